@@ -1,10 +1,12 @@
-//! The house, held: arrows between crates, purity, file docs, maps, examples listed, nothing of a machine.
+//! The house, held: arrows between crates, circles within them, purity, file docs, maps, examples listed, nothing of a machine.
 //!
 //! Each rule is a pure function over the files of the repository, in a file of its own below `tidy/`, beside tests that
 //! feed it a broken file and expect the finding. Here the rules meet the real files.
 
 #[path = "tidy/arrows.rs"]
 mod arrows;
+#[path = "tidy/circles.rs"]
+mod circles;
 #[path = "tidy/code.rs"]
 mod code;
 #[path = "tidy/layout.rs"]
@@ -49,6 +51,11 @@ fn the_repository_is_read_as_a_whole() {
 #[test]
 fn dependencies_follow_the_arrows() {
     assert_tidy(arrows::findings);
+}
+
+#[test]
+fn nouns_do_not_import_one_another_in_a_circle() {
+    assert_tidy(circles::findings);
 }
 
 #[test]

@@ -14,6 +14,7 @@ fn main() {
         "contracts/Views.ice",
         "interop/ice/Interop.ice",
         "interop/ice/runtime/Runtime.ice",
+        "interop/ice/relay/Relay.ice",
     ] {
         compile(Build::new().file(contract));
     }

@@ -3,9 +3,9 @@
 use floe::{Communicator, Current, InvokeError, Link, TypedProxy};
 
 use crate::contract::clashes::{
-    Both, BothDispatcher, BothDispatcher_, BothProxy, Failure, Leaf, Limits, MAX_COST, MAX_COST_,
-    More, MorePutAll_Error, Node, Other, Store, StoreGetAll_Error, StoreGetAllError,
-    StoreGetAllError_, StoreProxy_, TheUnit, TheUnit_, Unit, Worse, the_inner, the_inner_,
+    Both, BothDispatcher, BothDispatcher_, BothProxy, Failure, FailureError, Leaf, Limits,
+    MAX_COST, MAX_COST_, More, Node, Other, Store, StoreProxy_, TheUnit, TheUnit_, Unit, Worse,
+    WorseError, WorseError_, the_inner, the_inner_,
 };
 
 /// Tells what it gets.
@@ -17,7 +17,7 @@ impl Store for Servant {
         item_count: i32,
         item_count_: String,
         _: &Current,
-    ) -> Result<(i32, i32, String), StoreGetAllError> {
+    ) -> Result<(i32, i32, String), FailureError> {
         if item_count < 0 {
             let the_reason = item_count_;
             return Err(Failure { the_reason }.into());
@@ -30,7 +30,7 @@ impl Store for Servant {
         unit: TheUnit_,
         limits: Limits,
         _: &Current,
-    ) -> Result<(String, Link<Node>), StoreGetAll_Error> {
+    ) -> Result<(String, Link<Node>), WorseError_> {
         if unit.two == 0 {
             return Err(Worse {
                 the_reason: "one".to_owned(),
@@ -56,7 +56,7 @@ impl Other for Servant {
 }
 
 impl More for Servant {
-    async fn put_all_(&self, _: &Current) -> Result<String, MorePutAll_Error> {
+    async fn put_all_(&self, _: &Current) -> Result<String, FailureError> {
         Ok("other".to_owned())
     }
 }
@@ -86,7 +86,7 @@ async fn operations_whose_names_clash_are_called_by_their_own_names() {
     let all = both.get_all(4, "text").await.unwrap();
     assert_eq!(all, (5, 4, "text".to_owned()));
     match both.get_all(-1, "no").await {
-        Err(StoreGetAllError::Failure(failure)) => assert_eq!(failure.the_reason, "no"),
+        Err(FailureError::Failure(failure)) => assert_eq!(failure.the_reason, "no"),
         other => panic!("{other:?}"),
     }
 
@@ -106,7 +106,7 @@ async fn operations_whose_names_clash_are_called_by_their_own_names() {
     assert!(node.next_node.get().is_none() && node.next_node_.get().is_some());
     unit.two = 0;
     match both.get_all_(&unit, &limits).await {
-        Err(StoreGetAll_Error::Worse(worse)) => {
+        Err(WorseError_::Worse(worse)) => {
             assert_eq!((&*worse.the_reason, &*worse.the_reason_), ("one", "two"));
         }
         other => panic!("{other:?}"),
@@ -125,7 +125,7 @@ fn every_other_name_has_its_own() {
     assert_ne!(leaf.one_tag, leaf.one_tag_);
     let own = (StoreProxy_ { here: 1 }, BothDispatcher_ { there: 2 });
     assert_eq!((own.0.here, own.1.there), (1, 2));
-    let error = StoreGetAllError_ {
+    let error = WorseError {
         unit: Unit::LightYear_,
     };
     assert_eq!(error.unit, Unit::LightYear_);

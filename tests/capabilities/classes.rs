@@ -1,15 +1,15 @@
 //! Generated classes, optional values and exceptions with both, called through the runtime in both
 //! encodings.
 
-use floe::{Communicator, EncodingVersion, Link, Ref, Settings, TypedProxy};
+use floe::{Communicator, EncodingVersion, Graph, Link, Settings, TypedProxy};
 
 use crate::contract::classes::{
-    Based, Bytes, Circle, Class, Color, Counter, CounterDispatcher, CounterNextError, CounterProxy,
-    CountingDispatcher, CountingProxy, DrawingDispatcher, DrawingFailCompactError,
-    DrawingFailError, DrawingProxy, Failed, Held, Hostile, LaterProxy, Node, Nothing, Point, Ring,
-    Shape, SubCounter, SubCounterProxy, Uses,
+    AtNodeError, Based, Bytes, Circle, Class, Color, Counter, CounterDispatcher, CounterProxy,
+    CountingDispatcher, CountingProxy, DrawingDispatcher, DrawingProxy, Failed, FailedError,
+    FailedOrLonelyError, Held, Hostile, LaterProxy, Node, Nothing, Point, Ring, Shape, SubCounter,
+    SubCounterProxy, Uses,
 };
-use crate::contract::extra::{self, SkyDispatcher, SkyFindError, SkyProxy, Star};
+use crate::contract::extra::{self, ShotError, SkyDispatcher, SkyProxy, Star};
 use crate::echo::{self, Any, Echo, in_both_encodings, served};
 
 #[tokio::test]
@@ -68,16 +68,8 @@ async fn any_class_of_the_contract_is_known_where_any_is_asked_for() {
 async fn a_cycle_and_what_is_shared_arrive_as_they_were() {
     let (_adapter, proxy) = served().await;
     for proxy in in_both_encodings(&proxy) {
-        let first = Ref::new_cyclic(|back| Node {
-            name: "first".to_owned(),
-            next: Link::new(Node {
-                name: "second".to_owned(),
-                next: back.clone(),
-                ..Node::default()
-            }),
-            ..Node::default()
-        });
-        let nodes = vec![Link::to(&first), Link::nil(), Link::to(&first)];
+        let first = ring();
+        let nodes = vec![first.clone(), Link::nil(), first];
         let (node, index) = proxy.link(&nodes).await.unwrap();
         let node = node.get().unwrap();
         let second = node.next.get().unwrap();
@@ -86,6 +78,23 @@ async fn a_cycle_and_what_is_shared_arrive_as_they_were() {
         assert!(index["first"].get().unwrap().ptr_eq(&node));
         assert!(index[""].is_nil());
     }
+}
+
+/// Two nodes that lead to one another; a link to the first.
+fn ring() -> Link<Node> {
+    let mut graph = Graph::new();
+    let first = graph.add(Node {
+        name: "first".to_owned(),
+        ..Node::default()
+    });
+    let second = graph.add(Node {
+        name: "second".to_owned(),
+        next: first.link(),
+        ..Node::default()
+    });
+    graph[&first].next = second.link();
+    graph.finish().expect("a whole ring");
+    first.link()
 }
 
 #[tokio::test]
@@ -196,26 +205,29 @@ async fn exceptions_carry_instances_and_optional_values() {
             ..Node::default()
         });
         let fail = async |how| proxy.fail(how, &node).await.expect_err("it fails");
-        assert!(matches!(fail("failed").await, DrawingFailError::Failed(it) if it.code == set(7)));
-        assert!(matches!(fail("unset").await, DrawingFailError::Failed(it) if it.code.is_none()));
-        let DrawingFailError::AtNode(thrown) = fail("node").await else {
+        assert!(
+            matches!(fail("failed").await, FailedOrLonelyError::Failed(it) if it.code == set(7))
+        );
+        assert!(
+            matches!(fail("unset").await, FailedOrLonelyError::Failed(it) if it.code.is_none())
+        );
+        let FailedOrLonelyError::AtNode(thrown) = fail("node").await else {
             panic!("sliced");
         };
         assert_eq!(
             (&thrown.node, thrown.code, thrown.shape.is_some()),
             (&node, set(5), !is_1_0)
         );
-        let DrawingFailError::Deeper(thrown) = fail("deeper").await else {
+        let FailedOrLonelyError::Deeper(thrown) = fail("deeper").await else {
             panic!("sliced");
         };
         assert_eq!(thrown.node.get().unwrap().name, "here");
         assert_eq!(thrown.more.is_some(), !is_1_0);
-        let DrawingFailError::Lonely(thrown) = fail("lonely").await else {
+        let FailedOrLonelyError::Lonely(thrown) = fail("lonely").await else {
             panic!("sliced");
         };
         assert_eq!(thrown.node, (!is_1_0).then(|| node.clone()));
-        let DrawingFailCompactError::AtNode(thrown) = proxy.fail_compact(&node).await.unwrap_err()
-        else {
+        let AtNodeError::AtNode(thrown) = proxy.fail_compact(&node).await.unwrap_err() else {
             panic!("sliced");
         };
         assert_eq!(thrown.node, node);
@@ -242,7 +254,7 @@ async fn a_class_with_operations_has_data_proxies_and_servants() {
         4
     );
     let error = counter.next(3, &Link::nil()).await.unwrap_err();
-    assert!(matches!(error, CounterNextError::Failed(_)));
+    assert!(matches!(error, FailedError::Failed(_)));
     assert_eq!(
         counter.only(Some(1)).await.unwrap(),
         Some(1),
@@ -364,7 +376,7 @@ async fn a_contract_knows_the_classes_of_the_one_that_it_includes() {
         };
         let found = sky.find(&Link::new(star.clone())).await.unwrap();
         assert!(found.get().unwrap().cast::<Ring>().is_some());
-        let SkyFindError::Shot(shot) = sky.find(&Link::nil()).await.unwrap_err() else {
+        let ShotError::Shot(shot) = sky.find(&Link::nil()).await.unwrap_err() else {
             panic!("sliced");
         };
         assert_eq!(shot.star.get().unwrap().points, 5);

@@ -5,12 +5,12 @@ use floe::{
 };
 
 use crate::contract::classes::{
-    AtNode, Circle, Color, CounterNextError, CounterProxy, CounterServant, Counting, Deeper,
-    Drawing, DrawingDispatcher, DrawingFailCompactError, DrawingFailError, DrawingProxy, Failed,
-    Held, Index, LaterProxy, Lonely, Node, NodeProxy, Nodes, Point, Points, Ring, Shape,
-    SubCounterProxy, UnknownProxy, Uses,
+    AtNode, AtNodeError, Circle, Color, CounterProxy, CounterServant, Counting, Deeper, Drawing,
+    DrawingDispatcher, DrawingProxy, Failed, FailedError, FailedOrLonelyError, Held, Index,
+    LaterProxy, Lonely, Node, NodeProxy, Nodes, Point, Points, Ring, Shape, SubCounterProxy,
+    UnknownProxy, Uses,
 };
-use crate::contract::extra::{Shot, Sky, SkyFindError, Star};
+use crate::contract::extra::{Shot, ShotError, Sky, Star};
 
 pub(crate) type Any = Link<dyn AnyClass>;
 
@@ -100,7 +100,7 @@ impl Drawing for Echo {
         how: String,
         node: Link<Node>,
         _: &Current,
-    ) -> Result<(), DrawingFailError> {
+    ) -> Result<(), FailedOrLonelyError> {
         match how.as_str() {
             "failed" => Err(Failed::default().into()),
             "unset" => Err(Failed {
@@ -131,11 +131,7 @@ impl Drawing for Echo {
         }
     }
 
-    async fn fail_compact(
-        &self,
-        node: Link<Node>,
-        _: &Current,
-    ) -> Result<(), DrawingFailCompactError> {
+    async fn fail_compact(&self, node: Link<Node>, _: &Current) -> Result<(), AtNodeError> {
         Err(at_node(node).into())
     }
 
@@ -150,12 +146,7 @@ impl Drawing for Echo {
 }
 
 impl CounterServant for Echo {
-    async fn next(
-        &self,
-        by: i32,
-        shape: Link<Shape>,
-        _: &Current,
-    ) -> Result<i32, CounterNextError> {
+    async fn next(&self, by: i32, shape: Link<Shape>, _: &Current) -> Result<i32, FailedError> {
         match shape.get() {
             Some(shape) => Ok(by + shape.id),
             None => Err(Failed::default().into()),
@@ -185,7 +176,7 @@ impl Counting for Echo {
 }
 
 impl Sky for Echo {
-    async fn find(&self, star: Link<Star>, _: &Current) -> Result<Link<Shape>, SkyFindError> {
+    async fn find(&self, star: Link<Star>, _: &Current) -> Result<Link<Shape>, ShotError> {
         match star.get() {
             Some(_) => Ok(Link::new(ring())),
             None => Err(Shot {

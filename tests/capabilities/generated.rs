@@ -11,9 +11,9 @@ use floe::{
 };
 
 use crate::contract::everything::{
-    self, Base, Bytes, Deepest, Derived, Huge, Invoke, Item, Key, Later, LaterDispatcher,
-    LaterProxy, Named, NamedProxy, Objects, Option as Choice, Other, OtherFromFileError, Tables,
-    Tool, ToolCompactError, ToolEverythingError, ToolProxy, Volume, WideOne, inner,
+    self, Base, BaseOrInvokeError, Bytes, Deepest, Derived, DerivedOrEmptyError, Huge,
+    IceStormNoSuchTopicError, Invoke, Item, Key, Later, LaterDispatcher, LaterProxy, Named,
+    NamedProxy, Objects, Option as Choice, Other, Tables, Tool, ToolProxy, Volume, WideOne, inner,
 };
 
 /// A servant as a user writes one.
@@ -46,7 +46,7 @@ impl Tool for Workbench {
         later: Option<LaterProxy>,
         objects: Objects,
         _current: &Current,
-    ) -> Result<(Item, everything::Vec, Option<ToolProxy>), ToolEverythingError> {
+    ) -> Result<(Item, everything::Vec, Option<ToolProxy>), BaseOrInvokeError> {
         match name.as_str() {
             "base" => return Err(Base::default().into()),
             "deepest" => return Err(deepest().into()),
@@ -83,7 +83,7 @@ impl Tool for Workbench {
         Ok((sum.into(), encoder, r#type))
     }
 
-    async fn compact(&self, _current: &Current) -> Result<String, ToolCompactError> {
+    async fn compact(&self, _current: &Current) -> Result<String, DerivedOrEmptyError> {
         Err(Derived {
             code: 7,
             reason: "compact".to_owned(),
@@ -111,7 +111,7 @@ impl Other for Workbench {
         topic: Option<TopicProxy>,
         qos: QoS,
         _current: &Current,
-    ) -> Result<(), OtherFromFileError> {
+    ) -> Result<(), IceStormNoSuchTopicError> {
         match topic {
             Some(_) => Ok(()),
             None => Err(NoSuchTopic {
@@ -190,12 +190,12 @@ async fn a_caller_gets_the_exception_that_the_servant_threw() {
     };
     let base = call("base").await;
     assert_eq!(base.to_string(), "::Everything::Base (code = 1)");
-    assert!(matches!(base, ToolEverythingError::Base(Base { code: 1 })));
-    let ToolEverythingError::Deepest(thrown) = call("deepest").await else {
+    assert!(matches!(base, BaseOrInvokeError::Base(Base { code: 1 })));
+    let BaseOrInvokeError::Deepest(thrown) = call("deepest").await else {
         panic!("the derived exception was sliced");
     };
     assert_eq!(thrown, deepest());
-    let ToolEverythingError::EverythingInvoke(thrown) = call("invoke").await else {
+    let BaseOrInvokeError::EverythingInvoke(thrown) = call("invoke").await else {
         panic!("an exception named like a variant was lost");
     };
     assert_eq!(thrown.by.as_ref(), Some(proxy.as_proxy()));
@@ -204,12 +204,13 @@ async fn a_caller_gets_the_exception_that_the_servant_threw() {
 #[tokio::test]
 async fn exceptions_in_compact_format_and_of_other_contracts_arrive_too() {
     let (_adapter, proxy) = served().await;
-    let ToolCompactError::Derived(thrown) = proxy.compact().await.unwrap_err() else {
+    let DerivedOrEmptyError::Derived(thrown) = proxy.compact().await.unwrap_err() else {
         panic!("expected the declared exception");
     };
     assert_eq!((thrown.code, thrown.reason.as_str()), (7, "compact"));
     let qos = QoS::from([("name".to_owned(), "lost".to_owned())]);
-    let OtherFromFileError::NoSuchTopic(thrown) = proxy.from_file(None, &qos).await.unwrap_err()
+    let IceStormNoSuchTopicError::NoSuchTopic(thrown) =
+        proxy.from_file(None, &qos).await.unwrap_err()
     else {
         panic!("expected the exception of IceStorm");
     };

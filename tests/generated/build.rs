@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use floe::{AnyClass, Class, ClassType, Communicator, Link, Proxy, Ref};
+use floe::{AnyClass, Class, ClassType, Communicator, Link, Proxy};
 use serde_json::Value;
 
 use crate::contract::{m, s, v};
@@ -11,6 +11,7 @@ use crate::json::FromJson;
 /// Instances that have been met, by their label, and what proxies belong to.
 #[derive(Default)]
 pub(crate) struct Graph {
+    graph: floe::Graph,
     links: HashMap<u64, Link<dyn AnyClass>>,
     communicator: Option<Communicator>,
 }
@@ -28,37 +29,43 @@ impl Graph {
         }
     }
 
+    /// What is made with the graph, with all instances complete.
+    pub(crate) fn finished<T>(mut self, make: impl FnOnce(&mut Self) -> T) -> T {
+        let made = make(&mut self);
+        self.graph.finish().expect("a whole graph");
+        made
+    }
+
     pub(crate) fn tagged<T: Build>(&mut self, json: &Value) -> Option<T> {
         let is_unset = json.is_null() || json["$unset"] == true;
         (!is_unset).then(|| T::build(json, self))
     }
 
-    /// The link that a value stands for; one to an instance that is being built leads back.
+    /// The link that a value stands for.
     fn link(&mut self, json: &Value) -> Link<dyn AnyClass> {
         if let Some(label) = json["$ref"].as_u64() {
             return self.links[&label].clone();
         }
         let label = json["$id"].as_u64().expect("an instance has a label");
-        let instance = self.instance(json, label);
-        self.links.insert(label, instance.clone().into());
-        instance.into()
+        self.instance(json, label);
+        self.links[&label].clone()
     }
 
-    fn instance(&mut self, json: &Value, label: u64) -> Ref<dyn AnyClass> {
+    fn instance(&mut self, json: &Value, label: u64) {
         let class = json["$class"].as_str().expect("a class");
         let known = CLASSES.iter().find(|(type_id, _)| *type_id == class);
         let (_, make) = known.unwrap_or_else(|| panic!("no class {class}"));
-        make(self, json, label)
+        make(self, json, label);
     }
 }
 
-type Make = fn(&mut Graph, &Value, u64) -> Ref<dyn AnyClass>;
+type Make = fn(&mut Graph, &Value, u64);
 
-fn make<T: Class + Build>(graph: &mut Graph, json: &Value, label: u64) -> Ref<dyn AnyClass> {
-    Ref::new_cyclic(|back| {
-        graph.links.insert(label, back.clone());
-        T::build(json, graph)
-    })
+fn make<T: Class + Build>(graph: &mut Graph, json: &Value, label: u64) {
+    let draft = graph.graph.draft::<T>();
+    graph.links.insert(label, draft.link());
+    let value = T::build(json, graph);
+    graph.graph.fill(&draft, value);
 }
 
 impl<T: ClassType + ?Sized> Build for Link<T> {

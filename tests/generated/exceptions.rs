@@ -10,8 +10,7 @@ use floe::{
 
 use crate::build::{Build, Graph};
 use crate::contract::m::{
-    E0, E1, E2, E3, EClass, EOpt, Node, T, TDispatcher, TProxy, TThrowCompactError,
-    TThrowSlicedError,
+    E0, E0OrE1OrEClassError, E1, E2, E3, EClass, EOpt, Node, T, TDispatcher, TProxy,
 };
 use crate::file::{Vector, from_hex, hex, load};
 
@@ -24,18 +23,17 @@ async fn a_caller_gets_the_exceptions_of_ice() {
         let sliced = proxy.throw_sliced("").await.expect_err("it throws");
         let compact = proxy.throw_compact("").await.expect_err("it throws");
         let json = vector.value();
-        let graph = &mut Graph::default();
         let name = json["$exception"].as_str().expect("an exception");
         macro_rules! assert_thrown {
             ($($exception:ident),*) => {
                 match name {
                     $(concat!("::M::", stringify!($exception)) => {
-                        let expected = $exception::build(json, graph);
-                        let TThrowSlicedError::$exception(got) = sliced else {
+                        let expected = Graph::default().finished(|graph| $exception::build(json, graph));
+                        let E0OrE1OrEClassError::$exception(got) = sliced else {
                             panic!("{}: {sliced}", vector.name);
                         };
                         assert_eq!(got, expected, "{}", vector.name);
-                        let TThrowCompactError::$exception(got) = compact else {
+                        let E0OrE1OrEClassError::$exception(got) = compact else {
                             panic!("{}: {compact}", vector.name);
                         };
                         assert_eq!(got, expected, "{}", vector.name);
@@ -92,7 +90,8 @@ macro_rules! thrown {
     ($json:expr => $($exception:ident),*) => {
         match $json["$exception"].as_str() {
             $(Some(concat!("::M::", stringify!($exception))) => {
-                Err($exception::build(&$json, &mut Graph::default()).into())
+                let thrown = Graph::default().finished(|graph| $exception::build(&$json, graph));
+                Err(thrown.into())
             })*
             other => panic!("no exception {other:?}"),
         }
@@ -100,11 +99,11 @@ macro_rules! thrown {
 }
 
 impl T for Thrower {
-    async fn throw_sliced(&self, _: String, _: &Current) -> Result<(), TThrowSlicedError> {
+    async fn throw_sliced(&self, _: String, _: &Current) -> Result<(), E0OrE1OrEClassError> {
         thrown!(self.0 => E0, E1, E2, E3, EOpt, EClass)
     }
 
-    async fn throw_compact(&self, _: String, _: &Current) -> Result<(), TThrowCompactError> {
+    async fn throw_compact(&self, _: String, _: &Current) -> Result<(), E0OrE1OrEClassError> {
         thrown!(self.0 => E0, E1, E2, E3, EOpt, EClass)
     }
 

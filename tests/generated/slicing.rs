@@ -103,7 +103,8 @@ async fn a_sender_writes_its_own_classes_and_reads_them_again_as_ice_does() {
         let proxy = adapter.add("echo", replier).expect("a new name");
         adapter.activate();
         let proxy = EchoProxy::from_proxy(proxy).ice_encoding(vector.encoding());
-        let sent = Link::<dyn AnyClass>::build(vector.value(), &mut Graph::default());
+        let sent =
+            Graph::default().finished(|graph| Link::<dyn AnyClass>::build(vector.value(), graph));
         let got = match vector.text("operation") {
             "pecho" => proxy
                 .pecho(&sent.cast().expect("a PBase"))
@@ -121,7 +122,8 @@ async fn a_sender_writes_its_own_classes_and_reads_them_again_as_ice_does() {
         };
         let got = got.unwrap_or_else(|error| panic!("{}: {error}", vector.name));
         let expected = &vector.json["value_after_echo"];
-        let expected = Link::<dyn AnyClass>::build(expected, &mut Graph::default());
+        let expected =
+            Graph::default().finished(|graph| Link::<dyn AnyClass>::build(expected, graph));
         assert_eq!(got, Some(expected), "{}", vector.name);
     }
 }

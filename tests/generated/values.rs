@@ -153,7 +153,7 @@ fn run<T: Build + Encode + Decode + PartialEq + Debug>(
     vector: &Vector,
     communicator: &Communicator,
 ) {
-    let build = |json| T::build(json, &mut Graph::with(communicator));
+    let build = |json| Graph::with(communicator).finished(|graph| T::build(json, graph));
     let mut encoded = Vec::new();
     let mut encoder = Encoder::new(&mut encoded, vector.encoding());
     encoder.set_class_format(format(vector));
@@ -185,8 +185,7 @@ fn run_tagged<T: Build + Tagged + Decode + PartialEq + Debug>(
 ) {
     let tag = vector.json["tag"].as_u64().expect("a tag");
     let tag = u32::try_from(tag).expect("a tag");
-    let is_unset = vector.value()["$unset"] == true;
-    let value = (!is_unset).then(|| T::build(vector.value(), &mut Graph::with(communicator)));
+    let value: Option<T> = Graph::with(communicator).finished(|graph| graph.tagged(vector.value()));
     let mut encoded = Vec::new();
     let mut encoder = Encoder::new(&mut encoded, vector.encoding());
     encoder.tagged(tag, value.as_ref());

@@ -4,11 +4,11 @@
 //! primitives that decide themselves which thread goes on (`crate::sync`). A failing order is printed
 //! as a text that `shuttle::replay` runs again. An order in which all threads wait is a failure, too.
 //!
-//! - `turns.rs`: callers of one connection that read in turns
+//! - `leader.rs`: callers of one connection, of which one reads for all
 //! - `writers.rs`: senders that share one output
 
 /// Where the runtime has it.
-mod blocking {
+mod wait {
     pub(crate) use crate::sleeper::Sleeper;
 }
 /// The runtime's own.
@@ -16,8 +16,9 @@ mod blocking {
     dead_code,
     reason = "the runtime's own file, of which schedules try the part where threads meet"
 )]
-#[path = "../../crates/runtime/src/connection/turns.rs"]
-mod reading_turns;
+#[path = "../../crates/runtime/src/connection/followers.rs"]
+mod followers;
+mod leader;
 /// The runtime's own.
 #[allow(
     dead_code,
@@ -26,10 +27,9 @@ mod reading_turns;
 #[path = "../../crates/runtime/src/connection/send_queue.rs"]
 mod send_queue;
 /// The runtime's own.
-#[path = "../../crates/runtime/src/blocking/sleeper.rs"]
+#[path = "../../crates/runtime/src/connection/wait/sleeper.rs"]
 mod sleeper;
 mod sync;
-mod turns;
 mod writers;
 
 /// Tries a test in as many orders of events as fit into a second or two: in any, and in such as

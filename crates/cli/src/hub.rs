@@ -4,13 +4,12 @@ use std::borrow::Cow;
 
 use clap::Args;
 use floe::contracts::ice_storm::{
-    TopicManagerCreateError, TopicManagerProxy, TopicManagerRetrieveError, TopicProxy,
+    NoSuchTopicError, TopicExistsError, TopicManagerProxy, TopicProxy,
 };
 use floe::{Communicator, Identity, InvokeError, SystemException, TypedProxy};
 use floe_hub::HUB_ADMIN;
 use floe_hub::contracts::floe::{
-    HubAdminProxy, HubAdminTopicInfoError, HubAdminTopicStatusError, HubStatus, Losses, TopicInfo,
-    TopicStatus, TopicTotals,
+    HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses, TopicInfo, TopicStatus, TopicTotals,
 };
 
 use crate::exit::{Exit, Failure};
@@ -84,11 +83,11 @@ impl HubArgument {
     ) -> Result<TopicProxy, Failure> {
         match self.manager(communicator)?.retrieve(name).await {
             Ok(topic) => not_nil(topic, "topic"),
-            Err(TopicManagerRetrieveError::NoSuchTopic(_)) => Err(Failure::not_found(
-                format_args!("no topic `{name}`"),
-            )
+            Err(NoSuchTopicError::NoSuchTopic(_)) => Err(Failure::not_found(format_args!(
+                "no topic `{name}`"
+            ))
             .help("`floe topic list` shows the topics, `floe topic create` or --create makes one")),
-            Err(TopicManagerRetrieveError::Invoke(error)) => Err(self.unanswered(error.into())),
+            Err(NoSuchTopicError::Invoke(error)) => Err(self.unanswered(error.into())),
             Err(error) => Err(Failure::new(Exit::Failure, error)),
         }
     }
@@ -109,8 +108,8 @@ impl HubArgument {
         // IceStorm 3.7 has no `createOrRetrieve`, and somebody else may be as quick.
         match self.manager(communicator)?.create(name).await {
             Ok(topic) => not_nil(topic, "topic"),
-            Err(TopicManagerCreateError::TopicExists(_)) => self.topic(communicator, name).await,
-            Err(TopicManagerCreateError::Invoke(error)) => Err(self.unanswered(error.into())),
+            Err(TopicExistsError::TopicExists(_)) => self.topic(communicator, name).await,
+            Err(TopicExistsError::Invoke(error)) => Err(self.unanswered(error.into())),
             Err(error) => Err(Failure::new(Exit::Failure, error)),
         }
     }
@@ -126,11 +125,11 @@ impl HubArgument {
     ) -> Result<Option<TopicInfo>, Failure> {
         match self.admin(communicator)?.topic_info(name).await {
             Ok(info) => Ok(Some(info)),
-            Err(HubAdminTopicInfoError::Invoke(InvokeError::System(
+            Err(IceStormNoSuchTopicError::Invoke(InvokeError::System(
                 SystemException::ObjectNotExist(_),
             ))) => Ok(None),
-            Err(HubAdminTopicInfoError::NoSuchTopic(_)) => Err(no_topic(name)),
-            Err(HubAdminTopicInfoError::Invoke(error)) => Err(self.unanswered(error.into())),
+            Err(IceStormNoSuchTopicError::NoSuchTopic(_)) => Err(no_topic(name)),
+            Err(IceStormNoSuchTopicError::Invoke(error)) => Err(self.unanswered(error.into())),
             Err(error) => Err(Failure::new(Exit::Failure, error)),
         }
     }
@@ -147,9 +146,9 @@ impl HubArgument {
     ) -> Result<Option<TopicStatus>, Failure> {
         match self.admin(communicator)?.topic_status(name).await {
             Ok(status) => Ok(Some(status)),
-            Err(HubAdminTopicStatusError::Invoke(error)) if tells_nothing(&error) => Ok(None),
-            Err(HubAdminTopicStatusError::NoSuchTopic(_)) => Err(no_topic(name)),
-            Err(HubAdminTopicStatusError::Invoke(error)) => Err(self.unanswered(error.into())),
+            Err(IceStormNoSuchTopicError::Invoke(error)) if tells_nothing(&error) => Ok(None),
+            Err(IceStormNoSuchTopicError::NoSuchTopic(_)) => Err(no_topic(name)),
+            Err(IceStormNoSuchTopicError::Invoke(error)) => Err(self.unanswered(error.into())),
             Err(error) => Err(Failure::new(Exit::Failure, error)),
         }
     }

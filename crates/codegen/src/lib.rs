@@ -27,7 +27,7 @@
 //! | `optional(1) int size` | `Option<i32>`; a declared default makes it `Some` at first |
 //! | `optional(1) Greeter*` | `Option<Option<GreeterProxy>>`: unset, or set, perhaps to nil |
 //! | `exception Rejected` | `struct Rejected` that holds the members of its bases too |
-//! | `throws` of operation `greet` | `enum GreeterGreetError`, a variant for each exception that can come, and `Invoke` |
+//! | `throws` of operation `greet` | `enum NoNameError`, a variant for each exception that can come, and `Invoke` |
 //! | `interface Greeter` | `GreeterProxy` to call it, trait `Greeter` to serve it, `GreeterDispatcher` for an adapter |
 //! | an operation | an `async` method; results are the return value, then the out-parameters |
 //!

@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 
 use floe_slice::model::{Class, DefinitionId, DefinitionKind, Member, Model, Type};
-use floe_wire::encoding::{AnyClass, ClassFactory, ClassId, ClassReader, Classes, Draft, Link};
+use floe_wire::encoding::{AnyClass, ClassFactory, ClassId, ClassReader, Classes, Link};
 use floe_wire::{DecodeError, EncodeError, Encoder};
 
 use crate::contract::Inner;
@@ -58,10 +58,7 @@ impl Instance {
 
     /// A link to the instance that shares it.
     pub fn share(self) -> Link<dyn AnyClass> {
-        let draft = Draft::new();
-        let link = draft.link();
-        draft.fill(Box::new(self), Vec::new());
-        link
+        Link::any(Box::new(self), Vec::new())
     }
 
     /// The instance, if it is one of this kind: what a decoder with other classes made is not.

@@ -71,13 +71,10 @@ impl Operation {
 
     /// Its mode in a request, which also tells whether it may be repeated.
     pub fn mode(&self) -> OperationMode {
-        let mut metadata = self.declared().metadata.iter();
-        match self.declared().is_idempotent {
-            true if metadata.any(|directive| directive.text == "nonmutating") => {
-                OperationMode::Nonmutating
-            }
-            true => OperationMode::Idempotent,
-            false => OperationMode::Normal,
+        match self.declared().mode() {
+            model::OperationMode::Normal => OperationMode::Normal,
+            model::OperationMode::Nonmutating => OperationMode::Nonmutating,
+            model::OperationMode::Idempotent => OperationMode::Idempotent,
         }
     }
 

@@ -1,4 +1,4 @@
-//! Why a hub does not start, and why it refuses a change.
+//! Errors of starting a hub and of changing its topics.
 
 use std::fmt;
 
@@ -10,18 +10,18 @@ pub use crate::store::StoreError;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum HubError {
-    /// It cannot listen where it should.
+    /// It cannot listen at its endpoints.
     Adapter(AdapterError),
-    /// What shall stand in its proxies leads nowhere.
+    /// A published endpoint leads nowhere.
     Published {
         /// An endpoint without a host, or without a port.
         endpoint: String,
     },
-    /// Publisher objects shall have published endpoints or an adapter id of their own, and do not listen on their own.
+    /// Publisher objects have published endpoints or an adapter id of their own, but no adapter of their own.
     NothingPublished,
-    /// Its objects shall have no category. They would have that of all other objects that have none.
+    /// The instance name is empty. The objects of the hub would have no category.
     NoInstanceName,
-    /// What it should keep cannot be read or written.
+    /// The store cannot be read or written.
     Store(StoreError),
 }
 
@@ -35,11 +35,11 @@ impl fmt::Display for HubError {
                  tcp -h hub.example -p 10000, got \"{endpoint}\""
             ),
             Self::NothingPublished => f.write_str(
-                "expected endpoints of publisher objects beside what their proxies shall say, got none: set \
+                "expected endpoints at which publisher objects listen, because their published endpoints or adapter id are set, got none: set \
                  publish-listen (Publish.Endpoints), or leave publish-published-endpoints and publish-adapter-id out",
             ),
             Self::NoInstanceName => f.write_str(
-                "expected a name of the instance, such as IceStorm, got none: set instance (InstanceName), or leave it out",
+                "expected an instance name, such as IceStorm, got an empty one: set instance (InstanceName), or leave it out",
             ),
             Self::Store(error) => error.fmt(f),
         }
@@ -67,14 +67,13 @@ pub(crate) enum ChangeError {
     TopicExists,
     /// An object of this identity is subscribed already.
     AlreadySubscribed,
-    /// The topic is linked to that one already.
+    /// The topics are linked already.
     LinkExists,
-    /// The topic is not linked to that one.
+    /// The topics are not linked.
     NoSuchLink,
     /// The topic was destroyed meanwhile.
     TopicGone,
-    /// Topic and subscriber would have the same identity as another object, or a longer one than
-    /// can be stored.
+    /// A name is too long to be stored, or another object has the identity already.
     Unnameable(String),
     /// The store failed.
     Store(StoreError),
@@ -100,7 +99,7 @@ impl fmt::Display for ChangeError {
     }
 }
 
-/// What callers get where their contract has no exception for it.
+/// The exception for operations whose contract declares none for this.
 impl From<ChangeError> for InvokeError {
     fn from(error: ChangeError) -> Self {
         Self::System(match error {

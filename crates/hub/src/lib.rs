@@ -20,9 +20,9 @@
 //! ```
 //!
 //! - `core/`: what the hub decides, pure
-//! - `service/`: servants, and the tasks that deliver
-//! - `store/`: what outlives the process
-//! - [`contracts`]: how a hub tells of itself, over the wire
+//! - `service/`: the running hub: servants, and the tasks that deliver
+//! - `store/`: keeps topics and subscriptions when the process ends
+//! - [`contracts`]: how a hub shows its status and metrics
 //! - `settings.rs`, `error.rs`
 
 pub mod contracts;

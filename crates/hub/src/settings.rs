@@ -1,4 +1,6 @@
-//! Settings of a hub, each with its default.
+//! The settings of a hub, with their defaults.
+
+mod live;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,100 +8,103 @@ use std::time::Duration;
 
 use floe::AdapterSettings;
 
+pub(crate) use live::LiveSettings;
+
 use crate::core::{GroupBy, QueueLimits};
 
 /// Settings of a [`Hub`](crate::Hub).
 ///
-/// The names of IceStorm's properties find them in this documentation.
+/// You can search this documentation for the names of IceStorm's properties.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HubSettings {
-    /// Where it listens, such as `tcp -h 127.0.0.1 -p 10000`; port 0 picks a free one. Topic
-    /// manager, topics and publisher objects share the endpoints, unless
-    /// [`HubSettings::publish_listen`] says otherwise. Default as in this example.
+    /// Where the hub listens, such as `tcp -h 127.0.0.1 -p 10000`; port 0 picks a free port. Topic manager, topics and
+    /// publisher objects share these endpoints, unless [`HubSettings::publish_listen`] is set. Default: as in this
+    /// example.
     #[doc(alias = "TopicManager.Endpoints")]
     pub listen: String,
-    /// Where publishers find their objects instead. What else there is cannot be reached there: a
-    /// firewall may let publishers in, and nobody else. Publisher objects and the receiving ends of links are
-    /// at [`HubSettings::listen`], too, where an IceStorm has none of them then. Default: none.
+    /// Where publishers find publisher objects instead. No other objects are there, so that a firewall can let
+    /// publishers in and keep others out. Unlike in IceStorm, publisher objects and link receivers remain at
+    /// [`HubSettings::listen`] too. Default: none.
     #[doc(alias = "Publish.Endpoints")]
     pub publish_listen: Option<String>,
-    /// What stands in proxies instead of [`HubSettings::listen`], where clients come from the other side of a firewall, or
-    /// by a host name; each with its host and its port. Default: none.
+    /// The endpoints in proxies instead of [`HubSettings::listen`], if clients connect from outside a firewall or by a
+    /// host name. Each needs a host and a port. Default: none.
     #[doc(alias = "TopicManager.PublishedEndpoints")]
     pub published_endpoints: Option<String>,
-    /// The same for [`HubSettings::publish_listen`], which it needs. Default: none.
+    /// The endpoints in the proxies of publisher objects; needs [`HubSettings::publish_listen`]. Default: none.
     #[doc(alias = "Publish.PublishedEndpoints")]
     pub publish_published_endpoints: Option<String>,
-    /// The id by which a locator finds topic manager and topics, with all else that is at [`HubSettings::listen`]: their
-    /// proxies name it instead of endpoints, and the communicator's locator is told where it is. Default: none.
+    /// The adapter id by which a locator finds everything at [`HubSettings::listen`]. Proxies then contain this id
+    /// instead of endpoints, and the hub registers its endpoints with the communicator's locator. Default: none.
     #[doc(alias = "TopicManager.AdapterId")]
     pub adapter_id: Option<String>,
-    /// The group of adapters that those proxies name instead of the id; without one it means nothing. Hubs do not
-    /// replicate: one of a group runs at a time, and another may take its place. Default: none.
+    /// The replica group that proxies name instead of the adapter id; needs [`HubSettings::adapter_id`]. Hubs do not
+    /// replicate: only one hub of a group runs at a time, and another may take its place. Default: none.
     #[doc(alias = "TopicManager.ReplicaGroupId")]
     pub replica_group_id: Option<String>,
-    /// The same as [`HubSettings::adapter_id`] for [`HubSettings::publish_listen`], which it needs. Default: none.
+    /// The adapter id of publisher objects; needs [`HubSettings::publish_listen`]. See [`HubSettings::adapter_id`].
+    /// Default: none.
     #[doc(alias = "Publish.AdapterId")]
     pub publish_adapter_id: Option<String>,
-    /// The same as [`HubSettings::replica_group_id`] for [`HubSettings::publish_adapter_id`]. Default: none.
+    /// The replica group of publisher objects; needs [`HubSettings::publish_adapter_id`]. Default: none.
     #[doc(alias = "Publish.ReplicaGroupId")]
     pub publish_replica_group_id: Option<String>,
     /// Category of all objects but the finder; not empty. Default `IceStorm`.
     #[doc(alias = "InstanceName")]
     pub instance_name: String,
-    /// Where topics, subscriptions and links are kept. Default: in memory alone.
+    /// Where topics, subscriptions and links are kept. Default: only in memory.
     pub store: StoreSettings,
-    /// How long events for a batch subscriber are collected; `Duration::MAX` is until there are
+    /// How long events for a batch subscriber are collected. With `Duration::MAX`, a batch leaves only when there are
     /// [`HubSettings::flush_bytes`], or the queue is half full. Default 1 s, as in IceStorm.
     #[doc(alias = "Flush.Timeout")]
     pub flush_interval: Duration,
-    /// Queued bytes at which a batch leaves before that; 1 at least. Default 256 KiB.
+    /// A batch leaves earlier when this many bytes are queued; at least 1. Default 256 KiB.
     pub flush_bytes: usize,
-    /// The longest rest between two rounds of deliveries to twoway subscribers, while events of any topic come within
-    /// 100 microseconds after each round: those that come meanwhile leave together, and far more come through. Zero for
-    /// none. Default 1 ms. There are rests on Linux only.
+    /// The longest rest between two rounds of deliveries to twoway subscribers. The hub rests while new events of any
+    /// topic keep coming within 100 microseconds after each round: events that come during a rest leave together, which
+    /// raises the throughput. Zero turns rests off. Default 1 ms. Only Linux has rests.
     pub rest_max: Duration,
-    /// How long the hub asks for more events before it sleeps, while they come within 100 microseconds after each round of
-    /// deliveries to twoway subscribers, and no rest follows; at most 100 microseconds, which are the default, and zero for
-    /// none. One publisher that awaits each answer and one subscriber come to twice the events. It takes a core as long
-    /// as such a stream lasts, which it yields to others. In a runtime of several threads the hub always sleeps.
+    /// How long the hub keeps asking for events before it sleeps, while they keep coming within 100 microseconds after
+    /// each round of deliveries to twoway subscribers, and no rest follows. At most 100 microseconds, which is the
+    /// default; zero turns it off. It doubles the throughput of one publisher that awaits each reply, with one
+    /// subscriber. It keeps a core busy while such a stream lasts, and yields it to other threads. In a runtime with
+    /// several threads the hub always sleeps.
     pub polling: Duration,
-    /// How much may wait for one subscriber, and what happens to the rest.
+    /// How many events may be queued for one subscriber, and what happens to further ones.
     #[doc(alias = "Send.QueueSizeMax")]
     pub queue_limits: QueueLimits,
-    /// The same for the subscribers of single topics, by the topic's name. Default: none.
+    /// Queue limits for the subscribers of single topics, by the name of the topic. Default: none.
     pub topic_queue_limits: BTreeMap<String, QueueLimits>,
-    /// How long the delivery of an event may take, from when it is sent, the connecting included, until a twoway subscriber has
-    /// answered it, and again if it is sent once more; what it waited in its queue does not count. `None` waits for ever.
-    /// Default 60 s.
+    /// How long the delivery of an event may take: from the moment it is sent, including a new connection, until a
+    /// twoway subscriber has answered. If the event is sent once more, it has the same time again. The time in the
+    /// queue does not count. `None` waits for ever. Default 60 s.
     #[doc(alias = "Send.Timeout")]
     pub send_timeout: Option<Duration>,
-    /// How long events are discarded after a failure that is tolerated (`retryCount`). Default 60 s;
-    /// `Duration::MAX` is for ever.
+    /// How long events are discarded after a failure that is tolerated (`retryCount`). `Duration::MAX` is for ever.
+    /// Default 60 s.
     #[doc(alias = "Discard.Interval")]
     pub discard_interval: Duration,
     /// Where monitoring programs read metrics. Default: nowhere.
     #[doc(alias = "Ice.Admin.Endpoints")]
     pub admin: Option<AdminSettings>,
-    /// How long a shutdown waits for the connections of its peers, and then for events that are
-    /// queued. Default 2 s.
+    /// How long a shutdown waits for the connections of its peers, and then for queued events. Default 2 s.
     pub drain_timeout: Duration,
 }
 
-/// The administrative object of a hub, which gives metrics as IceStorm does: its identity is `INSTANCE/admin`, its
-/// facet `Metrics`, and also `IceBox.Service.SERVICE.Metrics`, as programs know it that read those of an IceStorm.
+/// The administrative object of a hub, which gives metrics as IceStorm does. Its identity is `INSTANCE/admin`. Metrics
+/// are its facet `Metrics`, and also `IceBox.Service.SERVICE.Metrics`, the name that programs know from IceStorm.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdminSettings {
-    /// Where it listens, such as `tcp -h 127.0.0.1 -p 10003`. Nothing else is there.
+    /// Where it listens, such as `tcp -h 127.0.0.1 -p 10003`. No other object is there.
     pub listen: String,
     /// The category of its identity. Default `IceStorm`.
     #[doc(alias = "Ice.Admin.InstanceName")]
     pub instance_name: String,
-    /// What the service is called, as the attribute `service` of metrics says. Default `IceStorm`.
+    /// The name of the service, which metrics show as the attribute `service`. Default `IceStorm`.
     pub service_name: String,
-    /// The views by their names. Default: none.
+    /// The views by name. Default: none.
     #[doc(alias = "IceMX.Metrics")]
     pub views: BTreeMap<String, MetricsView>,
 }
@@ -116,13 +121,13 @@ impl AdminSettings {
     }
 }
 
-/// A view of metrics: which of its maps it has.
+/// A metrics view, with the maps that it has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MetricsView {
-    /// The map `Topic`, if it is there. Its attributes are [`GroupBy::OF_TOPICS`].
+    /// The map `Topic`, if the view has it. Its attributes are [`GroupBy::OF_TOPICS`].
     pub topics: Option<MetricsMap>,
-    /// The map `Subscriber`, if it is there. Its attributes are [`GroupBy::OF_SUBSCRIBERS`].
+    /// The map `Subscriber`, if the view has it. Its attributes are [`GroupBy::OF_SUBSCRIBERS`].
     pub subscribers: Option<MetricsMap>,
     /// Whether it measures from the start. Default: yes.
     #[doc(alias = "Disabled")]
@@ -130,7 +135,7 @@ pub struct MetricsView {
 }
 
 impl Default for MetricsView {
-    /// Both maps, each thing by itself.
+    /// Both maps, with a metrics object for each topic and subscriber.
     fn default() -> Self {
         let by_id = |known| GroupBy::parse("id", known).ok().map(MetricsMap::new);
         Self {
@@ -141,21 +146,20 @@ impl Default for MetricsView {
     }
 }
 
-/// A map of a view of metrics.
+/// A map of a metrics view.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MetricsMap {
     /// How it groups.
     #[doc(alias = "GroupBy")]
     pub group_by: GroupBy,
-    /// Metrics objects that are kept when nothing is left that they stand for. Default 10, as in
-    /// Ice.
+    /// How many metrics objects are kept after their topics or subscribers are gone. Default 10, as in Ice.
     #[doc(alias = "RetainDetached")]
     pub retained_max: usize,
 }
 
 impl MetricsMap {
-    /// One that groups so, with defaults for all else.
+    /// A map that groups so, with defaults for everything else.
     pub fn new(group_by: GroupBy) -> Self {
         Self {
             group_by,
@@ -168,11 +172,11 @@ impl MetricsMap {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum StoreSettings {
-    /// Nowhere: they end with the process.
+    /// Only in memory: they end with the process.
     #[default]
     #[doc(alias = "Transient")]
     Memory,
-    /// In a file in this directory. What was answered is on disk.
+    /// In a file in this directory. A change is on disk before the hub answers the request for it.
     #[doc(alias = "LMDB.Path")]
     Disk(PathBuf),
 }
@@ -205,7 +209,7 @@ impl Default for HubSettings {
 }
 
 impl HubSettings {
-    /// The settings that differ and hold only from the next start on, by the names of their fields.
+    /// The names of the fields that differ and take effect only at the next start.
     pub(crate) fn fixed_differences(&self, other: &Self) -> Vec<&'static str> {
         let differences = [
             ("listen", self.listen != other.listen),
@@ -242,22 +246,22 @@ impl HubSettings {
         differing.map(|(name, _)| name).collect()
     }
 
-    /// What the adapter of the topic manager is called.
+    /// The names of the adapter of the topic manager.
     pub(crate) fn main_adapter(&self) -> AdapterSettings {
         called(&self.adapter_id, &self.replica_group_id)
     }
 
-    /// What the adapter of publisher objects is called, if they have one of their own.
+    /// The names of the adapter of publisher objects, if they have their own.
     pub(crate) fn publish_adapter(&self) -> AdapterSettings {
         called(&self.publish_adapter_id, &self.publish_replica_group_id)
     }
 
-    /// Whether something is said of an adapter of publisher objects besides where it listens.
+    /// Whether a setting needs an adapter of publisher objects.
     pub(crate) fn has_publish_adapter(&self) -> bool {
         self.publish_published_endpoints.is_some() || some(&self.publish_adapter_id).is_some()
     }
 
-    /// How much may wait for a subscriber of this topic.
+    /// The queue limits of a subscriber of this topic.
     pub(crate) fn limits_of(&self, topic: &str) -> QueueLimits {
         let own = self.topic_queue_limits.get(topic);
         own.copied().unwrap_or(self.queue_limits)
@@ -269,7 +273,7 @@ fn some(name: &Option<String>) -> Option<String> {
     name.clone().filter(|name| !name.is_empty())
 }
 
-/// An adapter that a locator finds by these.
+/// The settings of an adapter with these names.
 fn called(id: &Option<String>, replica_group_id: &Option<String>) -> AdapterSettings {
     let mut settings = AdapterSettings::default();
     settings.adapter_id = some(id);

@@ -36,50 +36,53 @@
 //! [`contracts::ice_storm`] and the example `ticker`.
 
 mod adapter;
+mod admission;
+mod background;
 pub mod blocking;
 #[doc(hidden)]
 pub mod codegen;
 mod communicator;
-mod complaints;
 mod connection;
 pub mod contracts;
 mod deadline;
-mod directory;
 mod dispatch;
+mod environment;
 mod error;
 mod event;
-mod heartbeat;
-mod implicit;
+mod implicit_context;
 mod include;
+mod invoker;
 mod liveness;
+mod locator_cache;
+mod log_limiter;
 pub mod pipeline;
 mod polling;
 mod proxy;
 mod settings;
+mod shutdown;
 mod signals;
 mod sync;
 mod transport;
 
-pub use adapter::{
-    Adapter, AdapterCounts, AdapterSettings, Cookie, IntoIdentity, LocateFuture, Located,
-    OperationError, RegistrationError, ServantLocator,
-};
+pub use adapter::{Adapter, IntoIdentity};
+pub use admission::AdapterCounts;
 pub use communicator::Communicator;
-pub use connection::ReplySink;
-pub use connection::handle::{Connection, ConnectionInfo};
+pub use connection::{Connection, ReplySink};
 pub use dispatch::{
-    Current, DispatchFuture, DispatchSlot, Dispatcher, Request, Requests, Response, TakenEvents,
-    dispatch_fn,
+    Cookie, Current, DispatchFuture, DispatchSlot, Dispatcher, LocateFuture, Located, Request,
+    Requests, Response, ServantLocator, TakenEvents, dispatch_fn,
 };
-pub use error::{AdapterError, InvokeError, LocalError};
+pub use error::{AdapterError, InvokeError, LocalError, OperationError, RegistrationError};
 pub use event::{Event, EventParts, Events, EventsBuilder};
-pub use implicit::ImplicitContext;
+pub use implicit_context::ImplicitContext;
+pub use invoker::{Invocation, InvokeFuture, Invoker};
 pub use liveness::{Heartbeats, IdleCheck, Liveness};
 pub use proxy::{
     Call, ConnectionToken, OperationInfo, PendingEvent, PendingEvents, Proxy, TypedProxy,
 };
-pub use settings::{EndpointSelection, Settings};
+pub use settings::{AdapterSettings, EndpointSelection, Settings};
 pub use signals::Signals;
+pub use transport::ConnectionInfo;
 #[cfg(feature = "tls")]
 pub use transport::tls::{ClientCertificates, Tls, TlsError, TlsFile, TlsIdentity, TlsSettings};
 
@@ -87,10 +90,10 @@ pub use bytes::Bytes;
 pub use floe_wire::compression::{Compression, CompressionError};
 pub use floe_wire::encoding::{
     AnyClass, Class, ClassFormat, ClassInfo, ClassReader, ClassTable, ClassType, Classes,
-    ClassesOf, Collected, Decode, DecodeError, DecodeErrorKind, Decoder, Encapsulation, Encode,
-    EncodeError, Encoder, EncodingVersion, EnumWidth, ExceptionFormat, ExceptionReader,
-    ExceptionWriter, Extends, Link, Nilable, Packed, PackedBytes, ProtocolVersion, Ref, SliceId,
-    TagFormat, Tagged, UnknownClass, UnknownSlice, UserException, View, packed_len,
+    ClassesOf, Collected, Decode, DecodeError, DecodeErrorKind, Decoder, Draft, Encapsulation,
+    Encode, EncodeError, Encoder, EncodingVersion, EnumWidth, ExceptionFormat, ExceptionReader,
+    ExceptionWriter, Extends, Graph, Link, Nilable, Packed, PackedBytes, ProtocolVersion, Ref,
+    SliceId, TagFormat, Tagged, UnknownClass, UnknownSlice, UserException, View, packed_len,
 };
 pub use floe_wire::message::{
     Context, OperationMode, Outcome, ProtocolError, RequestFailed, RequestId, SystemException,

@@ -1,8 +1,8 @@
-//! Base64 as RFC 4648 has it, for opaque endpoints and for WebSockets.
+//! Base64 (RFC 4648), for opaque endpoints and WebSockets.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// Text for `bytes`, padded.
+/// Encodes `bytes`, with padding.
 pub(crate) fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
@@ -19,9 +19,9 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes that `text` stands for; its padding may be missing.
+/// Decodes `text`, with or without padding.
 ///
-/// `None` for a character that is not of the alphabet, or a length that nothing encodes to.
+/// Returns `None` for a character outside the alphabet, or for an invalid length.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let digits = text.trim_end_matches('=');
     let padding = text.len() - digits.len();
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_nothing_encodes_to_is_refused() {
+    fn invalid_text_is_refused() {
         for text in ["A", "AAAAA", "AA=", "A===", "A!AA", "AA==AA", "é==="] {
             assert_eq!(decode(text), None, "{text}");
         }

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use floe::{
     AnyClass, Class, ClassFormat, ClassInfo, ClassReader, ClassTable, Classes, Communicator,
-    DecodeError, Encapsulation, Encoder, EncodingVersion, Extends, Link, OperationMode, Outcome,
-    Proxy, Ref,
+    DecodeError, Encapsulation, Encoder, EncodingVersion, Extends, Graph, Link, OperationMode,
+    Outcome, Proxy,
 };
 use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;
@@ -32,7 +32,7 @@ async fn graphs_come_back_from_ice_as_they_were() {
     for (encoding, format, operation) in FORMATS {
         for seed in 0..COUNT {
             let has_tagged = encoding != EncodingVersion::V1_0;
-            let sent = Builder::new(seed, has_tagged).link(0);
+            let sent = Builder::new(seed, has_tagged).build();
             let parameters = encode(&sent, encoding, format);
             let outcome = echo
                 .invoke(operation, OperationMode::Normal, &parameters)
@@ -77,6 +77,7 @@ struct Builder {
     state: u64,
     count: u64,
     has_tagged: bool,
+    graph: Graph,
     links: HashMap<u64, Link<Node>>,
 }
 
@@ -86,28 +87,35 @@ impl Builder {
             state: seed,
             count: seed % 17 + 1,
             has_tagged,
+            graph: Graph::new(),
             links: HashMap::new(),
         }
     }
 
-    /// A link to an instance: an old one, or one that is built now; back, if it is being built.
+    /// The whole graph, from its first instance on.
+    fn build(mut self) -> Link<Node> {
+        let link = self.link(0);
+        self.graph.finish().expect("a whole graph");
+        link
+    }
+
+    /// A link to an instance: an old one, or one that is built now.
     fn link(&mut self, at: u64) -> Link<Node> {
         if let Some(link) = self.links.get(&at) {
             return link.clone();
         }
-        let instance = match self.random(2) {
+        match self.random(2) {
             0 => self.instance(at, Self::node),
             _ => self.instance(at, Self::group),
         };
-        self.links.insert(at, instance.clone().into());
-        instance.into()
+        self.links[&at].clone()
     }
 
-    fn instance<U: Extends<Node>>(&mut self, at: u64, build: fn(&mut Self, u64) -> U) -> Ref<Node> {
-        Ref::new_cyclic(|back| {
-            self.links.insert(at, back.clone());
-            build(self, at)
-        })
+    fn instance<U: Extends<Node>>(&mut self, at: u64, build: fn(&mut Self, u64) -> U) {
+        let draft = self.graph.draft::<U>();
+        self.links.insert(at, draft.link());
+        let value = build(self, at);
+        self.graph.fill(&draft, value);
     }
 
     fn node(&mut self, at: u64) -> Node {

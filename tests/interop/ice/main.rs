@@ -9,6 +9,7 @@ mod graphs;
 mod hub;
 mod links;
 mod peers;
+mod relay;
 mod rpc;
 mod runtime;
 mod storm;

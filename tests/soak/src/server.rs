@@ -12,7 +12,7 @@ use floe::{
 };
 
 use crate::contract::soak::{
-    CallerProxy, Refused, Target, TargetBlocking, TargetDispatcher, TargetRefuseError,
+    CallerProxy, Refused, RefusedError, Target, TargetBlocking, TargetDispatcher,
 };
 use crate::id::CallId;
 use crate::journal::{Journal, Note};
@@ -159,7 +159,7 @@ impl Target for Executing {
         Ok(())
     }
 
-    async fn refuse(&self, id: i64, _: &Current) -> Result<(), TargetRefuseError> {
+    async fn refuse(&self, id: i64, _: &Current) -> Result<(), RefusedError> {
         self.execute(id);
         Err(Refused { id }.into())
     }
@@ -193,7 +193,7 @@ impl TargetBlocking for Executing {
         Ok(())
     }
 
-    fn refuse(&self, id: i64, _: &Current) -> Result<(), TargetRefuseError> {
+    fn refuse(&self, id: i64, _: &Current) -> Result<(), RefusedError> {
         self.execute(id);
         Err(Refused { id }.into())
     }

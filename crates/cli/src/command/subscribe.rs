@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use floe::contracts::ice_storm::{TopicProxy, TopicSubscribeAndGetPublisherError};
+use floe::contracts::ice_storm::{AlreadySubscribedOrBadQoSOrInvalidSubscriberError, TopicProxy};
 use floe::{Communicator, Identity, Proxy, TypedProxy};
 use floe_hub::contracts::floe::LossListenerDispatcher;
 use tokio::sync::oneshot;
@@ -177,7 +177,7 @@ impl Subscribe {
             .await;
         match result {
             Ok(_) => Ok(()),
-            Err(TopicSubscribeAndGetPublisherError::Invoke(error)) => {
+            Err(AlreadySubscribedOrBadQoSOrInvalidSubscriberError::Invoke(error)) => {
                 Err(self.hub.unanswered(error.into()))
             }
             Err(error) => Err(Failure::new(

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Subcommand};
-use floe::contracts::ice_storm::{LinkInfo, QoS, TopicManagerCreateError, TopicProxy};
+use floe::contracts::ice_storm::{LinkInfo, QoS, TopicExistsError, TopicProxy};
 use floe::{
     Communicator, Identity, InvocationMode, InvokeError, Proxy, SystemException, TypedProxy,
 };
@@ -136,16 +136,16 @@ impl Create {
         let name = self.name.as_str();
         let topic = match hub.manager(communicator)?.create(name).await {
             Ok(topic) => not_nil(topic, "topic")?,
-            Err(TopicManagerCreateError::TopicExists(_)) if self.exist_ok => {
+            Err(TopicExistsError::TopicExists(_)) if self.exist_ok => {
                 hub.topic(communicator, name).await?
             }
-            Err(TopicManagerCreateError::TopicExists(_)) => {
+            Err(TopicExistsError::TopicExists(_)) => {
                 let message = format!("the topic `{name}` exists already");
                 return Err(
                     Failure::new(Exit::Refused, message).help("add --exist-ok if that is fine")
                 );
             }
-            Err(TopicManagerCreateError::Invoke(error)) => return Err(hub.unanswered(error.into())),
+            Err(TopicExistsError::Invoke(error)) => return Err(hub.unanswered(error.into())),
             Err(error) => return Err(Failure::new(Exit::Failure, error)),
         };
         let proxy = topic.as_proxy().to_string();

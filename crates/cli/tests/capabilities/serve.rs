@@ -309,7 +309,9 @@ fn a_damaged_store_is_told_in_words_and_an_empty_one_too() {
     assert!(!ran.stderr.contains("panicked"), "{ran:?}");
     file.set_len(0).expect("it can be cut off");
     let hub = Running::start(&serve);
-    hub.talk("is empty: there are no topics, unless a copy of it is put back");
+    hub.talk(
+        "is empty: the hub starts without topics; to restore them, put back a copy of the file",
+    );
     hub.line();
 }
 

@@ -19,6 +19,7 @@ use super::RustOptions;
 use super::check::mapped;
 use super::constants::const_ident;
 use super::enums::variant_ident;
+use super::errors::ErrorSets;
 use super::exceptions::all_members;
 use super::facts::objects;
 use super::members::member_ident;
@@ -29,6 +30,8 @@ use super::scope::{is_external, module_text, operations_of, snake_ident, type_na
 /// otherwise.
 pub(super) struct Resolved<'m> {
     pub(super) model: Cow<'m, Model>,
+    /// The error enums, whose names yield to those of types.
+    pub(super) errors: ErrorSets,
     /// The names of the modules that do not have their usual one, by their Slice names, outermost
     /// first.
     pub(super) modules: BTreeMap<Vec<String>, String>,
@@ -59,8 +62,11 @@ pub(super) fn resolve<'m>(
     }
     resolve.operations(options);
     resolve.definitions(options);
+    let errors = ErrorSets::of(&resolve.model, options, &objects(&resolve.model));
+    resolve.warnings.extend(errors.warnings.iter().cloned());
     Ok(Resolved {
         model: resolve.model,
+        errors,
         modules: resolve.modules,
         warnings: resolve.warnings,
     })

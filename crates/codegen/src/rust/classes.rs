@@ -16,7 +16,7 @@ pub(super) fn class(scope: &Scope<'_>, id: DefinitionId, of: &Class) -> TokenStr
     let base = of.base.map(|base| base_field(scope, of, base));
     let fields = Fields {
         members: of.members.iter().collect(),
-        base: base.clone(),
+        front: base.clone(),
     };
     let declaration = declaration(scope, definition, "class", &fields);
     let class = class_trait(scope, id, of, &name, base.as_ref());

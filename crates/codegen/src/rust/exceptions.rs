@@ -1,7 +1,7 @@
 //! User exceptions: a struct with the members of all its bases, inherited ones first.
 
 use floe_slice::model::{DefinitionId, DefinitionKind, Exception, Member, Model};
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::members::{Fields, declaration, in_wire_order, member_ident, tag_literal};
@@ -13,14 +13,23 @@ pub(super) fn exception(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
     let (root, definition) = (scope.root(), scope.model.definition(id));
     let name = names::ident(&type_name(definition));
     let members = all_members(scope.model, id);
+    let kept = kept_slices(scope, id);
     let fields = Fields {
         members: members.clone(),
-        base: None,
+        front: kept.clone().map(|name| {
+            let doc =
+                " Slices of derived exceptions that this program does not know, sent on with it.";
+            (
+                name,
+                quote!(::std::vec::Vec<#root::UnknownSlice>),
+                doc.to_owned(),
+            )
+        }),
     };
     let declaration = declaration(scope, definition, "exception", &fields);
     let scoped = &definition.scoped;
     let members = members.iter().map(|member| spelled(member));
-    let slices = slices(scope, id);
+    let slices = slices(scope, id, kept);
     quote! {
         #declaration
         #root::codegen::exception!(#name = #scoped { #(#members),* } #slices);
@@ -53,13 +62,28 @@ fn spelled(member: &Member) -> TokenStream {
     }
 }
 
+/// The field that keeps unknown slices: of an exception that is declared `["preserve-slice"]`, or that
+/// derives from one.
+fn kept_slices(scope: &Scope<'_>, id: DefinitionId) -> Option<Ident> {
+    let chain = scope.model.exception_chain(id).into_iter();
+    let mut metadata = chain.flat_map(|level| &scope.model.definition(level).metadata);
+    if !metadata.any(|directive| directive.text == "preserve-slice") {
+        return None;
+    }
+    let members = all_members(scope.model, id).into_iter();
+    let taken: Vec<String> = members
+        .map(|member| member_ident(member).to_string())
+        .collect();
+    Some(names::fresh("unknown_slices", &taken))
+}
+
 /// The slices, if they are more than the members of the struct in their order.
-fn slices(scope: &Scope<'_>, id: DefinitionId) -> Option<TokenStream> {
+fn slices(scope: &Scope<'_>, id: DefinitionId, kept: Option<Ident>) -> Option<TokenStream> {
     let chain = scope.model.exception_chain(id);
     let uses_classes = uses_classes(scope.model, id);
     let mut members = all_members(scope.model, id).into_iter();
     let is_plain = chain.len() == 1 && !uses_classes && members.all(|member| member.tag.is_none());
-    if is_plain {
+    if is_plain && kept.is_none() {
         return None;
     }
     let slices = chain.iter().map(|level| {
@@ -77,7 +101,8 @@ fn slices(scope: &Scope<'_>, id: DefinitionId) -> Option<TokenStream> {
         let instances = has_instances(scope.model, id).then(|| quote!(, instances));
         quote!(classes #table #instances)
     });
-    Some(quote!(slices { #(#slices)* } #classes))
+    let keeps = kept.map(|field| quote!(keeps #field));
+    Some(quote!(slices { #(#slices)* } #keeps #classes))
 }
 
 /// Whether any member may hold a class instance.

@@ -8,6 +8,7 @@ use proc_macro2::Ident;
 use super::RustOptions;
 use super::clashes::Resolved;
 use super::containers::Container;
+use super::errors::ErrorSets;
 use super::scope::{is_external, module_ident, spelled, type_names};
 use crate::names;
 
@@ -21,6 +22,8 @@ pub(super) struct Facts {
     pub(super) has_changed_names: bool,
     /// The classes of Ice 3.7 that have proxies and servants.
     pub(super) objects: BTreeSet<DefinitionId>,
+    /// The error enums of operations.
+    pub(super) errors: ErrorSets,
     /// The definitions whose values cannot be compared exactly.
     inexact: BTreeSet<DefinitionId>,
     /// Where the table of the classes stands; `None` if there is no class.
@@ -51,6 +54,7 @@ impl Facts {
             type_names,
             modules: resolved.modules.clone(),
             has_changed_names: !resolved.warnings.is_empty(),
+            errors: resolved.errors.clone(),
             inexact: inexact(model),
             objects,
             table: table(

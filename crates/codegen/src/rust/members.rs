@@ -13,12 +13,13 @@ use super::docs::{deprecated, docs};
 use super::scope::{Scope, snake_ident, type_name};
 use crate::names;
 
-/// A struct in the making: its members, and the field of its base if it is a class with one.
+/// A struct in the making: its members, and the field in front of them: the base of a class, or the
+/// unknown slices of an exception.
 pub(super) struct Fields<'a> {
     /// The members, inherited ones of an exception first.
     pub(super) members: Vec<&'a Member>,
     /// Name, type and text of the field in front of them.
-    pub(super) base: Option<(Ident, TokenStream, String)>,
+    pub(super) front: Option<(Ident, TokenStream, String)>,
 }
 
 /// The struct with its derives, and its `Default` where members have one of their own.
@@ -35,10 +36,11 @@ pub(super) fn declaration(
     );
     let deprecated = deprecated(&definition.metadata);
     let is_class = matches!(definition.kind, DefinitionKind::Class(_));
-    let derives = derives(scope, &fields.members, is_class);
+    let is_exact = !is_class && fields.front.is_none();
+    let derives = derives(scope, &fields.members, is_exact);
     let derives = derive::with_own(&derives, &definition.metadata);
-    let base = fields
-        .base
+    let front = fields
+        .front
         .iter()
         .map(|(name, r#type, doc)| quote!(#[doc = #doc] pub #name: #r#type,));
     let members = fields.members.iter().map(|member| field(scope, member));
@@ -47,7 +49,7 @@ pub(super) fn declaration(
         #docs
         #deprecated
         #[derive(#derives)]
-        pub struct #name { #(#base)* #(#members)* }
+        pub struct #name { #(#front)* #(#members)* }
         #default
     }
 }
@@ -127,11 +129,11 @@ fn field(scope: &Scope<'_>, member: &Member) -> TokenStream {
     quote!(#docs #deprecated pub #name: #r#type,)
 }
 
-/// No class is compared exactly: one that it comes to extend later may not be.
-fn derives(scope: &Scope<'_>, members: &[&Member], is_class: bool) -> Vec<&'static str> {
+/// No class is compared exactly: one that it comes to extend later may not be. Neither are unknown slices.
+fn derives(scope: &Scope<'_>, members: &[&Member], is_exact: bool) -> Vec<&'static str> {
     let mut derives = vec!["Debug", "Clone", "PartialEq"];
-    let is_exact = |member: &&Member| !scope.facts.is_inexact(member.r#type);
-    if !is_class && members.iter().all(is_exact) {
+    let has_order = |member: &&Member| !scope.facts.is_inexact(member.r#type);
+    if is_exact && members.iter().all(has_order) {
         derives.extend(["Eq", "Hash", "PartialOrd", "Ord"]);
     }
     if !has_own_default(members) {
@@ -160,8 +162,8 @@ fn is_zero(value: &ConstValue) -> bool {
 
 /// `impl Default` with the defaults of the contract; an optional member with one is set at first.
 fn default(scope: &Scope<'_>, name: &Ident, fields: &Fields<'_>) -> TokenStream {
-    let base = fields
-        .base
+    let front = fields
+        .front
         .iter()
         .map(|(name, ..)| quote!(#name: ::std::default::Default::default(),));
     let members = fields.members.iter().map(|member| {
@@ -172,7 +174,7 @@ fn default(scope: &Scope<'_>, name: &Ident, fields: &Fields<'_>) -> TokenStream 
     quote! {
         impl ::std::default::Default for #name {
             fn default() -> Self {
-                Self { #(#base)* #(#members)* }
+                Self { #(#front)* #(#members)* }
             }
         }
     }

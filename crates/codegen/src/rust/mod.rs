@@ -12,6 +12,7 @@ mod containers;
 mod derive;
 mod docs;
 mod enums;
+mod errors;
 mod exceptions;
 mod facts;
 mod interface;

@@ -33,7 +33,20 @@ impl Scope<'_> {
         if let Some(external) = self.options.external_path(&definition.scoped) {
             return path(&format!("{external}{suffix}"));
         }
-        let name = names::ident(&format!("{}{suffix}", type_name(definition)));
+        self.beside(
+            id,
+            &names::ident(&format!("{}{suffix}", type_name(definition))),
+        )
+    }
+
+    /// The path to the type of this name where the type is that a definition becomes.
+    pub(super) fn beside(&self, id: DefinitionId, name: &Ident) -> TokenStream {
+        let definition = self.model.definition(id);
+        if let Some(external) = self.options.external_path(&definition.scoped) {
+            let module = external.rsplit_once("::").map(|(module, _)| path(module));
+            let module = module.map(|module| quote!(#module::));
+            return quote!(#module #name);
+        }
         for depth in (1..=definition.modules.len()).rev() {
             let scoped = format!("::{}", definition.modules[..depth].join("::"));
             if let Some(external) = self.options.external_path(&scoped) {
@@ -42,7 +55,7 @@ impl Scope<'_> {
                 return quote!(#external #(::#inner)* ::#name);
             }
         }
-        self.relative(&definition.modules, &name)
+        self.relative(&definition.modules, name)
     }
 
     /// The path to the trait that a servant of an interface or class implements.
@@ -70,7 +83,7 @@ impl Scope<'_> {
     }
 
     /// A path through `super` and down again: the file may be included at any depth.
-    fn relative(&self, modules: &[String], name: &Ident) -> TokenStream {
+    pub(super) fn relative(&self, modules: &[String], name: &Ident) -> TokenStream {
         let common = self
             .modules
             .iter()
@@ -134,10 +147,9 @@ pub(super) fn type_names(
     match &definition.kind {
         DefinitionKind::Const(_) => Vec::new(),
         DefinitionKind::Interface(interface) if !interface.is_complete => vec![proxy],
-        DefinitionKind::Interface(interface) => [proxy, dispatcher]
+        DefinitionKind::Interface(_) => [proxy, dispatcher]
             .into_iter()
             .chain(servant_names(definition, options))
-            .chain(error_names(definition, &interface.operations))
             .collect(),
         DefinitionKind::Class(class) => {
             let mut names = Vec::new();
@@ -150,21 +162,12 @@ pub(super) fn type_names(
             if is_object && class.is_complete {
                 names.push(dispatcher);
                 names.extend(servant_names(definition, options));
-                names.extend(error_names(definition, &class.operations));
             }
             names
         }
         _ if views::is_asked_for(definition) => vec![format!("{name}{}", views::SUFFIX), name],
         _ => vec![name],
     }
-}
-
-fn error_names(definition: &Definition, operations: &[Operation]) -> Vec<String> {
-    operations
-        .iter()
-        .filter(|operation| !operation.throws.is_empty())
-        .map(|operation| error_name(definition, &operation.name, &operation.metadata))
-        .collect()
 }
 
 /// The names of the traits for servants, with async and without.
@@ -189,15 +192,6 @@ fn servant_suffix(definition: &Definition) -> &'static str {
 /// The name of the Rust type, without the suffix of a proxy or dispatcher.
 pub(super) fn type_name(definition: &Definition) -> String {
     spelled(&definition.name, &definition.metadata, names::upper_camel)
-}
-
-/// The name of an operation's error enum.
-pub(super) fn error_name(interface: &Definition, operation: &str, metadata: &[Metadata]) -> String {
-    let operation = spelled(operation, metadata, names::snake);
-    // What ends in underscores does so because another operation has the name without them.
-    let underscores = operation.len() - operation.trim_end_matches('_').len();
-    let (camel, end) = (names::upper_camel(&operation), "_".repeat(underscores));
-    format!("{}{camel}{end}Error", type_name(interface))
 }
 
 /// A name in the given spelling, or as `["rust:identifier:..."]` says.

@@ -13,7 +13,7 @@ pub(super) fn structure(scope: &Scope<'_>, definition: &Definition, of: &Struct)
     let (root, name) = (scope.root(), names::ident(&type_name(definition)));
     let fields = Fields {
         members: of.members.iter().collect(),
-        base: None,
+        front: None,
     };
     let declaration = declaration(scope, definition, "structure", &fields);
     let members = of.members.iter().map(member_ident);

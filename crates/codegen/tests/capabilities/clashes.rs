@@ -68,16 +68,16 @@ fn a_clash_is_resolved_wherever_names_meet() {
             "struct ToolProxy_ {",
         ),
         (
-            "module M { exception E { } interface Tool { void f() throws E; } struct ToolFError { int i; } }",
-            "struct ToolFError_ {",
+            "module M { exception E { } interface Tool { void f() throws E; } struct EError { int i; } }",
+            "enum EError_ {",
         ),
         (
             "module M { [\"rust:view\"] struct S { string s; } struct SView { int i; } }",
             "struct SView_ {",
         ),
         (
-            "module M { exception E { } interface T { void aB() throws E; void a_b() throws E; } }",
-            "enum TAB_Error {",
+            "module M { exception E { } module N { exception E { } interface T { void f() throws E; void g() throws M::E; } } }",
+            "enum EError_ {",
         ),
         (
             "module M { struct ToolProxy { int i; } interface Tool { void f(); } }",

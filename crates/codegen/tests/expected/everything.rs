@@ -344,10 +344,10 @@ pub mod everything {
         }
     }
 
-    /// What a call of `everything` of `::Everything::Tool` fails with.
+    /// What an operation that throws `::Everything::Base` or `::Everything::Invoke` fails with.
     #[derive(Debug)]
     #[non_exhaustive]
-    pub enum ToolEverythingError {
+    pub enum BaseOrInvokeError {
         /// User exception `::Everything::Base`.
         Base(Base),
         /// User exception `::Everything::Invoke`.
@@ -359,17 +359,17 @@ pub mod everything {
         /// Anything but a declared user exception.
         Invoke(::floe::InvokeError),
     }
-    ::floe::codegen::errors!(ToolEverythingError {
+    ::floe::codegen::errors!(BaseOrInvokeError {
         Base(Base),
         EverythingInvoke(Invoke),
         Derived(Derived),
         Deepest(Deepest),
     });
 
-    /// What a call of `compact` of `::Everything::Tool` fails with.
+    /// What an operation that throws `::Everything::Derived` or `::Everything::Empty` fails with.
     #[derive(Debug)]
     #[non_exhaustive]
-    pub enum ToolCompactError {
+    pub enum DerivedOrEmptyError {
         /// User exception `::Everything::Derived`.
         Derived(Derived),
         /// User exception `::Everything::Empty`.
@@ -383,13 +383,16 @@ pub mod everything {
         /// Anything but a declared user exception.
         Invoke(::floe::InvokeError),
     }
-    ::floe::codegen::errors!(ToolCompactError {
-        Derived(Derived),
-        EverythingEmpty(Empty),
-        Deepest(Deepest),
-        EverythingInvoke(Invoke),
-        EverythingInnerEmpty(self::inner::Empty),
-    });
+    ::floe::codegen::errors!(
+        DerivedOrEmptyError {
+            Derived(Derived),
+            EverythingEmpty(Empty),
+            Deepest(Deepest),
+            EverythingInvoke(Invoke),
+            EverythingInnerEmpty(self::inner::Empty),
+        }
+        from self::inner::EmptyError { EverythingEmpty, EverythingInvoke, EverythingInnerEmpty }
+    );
 
     /// Proxy to an object with interface `::Everything::Tool`.
     ///
@@ -438,7 +441,7 @@ pub mod everything {
             Item,
             Vec,
             ::std::option::Option<ToolProxy>,
-        ), ToolEverythingError, impl ::floe::codegen::EncodeParameters<'call>> {
+        ), BaseOrInvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("everything", true);
             ::floe::codegen::call(
                 &self.0,
@@ -495,7 +498,7 @@ pub mod everything {
         /// Slice operation `compact` of `::Everything::Tool`.
         pub fn compact<'call>(
             &'call self,
-        ) -> ::floe::Call<'call, String, ToolCompactError, impl ::floe::codegen::EncodeParameters<'call>> {
+        ) -> ::floe::Call<'call, String, DerivedOrEmptyError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("compact", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
@@ -552,7 +555,7 @@ pub mod everything {
                 later: ::std::option::Option<LaterProxy>,
                 objects: Objects,
                 current: &::floe::Current,
-            ) -> Result<(Item, Vec, ::std::option::Option<ToolProxy>), ToolEverythingError>;
+            ) -> Result<(Item, Vec, ::std::option::Option<ToolProxy>), BaseOrInvokeError>;
 
             /// Parameters with the names of locals, keywords and types.
             async fn encoder(
@@ -568,7 +571,10 @@ pub mod everything {
             ) -> Result<(i64, i32, i32), ::floe::InvokeError>;
 
             /// Slice operation `compact` of `::Everything::Tool`.
-            async fn compact(&self, current: &::floe::Current) -> Result<String, ToolCompactError>;
+            async fn compact(
+                &self,
+                current: &::floe::Current,
+            ) -> Result<String, DerivedOrEmptyError>;
 
             /// Slice operation `into` of `::Everything::Tool`.
             #[deprecated(note = "use name")]
@@ -737,16 +743,16 @@ pub mod everything {
         }
     }
 
-    /// What a call of `from_file` of `::Everything::Other` fails with.
+    /// What an operation that throws `::IceStorm::NoSuchTopic` fails with.
     #[derive(Debug)]
     #[non_exhaustive]
-    pub enum OtherFromFileError {
+    pub enum IceStormNoSuchTopicError {
         /// User exception `::IceStorm::NoSuchTopic`.
         NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic),
         /// Anything but a declared user exception.
         Invoke(::floe::InvokeError),
     }
-    ::floe::codegen::errors!(OtherFromFileError {
+    ::floe::codegen::errors!(IceStormNoSuchTopicError {
         NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic)
     });
 
@@ -769,7 +775,7 @@ pub mod everything {
             &'call self,
             topic: ::std::option::Option<&'call ::floe::contracts::ice_storm::TopicProxy>,
             qos: &'call ::floe::contracts::ice_storm::QoS,
-        ) -> ::floe::Call<'call, (), OtherFromFileError, impl ::floe::codegen::EncodeParameters<'call>> {
+        ) -> ::floe::Call<'call, (), IceStormNoSuchTopicError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("from_file", true);
             ::floe::codegen::call(
                 &self.0,
@@ -789,7 +795,7 @@ pub mod everything {
                 topic: ::std::option::Option<::floe::contracts::ice_storm::TopicProxy>,
                 qos: ::floe::contracts::ice_storm::QoS,
                 current: &::floe::Current,
-            ) -> Result<(), OtherFromFileError>;
+            ) -> Result<(), IceStormNoSuchTopicError>;
         }
     }
 
@@ -875,7 +881,7 @@ pub mod everything {
             Item,
             Vec,
             ::std::option::Option<ToolProxy>,
-        ), ToolEverythingError, impl ::floe::codegen::EncodeParameters<'call>> {
+        ), BaseOrInvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("everything", true);
             ::floe::codegen::call(
                 &self.0,
@@ -932,7 +938,7 @@ pub mod everything {
         /// Slice operation `compact` of `::Everything::Tool`.
         pub fn compact<'call>(
             &'call self,
-        ) -> ::floe::Call<'call, String, ToolCompactError, impl ::floe::codegen::EncodeParameters<'call>> {
+        ) -> ::floe::Call<'call, String, DerivedOrEmptyError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("compact", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
@@ -967,7 +973,7 @@ pub mod everything {
             &'call self,
             topic: ::std::option::Option<&'call ::floe::contracts::ice_storm::TopicProxy>,
             qos: &'call ::floe::contracts::ice_storm::QoS,
-        ) -> ::floe::Call<'call, (), OtherFromFileError, impl ::floe::codegen::EncodeParameters<'call>> {
+        ) -> ::floe::Call<'call, (), IceStormNoSuchTopicError, impl ::floe::codegen::EncodeParameters<'call>> {
             const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("from_file", true);
             ::floe::codegen::call(
                 &self.0,
@@ -1258,10 +1264,10 @@ pub mod everything {
         }
         ::floe::codegen::structure!(Pair { first, second });
 
-        /// What a call of `work` of `::Everything::Inner::Worker` fails with.
+        /// What an operation that throws `::Everything::Empty` fails with.
         #[derive(Debug)]
         #[non_exhaustive]
-        pub enum WorkerWorkError {
+        pub enum EmptyError {
             /// User exception `::Everything::Empty`.
             EverythingEmpty(super::Empty),
             /// User exception `::Everything::Invoke`.
@@ -1271,7 +1277,7 @@ pub mod everything {
             /// Anything but a declared user exception.
             Invoke(::floe::InvokeError),
         }
-        ::floe::codegen::errors!(WorkerWorkError {
+        ::floe::codegen::errors!(EmptyError {
             EverythingEmpty(super::Empty),
             EverythingInvoke(super::Invoke),
             EverythingInnerEmpty(Empty),
@@ -1295,7 +1301,7 @@ pub mod everything {
             pub fn work<'call>(
                 &'call self,
                 volume: super::Volume,
-            ) -> ::floe::Call<'call, Pair, WorkerWorkError, impl ::floe::codegen::EncodeParameters<'call>> {
+            ) -> ::floe::Call<'call, Pair, EmptyError, impl ::floe::codegen::EncodeParameters<'call>> {
                 const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("work", true);
                 ::floe::codegen::call(&self.0, &OPERATION, (volume,), ::floe::codegen::one)
             }
@@ -1309,7 +1315,7 @@ pub mod everything {
                     &self,
                     volume: super::Volume,
                     current: &::floe::Current,
-                ) -> Result<Pair, WorkerWorkError>;
+                ) -> Result<Pair, EmptyError>;
             }
         }
 

@@ -1,14 +1,14 @@
 //! The class instances of one JSON text, until all of them are read and can be linked.
 //!
-//! JSON may refer to an instance before it defines it, so links lead to drafts at first. Then the
-//! graph is walked depth first, as a decoder reads it: a link to an instance that is still open
-//! becomes one back, and what is owned is limited in depth.
+//! JSON may refer to an instance before it defines it, so links lead to drafts at first. When all is
+//! read, the instances are walked depth first, as a decoder reads them, and limited in depth.
 
 use std::collections::HashMap;
 
 use floe_slice::model::{DefinitionId, Type};
 use floe_wire::encoding::{
-    AnyClass, Draft, GRAPH_DEPTH_MAX, InstanceId, Link, SliceId, UnknownClass, UnknownSlice,
+    AnyClass, Draft, GRAPH_DEPTH_MAX, Graph as Drafts, InstanceId, Link, SliceId, UnknownClass,
+    UnknownSlice,
 };
 
 use crate::{Contract, Instance, Value};
@@ -16,6 +16,7 @@ use crate::{Contract, Instance, Value};
 /// The instances that were read so far.
 #[derive(Debug, Default)]
 pub(super) struct Graph {
+    drafts: Drafts,
     nodes: Vec<Node>,
     by_id: HashMap<InstanceId, usize>,
     by_label: HashMap<String, usize>,
@@ -25,9 +26,7 @@ pub(super) struct Graph {
 /// One instance.
 #[derive(Debug)]
 struct Node {
-    /// Taken when the instance is complete.
-    draft: Option<Draft>,
-    link: Link<dyn AnyClass>,
+    draft: Draft<dyn AnyClass>,
     content: Option<Content>,
     progress: Progress,
 }
@@ -38,9 +37,9 @@ enum Progress {
     Missing,
     /// Its JSON has been read, or is being read.
     Read(Class),
-    /// Its links are being settled.
+    /// Those that it leads to are being filled.
     Open,
-    /// It has so many instances below one another.
+    /// Its draft is filled, and it has so many instances below one another.
     Complete { height: usize },
 }
 
@@ -116,7 +115,7 @@ impl Graph {
     pub(super) fn close(&mut self, node: NodeId, content: Content) -> Link<dyn AnyClass> {
         let node = &mut self.nodes[node.0];
         node.content = Some(content);
-        node.link.clone()
+        node.draft.link_any()
     }
 
     /// A link to the instance with this label, wherever it stands.
@@ -133,7 +132,7 @@ impl Graph {
             label,
             path,
         });
-        self.nodes[node].link.clone()
+        self.nodes[node].draft.link_any()
     }
 
     /// What is wrong with references, now that all has been read.
@@ -164,74 +163,61 @@ impl Graph {
 
     /// Completes all instances. `false` if more than [`GRAPH_DEPTH_MAX`] are below one another.
     pub(super) fn link(mut self, contract: &Contract) -> bool {
-        (0..self.nodes.len()).all(|node| self.settle(node, contract, 1).is_some())
+        let mut nodes = 0..self.nodes.len();
+        nodes.all(|node| self.fill(node, contract, 1).is_some()) && self.drafts.finish().is_ok()
     }
 
-    /// Completes an instance and those below it; answers its height.
-    fn settle(&mut self, node: usize, contract: &Contract, depth: usize) -> Option<usize> {
+    /// Fills the draft of an instance and of those below it; answers its height.
+    fn fill(&mut self, node: usize, contract: &Contract, depth: usize) -> Option<usize> {
         if let Progress::Complete { height } = self.nodes[node].progress {
             return Some(height);
         }
-        let mut content = self.nodes[node].content.take()?;
+        let content = self.nodes[node].content.take()?;
         self.nodes[node].progress = Progress::Open;
-        let mut height = 1;
-        let kept = content.slices.iter_mut();
-        let kept = kept.flat_map(|slice| &mut slice.instances);
-        for value in content.members.iter_mut().chain(kept) {
-            let below = self.settle_value(value, contract, depth)?;
-            height = height.max(below + 1);
-        }
+        let kept = content.slices.iter().flat_map(|slice| &slice.instances);
+        let values = content.members.iter().chain(kept);
+        let height = 1 + self.fill_below(values, contract, depth)?;
         if height > GRAPH_DEPTH_MAX {
             return None;
         }
-        let draft = self.nodes[node].draft.take()?;
-        content.fill(draft, contract);
+        let (value, kept) = content.into_instance(contract);
+        self.drafts.fill_any(&self.nodes[node].draft, value, kept);
         self.nodes[node].progress = Progress::Complete { height };
         Some(height)
     }
 
-    /// Makes the links of a value final; answers the height of the highest instance it owns.
-    fn settle_value(
-        &mut self,
-        value: &mut Value,
-        contract: &Contract,
-        depth: usize,
-    ) -> Option<usize> {
+    /// Fills the drafts of the instances in a value; answers the height of the highest. Instances
+    /// around the value do not count.
+    fn fill_value(&mut self, value: &Value, contract: &Contract, depth: usize) -> Option<usize> {
         match value {
             Value::Instance(link) => {
-                let Some(node) = link.id().and_then(|id| self.by_id.get(&id).copied()) else {
-                    return Some(0);
-                };
-                if let Progress::Open = self.nodes[node].progress {
-                    *link = link.to_back();
-                    return Some(0);
-                }
-                match depth < GRAPH_DEPTH_MAX {
-                    true => self.settle(node, contract, depth + 1),
-                    false => None,
+                let node = link.id().and_then(|id| self.by_id.get(&id).copied());
+                match node {
+                    None => Some(0),
+                    Some(node) if matches!(self.nodes[node].progress, Progress::Open) => Some(0),
+                    Some(_) if depth >= GRAPH_DEPTH_MAX => None,
+                    Some(node) => self.fill(node, contract, depth + 1),
                 }
             }
             Value::Struct(values) | Value::Sequence(values) => {
-                let values = values.iter_mut();
-                self.highest(values, contract, depth)
+                self.fill_below(values, contract, depth)
             }
             Value::Dictionary(entries) => {
-                let values = entries.iter_mut().map(|(_, value)| value);
-                self.highest(values, contract, depth)
+                self.fill_below(entries.iter().map(|(_, value)| value), contract, depth)
             }
             _ => Some(0),
         }
     }
 
-    fn highest<'v>(
+    fn fill_below<'v>(
         &mut self,
-        values: impl Iterator<Item = &'v mut Value>,
+        values: impl IntoIterator<Item = &'v Value>,
         contract: &Contract,
         depth: usize,
     ) -> Option<usize> {
         let mut highest = 0;
         for value in values {
-            highest = highest.max(self.settle_value(value, contract, depth)?);
+            highest = highest.max(self.fill_value(value, contract, depth)?);
         }
         Some(highest)
     }
@@ -246,13 +232,12 @@ impl Graph {
     }
 
     fn add(&mut self) -> usize {
-        let draft = Draft::new();
-        let link = draft.link();
+        let draft: Draft<dyn AnyClass> = self.drafts.draft();
         let node = self.nodes.len();
-        self.by_id.extend(link.id().map(|id| (id, node)));
+        self.by_id
+            .extend(draft.link_any().id().map(|id| (id, node)));
         self.nodes.push(Node {
-            draft: Some(draft),
-            link,
+            draft,
             content: None,
             progress: Progress::Missing,
         });
@@ -261,7 +246,8 @@ impl Graph {
 }
 
 impl Content {
-    fn fill(self, draft: Draft, contract: &Contract) {
+    /// The instance, and the slices that are kept with it.
+    fn into_instance(self, contract: &Contract) -> (Box<dyn AnyClass>, Vec<UnknownSlice>) {
         let is_unknown = matches!(self.class, Class::Unknown);
         let count = self.slices.len();
         let kept = self.slices.into_iter().enumerate().map(|(index, slice)| {
@@ -285,6 +271,6 @@ impl Content {
                 Box::new(UnknownClass::new(&id))
             }
         };
-        draft.fill(value, kept);
+        (value, kept)
     }
 }

@@ -11,7 +11,7 @@ use crate::{Contract, Value};
 
 /// Writes a value that stands alone.
 pub(super) fn only(contract: &Contract, r#type: Type, value: &Value) -> Json {
-    JsonWriter::new(contract, [value]).value(r#type, value)
+    write(contract, [value], |writer| writer.value(r#type, value))
 }
 
 /// Writes members or parameters by their names, without those that are unset.
@@ -20,23 +20,43 @@ pub(crate) fn object(
     slots: &[Slot<'_>],
     values: &[Value],
 ) -> Map<String, Json> {
-    JsonWriter::new(contract, values).object(slots, values)
+    write(contract, values, |writer| writer.object(slots, values))
+}
+
+fn write<'v, T>(
+    contract: &Contract,
+    values: impl IntoIterator<Item = &'v Value>,
+    write: impl Fn(&mut JsonWriter<'_>) -> T,
+) -> T {
+    let mut writer = JsonWriter {
+        contract,
+        shared: Shared::default(),
+        depth: 0,
+    };
+    match values.into_iter().any(has_link) {
+        true => writer.place_and_write(write),
+        false => write(&mut writer),
+    }
+}
+
+fn has_link(value: &Value) -> bool {
+    match value {
+        Value::Struct(values) | Value::Sequence(values) => values.iter().any(has_link),
+        Value::Dictionary(entries) => entries.iter().any(|(_, value)| has_link(value)),
+        Value::Instance(_) => true,
+        _ => false,
+    }
 }
 
 /// Writes values that may share class instances.
 pub(super) struct JsonWriter<'c> {
     contract: &'c Contract,
     pub(super) shared: Shared,
+    /// How many instances are around what is being written.
+    pub(super) depth: usize,
 }
 
 impl<'c> JsonWriter<'c> {
-    fn new<'v>(contract: &'c Contract, values: impl IntoIterator<Item = &'v Value>) -> Self {
-        Self {
-            contract,
-            shared: Shared::new(values),
-        }
-    }
-
     /// Writes a value of a type.
     pub(super) fn value(&mut self, r#type: Type, value: &Value) -> Json {
         match (definition(self.contract, r#type), value) {

@@ -156,29 +156,16 @@ pub struct TopicStatus {
 }
 ::floe::codegen::structure!(TopicStatus { uptime, totals, subscribers });
 
-/// What a call of `topicInfo` of `::Floe::HubAdmin` fails with.
+/// What an operation that throws `::IceStorm::NoSuchTopic` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum HubAdminTopicInfoError {
+pub enum IceStormNoSuchTopicError {
     /// User exception `::IceStorm::NoSuchTopic`.
     NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic),
     /// Anything but a declared user exception.
     Invoke(::floe::InvokeError),
 }
-::floe::codegen::errors!(HubAdminTopicInfoError {
-    NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic)
-});
-
-/// What a call of `topicStatus` of `::Floe::HubAdmin` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum HubAdminTopicStatusError {
-    /// User exception `::IceStorm::NoSuchTopic`.
-    NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic),
-    /// Anything but a declared user exception.
-    Invoke(::floe::InvokeError),
-}
-::floe::codegen::errors!(HubAdminTopicStatusError {
+::floe::codegen::errors!(IceStormNoSuchTopicError {
     NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic)
 });
 
@@ -198,7 +185,7 @@ impl HubAdminProxy {
     pub fn topic_info<'call>(
         &'call self,
         name: &'call str,
-    ) -> ::floe::Call<'call, TopicInfo, HubAdminTopicInfoError, impl ::floe::codegen::EncodeParameters<'call>> {
+    ) -> ::floe::Call<'call, TopicInfo, IceStormNoSuchTopicError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("topicInfo", true);
         ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::one)
     }
@@ -232,7 +219,7 @@ impl HubAdminProxy {
     pub fn topic_status<'call>(
         &'call self,
         name: &'call str,
-    ) -> ::floe::Call<'call, TopicStatus, HubAdminTopicStatusError, impl ::floe::codegen::EncodeParameters<'call>> {
+    ) -> ::floe::Call<'call, TopicStatus, IceStormNoSuchTopicError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("topicStatus", true);
         ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::one)
     }
@@ -250,7 +237,7 @@ impl HubAdminProxy {
             &self,
             name: String,
             current: &::floe::Current,
-        ) -> Result<TopicInfo, HubAdminTopicInfoError>;
+        ) -> Result<TopicInfo, IceStormNoSuchTopicError>;
 
         /// Tells of the hub as a whole, and of each topic.
         ///
@@ -275,7 +262,7 @@ impl HubAdminProxy {
             &self,
             name: String,
             current: &::floe::Current,
-        ) -> Result<TopicStatus, HubAdminTopicStatusError>;
+        ) -> Result<TopicStatus, IceStormNoSuchTopicError>;
     }
 }
 

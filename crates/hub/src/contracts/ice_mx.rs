@@ -83,73 +83,17 @@ pub type MetricsView = ::std::collections::BTreeMap<String, MetricsMap>;
 pub struct UnknownMetricsView {}
 ::floe::codegen::exception!(UnknownMetricsView = "::IceMX::UnknownMetricsView" {});
 
-/// What a call of `enableMetricsView` of `::IceMX::MetricsAdmin` fails with.
+/// What an operation that throws `::IceMX::UnknownMetricsView` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum MetricsAdminEnableMetricsViewError {
+pub enum UnknownMetricsViewError {
     /// User exception `::IceMX::UnknownMetricsView`.
     UnknownMetricsView(UnknownMetricsView),
     /// Anything but a declared user exception.
     Invoke(::floe::InvokeError),
 }
 ::floe::codegen::errors!(
-    MetricsAdminEnableMetricsViewError { UnknownMetricsView(UnknownMetricsView) }
-    classes CLASSES
-);
-
-/// What a call of `disableMetricsView` of `::IceMX::MetricsAdmin` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum MetricsAdminDisableMetricsViewError {
-    /// User exception `::IceMX::UnknownMetricsView`.
-    UnknownMetricsView(UnknownMetricsView),
-    /// Anything but a declared user exception.
-    Invoke(::floe::InvokeError),
-}
-::floe::codegen::errors!(
-    MetricsAdminDisableMetricsViewError { UnknownMetricsView(UnknownMetricsView) }
-    classes CLASSES
-);
-
-/// What a call of `getMetricsView` of `::IceMX::MetricsAdmin` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum MetricsAdminGetMetricsViewError {
-    /// User exception `::IceMX::UnknownMetricsView`.
-    UnknownMetricsView(UnknownMetricsView),
-    /// Anything but a declared user exception.
-    Invoke(::floe::InvokeError),
-}
-::floe::codegen::errors!(
-    MetricsAdminGetMetricsViewError { UnknownMetricsView(UnknownMetricsView) }
-    classes CLASSES
-);
-
-/// What a call of `getMapMetricsFailures` of `::IceMX::MetricsAdmin` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum MetricsAdminGetMapMetricsFailuresError {
-    /// User exception `::IceMX::UnknownMetricsView`.
-    UnknownMetricsView(UnknownMetricsView),
-    /// Anything but a declared user exception.
-    Invoke(::floe::InvokeError),
-}
-::floe::codegen::errors!(
-    MetricsAdminGetMapMetricsFailuresError { UnknownMetricsView(UnknownMetricsView) }
-    classes CLASSES
-);
-
-/// What a call of `getMetricsFailures` of `::IceMX::MetricsAdmin` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum MetricsAdminGetMetricsFailuresError {
-    /// User exception `::IceMX::UnknownMetricsView`.
-    UnknownMetricsView(UnknownMetricsView),
-    /// Anything but a declared user exception.
-    Invoke(::floe::InvokeError),
-}
-::floe::codegen::errors!(
-    MetricsAdminGetMetricsFailuresError { UnknownMetricsView(UnknownMetricsView) }
+    UnknownMetricsViewError { UnknownMetricsView(UnknownMetricsView) }
     classes CLASSES
 );
 
@@ -187,7 +131,7 @@ impl MetricsAdminProxy {
     pub fn enable_metrics_view<'call>(
         &'call self,
         name: &'call str,
-    ) -> ::floe::Call<'call, (), MetricsAdminEnableMetricsViewError, impl ::floe::codegen::EncodeParameters<'call>> {
+    ) -> ::floe::Call<'call, (), UnknownMetricsViewError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation(
             "enableMetricsView",
             true,
@@ -202,7 +146,7 @@ impl MetricsAdminProxy {
     pub fn disable_metrics_view<'call>(
         &'call self,
         name: &'call str,
-    ) -> ::floe::Call<'call, (), MetricsAdminDisableMetricsViewError, impl ::floe::codegen::EncodeParameters<'call>> {
+    ) -> ::floe::Call<'call, (), UnknownMetricsViewError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation(
             "disableMetricsView",
             true,
@@ -219,7 +163,7 @@ impl MetricsAdminProxy {
     pub fn get_metrics_view<'call>(&'call self, view: &'call str) -> ::floe::Call<'call, (
         MetricsView,
         i64,
-    ), MetricsAdminGetMetricsViewError, impl ::floe::codegen::EncodeParameters<'call>> {
+    ), UnknownMetricsViewError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("getMetricsView", true);
         ::floe::codegen::call(&self.0, &OPERATION, (view,), |decoder| {
             decoder.know_classes(&CLASSES);
@@ -240,7 +184,7 @@ impl MetricsAdminProxy {
         &'call self,
         view: &'call str,
         map: &'call str,
-    ) -> ::floe::Call<'call, MetricsFailuresSeq, MetricsAdminGetMapMetricsFailuresError, impl ::floe::codegen::EncodeParameters<'call>> {
+    ) -> ::floe::Call<'call, MetricsFailuresSeq, UnknownMetricsViewError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation(
             "getMapMetricsFailures",
             true,
@@ -260,7 +204,7 @@ impl MetricsAdminProxy {
         view: &'call str,
         map: &'call str,
         id: &'call str,
-    ) -> ::floe::Call<'call, MetricsFailures, MetricsAdminGetMetricsFailuresError, impl ::floe::codegen::EncodeParameters<'call>> {
+    ) -> ::floe::Call<'call, MetricsFailures, UnknownMetricsViewError, impl ::floe::codegen::EncodeParameters<'call>> {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation(
             "getMetricsFailures",
             true,
@@ -289,7 +233,7 @@ impl MetricsAdminProxy {
             &self,
             name: String,
             current: &::floe::Current,
-        ) -> Result<(), MetricsAdminEnableMetricsViewError>;
+        ) -> Result<(), UnknownMetricsViewError>;
 
         /// Measures no more, and forgets what was measured.
         ///
@@ -299,7 +243,7 @@ impl MetricsAdminProxy {
             &self,
             name: String,
             current: &::floe::Current,
-        ) -> Result<(), MetricsAdminDisableMetricsViewError>;
+        ) -> Result<(), UnknownMetricsViewError>;
 
         /// Gives what a view has measured.
         ///
@@ -310,7 +254,7 @@ impl MetricsAdminProxy {
         async fn get_metrics_view(&self, view: String, current: &::floe::Current) -> Result<(
             MetricsView,
             i64,
-        ), MetricsAdminGetMetricsViewError>;
+        ), UnknownMetricsViewError>;
 
         /// Gives the failures of all metrics objects of a map that have any.
         ///
@@ -323,7 +267,7 @@ impl MetricsAdminProxy {
             view: String,
             map: String,
             current: &::floe::Current,
-        ) -> Result<MetricsFailuresSeq, MetricsAdminGetMapMetricsFailuresError>;
+        ) -> Result<MetricsFailuresSeq, UnknownMetricsViewError>;
 
         /// Gives the failures of one metrics object.
         ///
@@ -338,7 +282,7 @@ impl MetricsAdminProxy {
             map: String,
             id: String,
             current: &::floe::Current,
-        ) -> Result<MetricsFailures, MetricsAdminGetMetricsFailuresError>;
+        ) -> Result<MetricsFailures, UnknownMetricsViewError>;
     }
 }
 

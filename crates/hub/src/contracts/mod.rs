@@ -1,7 +1,7 @@
-//! The contracts by which a hub tells of itself, in Rust.
+//! The contracts by which a hub shows its status and metrics, in Rust.
 //!
 //! `floe.rs` is generated from `contracts/Floe/Hub.ice`, `ice_mx.rs` from `contracts/Ice/Metrics.ice` and
-//! `contracts/IceStorm/Metrics.ice`; they are committed, and a test of `floe-codegen` generates them again and
+//! `contracts/IceStorm/Metrics.ice`. Both are committed, and a test of `floe-codegen` generates them again and
 //! compares.
 
 // Generated text has its own layout, and names that authors of contracts chose.

@@ -1,33 +1,32 @@
-//! What became of events, counted.
+//! Counts what happened to events.
 
 use std::ops::AddAssign;
 
-/// What became of the events that were meant for one subscriber, or for all of a topic.
+/// What happened to the events for one subscriber, or for all subscribers of a topic.
 ///
-/// Every event is in exactly one place:
-/// `offered = delivered + lost + queued + outstanding`, the last two being those of the
-/// [`Snapshot`](super::Snapshot).
+/// Every event is in exactly one place: `offered = delivered + lost + queued + outstanding`, where
+/// [`Snapshot`](super::Snapshot) has the last two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Accounts {
     /// Events that were published while the subscription existed.
     pub(crate) offered: u64,
-    /// Events that reached the subscriber: answered, for a twoway subscriber; else handed to its
-    /// connection, where a break may still lose them unnoticed: nobody answers oneway requests.
+    /// Events that reached the subscriber. A twoway subscriber has answered them. For other subscribers they were
+    /// handed to the connection, and may still be lost if it breaks: nothing answers oneway requests.
     pub(crate) delivered: u64,
-    /// Events that did not.
+    /// Events that did not reach the subscriber.
     pub(crate) lost: Losses,
 }
 
-/// Events that were not delivered, by reason.
+/// Lost events, by reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Losses {
     /// The queue was full.
     pub(crate) overflow: u64,
-    /// They came, or waited, while the subscriber was offline after a failure.
+    /// The events came, or were queued, while the subscriber was offline after a failure.
     pub(crate) offline: u64,
-    /// Their delivery failed: it may have happened all the same.
+    /// Their delivery failed. The subscriber may have received them all the same.
     pub(crate) failed: u64,
-    /// They waited when the subscription ended, or came after it had failed for good.
+    /// The events were queued when the subscription ended, or came after it had failed for good.
     pub(crate) removed: u64,
 }
 

@@ -1,11 +1,11 @@
-//! How often something is tried that was in vain before.
+//! An exponential back-off for attempts that may not pay.
 
-/// Counts the occasions to let pass after a try in vain: twice as many each time, up to a limit.
+/// Counts the occasions to skip after a failed attempt: twice as many each time, up to a limit.
 #[derive(Debug, Default)]
 pub(crate) struct BackOff {
-    /// Occasions that passed after the last try in vain, halved by each success since.
+    /// The number of occasions to skip after the last failure. Each success since has halved it.
     last: u32,
-    /// Occasions that are still to pass.
+    /// The number of occasions that are still to be skipped.
     left: u32,
 }
 
@@ -13,20 +13,20 @@ impl BackOff {
     const PASSED_MIN: u32 = 4;
     const PASSED_MAX: u32 = 4096;
 
-    /// An occasion comes; whether it is to be tried.
+    /// Returns whether to attempt it on this occasion.
     pub(crate) fn is_due(&mut self) -> bool {
         let left = self.left.checked_sub(1);
         self.left = left.unwrap_or(0);
         left.is_none()
     }
 
-    /// A try was in vain.
+    /// An attempt failed.
     pub(crate) fn handle_failure(&mut self) {
         self.last = (self.last * 2).clamp(Self::PASSED_MIN, Self::PASSED_MAX);
         self.left = self.last;
     }
 
-    /// A try was worth it.
+    /// An attempt paid.
     pub(crate) fn handle_success(&mut self) {
         self.last >>= 1;
     }
@@ -36,7 +36,7 @@ impl BackOff {
 mod tests {
     use super::*;
 
-    /// How many of so many occasions are tried, in vain.
+    /// Counts the attempts on this many occasions, all of which fail.
     fn in_vain(back_off: &mut BackOff, count: usize) -> usize {
         let tried = (0..count).filter(|_| {
             let is_due = back_off.is_due();
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn tries_in_vain_get_rare_and_successes_bring_them_back() {
+    fn failures_make_attempts_rare_and_successes_bring_them_back() {
         let mut back_off = BackOff::default();
         let tried = in_vain(&mut back_off, 100_000);
         assert!((10..50).contains(&tried), "{tried}");

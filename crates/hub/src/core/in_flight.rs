@@ -1,7 +1,7 @@
-//! The window of deliveries to one twoway subscriber that are not answered yet.
+//! The window of unanswered events of one twoway subscriber.
 //!
-//! Events get their numbers here, in the order in which they leave. Whatever is sent is noted with its handle, and leaves
-//! the window with its answer. Who waits, and for what, is up to the shell.
+//! Events get their numbers here, in the order in which they leave. A sent event is noted with its handle, and leaves
+//! the window with its reply. The shell decides which task waits, and for what.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use floe::{Event, EventParts, InvokeError, SystemException};
 
-/// Deliveries that are not answered; `H` is the handle of one that was sent, which gives it up when it is dropped.
+/// The unanswered events. `H` is the handle of a sent event; dropping it gives up the reply.
 ///
-/// One sender at a time adds to it:
+/// One sender at a time adds events:
 ///
 /// ```text
 ///          open                begin_sending
@@ -22,62 +22,62 @@ use floe::{Event, EventParts, InvokeError, SystemException};
 ///   +-------------------------------------------------------------+
 /// ```
 #[derive(Debug)]
-pub(crate) struct InFlight<H> {
-    /// In the order of their numbers. Answers come in this order, or nearly.
+pub(crate) struct InFlightEvents<H> {
+    /// In the order of their numbers. Replies come in nearly the same order.
     sent: VecDeque<(u64, Sent<H>)>,
     /// Bytes of the events in `sent`.
     sent_bytes: usize,
     /// The number of the event that is sent next.
     next: u64,
-    /// Answers to events that are being sent, and are not noted yet.
+    /// Replies to events that are being sent and are not noted yet.
     early: Vec<(u64, Result<(), InvokeError>)>,
-    /// Events that failed since the delivery task last looked.
+    /// Events that failed since the delivery task last took them.
     failed: Vec<Resend>,
     /// Events that the scheduler took and could not send.
     returned: Vec<Event>,
-    sender: Sender,
+    sender: SendRight,
     /// Whether the delivery task waits for the scheduler to finish sending.
     is_sender_awaited: bool,
-    /// Whether the delivery task waits for the next answer.
+    /// Whether the next reply wakes the delivery task.
     is_awaited: bool,
-    /// Whether the delivery task runs a timer for late answers, or was woken to start one.
+    /// Whether the delivery task runs a timer for late replies, or was woken to start one.
     is_timed: bool,
 }
 
-/// An event that failed: its number, and why.
+/// An event that failed, with its number and its error.
 pub(crate) type Resend = (u64, Event, InvokeError);
 
-/// Which part of the hub may send.
+/// The holder of the right to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Sender {
+enum SendRight {
     /// The delivery task of the subscriber.
     #[default]
     Task,
     /// The scheduler, until the delivery task is polled.
     Scheduler,
-    /// The scheduler is sending now.
+    /// The scheduler, which is sending now.
     Sending,
-    /// The scheduler is sending, and the window was abandoned meanwhile.
+    /// The scheduler, which is sending, although the window was abandoned meanwhile.
     Revoked,
 }
 
-/// How much is not answered.
+/// How much is unanswered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Load {
     /// Events.
     pub(crate) count: usize,
-    /// Bytes of the events, without those that failed.
+    /// Bytes of the events, without those of failed events.
     pub(crate) bytes: usize,
 }
 
 /// How much may be sent now: at least one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct WindowRoom {
     pub(crate) events: usize,
     pub(crate) bytes: usize,
 }
 
-/// An event that was sent.
+/// A sent event.
 #[derive(Debug)]
 struct Sent<H> {
     event: Event,
@@ -85,12 +85,12 @@ struct Sent<H> {
     since: Instant,
 }
 
-/// Bytes of events that are not answered, but for the last of these events. Events that have left the queue do not count
-/// among those that the queue may hold.
+/// The maximum bytes of unanswered events; the last of these events may exceed it. Events that have left the queue do
+/// not count towards the limits of the queue.
 const IN_FLIGHT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-impl Room {
-    /// The room in a window beside what is not answered, if there is any.
+impl WindowRoom {
+    /// The room in a window that holds this load, if there is any.
     pub(crate) fn beside(load: Load, outstanding_max: usize) -> Option<Self> {
         let events = outstanding_max.saturating_sub(load.count);
         let bytes = IN_FLIGHT_BYTES_MAX.saturating_sub(load.bytes);
@@ -98,7 +98,7 @@ impl Room {
     }
 }
 
-impl<H> Default for InFlight<H> {
+impl<H> Default for InFlightEvents<H> {
     fn default() -> Self {
         Self {
             sent: VecDeque::new(),
@@ -107,7 +107,7 @@ impl<H> Default for InFlight<H> {
             early: Vec::new(),
             failed: Vec::new(),
             returned: Vec::new(),
-            sender: Sender::Task,
+            sender: SendRight::Task,
             is_sender_awaited: false,
             is_awaited: false,
             is_timed: false,
@@ -115,76 +115,76 @@ impl<H> Default for InFlight<H> {
     }
 }
 
-impl<H> InFlight<H> {
+impl<H> InFlightEvents<H> {
     /// Whether the scheduler may send, or is sending.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.sender, Sender::Scheduler | Sender::Sending)
+        matches!(self.sender, SendRight::Scheduler | SendRight::Sending)
     }
 
     /// Lets the scheduler send until the delivery task is polled again.
     pub(crate) fn open(&mut self) {
-        if self.sender == Sender::Task {
-            self.sender = Sender::Scheduler;
+        if self.sender == SendRight::Task {
+            self.sender = SendRight::Scheduler;
         }
     }
 
-    /// Takes the right to send back for the delivery task; false if the scheduler is sending, and the task is to be woken
-    /// when that ends.
+    /// Takes the right to send back for the delivery task. Returns false if the scheduler is sending; the end of that
+    /// wakes the task.
     pub(crate) fn close(&mut self) -> bool {
-        self.is_sender_awaited = matches!(self.sender, Sender::Sending | Sender::Revoked);
+        self.is_sender_awaited = matches!(self.sender, SendRight::Sending | SendRight::Revoked);
         if !self.is_sender_awaited {
-            self.sender = Sender::Task;
+            self.sender = SendRight::Task;
         }
         !self.is_sender_awaited
     }
 
-    /// The scheduler begins to send, if it may and nothing sent before needs the delivery task.
+    /// The scheduler begins to send. Returns false if it may not, or if earlier events need the delivery task first.
     pub(crate) fn begin_sending(&mut self) -> bool {
-        let may_send = self.sender == Sender::Scheduler && self.is_in_order();
+        let may_send = self.sender == SendRight::Scheduler && self.is_in_order();
         if may_send {
-            self.sender = Sender::Sending;
+            self.sender = SendRight::Sending;
         }
         may_send
     }
 
-    /// The scheduler has sent what it took; whether the window still takes note of it.
+    /// The scheduler has sent its events. Returns whether the window still notes them.
     pub(crate) fn end_sending(&mut self) -> bool {
         match self.sender {
-            Sender::Sending => self.sender = Sender::Scheduler,
-            Sender::Revoked => {
-                self.sender = Sender::Task;
+            SendRight::Sending => self.sender = SendRight::Scheduler,
+            SendRight::Revoked => {
+                self.sender = SendRight::Task;
                 return false;
             }
-            Sender::Task | Sender::Scheduler => {}
+            SendRight::Task | SendRight::Scheduler => {}
         }
         true
     }
 
-    /// The scheduler gives back what it could not send, in order. The delivery task sends it.
+    /// The scheduler gives back the events that it could not send, in order. The delivery task sends them.
     pub(crate) fn give_back(&mut self, events: &mut Vec<Event>) {
         match self.sender {
-            Sender::Revoked => events.clear(),
+            SendRight::Revoked => events.clear(),
             _ => self.returned.append(events),
         }
-        self.sender = Sender::Task;
+        self.sender = SendRight::Task;
     }
 
-    /// Whether the delivery task waits for the scheduler, which has finished by now; true once.
+    /// Whether the delivery task waits for the scheduler, which has finished now. True once.
     pub(crate) fn poll_sender_awaited(&mut self) -> bool {
         std::mem::take(&mut self.is_sender_awaited)
     }
 
-    /// Takes what the scheduler could not send.
+    /// Takes the events that the scheduler could not send.
     pub(crate) fn take_returned(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.returned)
     }
 
-    /// Whether nothing that was sent before needs the delivery task.
+    /// Whether no earlier event needs the delivery task.
     pub(crate) fn is_in_order(&self) -> bool {
         self.failed.is_empty() && self.returned.is_empty()
     }
 
-    /// What is not answered. Events that failed count until the delivery task takes them.
+    /// How much is unanswered. Failed events count until the delivery task takes them.
     pub(crate) fn load(&self) -> Load {
         Load {
             count: self.sent.len() + self.failed.len(),
@@ -197,34 +197,34 @@ impl<H> InFlight<H> {
         self.next
     }
 
-    /// The handle of the oldest event that is not answered. All others left over the same connection.
+    /// The handle of the oldest unanswered event. All others left over the same connection.
     pub(crate) fn oldest(&self) -> Option<&H> {
         self.sent.front().map(|(_, sent)| &sent.handle)
     }
 
-    /// Takes numbers for events that do not leave immediately; gives the first number.
+    /// Takes numbers for events that leave later. Returns the first number.
     pub(crate) fn take_numbers(&mut self, count: usize) -> u64 {
         let first = self.next;
         self.next += count as u64;
         first
     }
 
-    /// Takes the events that failed since the last look.
+    /// Takes the failed events.
     pub(crate) fn take_failed(&mut self) -> Vec<Resend> {
         std::mem::take(&mut self.failed)
     }
 
-    /// From now on, until the delivery task is polled, each answer wakes it.
+    /// Makes each reply wake the delivery task, until it is polled.
     pub(crate) fn await_each(&mut self) {
         self.is_awaited = true;
     }
 
-    /// Sets whether the next answer wakes the delivery task.
+    /// Sets whether the next reply wakes the delivery task.
     pub(crate) fn set_awaited(&mut self, is_awaited: bool) {
         self.is_awaited = is_awaited;
     }
 
-    /// Whether the delivery task waits for an answer; true once.
+    /// Whether the delivery task waits for a reply. True once.
     pub(crate) fn poll_awaited(&mut self) -> bool {
         std::mem::take(&mut self.is_awaited)
     }
@@ -234,23 +234,24 @@ impl<H> InFlight<H> {
         self.is_timed
     }
 
-    /// The delivery task is woken to start a timer.
+    /// Notes that the delivery task is woken to start a timer.
     pub(crate) fn ask_for_timer(&mut self) {
         self.is_timed = true;
     }
 
-    /// From when on a timer is to run for late answers, if one is needed; `has_ended` says that one has just ended. Later
-    /// events are due later, so that one timer is enough.
+    /// The time from which the limit for the next late reply runs, if a timer is needed. `has_ended` says that the
+    /// timer has just ended. One timer is enough, because later events are due later.
     pub(crate) fn begin_timer(&mut self, has_ended: bool, now: Instant) -> Option<Instant> {
         let oldest = self.sent.front().map(|(_, sent)| sent.since);
-        // A timer that was asked for runs even if all is answered by now: the scheduler does not ask again for a while.
+        // A timer that was asked for runs even if everything is answered by now, so that the scheduler does not ask
+        // again soon.
         let is_asked = self.is_timed && !has_ended;
         let since = oldest.or_else(|| is_asked.then_some(now));
         self.is_timed = since.is_some();
         since
     }
 
-    /// Takes out the events that were sent at least `limit` ago. Drop their handles without a lock.
+    /// Takes the events that were sent at least `limit` ago. Drop the handles after the lock is released.
     pub(crate) fn take_late(&mut self, limit: Duration, now: Instant) -> Vec<H> {
         let is_late = |sent: &Sent<H>| now.saturating_duration_since(sent.since) >= limit;
         let count = self.sent.partition_point(|(_, sent)| is_late(sent));
@@ -261,8 +262,8 @@ impl<H> InFlight<H> {
         late.collect()
     }
 
-    /// Notes events that were sent, with the numbers from the next one on. Gives the answers that came before the note, for
-    /// [`InFlight::handle_answer`].
+    /// Notes sent events, numbered from the next one. Returns the replies that came before this note, for
+    /// [`InFlightEvents::handle_answer`].
     pub(crate) fn note_sent(
         &mut self,
         events: &mut Vec<Event>,
@@ -285,8 +286,8 @@ impl<H> InFlight<H> {
         }
     }
 
-    /// Answers that say nothing but that the events arrived. `end` ends the handles; gives how many of the events were in
-    /// the window.
+    /// Replies without results: the events arrived. `end` ends the handles. Returns how many of the events were in the
+    /// window.
     pub(crate) fn handle_returned(&mut self, numbers: Range<u64>, end: impl Fn(H)) -> u64 {
         let known = numbers.start..numbers.end.min(self.next);
         let early = numbers.start.max(self.next)..numbers.end;
@@ -295,8 +296,8 @@ impl<H> InFlight<H> {
         taken.map(|sent| end(sent.handle)).count() as u64
     }
 
-    /// An answer, or that none will come. It is kept if the event is not noted yet, and kept as a failure for the delivery
-    /// task if it is one. `end` ends the handle; gives how many events were delivered.
+    /// A reply, or an error in its place. It is kept if the event is not noted yet; a failure is kept for the delivery
+    /// task. `end` ends the handle. Returns how many events were delivered.
     pub(crate) fn handle_answer(
         &mut self,
         number: u64,
@@ -307,7 +308,7 @@ impl<H> InFlight<H> {
             self.early.push((number, answer));
             return 0;
         }
-        // An event that was given up may be answered at this very moment.
+        // The event may have been given up at the same moment.
         let Some(sent) = self.take_sent(number) else {
             return 0;
         };
@@ -322,12 +323,12 @@ impl<H> InFlight<H> {
         }
     }
 
-    /// Forgets all that is not answered, `outstanding` events together with those that are being sent: later answers to them
-    /// mean nothing. Drop the result without a lock.
+    /// Forgets all unanswered events, `outstanding` of them counting those that are being sent. Later replies to them
+    /// are ignored. Drop the result after the lock is released.
     pub(crate) fn abandon(&mut self, outstanding: u64) -> Self {
         let sender = match self.sender {
-            Sender::Sending | Sender::Revoked => Sender::Revoked,
-            Sender::Task | Sender::Scheduler => Sender::Task,
+            SendRight::Sending | SendRight::Revoked => SendRight::Revoked,
+            SendRight::Task | SendRight::Scheduler => SendRight::Task,
         };
         let next = self.next + outstanding;
         let new = Self {
@@ -338,12 +339,12 @@ impl<H> InFlight<H> {
         std::mem::replace(self, new)
     }
 
-    /// The scheduler has panicked while it was sending: forgets what it took, of `outstanding` events. Gives how many events
-    /// that are.
+    /// The scheduler has panicked while it was sending: forgets the events that it took, out of `outstanding` events.
+    /// Returns how many.
     pub(crate) fn forget_taken(&mut self, outstanding: u64) -> u64 {
         let sender = std::mem::take(&mut self.sender);
-        if sender != Sender::Sending {
-            // All of it was noted, given back, or abandoned.
+        if sender != SendRight::Sending {
+            // All of its events were noted, given back, or abandoned.
             return 0;
         }
         let count = outstanding.saturating_sub(self.load().count as u64);
@@ -367,10 +368,11 @@ impl<H> InFlight<H> {
     }
 }
 
-/// Whether an event may be sent again: it surely did not arrive, or may arrive twice; and it did not fail for lack of time,
-/// of which it would need as much again. A servant that failed may do better the second time.
+/// Whether a failed event may be sent again: either it surely did not arrive, or it may arrive twice. An event that
+/// failed by a timeout is not sent again, because it would take as long once more. A servant that failed may succeed
+/// the second time.
 ///
-/// Source: observed, IceStorm 3.7.8, to which the subscriber's object, facet and operation are there or not.
+/// Source: observed, IceStorm 3.7.8. A missing object, facet or operation of the subscriber is final.
 pub(crate) fn may_resend(error: &InvokeError, event: &Event) -> bool {
     match error {
         error if error.is_timeout() => false,

@@ -1,17 +1,17 @@
-//! How much may wait, and what happens to the rest.
+//! The limits of a queue, and the policy for events beyond them.
 
 use std::str::FromStr;
 
-/// How much may wait for one subscriber.
+/// How many events may be queued for one subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[doc(alias = "Send.QueueSizeMax")]
 pub struct QueueLimits {
-    /// Events. Default 100,000: some seconds of a fast publisher.
+    /// The number of events. Default 100,000: some seconds of a fast publisher.
     pub events: usize,
-    /// Bytes of operation, mode, context and parameters. Default 64 MiB. An event that waits in
-    /// several queues is held once, and counts in each.
+    /// Bytes of operation, mode, context and parameters. Default 64 MiB. An event in several queues is stored once, and
+    /// counts in each.
     pub bytes: usize,
-    /// What happens when it is too much.
+    /// What happens to an event beyond the limits.
     pub overflow: OverflowPolicy,
 }
 
@@ -25,30 +25,30 @@ impl Default for QueueLimits {
     }
 }
 
-/// What happens when an event does not fit into a queue. In text `drop-oldest`, `drop-newest`,
-/// `block` or `disconnect`.
+/// What happens to an event that does not fit into a queue. Their names in text are `drop-oldest`, `drop-newest`,
+/// `block` and `disconnect`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 #[doc(alias = "Send.QueueSizeMaxPolicy")]
 pub enum OverflowPolicy {
-    /// The events that wait longest are lost. The default: a subscriber that was slow for a while
-    /// goes on with the present.
+    /// The oldest queued events are lost. This is the default: a subscriber that was slow for a while continues with
+    /// current events.
     #[default]
     #[doc(alias = "DropEvents")]
     DropOldest,
-    /// The event that does not fit is lost: what was accepted stays.
+    /// The event that does not fit is lost. Queued events stay.
     DropNewest,
-    /// A publisher that asked for it waits until there is room, and nothing is lost: it publishes
-    /// to the facet [`WAITING_FACET`] of the publisher object. The events of others are lost as by
-    /// [`OverflowPolicy::DropNewest`], so that what was accepted stays.
+    /// A publisher that asks for it waits until there is room, and nothing is lost: it publishes to the facet
+    /// [`WAITING_FACET`] of the publisher object. Events of other publishers are lost as with
+    /// [`OverflowPolicy::DropNewest`].
     Block,
-    /// The subscription ends, and with it all that waits.
+    /// The subscription ends, and all queued events are lost.
     #[doc(alias = "RemoveSubscriber")]
     Disconnect,
 }
 
-/// Facet of a publisher object for publishers that wait while the queue of a subscriber with
-/// [`OverflowPolicy::Block`] is full. A twoway request is answered when all queues have the event.
+/// Facet of a publisher object for publishers that wait while the queue of a subscriber with [`OverflowPolicy::Block`]
+/// is full. A twoway request is answered when all queues have the event.
 pub const WAITING_FACET: &str = "floe.wait";
 
 impl OverflowPolicy {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_policy_has_a_name_and_another_name_is_refused_with_all_of_them() {
+    fn each_policy_has_a_name_and_the_error_for_another_name_lists_them() {
         for (name, policy) in OverflowPolicy::NAMES {
             assert_eq!(name.parse(), Ok(policy));
         }

@@ -1,25 +1,25 @@
-//! Links between topics: which events pass, and how they stand in the call that carries them.
+//! Links between topics: which events pass, and how one call forwards them.
 
 use floe::{
     DecodeError, Decoder, EncodeError, Encoder, EncodingVersion, EventParts, Events, EventsBuilder,
     OperationMode,
 };
 
-/// What a link costs, and so which events pass.
+/// The cost of a link, which decides which events pass.
 ///
 /// Source: Ice manual, "IceStorm Federation"; observed: IceStorm 3.7.8, negative costs included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cost(pub(crate) i32);
 
 impl Cost {
-    /// The parts of a run whose events pass, in their order. A run of which all pass stays whole; of others, those
-    /// that do not pass are not held by those that do.
+    /// The events of a batch that pass, in order, as one batch or several. A batch stays whole if all its events pass.
+    /// Otherwise the events that pass do not keep the memory of the others.
     pub(crate) fn passing(self, events: &Events) -> impl Iterator<Item = Events> + use<> {
         let mut rest = Some(events.clone());
         std::iter::from_fn(move || self.next_passing(&mut rest))
     }
 
-    /// How many events pass.
+    /// How many of the events pass.
     pub(crate) fn passing_count(self, events: &Events) -> usize {
         match self.0 {
             0 => events.len(),
@@ -47,13 +47,13 @@ impl Cost {
         }
     }
 
-    /// A link of cost 0 lets every event pass, any other those that cost no more than itself.
+    /// A link of cost 0 lets every event pass. Any other link lets events pass that cost no more than the link.
     fn lets_pass(self, event: &[u8]) -> bool {
         EventParts::parse(event).is_ok_and(|parts| cost_of(parts.context) <= self.0)
     }
 }
 
-/// What the context of an event says that it costs; 0 if it says nothing.
+/// The cost that the context of an event gives; 0 if it gives none.
 fn cost_of(context: &[u8]) -> i32 {
     let mut decoder = Decoder::new(context, EncodingVersion::V1_0);
     let mut cost = 0;
@@ -67,7 +67,7 @@ fn cost_of(context: &[u8]) -> i32 {
     cost
 }
 
-/// The number that a text begins with, as C's `atoi` reads it: 0 if there is none.
+/// The number at the beginning of a text, as C's `atoi` reads it: 0 if there is none.
 fn leading_number(text: &str) -> i32 {
     let text = text.trim_start();
     let (sign, digits) = match text.strip_prefix('-') {
@@ -82,25 +82,25 @@ fn leading_number(text: &str) -> i32 {
     })
 }
 
-/// The parameters of a `forward` call for events: a whole encapsulation.
+/// Encodes the parameters of a `forward` call for events, as a whole encapsulation.
 ///
 /// ```text
 /// | count | operation | mode | length | parameters | context | operation ...
 ///         |------ head ------|
 /// ```
 ///
-/// The pieces stand there as they came, in another order: nothing is opened.
+/// The parts of each event are copied unopened, in another order.
 ///
 /// # Errors
 /// [`EncodeError`] if they are too long for a message.
-pub(crate) fn encode_forward(runs: &[Events]) -> Result<Vec<u8>, EncodeError> {
-    let byte_len: usize = runs.iter().map(Events::byte_len).sum();
+pub(crate) fn encode_forward(batches: &[Events]) -> Result<Vec<u8>, EncodeError> {
+    let byte_len: usize = batches.iter().map(Events::byte_len).sum();
     let mut bytes = Vec::with_capacity(byte_len + 64);
     let mut encoder = Encoder::new(&mut bytes, EncodingVersion::V1_1);
     encoder.encapsulation(EncodingVersion::V1_1, |encoder| {
-        encoder.size(runs.iter().map(Events::len).sum());
-        for event in runs.iter().flat_map(Events::iter) {
-            // What is queued was checked when it came.
+        encoder.size(batches.iter().map(Events::len).sum());
+        for event in batches.iter().flat_map(Events::iter) {
+            // Queued events were checked when they came.
             if let Ok(parts) = EventParts::parse(event) {
                 encoder.bytes(parts.head);
                 encoder.size(parts.parameters.len());
@@ -113,13 +113,13 @@ pub(crate) fn encode_forward(runs: &[Events]) -> Result<Vec<u8>, EncodeError> {
     Ok(bytes)
 }
 
-/// The events of a `forward` call; `None` if there are none.
+/// Decodes the events of a `forward` call; `None` if there are none.
 ///
 /// # Errors
-/// [`DecodeError`] if the parameters are others, or what should be an event is none.
+/// [`DecodeError`] if the parameters are malformed, or contain something that is not an event.
 pub(crate) fn decode_forward(decoder: &mut Decoder<'_>) -> Result<Option<Events>, DecodeError> {
     let mut events = EventsBuilder::default();
-    // Operation, mode, length and context have a byte at least, an encapsulation six.
+    // Operation, mode, length and context take at least one byte each, an encapsulation six.
     let count = decoder.count(10, "events")?;
     for _ in 0..count {
         events.push_with(|buffer| decode_event(decoder, buffer))?;
@@ -127,7 +127,7 @@ pub(crate) fn decode_forward(decoder: &mut Decoder<'_>) -> Result<Option<Events>
     Ok(events.finish())
 }
 
-/// Appends an event in the order of requests.
+/// Appends an event in the order of a request.
 fn decode_event(decoder: &mut Decoder<'_>, buffer: &mut Vec<u8>) -> Result<(), DecodeError> {
     let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
     encoder.string(decoder.str("operation")?);
@@ -151,7 +151,7 @@ fn decode_event(decoder: &mut Decoder<'_>, buffer: &mut Vec<u8>) -> Result<(), D
 mod tests {
     use super::*;
 
-    /// An event with this in its context.
+    /// An event with this context.
     fn event(context: &[(&str, &str)]) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut encoder = Encoder::new(&mut bytes, EncodingVersion::V1_0);
@@ -167,7 +167,7 @@ mod tests {
         bytes
     }
 
-    fn run(events: &[Vec<u8>]) -> Events {
+    fn batch(events: &[Vec<u8>]) -> Events {
         let mut builder = EventsBuilder::default();
         for event in events {
             let write = |buffer: &mut Vec<u8>| {
@@ -180,11 +180,11 @@ mod tests {
     }
 
     fn passes(link: i32, context: &[(&str, &str)]) -> bool {
-        Cost(link).passing(&run(&[event(context)])).count() == 1
+        Cost(link).passing(&batch(&[event(context)])).count() == 1
     }
 
     #[test]
-    fn an_event_passes_if_it_costs_no_more_than_the_link_and_over_a_free_link_always() {
+    fn an_event_passes_a_link_that_is_free_or_costs_at_least_as_much() {
         for (cost, expected) in [
             ("5", true),
             ("6", false),
@@ -207,14 +207,14 @@ mod tests {
     }
 
     #[test]
-    fn of_a_run_those_that_pass_are_left_in_their_order() {
+    fn the_events_of_a_batch_that_pass_keep_their_order() {
         let cost = |cost: &'static str| event(&[("cost", cost)]);
         let (free, dear) = (cost("1"), cost("9"));
         let passing = |events: &[&Vec<u8>]| -> Vec<usize> {
             let events: Vec<_> = events.iter().map(|event| (*event).clone()).collect();
-            let run = run(&events);
-            let parts: Vec<_> = Cost(5).passing(&run).map(|part| part.len()).collect();
-            assert_eq!(Cost(5).passing_count(&run), parts.iter().sum::<usize>());
+            let batch = batch(&events);
+            let parts: Vec<_> = Cost(5).passing(&batch).map(|part| part.len()).collect();
+            assert_eq!(Cost(5).passing_count(&batch), parts.iter().sum::<usize>());
             parts
         };
         assert_eq!(passing(&[&free, &free]), [2]);
@@ -230,7 +230,7 @@ mod tests {
         let address = |events: &Events| events.iter().next().map(<[u8]>::as_ptr);
         for (at, expected) in [(0, 1), (50, 2), (99, 3)] {
             events[at] = cost("1");
-            let whole = run(&events);
+            let whole = batch(&events);
             let passing: Vec<_> = Cost(5).passing(&whole).collect();
             assert_eq!(passing.len(), expected);
             let is_shared = |part: &Events| {
@@ -242,11 +242,11 @@ mod tests {
     }
 
     #[test]
-    fn events_arrive_over_a_link_as_they_were() {
+    fn events_arrive_over_a_link_unchanged() {
         let long = event(&[("k", &"v".repeat(300)), ("cost", "3")]);
         let events = [event(&[]), long, event(&[("ä", "ö")])];
-        let runs = [run(&events[..2]), run(&events[2..])];
-        let bytes = encode_forward(&runs).unwrap();
+        let batches = [batch(&events[..2]), batch(&events[2..])];
+        let bytes = encode_forward(&batches).unwrap();
         let mut decoder = Decoder::new(&bytes, EncodingVersion::V1_1);
         let mut inner = decoder.open_encapsulation().unwrap();
         let arrived = decode_forward(&mut inner).unwrap().unwrap();
@@ -255,10 +255,10 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_no_events_brings_none_and_one_that_is_cut_off_is_refused() {
+    fn an_empty_call_has_no_events_and_a_truncated_one_is_refused() {
         let decode = |bytes: &[u8]| decode_forward(&mut Decoder::new(bytes, EncodingVersion::V1_1));
         assert!(decode(b"\0").unwrap().is_none());
-        let whole = &encode_forward(&[run(&[event(&[("k", "v")])])]).unwrap()[6..];
+        let whole = &encode_forward(&[batch(&[event(&[("k", "v")])])]).unwrap()[6..];
         assert_eq!(decode(whole).unwrap().unwrap().len(), 1);
         for cut in 0..whole.len() {
             decode(&whole[..cut]).unwrap_err();

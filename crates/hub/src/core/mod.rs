@@ -1,17 +1,17 @@
-//! What the hub decides: pure, with times as arguments.
+//! What the hub decides. All of it is pure: the time is an argument.
 //!
-//! - `subscription.rs`: one subscriber: its queue, its state, and an account of every event
-//! - `queue.rs`: events that wait, bounded in number and bytes
-//! - `limits.rs`: how much may wait, and what happens to the rest
-//! - `overflow.rs`: when people are told that a queue is full
-//! - `accounts.rs`: what became of events
-//! - `snapshot.rs`: both at one moment
-//! - `in_flight.rs`: the window of deliveries that are not answered
+//! - `subscription.rs`: a subscriber: its queue, its state, and an account of every event
+//! - `queue.rs`: queued events, limited in number and bytes
+//! - `limits.rs`: the limits of a queue, and the policy for events beyond them
+//! - `overflow.rs`: when to log that a queue is full
+//! - `accounts.rs`: counts of delivered and lost events
+//! - `snapshot.rs`: the state and accounts of a subscriber at one moment
+//! - `in_flight.rs`: the window of unanswered events
 //! - `schedule.rs`: when rounds of deliveries rest, and for how long
-//! - `back_off.rs`: how often something is tried that was in vain
-//! - `qos.rs`: what a subscriber asks for
-//! - `link.rs`: links between topics: what passes, and how it is written
-//! - `metrics/`: what a view of metrics keeps
+//! - `back_off.rs`: an exponential back-off
+//! - `qos.rs`: the quality of service of a subscriber
+//! - `link.rs`: which events pass a link, and how they are forwarded
+//! - `metrics/`: what a metrics view keeps
 //! - `names.rs`: which object an identity names
 
 mod accounts;
@@ -30,11 +30,11 @@ mod subscription;
 
 pub(crate) use accounts::{Accounts, Losses};
 pub(crate) use back_off::BackOff;
-pub(crate) use in_flight::{InFlight, Load, Resend, Room, may_resend};
+pub(crate) use in_flight::{InFlightEvents, Load, Resend, WindowRoom, may_resend};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};
 pub use metrics::{GroupBy, GroupByError};
-pub(crate) use metrics::{Map, Row, Thing};
+pub(crate) use metrics::{GroupMetrics, GroupedMetrics, Measured};
 pub(crate) use names::{
     ObjectName, is_too_long, named_topic, publisher_name, receiver_name, subscriber_publisher_name,
     topic_name,
@@ -42,8 +42,8 @@ pub(crate) use names::{
 pub(crate) use overflow::{OverflowNotice, OverflowSummary};
 pub(crate) use qos::{Delivery, Qos, QosError};
 pub(crate) use schedule::Schedule;
-pub(crate) use snapshot::{Snapshot, State};
-pub(crate) use subscription::{DeliveryStep, Failure, Subscription};
+pub(crate) use snapshot::{Snapshot, SubscriptionState};
+pub(crate) use subscription::{DeliveryFailure, DeliveryStep, Subscription};
 
 #[cfg(test)]
 mod tests;

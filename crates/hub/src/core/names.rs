@@ -1,19 +1,18 @@
-//! Which object an identity names, within the category that is the hub's instance name.
+//! Which object an identity names. Its category is the instance name of the hub.
 
 use floe::Identity;
 
-/// The longest key of IceStorm's database: what does not fit into it is refused here as well, so
-/// that names work with either service.
+/// The longest key of IceStorm's database. The hub refuses longer names too, so that names work with either service.
 const KEY_LEN_MAX: usize = 511;
 
 const TOPIC_PREFIX: &str = "topic.";
 const PUBLISHER_SUFFIX: &str = ".publish";
 const RECEIVER_SUFFIX: &str = ".link";
 
-/// What the name part of an identity may stand for.
+/// What the name of an identity can mean.
 ///
-/// Observed: IceStorm 3.7.8. A name may fit several of them, since topics are named
-/// freely: `topic.a.publish` is a topic, a publisher object, or nothing.
+/// Observed: IceStorm 3.7.8. One name can mean several objects, because topics can have any name: `topic.a.publish` can
+/// be a topic or a publisher object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ObjectName<'a> {
     /// `TopicManager`
@@ -24,12 +23,12 @@ pub(crate) enum ObjectName<'a> {
     Publisher(&'a str),
     /// `T.link`
     LinkReceiver(&'a str),
-    /// `topic.T.publish.S`, S being the text of the subscriber's identity; here the whole name.
+    /// `topic.T.publish.S`, where S is the identity of the subscriber as text. This holds the whole name.
     SubscriberPublisher(&'a str),
 }
 
 impl<'a> ObjectName<'a> {
-    /// All that the name may stand for; what comes first counts.
+    /// Everything that the name can mean. The first object that exists counts.
     pub(crate) fn candidates(name: &'a str) -> impl Iterator<Item = Self> {
         let topic = name.strip_prefix(TOPIC_PREFIX);
         let candidates = [
@@ -43,41 +42,41 @@ impl<'a> ObjectName<'a> {
     }
 }
 
-/// The name of a topic's object.
+/// The name of the topic object.
 pub(crate) fn topic_name(topic: &str) -> String {
     format!("{TOPIC_PREFIX}{topic}")
 }
 
-/// The name of a topic's publisher object.
+/// The name of the publisher object of a topic.
 pub(crate) fn publisher_name(topic: &str) -> String {
     format!("{topic}{PUBLISHER_SUFFIX}")
 }
 
-/// The name of the object that takes what links bring to a topic.
+/// The name of the object that receives the events of links to a topic.
 pub(crate) fn receiver_name(topic: &str) -> String {
     format!("{topic}{RECEIVER_SUFFIX}")
 }
 
-/// The topic that an object of this name is; the whole name if it has none of ours, as topics of
-/// very old services.
+/// The topic that this object name belongs to. Names without our prefix, as very old services have them, are topic
+/// names.
 pub(crate) fn named_topic(name: &str) -> &str {
     name.strip_prefix(TOPIC_PREFIX).unwrap_or(name)
 }
 
-/// The name of the object whose events go to one subscriber alone.
+/// The name of the publisher object that sends to one subscriber alone.
 pub(crate) fn subscriber_publisher_name(topic: &str, subscriber: &Identity) -> String {
     format!("{TOPIC_PREFIX}{topic}{PUBLISHER_SUFFIX}.{subscriber}")
 }
 
-/// Whether topic and subscriber together are longer than IceStorm can store. Without a subscriber,
-/// its identity is empty.
+/// Whether the names of topic and subscriber together are longer than IceStorm can store. The identity is empty if
+/// there is no subscriber.
 pub(crate) fn is_too_long(instance_name: &str, topic: &str, subscriber: &Identity) -> bool {
     let topic = string_len(TOPIC_PREFIX.len() + topic.len()) + string_len(instance_name.len());
     let subscriber = string_len(subscriber.name.len()) + string_len(subscriber.category.len());
     topic + subscriber > KEY_LEN_MAX
 }
 
-/// Encoded length of a string: its size in one byte or five, and its text.
+/// Encoded length of a string: a size of one or five bytes, and the text.
 fn string_len(text_len: usize) -> usize {
     if text_len < 255 {
         1 + text_len
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn every_object_is_found_by_the_name_that_it_is_given() {
+    fn every_object_is_found_by_its_name() {
         assert!(candidates(&topic_name("t")).contains(&ObjectName::Topic("t")));
         assert!(candidates(&publisher_name("t")).contains(&ObjectName::Publisher("t")));
         assert!(candidates(&receiver_name("t")).contains(&ObjectName::LinkReceiver("t")));
@@ -108,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn a_topic_goes_before_a_publisher_of_the_same_name() {
+    fn a_topic_takes_precedence_over_a_publisher_of_the_same_name() {
         let found = candidates("topic.a.publish");
         assert_eq!(found[0], ObjectName::Topic("a.publish"));
         assert_eq!(found[1], ObjectName::Publisher("topic.a"));
     }
 
     #[test]
-    fn names_are_as_long_as_icestorm_stores_them_and_no_longer() {
+    fn names_can_be_as_long_as_icestorm_stores_them_and_no_longer() {
         let none = Identity::default();
         // 5 + 6 + 489 bytes for the name, 1 + 8 for the category, 2 for no subscriber.
         assert!(!is_too_long("IceStorm", &"x".repeat(489), &none));

@@ -1,90 +1,90 @@
-//! Losses to a full queue: since when there are any, and what people are to be told of them.
+//! Decides when to log that a queue is full.
 
 use std::time::{Duration, Instant};
 
 use super::limits::{OverflowPolicy, QueueLimits};
 
-/// Whether events are being lost because the queue is full, and what is not told of it yet.
+/// Whether a queue is overflowing, and what is not logged yet.
 ///
-/// A queue may be full and not full many times a second. So an overflow is told of when it begins and when it ends, and
-/// those that begin within [`QUIET`] are told of together when that is over.
+/// A queue can become full and recover many times a second. The beginning and the end of an overflow are logged when
+/// they happen, but further overflows within [`QUIET`] are only counted, and logged in one summary.
 #[derive(Debug, Default)]
 pub(super) struct Overflow {
-    /// How many events had been lost when it began, or was told of last, while it lasts: until the queue is half empty, so
-    /// that a subscriber that is always a little too slow is told of once.
+    /// While the queue overflows: the number of lost events when that began or was logged last. An overflow ends when
+    /// the queue is half empty, so that a subscriber that is always a little too slow is logged once.
     since: Option<u64>,
-    /// Whether people know of the one that lasts.
+    /// Whether the current overflow has been logged.
     is_told: bool,
     notice: Option<OverflowNotice>,
-    /// There as soon as something was lost, which few queues ever come to.
+    /// Set after the first loss, which few queues ever have.
     lately: Option<Box<Lately>>,
 }
 
-/// What was told lately, and what was not for that reason.
+/// What was logged recently, and what was therefore held back.
 #[derive(Debug)]
 struct Lately {
-    /// Until when nothing of a kind is told that was told already.
+    /// Until this time, each kind of notice that was logged is held back.
     until: Instant,
-    /// Whether it was told that an overflow began.
+    /// Whether the beginning of an overflow was logged.
     has_overflow: bool,
-    /// Whether it was told that an event was too long.
+    /// Whether an event that is too long was logged.
     has_too_long: bool,
-    /// What was not told; of the overflow that lasts not what was lost.
+    /// What was held back. It does not include the losses of the current overflow.
     untold: OverflowSummary,
-    /// Whether somebody is to come for the summary.
+    /// Whether the shell has been asked to poll the summary.
     is_awaited: bool,
 }
 
-/// How long after a line on a subscriber's queue no other of its kind comes. Shorter, a log would be full of one that is
-/// too slow; longer, nobody would see when its losses were.
+/// How long notices of the same kind are held back. If it were shorter, one slow subscriber could fill the log; if it
+/// were longer, the log would not show when events were lost.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// What is worth telling people of a full queue, once.
+/// A notice for the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OverflowNotice {
-    /// The queue is full: from now on events are lost, by this policy.
+    /// The queue is full, and events are lost from now on.
     Began {
-        /// Which.
+        /// Which events are lost.
         policy: OverflowPolicy,
     },
-    /// There is room again, after so many events were lost.
+    /// The queue has room again.
     Ended {
-        /// How many, since people were told that there are losses.
+        /// The number of events that were lost since the last notice.
         lost: u64,
     },
-    /// The queue is full, and the subscription has ended for that.
+    /// The queue is full, and the policy ended the subscription.
     Disconnected,
-    /// An event was lost that is longer than all that may wait, in bytes. If an overflow begins with those that were
-    /// published together with it, that is told instead.
+    /// An event was lost because it is longer than the whole queue may be. If an overflow begins with events that were
+    /// published together with it, that notice comes instead.
     TooLong {
-        /// How long it is.
+        /// Its length in bytes.
         len: usize,
-        /// How long the events may be together that wait.
+        /// The maximum bytes of the queue.
         max: usize,
     },
 }
 
-/// What happened to a queue that was not told as it happened.
+/// What happened to a queue and was held back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct OverflowSummary {
     /// How many overflows began.
     pub(crate) count: u64,
     /// How many events were lost in them.
     pub(crate) lost: u64,
-    /// How many events were lost that were longer than all that may wait: those that came while an overflow lasted are
-    /// among what was lost in that, too.
+    /// How many events were lost because they are longer than the whole queue may be. If they came during an overflow,
+    /// they also count in `lost`.
     pub(crate) too_long_count: u64,
-    /// Whether the queue is full still. It is told then when there is room again.
+    /// Whether the queue is still full. If so, a notice follows when it has room again.
     pub(crate) lasts: bool,
 }
 
 impl Overflow {
-    /// Whether events are being lost.
+    /// Whether the queue is overflowing.
     pub(super) fn lasts(&self) -> bool {
         self.since.is_some()
     }
 
-    /// Events are lost from now on, by this policy, after so many that were lost before; nothing if they are already.
+    /// The queue is full; `lost` events were lost before. Does nothing if an overflow has begun already.
     pub(super) fn begin(&mut self, policy: OverflowPolicy, lost: u64, now: Instant) {
         if self.since.is_some() {
             return;
@@ -102,7 +102,7 @@ impl Overflow {
         }
     }
 
-    /// There is room again, and so many were lost in all.
+    /// The queue has room again; `lost` events were lost in all.
     pub(super) fn end(&mut self, lost: u64) {
         let Some(before) = self.since.take() else {
             return;
@@ -114,13 +114,13 @@ impl Overflow {
         }
     }
 
-    /// The subscription has ended for it.
+    /// The policy ended the subscription.
     pub(super) fn disconnect(&mut self) {
         self.notice = Some(OverflowNotice::Disconnected);
     }
 
-    /// An event of this length is lost, for which an empty queue has no room either. It does not take the place of what
-    /// tells that an overflow began or ended.
+    /// An event of this length is lost because not even an empty queue has room for it. This notice does not replace
+    /// one about an overflow.
     pub(super) fn note_too_long(&mut self, len: usize, limits: &QueueLimits, now: Instant) {
         let lately = Lately::at(&mut self.lately, now);
         let was_told = std::mem::replace(&mut lately.has_too_long, true);
@@ -132,25 +132,26 @@ impl Overflow {
         self.notice = Some(OverflowNotice::TooLong { len, max });
     }
 
-    /// What is worth telling people since the last call. After each of them somebody is to ask when to come for a summary.
+    /// The notice since the last call. After each notice, the shell calls [`Overflow::await_summary`].
     pub(super) fn poll_notice(&mut self) -> Option<OverflowNotice> {
         self.notice.take()
     }
 
-    /// After how long whoever asks is to come for a summary, if nobody is to already.
+    /// Asks the shell to poll the summary after this time, unless it has been asked already.
     pub(super) fn await_summary(&mut self) -> Option<Duration> {
         let lately = self.lately.as_mut()?;
         let is_awaited = std::mem::replace(&mut lately.is_awaited, true);
         (!is_awaited).then_some(QUIET)
     }
 
-    /// What was not told, if there is anything; then there may be more after the same time. So many were lost in all.
+    /// The summary of what was held back. If there is one, the shell polls again after the same time. `lost` events
+    /// were lost in all.
     pub(super) fn poll_summary(&mut self, lost: u64, now: Instant) -> Option<OverflowSummary> {
         let lately = self.lately.as_mut()?;
         let mut summary = std::mem::take(&mut lately.untold);
         if summary == OverflowSummary::default() {
             lately.is_awaited = false;
-            // Nobody is to come for what begins from now on, so it is told as it does.
+            // The shell does not poll again, so that the next notice is logged immediately.
             (lately.has_overflow, lately.has_too_long) = (false, false);
             return None;
         }
@@ -168,7 +169,7 @@ impl Overflow {
 }
 
 impl Lately {
-    /// As it is now. What was not told stays until somebody comes for it.
+    /// The state at `now`. What was held back stays until the summary is polled.
     fn at(known: &mut Option<Box<Self>>, now: Instant) -> &mut Self {
         let lately = known.get_or_insert_with(|| {
             Box::new(Self {
@@ -179,13 +180,13 @@ impl Lately {
                 is_awaited: false,
             })
         });
-        // Who comes for the summary is never there at the very moment.
+        // The shell never polls at exactly the right time.
         let is_due = lately.is_awaited && lately.untold != OverflowSummary::default();
         let patience = if is_due { QUIET } else { Duration::ZERO };
         if now >= lately.until + patience {
             (lately.has_overflow, lately.has_too_long) = (false, false);
             lately.until = now + QUIET;
-            // Who has not come by now may never do so.
+            // If the shell has not polled by now, it may never do so.
             lately.is_awaited &= !is_due;
         }
         lately

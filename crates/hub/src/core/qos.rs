@@ -1,4 +1,4 @@
-//! What a subscriber asks for: quality of service and the mode of its proxy.
+//! The quality of service that a subscriber asks for, together with the mode of its proxy.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,57 +8,56 @@ use floe::InvocationMode;
 
 use super::limits::{OverflowPolicy, QueueLimits};
 
-/// Requests to a twoway subscriber that may be unanswered at a time unless it asks for another number, as in
-/// IceStorm.
+/// The default number of unanswered requests to a twoway subscriber, as in IceStorm.
 pub(crate) const TWOWAY_OUTSTANDING_MAX: usize = 5;
 
-/// What a subscriber may ask for at most: a broken connection leaves that many events in doubt.
+/// The maximum number that a subscriber may ask for. If a connection breaks, that many events are in doubt.
 pub(crate) const OUTSTANDING_LIMIT: usize = 1024;
 
 /// How events are delivered to a subscriber.
 ///
-/// Keys of ours begin with `floe.`; unknown keys are ignored, as by IceStorm.
+/// The keys that Floe adds begin with `floe.`; unknown keys are ignored, as in IceStorm.
 ///
 /// Source: Ice manual, "IceStorm Quality of Service"; observed: IceStorm 3.7.8.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Qos {
-    /// How requests are sent.
+    /// How events are sent.
     pub(crate) delivery: Delivery,
-    /// Failures before the subscription ends.
+    /// The number of failures before the subscription ends.
     pub(crate) retry_count: RetryCount,
-    /// Whether the connection used last is used again, without a look at the other endpoints of
-    /// the proxy; as the proxy does if none.
+    /// Whether the last connection is used again, without trying the other endpoints of the proxy. `None` keeps the
+    /// setting of the proxy.
     pub(crate) is_connection_cached: Option<bool>,
-    /// How long what a locator says of a proxy without endpoints is good, for ever if that is none; as the proxy does if it
-    /// does not say.
+    /// How long the locator's answer for a proxy without endpoints is valid; `Some(None)` is for ever. `None` keeps the
+    /// setting of the proxy.
     pub(crate) locator_cache_timeout: Option<Option<Duration>>,
-    /// What is to happen when the queue is full; the hub's policy if none.
+    /// What happens when the queue is full. `None` uses the policy of the hub.
     pub(crate) overflow: Option<OverflowPolicy>,
-    /// Events that may wait, if fewer than the hub allows.
+    /// The maximum number of queued events, if lower than that of the hub.
     pub(crate) events_max: Option<usize>,
-    /// Bytes that may wait, if fewer than the hub allows.
+    /// The maximum bytes of queued events, if lower than that of the hub.
     pub(crate) bytes_max: Option<usize>,
-    /// The facet that is told of events that were lost; none if nobody wants to know.
+    /// The facet to notify of lost events, if the subscriber asked for it.
     pub(crate) lost_facet: Option<String>,
 }
 
-/// How requests are sent to a subscriber.
+/// How events are sent to a subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// Sent at once, not answered.
+    /// Sent immediately, without replies.
     Oneway,
-    /// Collected for a while, sent as one message, not answered.
+    /// Collected for a while and sent in one message, without replies.
     Batch,
-    /// Answered, with at most this many answers outstanding; 1 keeps the order.
+    /// Sent with replies, of which at most this many are outstanding; 1 keeps the order.
     Twoway {
         /// The limit.
         outstanding_max: usize,
     },
-    /// All that is queued in one answered call, one call at a time.
+    /// All queued events in one call with a reply, one call at a time.
     Link,
 }
 
-/// Failures that are tolerated before a subscription ends.
+/// The number of failures that are tolerated before a subscription ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RetryCount {
     /// This many.
@@ -67,12 +66,12 @@ pub(crate) enum RetryCount {
     Unlimited,
 }
 
-/// Why wishes are refused.
+/// Why a quality of service is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum QosError {
     /// The reason for `BadQoS`.
     Bad(String),
-    /// IceStorm answers it with an unknown exception.
+    /// IceStorm throws an unknown exception for this.
     IllegalArgument(String),
 }
 
@@ -85,7 +84,7 @@ impl fmt::Display for QosError {
 }
 
 impl Qos {
-    /// What the text of a subscriber's wishes means for a proxy of this mode.
+    /// Parses the quality of service that a subscriber asks for, for a proxy of this mode.
     ///
     /// # Errors
     /// [`QosError`], with the reasons in IceStorm's words where it has any.
@@ -119,7 +118,7 @@ impl Qos {
         })
     }
 
-    /// That of a link to another topic.
+    /// The quality of service of a link to another topic.
     pub(crate) fn of_link() -> Self {
         Self {
             delivery: Delivery::Link,
@@ -133,7 +132,7 @@ impl Qos {
         }
     }
 
-    /// The limits of the subscriber's queue: what it asked for, within those of the hub.
+    /// The limits of the subscriber's queue: those that it asked for, within those of the hub.
     pub(crate) fn limits_within(&self, limits: QueueLimits) -> QueueLimits {
         let least = |wish: Option<usize>, limit: usize| wish.map_or(limit, |wish| wish.min(limit));
         QueueLimits {
@@ -145,7 +144,7 @@ impl Qos {
 }
 
 impl Delivery {
-    /// `outstanding` is what the subscriber asked for; the order that it asked for as well goes before.
+    /// `outstanding` is what the subscriber asked for. If it asked for ordered delivery too, that takes precedence.
     fn of(mode: InvocationMode, is_ordered: bool, outstanding: Option<usize>) -> Self {
         match mode {
             InvocationMode::Twoway if is_ordered => Self::Twoway { outstanding_max: 1 },
@@ -161,8 +160,7 @@ impl Delivery {
 }
 
 impl RetryCount {
-    /// As IceStorm reads it: the number that the text begins with counts, 0 if there is none; -1
-    /// is unlimited.
+    /// Reads the number at the beginning of the text, as IceStorm does; 0 if there is none. -1 is unlimited.
     fn parse(text: &str) -> Self {
         let text = text.trim_start();
         let (is_negative, digits) = match text.strip_prefix('-') {
@@ -189,7 +187,7 @@ impl RetryCount {
     }
 }
 
-/// So many seconds; -1 stands for no limit.
+/// A number of seconds; -1 is no limit.
 fn cache_timeout(seconds: i32) -> Result<Option<Duration>, QosError> {
     match u64::try_from(seconds) {
         Ok(seconds) => Ok(Some(Duration::from_secs(seconds))),
@@ -200,7 +198,7 @@ fn cache_timeout(seconds: i32) -> Result<Option<Duration>, QosError> {
     }
 }
 
-/// What a key of ours says, if it is there.
+/// Parses the value of one of Floe's keys, if it is set.
 fn ours<T>(
     qos: &BTreeMap<String, String>,
     key: &str,
@@ -215,7 +213,7 @@ fn limit(text: &str) -> Result<usize, String> {
     number.ok_or_else(|| format!("expected a number of at least 1, got {text:?}"))
 }
 
-/// The number that a key has, if it has any. `what` is IceStorm's name for it.
+/// Parses the number of a key, if it is set. `what` is IceStorm's name for it.
 fn number(qos: &BTreeMap<String, String>, key: &str, what: &str) -> Result<Option<i32>, QosError> {
     let Some(text) = qos.get(key) else {
         return Ok(None);
@@ -295,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_checked_and_unknown_keys_ignored() {
+    fn numbers_are_checked_and_unknown_keys_are_ignored() {
         assert!(twoway(&[("locatorCacheTimeout", "10"), ("connectionCached", "0")]).is_ok());
         let error = twoway(&[("locatorCacheTimeout", "3x")]).unwrap_err();
         let expected = "invalid locator cache timeout (numeric value required): 3x";
@@ -316,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn a_locator_cache_timeout_below_no_limit_is_an_illegal_argument() {
+    fn a_locator_cache_timeout_below_minus_one_is_an_illegal_argument() {
         let timeout = |text| twoway(&[("locatorCacheTimeout", text)]).unwrap();
         let seconds = |count| Some(Some(Duration::from_secs(count)));
         assert_eq!(timeout("-1").locator_cache_timeout, Some(None));
@@ -331,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn datagrams_are_sent_as_oneway_requests_are() {
+    fn datagram_subscribers_get_oneway_delivery() {
         let delivery = |mode| parse(&[], mode).unwrap().delivery;
         assert_eq!(delivery(InvocationMode::Datagram), Delivery::Oneway);
         assert_eq!(delivery(InvocationMode::BatchDatagram), Delivery::Batch);
@@ -353,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_wish_of_ours_is_refused_with_what_was_expected() {
+    fn a_wrong_value_of_a_floe_key_is_refused_with_what_was_expected() {
         let error = twoway(&[("floe.overflow", "drop")]).unwrap_err();
         let expected = "invalid floe.overflow: expected block, drop-oldest, drop-newest or disconnect, got \"drop\"";
         assert_eq!(error, bad(expected));

@@ -1,31 +1,31 @@
-//! Events that wait for delivery, bounded in number and bytes.
+//! The queue of one subscriber, limited in number and bytes.
 
 use std::collections::VecDeque;
 use std::time::Instant;
 
 use super::limits::QueueLimits;
 
-/// Some events in order, at least one: they came together, and are parted only where they must be.
-pub(crate) trait Run: Clone {
-    /// Number of events; never 0.
+/// One or more events that came together. They are separated only where they must be.
+pub(crate) trait EventBatch: Clone {
+    /// The number of events, never 0.
     fn len(&self) -> usize;
 
-    /// Length of the first `count` events in bytes; each has at least 1.
+    /// The length of the first `count` events in bytes. Each event has at least 1.
     fn byte_len_of(&self, count: usize) -> usize;
 
-    /// Takes the first `count` events out; some are left.
+    /// Removes and returns the first `count` events. At least one event stays.
     fn split_to(&mut self, count: usize) -> Self;
 
-    /// The same without the memory of many others with which they came.
+    /// The same events, without the memory of others that came with them.
     fn detached(self) -> Self;
 
-    /// Length of all events in bytes.
+    /// The length of all events in bytes.
     fn byte_len(&self) -> usize {
         self.byte_len_of(self.len())
     }
 }
 
-impl Run for floe::Events {
+impl EventBatch for floe::Events {
     fn len(&self) -> usize {
         self.len()
     }
@@ -46,25 +46,25 @@ impl Run for floe::Events {
 /// First in, first out.
 #[derive(Debug)]
 pub(super) struct Queue<R> {
-    items: VecDeque<Item<R>>,
+    items: VecDeque<QueuedBatch<R>>,
     len: usize,
     bytes: usize,
-    /// Events that were lost since the last one that waits.
+    /// The number of events lost since the last queued one.
     gap: u64,
 }
 
 #[derive(Debug)]
-struct Item<R> {
-    /// Events that were lost just before these.
+struct QueuedBatch<R> {
+    /// The number of events lost just before these.
     gap: u64,
-    /// When they came.
+    /// When these came.
     since: Instant,
-    run: R,
+    batch: R,
 }
 
-impl<R: Run> Queue<R> {
-    /// A drained queue keeps room for no more than this many runs.
-    const SPARE_MAX: usize = 1024;
+impl<R: EventBatch> Queue<R> {
+    /// A drained queue keeps its memory only up to this many batches.
+    const KEPT_CAPACITY_MAX: usize = 1024;
 
     pub(super) fn new() -> Self {
         Self {
@@ -75,61 +75,61 @@ impl<R: Run> Queue<R> {
         }
     }
 
-    /// Number of events.
+    /// The number of queued events.
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    /// Bytes of all events.
+    /// Bytes of all queued events.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// When the event came that waits longest.
+    /// When the oldest queued event came.
     pub(super) fn oldest(&self) -> Option<Instant> {
         self.items.front().map(|item| item.since)
     }
 
-    /// How many of these events, from the first, are not too much.
-    pub(super) fn room_for(&self, run: &R, limits: &QueueLimits) -> usize {
+    /// How many of these events, from the first, fit into the queue.
+    pub(super) fn room_for(&self, batch: &R, limits: &QueueLimits) -> usize {
         let events = limits.events.saturating_sub(self.len);
-        leading(run, events, limits.bytes.saturating_sub(self.bytes))
+        leading(batch, events, limits.bytes.saturating_sub(self.bytes))
     }
 
-    /// Whether none of these events is too much.
+    /// Whether all of these events fit.
     #[inline]
-    pub(super) fn has_room_for_all(&self, run: &R, limits: &QueueLimits) -> bool {
-        run.len() <= limits.events.saturating_sub(self.len)
-            && run.byte_len() <= limits.bytes.saturating_sub(self.bytes)
+    pub(super) fn has_room_for_all(&self, batch: &R, limits: &QueueLimits) -> bool {
+        batch.len() <= limits.events.saturating_sub(self.len)
+            && batch.byte_len() <= limits.bytes.saturating_sub(self.bytes)
     }
 
-    /// Whether no more than half of the limits is used.
+    /// Whether at most half of each limit is used.
     pub(super) fn is_half_empty(&self, limits: &QueueLimits) -> bool {
         self.len <= limits.events / 2 && self.bytes <= limits.bytes / 2
     }
 
-    pub(super) fn push(&mut self, run: R, now: Instant) {
-        self.len += run.len();
-        self.bytes += run.byte_len();
+    pub(super) fn push(&mut self, batch: R, now: Instant) {
+        self.len += batch.len();
+        self.bytes += batch.byte_len();
         let gap = std::mem::take(&mut self.gap);
-        self.items.push_back(Item {
+        self.items.push_back(QueuedBatch {
             gap,
             since: now,
-            run,
+            batch,
         });
     }
 
-    /// Notes that events were lost after all that wait.
+    /// Notes that events were lost after all queued events.
     pub(super) fn note_lost(&mut self, count: u64) {
         self.gap += count;
     }
 
-    /// Notes that events were lost before all that wait.
+    /// Notes that events were lost before all queued events.
     pub(super) fn note_lost_before(&mut self, count: u64) {
         *self.first_gap() += count;
     }
 
-    /// Drops the event that waits longest; false if there is none.
+    /// Drops the oldest event. Returns false if there is none.
     pub(super) fn drop_oldest(&mut self) -> bool {
         let Some((gap, _)) = self.take_front(1) else {
             return false;
@@ -138,8 +138,8 @@ impl<R: Run> Queue<R> {
         true
     }
 
-    /// Moves events to `taken`: at least one if there is any, then as many as the limits allow, up
-    /// to the next that were lost if they are to be noticed. How many were lost just before them.
+    /// Moves events to `taken`: at least one, then as many as the limits allow. If `notices_gaps`, it stops before the
+    /// next gap. Returns the number of events that were lost just before them.
     pub(super) fn take(
         &mut self,
         events_max: usize,
@@ -148,12 +148,12 @@ impl<R: Run> Queue<R> {
         taken: &mut Vec<R>,
     ) -> u64 {
         if self.items.len() == 1 && self.len <= events_max && self.bytes <= bytes_max {
-            // As it nearly always is: what has just come.
+            // The usual case: the queue holds only what has just come.
             let front = self.items.pop_front();
             (self.len, self.bytes) = (0, 0);
             self.rest_if_empty();
             return front.map_or(0, |front| {
-                taken.push(front.run);
+                taken.push(front.batch);
                 front.gap
             });
         }
@@ -164,17 +164,17 @@ impl<R: Run> Queue<R> {
                 break;
             }
             let bytes_left = bytes_max.saturating_sub(bytes);
-            let fitting = leading(&front.run, events_max - events, bytes_left);
+            let fitting = leading(&front.batch, events_max - events, bytes_left);
             let count = if is_first { fitting.max(1) } else { fitting };
             if count == 0 {
                 break;
             }
-            let is_whole = count == front.run.len();
-            if let Some((before, run)) = self.take_front(count) {
+            let is_whole = count == front.batch.len();
+            if let Some((before, batch)) = self.take_front(count) {
                 gap += before;
                 events += count;
-                bytes += run.byte_len();
-                taken.push(run);
+                bytes += batch.byte_len();
+                taken.push(batch);
             }
             if !is_whole {
                 break;
@@ -183,7 +183,7 @@ impl<R: Run> Queue<R> {
         gap
     }
 
-    /// Drops all events; how many.
+    /// Drops all events. Returns how many.
     pub(super) fn clear(&mut self) -> usize {
         let count = self.len;
         let gap = self.gaps() + count as u64;
@@ -191,45 +191,45 @@ impl<R: Run> Queue<R> {
         count
     }
 
-    /// Events that were lost, and nobody has been told.
+    /// Lost events of which the subscriber has not been notified.
     pub(super) fn gaps(&self) -> u64 {
         self.gap + self.items.iter().map(|item| item.gap).sum::<u64>()
     }
 
-    /// What was lost before the next event that is taken.
+    /// The gap before the event that is taken next.
     fn first_gap(&mut self) -> &mut u64 {
         let first = self.items.front_mut().map(|item| &mut item.gap);
         first.unwrap_or(&mut self.gap)
     }
 
-    /// Takes events out of the first run, and how many were lost before them.
+    /// Takes events out of the first batch, with the number of events that were lost before them.
     fn take_front(&mut self, count: usize) -> Option<(u64, R)> {
         let front = self.items.front_mut()?;
         let gap = std::mem::take(&mut front.gap);
-        let run = if count < front.run.len() {
-            front.run.split_to(count)
+        let batch = if count < front.batch.len() {
+            front.batch.split_to(count)
         } else {
-            self.items.pop_front()?.run
+            self.items.pop_front()?.batch
         };
-        self.len -= run.len();
-        self.bytes -= run.byte_len();
+        self.len -= batch.len();
+        self.bytes -= batch.byte_len();
         self.rest_if_empty();
-        Some((gap, run))
+        Some((gap, batch))
     }
 
     fn rest_if_empty(&mut self) {
-        if self.items.is_empty() && self.items.capacity() > Self::SPARE_MAX {
+        if self.items.is_empty() && self.items.capacity() > Self::KEPT_CAPACITY_MAX {
             self.items = VecDeque::new();
         }
     }
 }
 
-/// How many events of a run, from the first, are within limits.
-fn leading<R: Run>(run: &R, events_max: usize, bytes_max: usize) -> usize {
-    let events = run.len().min(events_max);
-    if run.byte_len_of(events) <= bytes_max {
+/// How many events of a batch, from the first, are within limits.
+fn leading<R: EventBatch>(batch: &R, events_max: usize, bytes_max: usize) -> usize {
+    let events = batch.len().min(events_max);
+    if batch.byte_len_of(events) <= bytes_max {
         return events;
     }
-    let too_many = (1..=events).find(|count| run.byte_len_of(*count) > bytes_max);
+    let too_many = (1..=events).find(|count| batch.byte_len_of(*count) > bytes_max);
     too_many.map_or(events, |count| count - 1)
 }

@@ -1,114 +1,117 @@
-//! How much of the time deliveries take while events keep coming.
+//! When a round of deliveries rests before it begins, and for how long.
 
 use std::time::{Duration, Instant};
 
-/// Schedule of deliveries, each to all subscribers that have events when it begins.
+/// Schedules rounds of deliveries. A round serves all subscribers that have events when it begins.
 ///
-/// To wake a subscriber costs far more than to send it one event more. While events keep coming as soon as a round is
-/// over, the next one therefore rests for some times as long as the last one took: publishers have that time, and
-/// what they publish in it leaves in one write for each subscriber, who acknowledges it in one. Who has published
-/// nothing for a while, and a few events that come together, wait for nothing.
+/// To wake a subscriber costs far more than to send it one event more. While events keep coming immediately after each
+/// round, the next round therefore rests, for a multiple of the time that the last round took. Events that are published
+/// during the rest leave in one write for each subscriber, which acknowledges them in one. The first events after a break
+/// never rest, and neither do a few events that come together.
 pub(crate) struct Schedule {
-    under_way: Option<Round>,
-    /// When the last one ended, and what it took, until a round is about to follow it.
+    current: Option<Round>,
+    /// When the last round ended and how long it took, until the next round is about to begin.
     last: Option<(Instant, Duration)>,
-    /// Whether the next one has rested.
+    /// Whether the current round has rested.
     has_rested: bool,
-    /// Schedule that had events at once after the one before, one after the other.
-    pressing_count: u32,
-    /// So many are needed for a rest.
-    rest_count: u32,
-    /// So many more after a rest in vain.
-    vain_count: u32,
+    /// The number of rounds in a row that had events immediately after the round before.
+    streak: u32,
+    /// The streak at which rounds begin to rest.
+    rest_streak: u32,
+    /// The length of a streak before its first rest. It doubles with each rest that brings no more events.
+    patience: u32,
 }
 
 struct Round {
     began: Instant,
-    /// Subscribers it serves, and those of them that are left.
+    /// Subscribers that it serves.
     served: usize,
+    /// Subscribers that it has yet to serve.
     left: usize,
-    /// Those that had several events.
-    gained: usize,
+    /// Subscribers that had several events.
+    batched: usize,
 }
 
 impl Default for Schedule {
     fn default() -> Self {
         Self {
-            under_way: None,
+            current: None,
             last: None,
             has_rested: false,
-            pressing_count: 0,
-            rest_count: Self::PRESSING_MIN,
-            vain_count: Self::PRESSING_MIN,
+            streak: 0,
+            rest_streak: Self::STREAK_MIN,
+            patience: Self::STREAK_MIN,
         }
     }
 }
 
 impl Schedule {
-    /// Events that come within this time after a round are pressing: it is longer than a publisher takes that waits for
-    /// each answer, on a machine that is slow to wake it.
-    pub(crate) const PRESSING_TIME: Duration = Duration::from_micros(100);
-    /// So many rounds have events at once before there is a rest: a few events are not yet a stream.
-    const PRESSING_MIN: u32 = 4;
-    /// The same after rests in which hardly any more events came: these only follow each other, as those of subscribers do that
-    /// publish what they were sent.
-    const PRESSING_MAX: u32 = 4096;
-    /// A rest is so many times as long as the round before it. With ten subscribers, more gives hardly more events a
-    /// second, and half of it a fifth less.
+    /// Events that come within this time after a round continue the streak. It is longer than a publisher takes to publish
+    /// its next event after a reply, on a machine that is slow to wake it.
+    pub(crate) const GAP_MAX: Duration = Duration::from_micros(100);
+    /// The shortest streak that counts as a stream of events.
+    const STREAK_MIN: u32 = 4;
+    /// The longest streak before a rest, after rests that brought hardly any more events. There, one event leads to the
+    /// next, for example because subscribers publish what they receive.
+    const PATIENCE_MAX: u32 = 4096;
+    /// A rest is this many times as long as the round before it. With ten subscribers, a higher ratio gives hardly more
+    /// events a second, and half of it gives a fifth less.
     const REST_RATIO: u32 = 8;
-    /// A round that serves fewer subscribers is not worth a rest: its events come together from many publishers as it
-    /// is.
+    /// A round that serves fewer subscribers takes no rest: its events are batched already, since they come from many
+    /// publishers.
     const SERVED_MIN: usize = 2;
 
-    /// How long the next round rests, now that there are events for it; at most so long. Asked once for each round.
+    /// How long the next round rests, now that it has events. Asked once for each round.
     pub(crate) fn rest(&mut self, now: Instant, rest_max: Duration) -> Option<Duration> {
         let (ended, took) = self.last.take()?;
-        let since = now.saturating_duration_since(ended);
-        if since > Self::PRESSING_TIME {
-            self.pressing_count = 0;
-            self.rest_count = self.vain_count;
+        let gap = now.saturating_duration_since(ended);
+        if gap > Self::GAP_MAX {
+            self.streak = 0;
+            self.rest_streak = self.patience;
             return None;
         }
-        self.pressing_count = self.pressing_count.saturating_add(1);
-        let rest = rest_after(took, rest_max).saturating_sub(since);
-        (self.pressing_count >= self.rest_count && !rest.is_zero()).then_some(rest)
+        self.streak = self.streak.saturating_add(1);
+        let rest = rest_after(took, rest_max).saturating_sub(gap);
+        (self.streak >= self.rest_streak && !rest.is_zero()).then_some(rest)
     }
 
-    /// Whether the next events are expected at once, and would not rest. A rest lasts until a fixed time after the last
-    /// round, so that to be awake before it gains nothing; a short one is over when they come.
-    pub(crate) fn are_awaited(&self, rest_max: Duration) -> bool {
-        let may_rest = self.pressing_count.saturating_add(1) >= self.rest_count;
-        let would_rest = |(_, took)| may_rest && rest_after(took, rest_max) >= Self::PRESSING_TIME;
-        self.pressing_count >= Self::PRESSING_MIN && !self.last.is_some_and(would_rest)
+    /// Whether a busy poll for the next events is worth it: they will probably come immediately, and will not rest. A rest
+    /// ends at a fixed time after the last round, so that to see events earlier would gain nothing. A very short rest is
+    /// over when they come.
+    pub(crate) fn expects_events(&self, rest_max: Duration) -> bool {
+        let may_rest = self.streak.saturating_add(1) >= self.rest_streak;
+        let would_rest = |(_, took)| may_rest && rest_after(took, rest_max) >= Self::GAP_MAX;
+        self.streak >= Self::STREAK_MIN && !self.last.is_some_and(would_rest)
     }
 
-    /// It rests.
+    /// The next round rests.
     pub(crate) fn note_rest(&mut self) {
         self.has_rested = true;
     }
 
-    /// How many of those who have called are served now, of which there are some; at most so many.
-    pub(crate) fn serve(&mut self, callers: usize, max: usize, now: Instant) -> usize {
-        let round = self.under_way.get_or_insert(Round {
+    /// Begins a round or continues it. Returns how many of the `ready` subscribers to serve now, at most `max`.
+    pub(crate) fn serve(&mut self, ready: usize, max: usize, now: Instant) -> usize {
+        let round = self.current.get_or_insert(Round {
             began: now,
-            served: callers,
-            left: callers,
-            gained: 0,
+            served: ready,
+            left: ready,
+            batched: 0,
         });
-        let count = round.left.min(callers).min(max);
+        let count = round.left.min(ready).min(max);
         round.left -= count;
         count
     }
 
-    /// They are served, and so many of them had several events. At the end of a round `now` is asked for, and given.
+    /// These subscribers were served, and `batched` of them had several events. Returns the time if the round has ended;
+    /// `now` is called only then.
     pub(crate) fn note_served(
         &mut self,
-        gained: usize,
+        batched: usize,
         now: impl FnOnce() -> Instant,
     ) -> Option<Instant> {
-        let round = self.under_way.as_mut()?;
-        round.gained += gained;
-        let round = self.under_way.take_if(|round| round.left == 0)?;
+        let round = self.current.as_mut()?;
+        round.batched += batched;
+        let round = self.current.take_if(|round| round.left == 0)?;
         let now = now();
         self.end(&round, now);
         Some(now)
@@ -116,13 +119,13 @@ impl Schedule {
 
     fn end(&mut self, round: &Round, now: Instant) {
         if std::mem::take(&mut self.has_rested) {
-            let is_in_vain = round.gained * 2 < round.served;
-            (self.vain_count, self.rest_count) = match is_in_vain {
-                true => {
-                    let more = (self.vain_count * 2).min(Self::PRESSING_MAX);
-                    (more, self.pressing_count.saturating_add(more))
+            let was_useful = round.batched * 2 >= round.served;
+            (self.patience, self.rest_streak) = match was_useful {
+                true => (Self::STREAK_MIN, Self::STREAK_MIN),
+                false => {
+                    let patience = (self.patience * 2).min(Self::PATIENCE_MAX);
+                    (patience, self.streak.saturating_add(patience))
                 }
-                false => (Self::PRESSING_MIN, Self::PRESSING_MIN),
             };
         }
         let took = match round.served {
@@ -133,7 +136,7 @@ impl Schedule {
     }
 }
 
-/// How long the next round is to begin after one that took so long.
+/// How long after the end of a round the next one begins, if the round took `took`.
 fn rest_after(took: Duration, rest_max: Duration) -> Duration {
     took.saturating_mul(Schedule::REST_RATIO).min(rest_max)
 }

@@ -1,41 +1,41 @@
-//! How a subscriber is doing at one moment.
+//! The state and accounts of a subscriber at one moment.
 
 use std::time::Instant;
 
 use super::accounts::Accounts;
 
-/// How a subscriber is doing.
+/// The state of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    /// It gets events.
+pub(crate) enum SubscriptionState {
+    /// Events are delivered.
     Online,
-    /// A delivery failed; events are discarded for a while.
+    /// A delivery failed; events are discarded for an interval.
     Offline,
-    /// Deliveries failed too often, or for good; the next event ends the subscription.
+    /// Deliveries failed too often, or for good. The next event ends the subscription.
     Failed,
     /// The subscription has ended.
     Gone,
 }
 
-/// A look at a subscriber.
+/// A subscriber at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Snapshot {
-    /// How it is doing.
-    pub(crate) state: State,
-    /// What became of its events.
+    /// The state of the subscription.
+    pub(crate) state: SubscriptionState,
+    /// What happened to its events.
     pub(crate) accounts: Accounts,
-    /// Events that wait.
+    /// Events in the queue.
     pub(crate) queued: u64,
-    /// Their bytes.
+    /// Bytes of the events in the queue.
     pub(crate) queued_bytes: u64,
-    /// Events that are being sent, or wait for their answer.
+    /// Events that are being sent, or are unanswered.
     pub(crate) outstanding: u64,
-    /// When the event came that waits longest.
+    /// When the oldest queued event came.
     pub(crate) oldest: Option<Instant>,
 }
 
 impl Snapshot {
-    /// Events that are lost, for any reason.
+    /// Lost events, for any reason.
     pub(crate) fn lost(&self) -> u64 {
         let lost = self.accounts.lost;
         lost.overflow + lost.offline + lost.failed + lost.removed

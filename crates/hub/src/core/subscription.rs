@@ -1,4 +1,4 @@
-//! One subscriber: its queue, its state, and an account of every event.
+//! A subscriber: its queue, its state, and an account of every event.
 
 use std::time::{Duration, Instant};
 
@@ -6,11 +6,10 @@ use super::accounts::Accounts;
 use super::limits::{OverflowPolicy, QueueLimits};
 use super::overflow::{Overflow, OverflowNotice, OverflowSummary};
 use super::qos::{Delivery, Qos, RetryCount};
-use super::queue::{Queue, Run};
-use super::snapshot::{Snapshot, State};
+use super::queue::{EventBatch, Queue};
+use super::snapshot::{Snapshot, SubscriptionState};
 
-/// A subscriber as a state machine: events and the outcomes of deliveries go in, events to deliver
-/// come out.
+/// A subscriber as a state machine. Events and the results of deliveries go in; events to deliver come out.
 ///
 /// ```text
 ///           failure, tolerated            first event after the interval
@@ -19,61 +18,60 @@ use super::snapshot::{Snapshot, State};
 ///   +---------------> Failed ----next event----> Gone
 /// ```
 ///
-/// While it is offline, events are discarded. In `Failed` the queue is empty; the next event makes
-/// it `Gone`, which is the sign to end the subscription. What is collected for a batch still leaves
-/// when the subscription is removed, and it is `Gone` then.
+/// While it is offline, events are discarded. In `Failed` the queue is empty, and the next event makes it `Gone`, which
+/// ends the subscription. If the subscription is removed while events are collected for a batch, the batch is still
+/// sent, and the state becomes `Gone` after that.
 ///
 /// Source: Ice manual, "IceStorm Subscriber Error Handling"; observed: IceStorm 3.7.8.
 #[derive(Debug)]
 pub(crate) struct Subscription<R> {
     queue: Queue<R>,
     limits: QueueLimits,
-    state: State,
-    /// The time after which an offline subscriber is tried again; none if that is too far away to
-    /// be told.
+    state: SubscriptionState,
+    /// When an offline subscriber is tried again; `None` if that is beyond the range of the clock.
     offline_until: Option<Instant>,
     retry_count: RetryCount,
     discard_interval: Duration,
-    /// Only the answer of a twoway subscriber proves that it lives.
+    /// Only the reply of a twoway subscriber proves that it is alive.
     is_twoway: bool,
-    /// Whether events wait here until there are enough of them for a batch.
+    /// Whether events stay in the queue until they are enough for a batch.
     is_batched: bool,
     failure_count: u32,
-    /// Whether the last thing that was heard of its connection is that it broke; after an interval offline it has
-    /// another one.
+    /// Whether its connection broke and no event has been delivered since. An interval offline resets it, because
+    /// another connection follows.
     has_broken: bool,
     accounts: Accounts,
     outstanding: u64,
     is_draining: bool,
-    /// Whether it is gone once the queue is empty.
+    /// Whether it becomes `Gone` when the queue is empty.
     is_leaving: bool,
     overflow: Overflow,
-    /// Whether the subscriber wants to know of events that it lost before the next.
+    /// Whether the subscriber is notified of lost events before the next event.
     notices_gaps: bool,
-    /// Events whose publishers wait for room: they are not counted before there is some, or never will be.
+    /// Events whose publishers wait for room. They count as offered when there is room, or when there never will be.
     waiting: u64,
-    /// Queued bytes at which the delivery wants to be woken; it is not parked if there is none.
+    /// The queued bytes at which the delivery task is woken; `None` if it does not wait.
     wake_at: Option<usize>,
 }
 
 /// How a delivery failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Failure {
-    /// It will not work later either: the object does not exist.
+pub(crate) enum DeliveryFailure {
+    /// It will fail again later: the object does not exist.
     Hard,
-    /// Perhaps it works later.
+    /// It may succeed later.
     Soft,
-    /// The connection broke while events were written that get no answer. Those that follow leave over another one, as
-    /// in IceStorm, so that it is a failure like others only if that one takes none either.
+    /// The connection broke while oneway events were written. As in IceStorm, the next events take another connection.
+    /// This counts as a failure only if that connection breaks too.
     Broken,
-    /// The hub is shutting down, or has too few descriptors: it says nothing of the subscriber.
+    /// The failure is not the subscriber's: the hub is shutting down, or has too few file descriptors.
     Ours,
 }
 
-/// What a delivery does next.
+/// What the delivery task does next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DeliveryStep {
-    /// It has events to deliver, and says later what became of them.
+    /// It delivers events, and then reports the result.
     Deliver,
     /// It waits until it is woken.
     Wait,
@@ -81,13 +79,13 @@ pub(crate) enum DeliveryStep {
     End,
 }
 
-impl<R: Run> Subscription<R> {
-    /// `limits` are the hub's; the subscriber may have asked for less.
+impl<R: EventBatch> Subscription<R> {
+    /// `limits` are the hub's; the subscriber may have asked for lower ones.
     pub(crate) fn new(qos: &Qos, limits: QueueLimits, discard_interval: Duration) -> Self {
         Self {
             queue: Queue::new(),
             limits: qos.limits_within(limits),
-            state: State::Online,
+            state: SubscriptionState::Online,
             offline_until: None,
             retry_count: qos.retry_count,
             discard_interval,
@@ -106,36 +104,36 @@ impl<R: Run> Subscription<R> {
         }
     }
 
-    /// Events were published. True if the delivery must be woken. A subscription that has ended
-    /// takes no notice.
-    pub(crate) fn handle_events(&mut self, run: R, now: Instant) -> bool {
-        if self.takes_at_once(&run) {
-            self.queue.push(run, now);
+    /// Events were published. Returns true if the delivery task must be woken. A subscription that has ended ignores
+    /// them.
+    pub(crate) fn handle_events(&mut self, batch: R, now: Instant) -> bool {
+        if self.accepts_all(&batch) {
+            self.queue.push(batch, now);
             return self.wake_at_bytes();
         }
-        if self.state == State::Gone {
+        if self.state == SubscriptionState::Gone {
             return false;
         }
         self.end_offline(now);
-        let count = run.len() as u64;
+        let count = batch.len() as u64;
         match self.state {
-            State::Online if !self.is_draining => {
-                let is_woken = self.enqueue(run, now);
+            SubscriptionState::Online if !self.is_draining => {
+                let is_woken = self.enqueue(batch, now);
                 is_woken || self.wake_at_bytes()
             }
-            State::Offline => {
+            SubscriptionState::Offline => {
                 self.accounts.offered += count;
                 self.accounts.lost.offline += count;
                 self.queue.note_lost(count);
                 false
             }
-            State::Failed => {
+            SubscriptionState::Failed => {
                 self.accounts.offered += count;
                 self.accounts.lost.removed += count;
                 self.end();
                 self.wake()
             }
-            State::Online | State::Gone => {
+            SubscriptionState::Online | SubscriptionState::Gone => {
                 self.accounts.offered += count;
                 self.accounts.lost.removed += count;
                 false
@@ -143,10 +141,10 @@ impl<R: Run> Subscription<R> {
         }
     }
 
-    /// Whether so many events that came for this subscriber alone are lost because it has failed: unlike those of its
-    /// topic they do not end the subscription. Observed: IceStorm 3.7.8.
+    /// Whether this many events for this subscriber alone are lost because it has failed. Unlike events of its topic,
+    /// they do not end the subscription. Observed: IceStorm 3.7.8.
     pub(crate) fn loses_own(&mut self, count: u64) -> bool {
-        let has_failed = self.state == State::Failed;
+        let has_failed = self.state == SubscriptionState::Failed;
         if has_failed {
             self.accounts.offered += count;
             self.accounts.lost.removed += count;
@@ -154,64 +152,66 @@ impl<R: Run> Subscription<R> {
         has_failed
     }
 
-    /// Events were published by somebody who waits until there is room for them: those for which
-    /// there is none come back, to be offered again. True if the delivery must be woken.
-    pub(crate) fn offer(&mut self, mut run: R, now: Instant) -> (bool, Option<R>) {
-        if self.takes_at_once(&run) {
-            self.queue.push(run, now);
+    /// Events were published by a publisher that waits for room. Returns the events for which there is no room, to be
+    /// offered again. The flag is true if the delivery task must be woken.
+    pub(crate) fn offer(&mut self, mut batch: R, now: Instant) -> (bool, Option<R>) {
+        if self.accepts_all(&batch) {
+            self.queue.push(batch, now);
             return (self.wake_at_bytes(), None);
         }
         self.end_offline(now);
         let mut is_woken = false;
         loop {
-            let can_wait = self.is_waited_for() && self.state == State::Online && !self.is_draining;
-            let room = self.queue.room_for(&run, &self.limits);
-            if can_wait && room == 0 && self.can_ever_fit(&run) {
-                self.waiting += run.len() as u64;
-                return (is_woken, Some(run));
+            let can_wait = self.is_waited_for()
+                && self.state == SubscriptionState::Online
+                && !self.is_draining;
+            let room = self.queue.room_for(&batch, &self.limits);
+            if can_wait && room == 0 && self.can_ever_fit(&batch) {
+                self.waiting += batch.len() as u64;
+                return (is_woken, Some(batch));
             }
-            // What is too long for any queue is lost alone.
-            let count = if can_wait { room.max(1) } else { run.len() };
-            if count == run.len() {
-                return (self.handle_events(run, now) || is_woken, None);
+            // An event that is too long for any queue is lost alone.
+            let count = if can_wait { room.max(1) } else { batch.len() };
+            if count == batch.len() {
+                return (self.handle_events(batch, now) || is_woken, None);
             }
-            is_woken |= self.handle_events(run.split_to(count), now);
+            is_woken |= self.handle_events(batch.split_to(count), now);
         }
     }
 
-    /// The same of events that have waited.
-    pub(crate) fn offer_again(&mut self, run: R, now: Instant) -> (bool, Option<R>) {
+    /// Events that have waited are offered again.
+    pub(crate) fn offer_again(&mut self, batch: R, now: Instant) -> (bool, Option<R>) {
         if self.is_ending() {
-            // They were counted when nobody could wait any more.
+            // They were counted as lost when the wait ended.
             return (false, None);
         }
-        self.waiting -= run.len() as u64;
-        self.offer(run, now)
+        self.waiting -= batch.len() as u64;
+        self.offer(batch, now)
     }
 
-    /// The publisher of so many events waits behind others, also behind those that began to under a policy that is no
-    /// longer in force; false if nobody waits, and they are to be published.
+    /// Whether the publisher of these events waits behind others. It also waits behind publishers that began to wait
+    /// under an earlier policy. If it does not wait, its events are to be published.
     pub(crate) fn wait_behind(&mut self, count: usize) -> bool {
         let is_waiting = (self.is_waited_for() || self.waiting > 0) && !self.is_ending();
         self.waiting += if is_waiting { count as u64 } else { 0 };
         is_waiting
     }
 
-    /// Holds to other limits from now on. What waits already stays, even if it is too much.
+    /// Puts other limits in force. Queued events stay, even if they exceed the new limits.
     pub(crate) fn reconfigure(&mut self, limits: QueueLimits, discard_interval: Duration) {
         self.limits = limits;
         self.discard_interval = discard_interval;
         self.end_overflow_if_roomy();
     }
 
-    /// What the delivery does next, if a turn is worth it from `bytes_min` queued bytes on.
+    /// What the delivery task does next, if it is worth delivering from `bytes_min` queued bytes on.
     pub(crate) fn next_step(&mut self, bytes_min: usize) -> DeliveryStep {
         let bytes_min = if self.is_draining { 1 } else { bytes_min };
         let is_drained = self.is_draining && self.queue.len() == 0;
         if is_drained && self.is_leaving {
             self.end();
         }
-        if self.state == State::Gone || is_drained {
+        if self.state == SubscriptionState::Gone || is_drained {
             return DeliveryStep::End;
         }
         if !self.is_due(bytes_min) {
@@ -222,9 +222,9 @@ impl<R: Run> Subscription<R> {
         DeliveryStep::Deliver
     }
 
-    /// Gives events to the delivery, which says later what became of them: at least one if there
-    /// is any, then as many as the limits allow. How many were lost just before them, for those who
-    /// want to know.
+    /// Gives events to the delivery task, which later reports the result: at least one if there is any, then as many as
+    /// the limits allow. Returns the number of events that were lost just before them, if the subscriber is to be
+    /// notified.
     pub(crate) fn take(
         &mut self,
         events_max: usize,
@@ -239,13 +239,16 @@ impl<R: Run> Subscription<R> {
         (self.notices_gaps && gap > 0).then_some(gap)
     }
 
-    /// Whether somebody who waits for room may try again: there is some, or it is not waited for.
+    /// Whether a waiting publisher may try again: there is room, or publishers need not wait any more.
     pub(crate) fn is_roomy(&self) -> bool {
-        self.state != State::Online || self.is_draining || self.queue.is_half_empty(&self.limits)
+        self.state != SubscriptionState::Online
+            || self.is_draining
+            || self.queue.is_half_empty(&self.limits)
     }
 
-    /// Whether events are not to wait for others: as many as leave at a time are there, or the queue is half full.
-    pub(crate) fn is_pressed(&self, events_max: usize) -> bool {
+    /// Whether there are so many events that they should not wait for others: as many as leave at a time, or half a
+    /// queue.
+    pub(crate) fn has_full_batch(&self, events_max: usize) -> bool {
         self.queue.len() >= events_max || !self.is_roomy()
     }
 
@@ -254,24 +257,24 @@ impl<R: Run> Subscription<R> {
         self.limits.overflow == OverflowPolicy::Block
     }
 
-    /// What is worth telling people since the last call.
+    /// The notice since the last call.
     pub(crate) fn poll_notice(&mut self) -> Option<OverflowNotice> {
         self.overflow.poll_notice()
     }
 
-    /// After how long somebody is to come for a summary, if nobody is to already: to be asked after each notice.
+    /// When the shell should poll the summary, if it has not been asked already. To be called after each notice.
     pub(crate) fn await_summary(&mut self) -> Option<Duration> {
         self.overflow.await_summary()
     }
 
-    /// What happened to its queue that was not told as it happened; if there is anything, there may be more after the
-    /// same time.
+    /// What happened to the queue and was not logged then. If there is something, the shell polls again after the same
+    /// time.
     pub(crate) fn poll_summary(&mut self, now: Instant) -> Option<OverflowSummary> {
         self.overflow.poll_summary(self.accounts.lost.overflow, now)
     }
 
-    /// The subscriber surely did not learn of these that it lost: the next notice tells of them.
-    pub(crate) fn handle_untold(&mut self, count: u64) {
+    /// A notification of lost events surely did not arrive: the next one includes these.
+    pub(crate) fn handle_unnotified(&mut self, count: u64) {
         self.queue.note_lost_before(count);
     }
 
@@ -285,20 +288,20 @@ impl<R: Run> Subscription<R> {
         }
     }
 
-    /// The delivery of events failed. Together they are one failure.
-    pub(crate) fn handle_failed(&mut self, count: u64, failure: Failure, now: Instant) {
+    /// The delivery of events failed. They count as one failure.
+    pub(crate) fn handle_failed(&mut self, count: u64, failure: DeliveryFailure, now: Instant) {
         self.outstanding -= count;
         self.accounts.lost.failed += count;
         self.queue.note_lost_before(count);
-        if self.state != State::Online || failure == Failure::Ours {
+        if self.state != SubscriptionState::Online || failure == DeliveryFailure::Ours {
             return;
         }
-        if failure == Failure::Broken && !std::mem::replace(&mut self.has_broken, true) {
+        if failure == DeliveryFailure::Broken && !std::mem::replace(&mut self.has_broken, true) {
             return;
         }
-        if failure != Failure::Hard && self.retry_count.tolerates(self.failure_count) {
+        if failure != DeliveryFailure::Hard && self.retry_count.tolerates(self.failure_count) {
             self.failure_count += 1;
-            self.state = State::Offline;
+            self.state = SubscriptionState::Offline;
             self.has_broken = false;
             self.offline_until = now.checked_add(self.discard_interval);
             self.accounts.lost.offline += self.queue.clear() as u64;
@@ -308,9 +311,9 @@ impl<R: Run> Subscription<R> {
         }
     }
 
-    /// Ends the subscription. True if the delivery must be woken. What is queued is lost, unless it waits for nothing
-    /// but the end of an interval: that leaves now, as IceStorm gives it to the connection when it is published. What is
-    /// behind a batch under way waits for a subscriber that is slow.
+    /// Ends the subscription. Returns true if the delivery task must be woken. Queued events are lost, with one
+    /// exception: a batch that only waits for its interval is sent now, since IceStorm would have given it to the
+    /// connection already. Events behind a batch that is being sent are lost: the subscriber is slow.
     pub(crate) fn remove(&mut self) -> bool {
         if self.is_batched && self.outstanding == 0 && self.queue.len() > 0 {
             self.is_leaving = true;
@@ -322,7 +325,8 @@ impl<R: Run> Subscription<R> {
         self.wake()
     }
 
-    /// Takes no more events, and ends the delivery once the queue is empty. True if it must be woken.
+    /// Accepts no more events, and ends the delivery when the queue is empty. Returns true if the delivery task must be
+    /// woken.
     pub(crate) fn drain(&mut self) -> bool {
         self.is_draining = true;
         self.end_waits();
@@ -340,7 +344,7 @@ impl<R: Run> Subscription<R> {
         }
     }
 
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> SubscriptionState {
         self.state
     }
 
@@ -349,30 +353,29 @@ impl<R: Run> Subscription<R> {
         self.discard_interval
     }
 
-    /// Whether it was removed, and its last batch is still to arrive.
+    /// Whether it was removed and its last batch is still to be sent.
     pub(crate) fn is_leaving(&self) -> bool {
         self.is_leaving
     }
 
-    /// Whether events have nothing to wait for and lose nothing, as nearly all; they are counted then, and to be
-    /// queued.
+    /// Whether events need no wait and nothing is lost, as usual. They then count as offered, and are to be queued.
     #[inline]
-    fn takes_at_once(&mut self, run: &R) -> bool {
-        let is_taken = self.state == State::Online
+    fn accepts_all(&mut self, batch: &R) -> bool {
+        let is_taken = self.state == SubscriptionState::Online
             && !self.is_draining
-            && self.queue.has_room_for_all(run, &self.limits);
+            && self.queue.has_room_for_all(batch, &self.limits);
         if is_taken {
-            self.accounts.offered += run.len() as u64;
+            self.accounts.offered += batch.len() as u64;
         }
         is_taken
     }
 
     fn end(&mut self) {
-        self.state = State::Gone;
+        self.state = SubscriptionState::Gone;
         self.end_waits();
     }
 
-    /// Whoever waits for room waits in vain: the events are lost.
+    /// Publishers wait no longer, and their events are lost.
     fn end_waits(&mut self) {
         let count = std::mem::take(&mut self.waiting);
         self.accounts.offered += count;
@@ -381,35 +384,38 @@ impl<R: Run> Subscription<R> {
 
     /// Whether there will never be room again.
     fn is_ending(&self) -> bool {
-        self.state == State::Gone || self.is_draining
+        self.state == SubscriptionState::Gone || self.is_draining
     }
 
     fn end_offline(&mut self, now: Instant) {
-        if self.state == State::Offline && self.offline_until.is_some_and(|until| now >= until) {
-            self.state = State::Online;
+        if self.state == SubscriptionState::Offline
+            && self.offline_until.is_some_and(|until| now >= until)
+        {
+            self.state = SubscriptionState::Online;
         }
     }
 
-    /// Queues events. True if the subscription ended with one of them and the delivery must be woken.
-    fn enqueue(&mut self, mut run: R, now: Instant) -> bool {
-        if self.queue.room_for(&run, &self.limits) == run.len() {
-            self.accounts.offered += run.len() as u64;
-            self.queue.push(run, now);
+    /// Queues events. Returns true if the subscription ended with one of them and the delivery task must be woken.
+    fn enqueue(&mut self, mut batch: R, now: Instant) -> bool {
+        if self.queue.room_for(&batch, &self.limits) == batch.len() {
+            self.accounts.offered += batch.len() as u64;
+            self.queue.push(batch, now);
             return false;
         }
-        while run.len() > 1 && self.state == State::Online {
-            self.enqueue_one(run.split_to(1), now);
+        while batch.len() > 1 && self.state == SubscriptionState::Online {
+            self.enqueue_one(batch.split_to(1), now);
         }
-        if self.state == State::Online {
-            self.enqueue_one(run, now);
+        if self.state == SubscriptionState::Online {
+            self.enqueue_one(batch, now);
         }
-        self.state == State::Gone && self.wake()
+        self.state == SubscriptionState::Gone && self.wake()
     }
 
     fn enqueue_one(&mut self, event: R, now: Instant) {
         self.accounts.offered += 1;
         if self.queue.room_for(&event, &self.limits) > 0 {
-            // Most of what it came with may be lost, and a queue of such events would hold many times its limit.
+            // Detached: if most of the events that came with it are lost, it should not keep their memory. A queue of
+            // such events could hold many times its limit.
             return self.queue.push(event.detached(), now);
         }
         match self.limits.overflow {
@@ -443,9 +449,9 @@ impl<R: Run> Subscription<R> {
         self.queue.push(event, now);
     }
 
-    /// Whether an empty queue has room for the first of these.
-    fn can_ever_fit(&self, run: &R) -> bool {
-        run.byte_len_of(1) <= self.limits.bytes && self.limits.events > 0
+    /// Whether the first of these events fits into an empty queue.
+    fn can_ever_fit(&self, batch: &R) -> bool {
+        batch.byte_len_of(1) <= self.limits.bytes && self.limits.events > 0
     }
 
     fn begin_overflow(&mut self, now: Instant) {
@@ -460,7 +466,7 @@ impl<R: Run> Subscription<R> {
     }
 
     fn fail(&mut self) {
-        self.state = State::Failed;
+        self.state = SubscriptionState::Failed;
         self.accounts.lost.removed += self.queue.clear() as u64;
         self.end_overflow_if_roomy();
     }
@@ -469,12 +475,12 @@ impl<R: Run> Subscription<R> {
         self.wake_at.is_some_and(|bytes| self.is_due(bytes)) && self.wake()
     }
 
-    /// Whether it is time to deliver: there are so many bytes, or the queue is half full.
+    /// Whether it is time to deliver: enough bytes are queued, or the queue is half full.
     fn is_due(&self, bytes_min: usize) -> bool {
         self.queue.bytes() >= bytes_min || !self.queue.is_half_empty(&self.limits)
     }
 
-    /// Whether the delivery is parked; it is woken once.
+    /// Whether the delivery task waits. It is woken once.
     fn wake(&mut self) -> bool {
         self.wake_at.take().is_some()
     }

@@ -1,5 +1,5 @@
-//! Topics, subscribers and links in any interleaving of what may happen to them: made of the core alone, and held
-//! against a plain list of what each recipient was meant to get.
+//! Topics, subscribers and links under any sequence of steps, built from the core alone. The results are compared with
+//! a list of the events that each recipient should get.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -10,19 +10,19 @@ use proptest::prelude::*;
 use super::qos::RetryCount;
 use super::*;
 
-/// Topics at a time; a topic that is destroyed is made again when something is done to it.
+/// The number of topics. A destroyed topic is created again when a step needs it.
 const TOPICS: usize = 3;
-/// Publishers of each.
+/// The number of publishers of each topic.
 const PUBLISHERS: usize = 2;
-/// Recipients of a topic at a time.
+/// The maximum number of recipients of a topic.
 const RECIPIENTS_MAX: usize = 4;
 const DISCARD_INTERVAL: Duration = Duration::from_secs(60);
 const TWOWAY: Delivery = Delivery::Twoway { outstanding_max: 5 };
 
-/// Whose event, and which.
+/// The publisher of an event, and its number.
 type Name = (usize, u32);
 
-/// What may happen. Numbers choose among what there is.
+/// A step of the test. Numbers choose among what exists.
 #[derive(Debug, Clone)]
 enum Step {
     Subscribe {
@@ -59,7 +59,7 @@ enum Step {
     Fail {
         topic: usize,
         recipient: usize,
-        failure: Failure,
+        failure: DeliveryFailure,
     },
     Wait {
         seconds: u64,
@@ -78,7 +78,7 @@ fn step() -> impl Strategy<Value = Step> {
         Just(RetryCount::Unlimited),
         (0..3_u32).prop_map(RetryCount::Limited),
     ];
-    let failure = prop_oneof![4 => Just(Failure::Soft), 1 => Just(Failure::Hard)];
+    let failure = prop_oneof![4 => Just(DeliveryFailure::Soft), 1 => Just(DeliveryFailure::Hard)];
     let costs = prop::collection::vec(prop::option::of(0..4_i32), 1..6);
     prop_oneof![
         4 => (topic(), overflow, retry_count)
@@ -97,17 +97,17 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A subscriber or link, and what it should be like.
+/// A subscriber or link, and what it should receive.
 struct Recipient {
     subscription: Subscription<Events>,
-    /// The topic that it leads to, if it is a link, and what it costs.
+    /// The other topic and the cost, if it is a link.
     link: Option<(usize, Cost)>,
-    /// What it was meant to get and has not taken, in order; what was lost of it is still there.
+    /// The events that it should get and has not taken, in order. Lost events stay here.
     meant: Vec<Name>,
     offered: u64,
-    /// What it has taken, and what became of none yet.
+    /// The events that it has taken and that have no result yet.
     under_way: Vec<Events>,
-    /// Events that its far end got.
+    /// The number of events that its other end received.
     delivered: u64,
     /// The last number that it took of each publisher.
     last: BTreeMap<usize, u32>,
@@ -132,18 +132,18 @@ impl Recipient {
     }
 
     fn offer(&mut self, events: &Events, now: Instant) {
-        let runs: Vec<Events> = match self.link {
+        let batches: Vec<Events> = match self.link {
             None => vec![events.clone()],
             Some((_, cost)) => cost.passing(events).collect(),
         };
-        for run in runs {
+        for batch in batches {
             let before = self.subscription.snapshot().accounts.offered;
-            self.subscription.handle_events(run.clone(), now);
+            self.subscription.handle_events(batch.clone(), now);
             let offered = self.subscription.snapshot().accounts.offered - before;
-            // A subscription that ends within a run is not offered the rest.
+            // If a subscription ends within a batch, the rest of the batch does not count as offered.
             self.offered += offered;
             self.meant
-                .extend(names(&run).into_iter().take(offered as usize));
+                .extend(names(&batch).into_iter().take(offered as usize));
         }
     }
 
@@ -154,7 +154,7 @@ impl Recipient {
         let mut taken = Vec::new();
         self.subscription.take(events_max, usize::MAX, &mut taken);
         for name in taken.iter().flat_map(names) {
-            // It is the next of those that were meant for it, but for those that were lost before.
+            // It is the next of the expected events, except for those that were lost before it.
             let at = self.meant.iter().position(|meant| *meant == name);
             let at = at.ok_or_else(|| {
                 TestCaseError::fail(format!("{name:?} was not meant for it, or came twice"))
@@ -173,7 +173,7 @@ impl Recipient {
     }
 
     fn count_under_way(&self) -> u64 {
-        self.under_way.iter().map(|run| run.len() as u64).sum()
+        self.under_way.iter().map(|batch| batch.len() as u64).sum()
     }
 
     fn check(&self) -> Result<(), TestCaseError> {
@@ -201,12 +201,12 @@ struct Topic {
     recipients: Vec<Recipient>,
 }
 
-/// All topics, and those who have left.
+/// All topics, and the recipients that have left.
 struct World {
     topics: [Topic; TOPICS],
     left: Vec<Recipient>,
     now: Instant,
-    /// Of each publisher of each topic.
+    /// The number of events of each publisher of each topic.
     published: [u32; TOPICS * PUBLISHERS],
 }
 
@@ -257,7 +257,7 @@ impl World {
             Step::Link { topic, to, cost } => {
                 let is_linked =
                     |recipient: &Recipient| recipient.link.is_some_and(|(other, _)| other == to);
-                // Over a second way events would come twice, as they should.
+                // Over a second path, events would come twice, as they should.
                 if to != topic && !self.topics[topic].recipients.iter().any(is_linked) {
                     let link = Some((to, Cost(cost)));
                     let drop_oldest = OverflowPolicy::DropOldest;
@@ -275,10 +275,10 @@ impl World {
                 publisher,
                 costs,
             } => {
-                // Events of one publisher to two topics may overtake one another.
+                // Events of one publisher to two topics may overtake each other.
                 let publisher = topic * PUBLISHERS + publisher;
                 let first = self.published[publisher] + 1;
-                let events = run(publisher, first, &costs);
+                let events = batch(publisher, first, &costs);
                 self.published[publisher] += costs.len() as u32;
                 let recipients = self.topics[topic].recipients.iter_mut();
                 recipients.for_each(|recipient| recipient.offer(&events, now));
@@ -309,7 +309,7 @@ impl World {
         Ok(())
     }
 
-    /// Lets all that is under way arrive: of a link, at the subscribers of the other topic.
+    /// Delivers everything that is under way; for a link, to the subscribers of the other topic.
     fn deliver(&mut self, topic: usize, recipient: usize) -> Result<(), TestCaseError> {
         let now = self.now;
         let Some(recipient) = self.recipient(topic, recipient) else {
@@ -323,7 +323,7 @@ impl World {
             return Ok(());
         };
         prop_assert!(
-            arrived.iter().all(|run| cost.passing(run).count() == 1),
+            arrived.iter().all(|batch| cost.passing(batch).count() == 1),
             "it lets all pass that it took"
         );
         let call = encode_forward(&arrived).expect("short enough");
@@ -347,8 +347,8 @@ impl World {
     }
 }
 
-/// Events of a publisher, numbered from this one, which cost so much.
-fn run(publisher: usize, first: u32, costs: &[Option<i32>]) -> Events {
+/// Events of a publisher, numbered from `first`, with these costs.
+fn batch(publisher: usize, first: u32, costs: &[Option<i32>]) -> Events {
     let mut events = EventsBuilder::default();
     for (number, cost) in (first..).zip(costs) {
         let write = |buffer: &mut Vec<u8>| {
@@ -384,7 +384,7 @@ fn names(events: &Events) -> Vec<Name> {
 }
 
 #[test]
-fn what_is_accepted_of_many_events_does_not_hold_the_memory_of_those_that_are_lost() {
+fn accepted_events_do_not_keep_the_memory_of_lost_ones() {
     let qos = Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway).expect("no wishes");
     let limits = QueueLimits {
         events: 2,
@@ -392,7 +392,7 @@ fn what_is_accepted_of_many_events_does_not_hold_the_memory_of_those_that_are_lo
         ..QueueLimits::default()
     };
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
-    let events = run(0, 0, &[None; 100]);
+    let events = batch(0, 0, &[None; 100]);
     subscription.handle_events(events.clone(), Instant::now());
     let mut queued = Vec::new();
     subscription.take(2, usize::MAX, &mut queued);
@@ -408,7 +408,7 @@ fn what_is_accepted_of_many_events_does_not_hold_the_memory_of_those_that_are_lo
 
 proptest! {
     #[test]
-    fn whatever_happens_order_is_kept_and_every_event_is_in_one_place(
+    fn events_keep_their_order_and_each_is_in_one_place(
         steps in prop::collection::vec(step(), 1..250),
     ) {
         let mut world = World::new();
@@ -418,7 +418,7 @@ proptest! {
                 recipient.check()?;
             }
         }
-        // In the end all that is queued arrives, and nothing is left over.
+        // In the end, all queued events arrive, and nothing is left over.
         for round in 0..2 {
             for topic in 0..TOPICS {
                 for recipient in 0..RECIPIENTS_MAX {
@@ -434,7 +434,7 @@ proptest! {
                 (snapshot.queued, snapshot.outstanding) == (0, 0)
             };
             let are_idle = all.all(is_idle);
-            // What links bring in the first round is taken in the second.
+            // The second round takes what links bring in the first.
             prop_assert!(round == 0 || are_idle);
         }
         for recipient in world.recipients() {

@@ -1,10 +1,10 @@
-//! Where publishers wait for room in the queue of a subscriber.
+//! Makes publishers wait for room in the queue of a subscriber.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{Mutex, MutexGuard, Notify};
 
-/// Publishers that wait, in order: the first one waits for room, the others wait for the first.
+/// Publishers that wait, in order. The first one waits for room; the others wait for the first.
 #[derive(Default)]
 pub(super) struct Backpressure {
     /// How many publishers wait.
@@ -22,25 +22,25 @@ impl Backpressure {
         self.waiter_count.load(Ordering::Acquire) == 0
     }
 
-    /// Adds a waiter, which becomes the last one once [`Waiter::acquire`] is polled.
+    /// Adds a waiter. It takes the last place when [`Waiter::acquire`] is polled.
     pub(super) fn join(&self) -> Waiter<'_> {
         self.waiter_count.fetch_add(1, Ordering::AcqRel);
         Waiter(self)
     }
 
-    /// The first waiter looks again whether there is room.
+    /// Makes the first waiter look again whether there is room.
     pub(super) fn notify(&self) {
         self.room.notify_one();
     }
 }
 
 impl<'a> Waiter<'a> {
-    /// Waits until it is the first one; it stays the first while the guard lives.
+    /// Waits until this waiter is the first. It stays the first while the guard lives.
     pub(super) async fn acquire(&self) -> MutexGuard<'a, ()> {
         self.0.first.lock().await
     }
 
-    /// Waits for a notification, or takes one that came since the last wait.
+    /// Waits for a notification. Returns immediately if one came since the last wait.
     pub(super) async fn wait(&self) {
         self.0.room.notified().await;
     }

@@ -1,4 +1,4 @@
-//! Counts as contracts have them.
+//! Converts counts to the types of the contracts.
 
 use crate::contracts::floe::Losses;
 use crate::core;

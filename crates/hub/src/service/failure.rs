@@ -1,31 +1,31 @@
-//! What a delivery that failed says of its subscriber.
+//! Classifies the failure of a delivery.
 
 use std::io;
 
 use floe::{InvocationMode, InvokeError, LocalError, SystemException};
 
-use crate::core::Failure;
+use crate::core::DeliveryFailure;
 
-/// Whether it may work later; `mode` is how the subscriber is sent events.
+/// Says what an error means for the subscription. `mode` is how the subscriber receives events.
 ///
-/// Source of what a broken connection says: observed, IceStorm 3.7.8, which writes a oneway event that has not left whole
-/// over another connection, and gives up a batch.
-pub(super) fn failure(error: &InvokeError, mode: InvocationMode) -> Failure {
+/// Source: observed, IceStorm 3.7.8. If a connection breaks, it sends a oneway event that was not written whole over
+/// another connection, and loses a batch.
+pub(super) fn failure(error: &InvokeError, mode: InvocationMode) -> DeliveryFailure {
     match error {
-        _ if is_for_want_of_descriptors(error) => Failure::Ours,
+        _ if is_for_want_of_descriptors(error) => DeliveryFailure::Ours,
         InvokeError::NotDispatched(LocalError::Shutdown)
-        | InvokeError::PerhapsDispatched(LocalError::Shutdown) => Failure::Ours,
+        | InvokeError::PerhapsDispatched(LocalError::Shutdown) => DeliveryFailure::Ours,
         InvokeError::System(SystemException::ObjectNotExist(_))
-        | InvokeError::NotDispatched(LocalError::NotRegistered { .. }) => Failure::Hard,
+        | InvokeError::NotDispatched(LocalError::NotRegistered { .. }) => DeliveryFailure::Hard,
         InvokeError::PerhapsDispatched(
             LocalError::ConnectionLost { .. } | LocalError::ClosedByPeer { .. },
-        ) if mode == InvocationMode::Oneway => Failure::Broken,
-        _ => Failure::Soft,
+        ) if mode == InvocationMode::Oneway => DeliveryFailure::Broken,
+        _ => DeliveryFailure::Soft,
     }
 }
 
-/// Whether nothing was sent because this process, or its machine, has no descriptor left: no subscriber can help that, and
-/// all would be gone with the next event.
+/// Whether nothing was sent because this process or its machine has no file descriptor left. That is not the fault of
+/// the subscriber, and it would otherwise end all subscriptions with the next event.
 pub(super) fn is_for_want_of_descriptors(error: &InvokeError) -> bool {
     let error = match error {
         InvokeError::NotDispatched(LocalError::BatchLost { source, .. }) => source,
@@ -41,7 +41,8 @@ pub(super) fn is_for_want_of_descriptors(error: &InvokeError) -> bool {
             .is_some_and(|code| NO_DESCRIPTORS.contains(&code))
 }
 
-/// `ENFILE` and `EMFILE`: the machine, or the process, has as many descriptors as it may. The same numbers on all Unixes.
+/// `ENFILE` and `EMFILE`: the machine or the process has reached its limit of file descriptors. The numbers are the
+/// same on all Unix systems.
 const NO_DESCRIPTORS: [i32; 2] = [23, 24];
 
 #[cfg(test)]
@@ -62,10 +63,10 @@ mod tests {
         };
         for code in NO_DESCRIPTORS {
             let error = connect(io::Error::from_raw_os_error(code));
-            assert_eq!(failure(&error), Failure::Ours, "{error}");
+            assert_eq!(failure(&error), DeliveryFailure::Ours, "{error}");
         }
         let refused = connect(io::ErrorKind::ConnectionRefused.into());
-        assert_eq!(failure(&refused), Failure::Soft);
+        assert_eq!(failure(&refused), DeliveryFailure::Soft);
     }
 
     #[test]
@@ -73,21 +74,24 @@ mod tests {
         let failure = |error: &InvokeError| failure(error, InvocationMode::Twoway);
         let not_dispatched = InvokeError::NotDispatched;
         let shutdown = LocalError::Shutdown;
-        assert_eq!(failure(&not_dispatched(shutdown.clone())), Failure::Ours);
+        assert_eq!(
+            failure(&not_dispatched(shutdown.clone())),
+            DeliveryFailure::Ours
+        );
         let perhaps = InvokeError::PerhapsDispatched(shutdown);
-        assert_eq!(failure(&perhaps), Failure::Ours);
+        assert_eq!(failure(&perhaps), DeliveryFailure::Ours);
         let no_object = SystemException::ObjectNotExist(Default::default());
-        assert_eq!(failure(&no_object.into()), Failure::Hard);
+        assert_eq!(failure(&no_object.into()), DeliveryFailure::Hard);
         let no_endpoint = LocalError::NoEndpoint {
             proxy: "s".to_owned(),
             wanted: "a tcp endpoint",
         };
-        assert_eq!(failure(&not_dispatched(no_endpoint)), Failure::Soft);
+        assert_eq!(failure(&not_dispatched(no_endpoint)), DeliveryFailure::Soft);
         let no_facet = SystemException::FacetNotExist(Default::default());
-        assert_eq!(failure(&no_facet.into()), Failure::Soft);
+        assert_eq!(failure(&no_facet.into()), DeliveryFailure::Soft);
         let peer = "h:1".to_owned();
         let closed = LocalError::ClosedByPeer { peer };
-        assert_eq!(failure(&not_dispatched(closed)), Failure::Soft);
+        assert_eq!(failure(&not_dispatched(closed)), DeliveryFailure::Soft);
     }
 
     #[test]
@@ -97,11 +101,17 @@ mod tests {
             reason: "reset".to_owned(),
         };
         let broken = InvokeError::PerhapsDispatched(lost());
-        assert_eq!(failure(&broken, InvocationMode::Oneway), Failure::Broken);
+        assert_eq!(
+            failure(&broken, InvocationMode::Oneway),
+            DeliveryFailure::Broken
+        );
         for mode in [InvocationMode::Twoway, InvocationMode::BatchOneway] {
-            assert_eq!(failure(&broken, mode), Failure::Soft, "{mode:?}");
+            assert_eq!(failure(&broken, mode), DeliveryFailure::Soft, "{mode:?}");
         }
         let tried_twice = InvokeError::NotDispatched(lost());
-        assert_eq!(failure(&tried_twice, InvocationMode::Oneway), Failure::Soft);
+        assert_eq!(
+            failure(&tried_twice, InvocationMode::Oneway),
+            DeliveryFailure::Soft
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! A hub as its user sees it.
+//! The hub, as its user sees it.
 
 use std::sync::{Arc, Weak};
 
@@ -15,20 +15,19 @@ use crate::store::{Disk, Memory, Store, StoredTopic};
 
 /// A running event service.
 ///
-/// Dropping it ends it at once, and what is queued is lost; [`Hub::shutdown`] delivers it first.
-/// Either way its objects, its port and its store are free afterwards.
+/// Dropping it ends it immediately, and queued events are lost; [`Hub::shutdown`] delivers them first. In both cases
+/// its objects, its ports and its store are free afterwards.
 pub struct Hub {
     listeners: Listeners,
     registry: Arc<Registry>,
 }
 
 impl Hub {
-    /// Starts a hub: when it returns, publishers and subscribers may come, and stored
-    /// subscriptions are in force.
+    /// Starts a hub. When this returns, publishers and subscribers can connect, and stored subscriptions are in force.
     ///
     /// # Errors
-    /// [`HubError`] if its settings make no sense, it cannot listen, cannot open its store, or cannot tell the locator where
-    /// it is. It listens nowhere then.
+    /// [`HubError`] if a setting is invalid, or if the hub cannot listen, open its store, or register with the locator.
+    /// It then listens nowhere.
     pub async fn start(
         communicator: &Communicator,
         settings: HubSettings,
@@ -36,7 +35,7 @@ impl Hub {
         if settings.instance_name.is_empty() {
             return Err(HubError::NoInstanceName);
         }
-        // Before the store, which a hub that cannot listen is not to leave behind.
+        // The adapters come before the store: a hub that cannot listen must not create a store.
         let listeners = Listeners::open(communicator, &settings).await?;
         let (store, stored) = match open_store(&settings.store) {
             Ok(opened) => opened,
@@ -46,7 +45,7 @@ impl Hub {
             }
         };
         let registry = Registry::open(settings, store, stored, communicator);
-        // Dropped if what follows fails.
+        // From here on an early return drops the hub, which ends it.
         let hub = Self {
             listeners,
             registry,
@@ -74,21 +73,21 @@ impl Hub {
         Ok(hub)
     }
 
-    /// Where it really listens, as text: several endpoints are separated by colons.
+    /// The endpoints at which it really listens, as text, separated by colons.
     pub fn endpoints(&self) -> String {
         let endpoints = self.listeners.main.endpoints();
         let texts: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
         texts.join(":")
     }
 
-    /// Where publisher objects are, as text, if elsewhere than the rest.
+    /// The endpoints of publisher objects, as text, if they have their own.
     pub fn publish_endpoints(&self) -> Option<String> {
         let endpoints = self.listeners.publish.as_ref()?.endpoints();
         let texts: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
         Some(texts.join(":"))
     }
 
-    /// The proxy of its administrative object, as text, if it has one; its facet `Metrics` gives metrics.
+    /// The proxy of the administrative object, as text, if the hub has one. Its facet `Metrics` gives metrics.
     pub fn admin(&self) -> Option<String> {
         let (adapter, settings) = self.listeners.admin.as_ref().zip(self.admin_settings())?;
         let identity = Identity::with_category("admin", &settings.instance_name);
@@ -99,17 +98,17 @@ impl Hub {
         self.registry.settings().admin.as_ref()
     }
 
-    /// A view of what is known of it, for whoever looks now and then.
+    /// A view of the hub for programs that observe it.
     pub fn view(&self) -> HubView {
         HubView(Arc::downgrade(&self.registry))
     }
 
-    /// Applies other settings while it runs: limits of queues and the discard interval hold for all
-    /// subscribers at once, the flush settings from the next batch on, the send timeout for those who
-    /// subscribe later, the drain timeout at the end. What waits already is not thrown away.
+    /// Applies other settings while the hub runs. Queue limits and the discard interval take effect immediately for all
+    /// subscribers, the flush settings with the next batch, the send timeout for later subscriptions, and the drain
+    /// timeout at the end. Queued events are kept.
     ///
-    /// Which of the settings that differ wait for the next start, by the names of their fields in
-    /// [`HubSettings`]: they are kept as they were.
+    /// Returns the names of the fields of [`HubSettings`] that differ and take effect only at the next start. Those
+    /// settings stay as they were.
     pub async fn reconfigure(&self, settings: HubSettings) -> Vec<&'static str> {
         // A change may wait for the disk.
         self.registry
@@ -124,16 +123,17 @@ impl Hub {
         self.listeners.main.proxy(identity).to_string()
     }
 
-    /// Takes no more events, delivers what is queued within the drain timeout, and ends. What could
-    /// not be delivered is counted in a warning. Subscriptions in a store on disk stay.
+    /// Accepts no more events, delivers what is queued within the drain timeout, and ends. Logs a warning with the
+    /// number of events that could not be delivered. Subscriptions in a store on disk stay.
     ///
-    /// It closes the connections of its peers first, and waits for that as long as for deliveries;
-    /// one that is still open in the end is waited for up to the communicator's close timeout, and so is a locator that
-    /// knows of the hub and does not answer.
-    /// Cancelled, it ends at once.
+    /// The hub first closes the connections of its peers, and waits for that as long as for deliveries. If one is still
+    /// open in the end, it waits for it up to the communicator's close timeout; it waits as long for a locator that
+    /// does not answer.
+    ///
+    /// If this is cancelled, the hub ends immediately.
     pub async fn shutdown(self) {
         self.listeners.unregister().await;
-        // First no more events, so that none is acknowledged and then lost.
+        // The adapters close first, so that no event is acknowledged and then lost.
         let limit = self.registry.live_settings().drain_timeout;
         let closed = tokio::time::timeout(limit, self.listeners.destroy()).await;
         self.registry.drain().await;
@@ -143,7 +143,7 @@ impl Hub {
     }
 }
 
-/// The store, and what it keeps.
+/// Opens the store, and loads what it keeps.
 fn open_store(settings: &StoreSettings) -> Result<(Box<dyn Store>, Vec<StoredTopic>), StoreError> {
     let mut store: Box<dyn Store> = match settings {
         StoreSettings::Memory => Box::new(Memory),
@@ -153,25 +153,25 @@ fn open_store(settings: &StoreSettings) -> Result<(Box<dyn Store>, Vec<StoredTop
     Ok((store, stored))
 }
 
-/// A view of a hub, which keeps it from nothing: it sees no more when the hub has ended.
+/// A view of a hub. It does not keep the hub alive, and shows nothing when the hub has ended.
 #[derive(Clone)]
 pub struct HubView(Weak<Registry>);
 
 impl HubView {
-    /// What is known of the hub and its topics now.
+    /// The status of the hub and its topics now.
     pub fn status(&self) -> Option<HubStatus> {
         Some(status::of_hub(&*self.0.upgrade()?))
     }
 
-    /// All topics together, those that were destroyed included.
+    /// The sum over all topics, destroyed ones included.
     pub fn totals(&self) -> Option<TopicTotals> {
         Some(status::of_all(&*self.0.upgrade()?))
     }
 
-    /// What is known of a topic and its subscribers now; none also if there is none of this name.
+    /// The status of a topic and its subscribers now; `None` also if there is no topic of this name.
     pub fn topic_status(&self, name: &str) -> Option<TopicStatus> {
         let registry = self.0.upgrade()?;
-        let topic = registry.topic(name)?;
+        let topic = registry.directory().topic(name)?;
         Some(status::of_topic(&registry, &topic))
     }
 }

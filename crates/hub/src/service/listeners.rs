@@ -1,4 +1,4 @@
-//! Where a hub listens.
+//! The adapters at which a hub listens.
 
 use floe::{Adapter, Communicator, Endpoint};
 use tokio::runtime::Handle;
@@ -6,18 +6,18 @@ use tokio::runtime::Handle;
 use crate::error::HubError;
 use crate::settings::HubSettings;
 
-/// The adapters of a hub. Dropped, they listen no more.
+/// The adapters of a hub. They stop listening when this is dropped.
 pub(super) struct Listeners {
-    /// All objects, or those that are nowhere else.
+    /// All objects, or those that no other adapter has.
     pub(super) main: Adapter,
-    /// Publisher objects, if they have one of their own.
+    /// Publisher objects, if they have an adapter of their own.
     pub(super) publish: Option<Adapter>,
     /// The administrative object, if there is one.
     pub(super) admin: Option<Adapter>,
 }
 
 impl Listeners {
-    /// Listens everywhere, or nowhere.
+    /// Opens all adapters, or none.
     pub(super) async fn open(
         communicator: &Communicator,
         settings: &HubSettings,
@@ -60,7 +60,7 @@ impl Listeners {
         Ok(())
     }
 
-    /// Tells the locator where those adapters are which it may find. If it does not take one, it knows of none.
+    /// Registers the adapters that have an id with the locator. If the locator refuses one, none stays registered.
     ///
     /// # Errors
     /// [`HubError::Adapter`].
@@ -74,7 +74,7 @@ impl Listeners {
         Ok(())
     }
 
-    /// Tells the locator of the end.
+    /// Removes the adapters from the locator.
     pub(super) async fn unregister(&self) {
         for adapter in self.all() {
             adapter.unregister().await;
@@ -86,7 +86,7 @@ impl Listeners {
         std::iter::once(&self.main).chain(others)
     }
 
-    /// All at a time: the peers of one do not wait for those of another.
+    /// Destroys all adapters at the same time, so that the peers of one do not wait for the peers of another.
     pub(super) async fn destroy(&self) {
         let destroy = async |adapter: &Option<Adapter>| {
             if let Some(adapter) = adapter {
@@ -114,7 +114,7 @@ impl Drop for Listeners {
     }
 }
 
-/// Says what of the names of adapters means nothing, as to Ice, or makes proxies that lead nowhere.
+/// Warns of adapter names that have no effect, as in Ice, or that make proxies which lead nowhere.
 fn warn_of_names(settings: &HubSettings, has_locator: bool) {
     for (names, prefix) in [
         (settings.main_adapter(), ""),
@@ -122,10 +122,10 @@ fn warn_of_names(settings: &HubSettings, has_locator: bool) {
     ] {
         match (names.adapter_id, names.replica_group_id) {
             (None, Some(group)) => tracing::warn!(
-                "the {prefix}replica-group-id \"{group}\" means nothing without {prefix}adapter-id"
+                "{prefix}replica-group-id \"{group}\" has no effect without {prefix}adapter-id"
             ),
             (Some(id), _) if !has_locator => tracing::warn!(
-                "nobody is told where the adapter \"{id}\" is, which proxies of the hub name: set a locator \
+                "proxies of the hub name the adapter \"{id}\", and clients cannot find it without a locator: set one \
                  (--locator), or leave {prefix}adapter-id out"
             ),
             _ => {}
@@ -133,7 +133,7 @@ fn warn_of_names(settings: &HubSettings, has_locator: bool) {
     }
 }
 
-/// Puts endpoints into the proxies of an adapter, if there are some.
+/// Puts these endpoints into the proxies of an adapter.
 fn publish(adapter: &Adapter, endpoints: Option<&str>) -> Result<(), HubError> {
     let Some(endpoints) = endpoints else {
         return Ok(());

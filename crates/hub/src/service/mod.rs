@@ -1,30 +1,34 @@
-//! The hub at work: servants, and the tasks that deliver.
+//! The running hub: its servants, and the tasks that deliver.
 //!
-//! - `hub.rs`: a hub as its user sees it; `listeners.rs`: where it listens
-//! - `registry.rs`: all topics, and every change to them
-//! - `topic.rs`, `subscriber.rs`, `link.rs`: one of each, around the pure core
-//! - `backpressure.rs`: where publishers wait for room in a subscriber's queue
-//! - `failure.rs`: what a delivery that failed says of its subscriber
-//! - `past_topics.rs`: topics that were destroyed
-//! - `observe/`: what operators, monitoring programs and subscribers are told
-//! - `one_line.rs`, `count.rs`: what peers say, for the log; counts, for peers
+//! Each module uses only modules above it in this list:
+//!
+//! - `one_line.rs`, `count.rs`: text from peers for the log; counts for the contracts
+//! - `failure.rs`: classifies the failure of a delivery
+//! - `backpressure.rs`: makes publishers wait for room in a queue
+//! - `topic_link.rs`: the other end of a link
+//! - `subscriber.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
+//! - `directory.rs`: the objects of the hub by name
 //! - `delivery/`: how events leave, a file for each mode
+//! - `registry.rs`: every change to topics, subscriptions and links
+//! - `observe/`: status and metrics
 //! - `servants/`: the objects that peers invoke
+//! - `listeners.rs`, `hub.rs`: the adapters, and the hub as its user sees it
 
 mod backpressure;
 mod count;
 mod delivery;
+mod destroyed_topics;
+mod directory;
 mod failure;
 mod hub;
-mod link;
 mod listeners;
 mod observe;
 mod one_line;
-mod past_topics;
 mod registry;
 mod servants;
 mod subscriber;
 mod topic;
+mod topic_link;
 
 pub use hub::{Hub, HubView};
 pub use servants::HUB_ADMIN;

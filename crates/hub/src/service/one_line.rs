@@ -1,9 +1,8 @@
-//! What peers say, as it may stand in a log.
+//! Text from peers, made safe for a log.
 
 use std::fmt::{self, Display, Formatter, Write};
 
-/// Shows characters that would begin a line, or command a terminal, by their number: nobody forges
-/// a line of the log.
+/// Escapes characters that begin a new line or control a terminal, so that a peer cannot forge a line of the log.
 pub(super) struct OneLine<T>(pub(super) T);
 
 impl<T: Display> Display for OneLine<T> {

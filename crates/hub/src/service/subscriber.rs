@@ -1,8 +1,10 @@
-//! One subscriber or link: the pure subscription, its proxy, and the bell of its delivery.
+//! A subscriber or link: the pure subscription, its proxy, and the waker of its delivery task.
 //!
-//! - `subscriber/ready.rs`: subscribers that have events for the delivery scheduler
-//! - `subscriber/settling.rs`: what became of events
+//! - `subscriber/ready.rs`: the queue between publishers and the delivery scheduler
+//! - `subscriber/settling.rs`: counts and logs delivered and lost events
+//! - `subscriber/loss_log.rs`: logs losses, and notifies the subscriber of them
 
+mod loss_log;
 mod ready;
 mod settling;
 
@@ -17,40 +19,42 @@ use std::time::{Duration, Instant};
 use floe::{Events, Identity, PendingEvent, Proxy, TypedProxy};
 
 use super::backpressure::{Backpressure, Waiter};
-use super::link::Link;
-use crate::core::{Delivery, DeliveryStep, InFlight, Qos, Snapshot, State, Subscription};
+use super::topic_link::TopicLink;
+use crate::core::{
+    Delivery, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState,
+};
 use crate::settings::HubSettings;
 
-/// A subscriber of a topic, or a link to another one, shared by publishers and its delivery task.
+/// A subscriber of a topic, or a link to another topic. Publishers and its delivery task share it.
 pub(crate) struct Subscriber {
     /// The name of its topic.
     topic: Arc<str>,
-    /// Where its events go; of a link the receiving end.
+    /// The object that receives the events; for a link, the link receiver of the other topic.
     proxy: Proxy,
-    /// Where it leads, if it is a link.
-    link: Option<Box<Link>>,
+    /// The other end, if this is a link.
+    link: Option<Box<TopicLink>>,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
-    /// Guards queue, state and accounts, what is not answered, and who is to be woken. Held for a few moves, never
-    /// across a wait.
+    /// Guards the queue, the state, the accounts, the unanswered events, and the waker. It is held for a few moves, and
+    /// never across a wait.
     shared: Mutex<Shared>,
-    /// Where publishers stand that wait for room.
+    /// Makes publishers wait while the queue is full.
     backpressure: Backpressure,
-    /// Who delivers while the delivery task has nothing to decide.
+    /// Where publishers announce events while the delivery scheduler may send them.
     ready: Arc<ReadyQueue>,
 }
 
 pub(super) struct Shared {
     pub(super) subscription: Subscription<Events>,
-    /// What left at once; there as soon as something may.
-    in_flight: Option<Box<InFlight<PendingEvent>>>,
-    /// The delivery task while it waits: woken when the subscription says so, or an answer.
+    /// What left by the fast path. It is created when the first event may leave.
+    in_flight: Option<Box<InFlightEvents<PendingEvent>>>,
+    /// Wakes the delivery task. The subscription says when, or a reply comes.
     delivery: Option<Waker>,
 }
 
 impl Shared {
-    /// What left at once.
-    pub(super) fn in_flight(&mut self) -> &mut InFlight<PendingEvent> {
+    /// What left by the fast path.
+    pub(super) fn in_flight(&mut self) -> &mut InFlightEvents<PendingEvent> {
         self.in_flight.get_or_insert_default()
     }
 
@@ -60,12 +64,12 @@ impl Shared {
         in_flight.is_some_and(|in_flight| in_flight.is_open())
     }
 
-    /// Whether the scheduler may send, and there are as many events as leave at a time, or as half of the queue.
-    fn is_pressed(&self, sent_max: usize) -> bool {
-        self.is_open() && self.subscription.is_pressed(sent_max)
+    /// Whether the scheduler may send, and the queue holds at least as many events as leave at a time, or is half full.
+    fn has_full_batch(&self, sent_max: usize) -> bool {
+        self.is_open() && self.subscription.has_full_batch(sent_max)
     }
 
-    /// The delivery task waits from now on.
+    /// Notes how to wake the delivery task, which begins to wait.
     pub(super) fn note_delivery(&mut self, waker: &Waker) {
         let known = self.delivery.as_ref();
         if !known.is_some_and(|known| known.will_wake(waker)) {
@@ -73,7 +77,8 @@ impl Shared {
         }
     }
 
-    /// The delivery task, to be woken without the lock; not again before it has waited again.
+    /// Takes the waker of the delivery task, to wake it after the lock is released. The task notes it again when it
+    /// waits again.
     #[must_use = "it is to be woken"]
     pub(super) fn take_delivery(&mut self) -> Option<Waker> {
         self.delivery.take()
@@ -114,10 +119,10 @@ impl Subscriber {
         }
     }
 
-    /// A link of a topic.
+    /// Creates a link of a topic.
     pub(crate) fn new_link(
         topic: &Arc<str>,
-        link: Link,
+        link: TopicLink,
         settings: &HubSettings,
         ready: &Arc<ReadyQueue>,
     ) -> Self {
@@ -130,14 +135,14 @@ impl Subscriber {
         }
     }
 
-    /// Holds to other settings from now on. The send timeout is that of when it subscribed.
+    /// Puts other settings in force. The send timeout remains that of the time of subscription.
     pub(super) fn reconfigure(&self, settings: &HubSettings) {
         let limits = self.qos.limits_within(settings.limits_of(&self.topic));
         self.change(|subscription| {
             subscription.reconfigure(limits, settings.discard_interval);
             (false, ())
         });
-        // Whoever waits for room looks again: there may be more, or it is not waited for any longer.
+        // A waiting publisher looks again: the queue may be larger now, or the policy may have changed.
         self.backpressure.notify();
     }
 
@@ -146,28 +151,28 @@ impl Subscriber {
         &self.topic
     }
 
-    /// Its identity, by which it is known; of a link that of the other topic.
+    /// Identifies the subscriber in its topic. For a link, the identity of the other topic.
     pub(crate) fn identity(&self) -> &Identity {
-        let proxy = self.link().map_or(&self.proxy, Link::topic);
+        let proxy = self.link().map_or(&self.proxy, TopicLink::topic);
         &proxy.reference().identity
     }
 
-    /// Where it leads, if it is a link.
-    pub(crate) fn link(&self) -> Option<&Link> {
+    /// The other end, if this is a link.
+    pub(crate) fn link(&self) -> Option<&TopicLink> {
         self.link.as_deref()
     }
 
     /// Whether it is a link to a topic of the same hub.
     pub(crate) fn is_link_within(&self) -> bool {
-        self.link().is_some_and(|link| link.name_here().is_some())
+        self.link().is_some_and(|link| link.local_name().is_some())
     }
 
-    /// The object that gets the events.
+    /// The object that receives the events.
     pub(crate) fn proxy(&self) -> &Proxy {
         &self.proxy
     }
 
-    /// The quality of service as it was asked for.
+    /// The quality of service, as the subscriber asked for it.
     pub(crate) fn qos_text(&self) -> &BTreeMap<String, String> {
         &self.qos_text
     }
@@ -177,7 +182,7 @@ impl Subscriber {
         &self.qos
     }
 
-    /// Queues events; over a link those that may pass.
+    /// Queues events. A link queues only those that its cost lets pass.
     pub(crate) fn publish(self: &Arc<Self>, events: Events, now: Instant) {
         match self.link() {
             None => self.queue(events, now),
@@ -193,14 +198,13 @@ impl Subscriber {
         self.change_queue(|subscription| (subscription.handle_events(events, now), ()));
     }
 
-    /// Queues events as far as there is no publisher to wait; those that must wait come back, for
-    /// [`Subscriber::publish_waiting`]. Some of them may be queued by then.
+    /// Queues the events that need no wait, and returns the rest for [`Subscriber::publish_waiting`].
     pub(crate) fn publish_or_wait(
         self: &Arc<Self>,
         events: Events,
         now: Instant,
     ) -> Option<Events> {
-        // Over a link with a cost only parts pass: seldom enough to go the long way.
+        // A link with a cost lets only some events pass. This is rare, so it takes the general way below.
         if self.link().is_none() && self.backpressure.is_free() {
             return self.offer(events, now);
         }
@@ -211,19 +215,19 @@ impl Subscriber {
         None
     }
 
-    /// Whether these wait behind others, as publishers that ask for it do while there is no room.
+    /// Whether these events queue up behind a waiting publisher.
     fn wait_behind(&self, events: &Events) -> bool {
         let count = self.passing_count(events);
         self.lock().subscription.wait_behind(count)
     }
 
-    /// Whether these, which came for this subscriber alone, are lost because it has failed.
+    /// Whether these events, which came for this subscriber alone, are lost because it has failed.
     pub(crate) fn loses_own(&self, events: &Events) -> bool {
         let count = self.passing_count(events);
         self.lock().subscription.loses_own(count as u64)
     }
 
-    /// All events, or those that pass a link.
+    /// The number of events, for a link of those that may pass.
     fn passing_count(&self, events: &Events) -> usize {
         match self.link() {
             None => events.len(),
@@ -231,9 +235,9 @@ impl Subscriber {
         }
     }
 
-    /// Queues events that came back from [`Subscriber::publish_or_wait`], and waits while there is no room.
-    /// Those who wait come in the order in which they began to. Cancelled, some may be queued, and the others are lost
-    /// and counted as soon as nobody can wait any more.
+    /// Queues events that [`Subscriber::publish_or_wait`] returned, and waits while there is no room. Publishers get
+    /// room in the order in which they began to wait. If this is cancelled, some events may be queued; the others are
+    /// lost, and they are counted as soon as no publisher can wait any more.
     pub(crate) async fn publish_waiting(self: &Arc<Self>, events: Events) {
         let waiter = self.backpressure.join();
         let _first = waiter.acquire().await;
@@ -247,7 +251,7 @@ impl Subscriber {
         }
     }
 
-    /// Only who is the first at the door comes here.
+    /// Only the first waiter calls this.
     async fn queue_waiting(self: &Arc<Self>, first: &Waiter<'_>, events: Events) {
         let mut rest = Some(events);
         while let Some(events) = rest {
@@ -259,43 +263,43 @@ impl Subscriber {
         }
     }
 
-    /// Queues the events for which there is room; the others come back.
+    /// Queues the events for which there is room, and returns the others.
     fn offer(self: &Arc<Self>, events: Events, now: Instant) -> Option<Events> {
         self.change_queue(|subscription| subscription.offer(events, now))
     }
 
-    /// Ends the subscription: what is queued is lost.
+    /// Ends the subscription: queued events are lost.
     pub(crate) fn remove(&self) {
         self.change(|subscription| (subscription.remove(), ()));
         self.backpressure.notify();
     }
 
-    /// Takes no more events; what is queued is still delivered.
+    /// Accepts no more events; queued events are still delivered.
     pub(crate) fn drain(&self) {
         self.change(|subscription| (subscription.drain(), ()));
         self.backpressure.notify();
     }
 
     pub(crate) fn is_gone(&self) -> bool {
-        self.lock().subscription.state() == State::Gone
+        self.lock().subscription.state() == SubscriptionState::Gone
     }
 
-    /// Whether events are sent to it.
+    /// Whether events are sent to it now.
     pub(super) fn is_online(&self) -> bool {
-        self.lock().subscription.state() == State::Online
+        self.lock().subscription.state() == SubscriptionState::Online
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
         self.lock().subscription.snapshot()
     }
 
-    /// Waits until at least this many bytes are queued; false if the delivery ends instead. May be
+    /// Waits until at least this many bytes are queued. Returns false if the delivery ends instead. It may be
     /// cancelled.
     pub(super) async fn wait_for_bytes(&self, bytes_min: usize) -> bool {
         poll_fn(|context| self.poll_bytes(context, bytes_min)).await
     }
 
-    /// The same as a poll. There is one delivery, so that the waker of the last poll is woken.
+    /// The same as a poll. Only the waker of the last poll is woken, because there is only one delivery task.
     pub(super) fn poll_bytes(&self, context: &mut Context<'_>, bytes_min: usize) -> Poll<bool> {
         let mut shared = self.lock();
         match shared.subscription.next_step(bytes_min) {
@@ -308,7 +312,7 @@ impl Subscriber {
         }
     }
 
-    /// How many events may be unanswered, if they are answered.
+    /// How many events may be unanswered, if the subscriber answers events.
     pub(super) fn outstanding_max(&self) -> Option<usize> {
         match self.qos.delivery {
             Delivery::Twoway { outstanding_max } => Some(outstanding_max),
@@ -316,18 +320,18 @@ impl Subscriber {
         }
     }
 
-    /// How many events leave at a time at the most.
+    /// The maximum number of events that leave at a time.
     fn sent_max(&self) -> usize {
         self.outstanding_max().unwrap_or(usize::MAX)
     }
 
-    /// How long the answer to an event may take.
+    /// How long the reply to an event may take.
     pub(super) fn send_timeout(&self) -> Option<Duration> {
         self.proxy.timeout()
     }
 
-    /// Takes what is queued, within limits; how many events. The subscriber is told of those that were
-    /// lost before them, if it asked.
+    /// Takes queued events, within limits. Returns how many. Notifies the subscriber of events that were lost before
+    /// these, if it asked for that.
     pub(super) async fn take(
         &self,
         events_max: usize,
@@ -340,25 +344,24 @@ impl Subscriber {
             (false, (gap, subscription.is_roomy()))
         });
         if is_roomy {
-            self.call_in();
+            self.notify_room();
         }
         if let Some(count) = gap {
-            // Boxed: it is 900 bytes long and seldom needed, and every idle delivery would hold room for it.
-            Box::pin(self.tell_lost(count)).await;
+            // Boxed, because it takes 900 bytes and is seldom needed, and every idle delivery would hold them.
+            Box::pin(self.notify_lost(count)).await;
         }
         taken[known..].iter().map(Events::len).sum()
     }
 
-    /// There is room: the publisher that waits for it, if there is one, looks again.
-    pub(super) fn call_in(&self) {
-        // Who stands there without having seen the room that there was before will see this one.
+    /// The queue has room: a waiting publisher looks again.
+    pub(super) fn notify_room(&self) {
+        // A waiter that just missed this room looks before it waits.
         if !self.backpressure.is_free() {
             self.backpressure.notify();
         }
     }
 
-    /// Changes the subscription, wakes the delivery if the change says so, and tells people what is
-    /// worth it.
+    /// Changes the subscription. Wakes the delivery task if the change says so, and logs a notice if there is one.
     fn change<T>(&self, change: impl FnOnce(&mut Subscription<Events>) -> (bool, T)) -> T {
         let mut shared = self.lock();
         let (must_wake, changed) = change(&mut shared.subscription);
@@ -368,11 +371,11 @@ impl Subscriber {
         if let Some(delivery) = delivery {
             delivery.wake();
         }
-        self.tell(notice);
+        self.log_notice(notice);
         changed
     }
 
-    /// The same where events come, which the scheduler may deliver.
+    /// Changes the queue. Announces events to the scheduler if it may send them, and wakes the delivery task otherwise.
     fn change_queue<T>(
         self: &Arc<Self>,
         change: impl FnOnce(&mut Subscription<Events>) -> (bool, T),
@@ -381,23 +384,24 @@ impl Subscriber {
         let (must_wake, changed) = change(&mut shared.subscription);
         let notice = shared.subscription.poll_notice();
         let is_delivered = must_wake && shared.is_open() && self.ready.push(self);
-        let is_pressed = self.ready.is_resting() && shared.is_pressed(self.sent_max());
+        let has_full_batch = self.ready.is_resting() && shared.has_full_batch(self.sent_max());
         let delivery = shared
             .delivery
-            .take_if(|_| must_wake && !is_delivered || is_pressed);
+            .take_if(|_| must_wake && !is_delivered || has_full_batch);
         drop(shared);
         if let Some(delivery) = delivery {
             delivery.wake();
         }
-        self.tell_and_follow(notice);
+        self.log_notice_and_summaries(notice);
         changed
     }
 
-    /// Wakes the delivery task if the scheduler may send, and events shall not wait for that.
-    pub(super) fn wake_delivery_if_pressed(&self) {
+    /// Wakes the delivery task if the scheduler may send, and there are so many events that they should not wait for
+    /// it.
+    pub(super) fn wake_delivery_if_full_batch(&self) {
         let mut shared = self.lock();
-        let is_pressed = shared.is_pressed(self.sent_max());
-        let delivery = shared.delivery.take_if(|_| is_pressed);
+        let has_full_batch = shared.has_full_batch(self.sent_max());
+        let delivery = shared.delivery.take_if(|_| has_full_batch);
         drop(shared);
         if let Some(delivery) = delivery {
             delivery.wake();
@@ -413,15 +417,15 @@ impl Subscriber {
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
-        // Its methods move events between counters: none is left half way by a panic.
+        // The changes under this lock only move events between counters, so a panic leaves none half done.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[cfg(test)]
 impl Subscriber {
-    /// A twoway subscriber with an address at which nobody listens.
-    pub(super) fn to_nobody(ready: &Arc<ReadyQueue>) -> Arc<Self> {
+    /// A twoway subscriber at an endpoint where nothing listens.
+    pub(super) fn unreachable(ready: &Arc<ReadyQueue>) -> Arc<Self> {
         let proxy = floe::Communicator::new().proxy("s:tcp -h 127.0.0.1 -p 1");
         let qos = Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway);
         Arc::new(Self::new(

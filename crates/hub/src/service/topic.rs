@@ -1,4 +1,4 @@
-//! One topic: its subscribers, and what became of its events.
+//! A topic: its subscribers, and the counts of its events.
 
 use std::future::poll_fn;
 use std::iter::repeat_n;
@@ -14,39 +14,39 @@ use floe::{Events, Identity};
 use super::subscriber::Subscriber;
 use crate::core::{Accounts, Snapshot};
 
-/// A topic, shared by the servants and the registry.
+/// A topic, which the servants and the registry share.
 pub(crate) struct Topic {
     name: Arc<str>,
     published: AtomicU64,
     forwarded: AtomicU64,
     is_destroyed: AtomicBool,
-    /// In the order of subscription. Held while an event is put into all queues, which waits for
-    /// nothing; written by the registry alone.
+    /// In the order of subscription. The lock is held while an event goes into all queues, which waits for nothing.
+    /// Only the registry writes it.
     subscribers: RwLock<Vec<Arc<Subscriber>>>,
-    past: Mutex<Past>,
+    ended: Mutex<EndedSubscriptions>,
 }
 
 /// Subscriptions that have ended.
 #[derive(Default)]
-struct Past {
-    /// Those with deliveries under way.
+struct EndedSubscriptions {
+    /// Subscribers with deliveries under way.
     leaving: Vec<Arc<Subscriber>>,
-    /// All others together.
+    /// The sum of the accounts of all other subscribers.
     accounts: Accounts,
 }
 
-/// All subscribers of a topic together.
+/// The sum over all subscribers of a topic.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Totals {
-    /// What became of their events.
+    /// What happened to their events.
     pub(crate) accounts: Accounts,
-    /// Events that wait.
+    /// Events in their queues.
     pub(crate) queued: u64,
-    /// Their bytes.
+    /// Bytes of the events in their queues.
     pub(crate) queued_bytes: u64,
-    /// Events that are being sent, or wait for their answer.
+    /// Events that are being sent, or are unanswered.
     pub(crate) outstanding: u64,
-    /// When the event came that waits longest.
+    /// When the oldest queued event came.
     pub(crate) oldest: Option<Instant>,
 }
 
@@ -81,7 +81,7 @@ impl Topic {
             forwarded: AtomicU64::new(0),
             is_destroyed: AtomicBool::new(false),
             subscribers: RwLock::default(),
-            past: Mutex::default(),
+            ended: Mutex::default(),
         })
     }
 
@@ -89,7 +89,7 @@ impl Topic {
         &self.name
     }
 
-    /// The same, for whoever keeps it.
+    /// The name, to be shared.
     pub(super) fn shared_name(&self) -> &Arc<str> {
         &self.name
     }
@@ -102,8 +102,8 @@ impl Topic {
         }
     }
 
-    /// The same, waiting where the policy of a subscription is to wait for room: then there is something
-    /// left to wait for. Nobody else waits for that: the others have the events at once.
+    /// Puts events into the queues of all subscribers. Returns what is left to wait for if a subscriber makes
+    /// publishers wait for room. The other subscribers have the events immediately.
     pub(crate) fn publish_waiting(
         &self,
         events: Events,
@@ -126,8 +126,8 @@ impl Topic {
         Some(all(waits.collect()))
     }
 
-    /// Puts events that came over a link into the queues of all subscribers, but not into those of
-    /// links: events go one hop.
+    /// Puts events that came over a link into the queues of all subscribers, but not of links: an event crosses one
+    /// link only.
     pub(crate) fn publish_forwarded(&self, events: &Events) {
         let count = events.len() as u64;
         self.forwarded.fetch_add(count, Ordering::Relaxed);
@@ -143,7 +143,7 @@ impl Topic {
         self.published.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Events that were published to the topic; those for a single subscriber do not count.
+    /// Events that were published to the topic. Events for a single subscriber do not count.
     pub(crate) fn published(&self) -> u64 {
         self.published.load(Ordering::Relaxed)
     }
@@ -153,7 +153,7 @@ impl Topic {
         self.forwarded.load(Ordering::Relaxed)
     }
 
-    /// The subscribers and links, in the order of subscription; without those about to be removed.
+    /// The subscribers and links in the order of subscription, without those that are about to be removed.
     pub(crate) fn subscribers(&self) -> Vec<Arc<Subscriber>> {
         let subscribers = self.read();
         let present = subscribers
@@ -171,34 +171,34 @@ impl Topic {
         found.cloned()
     }
 
-    /// What became of the events of all subscribers, those that have left included.
+    /// The sum over all subscribers, those that have left included.
     pub(crate) fn totals(&self) -> Totals {
-        // First the present, for subscribers only move from there to the past.
+        // Locks the present subscribers first, because subscribers move only from there to the ended ones.
         let present = self.read();
-        let past = self.past();
+        let ended = self.ended();
         let mut totals = Totals {
-            accounts: past.accounts,
+            accounts: ended.accounts,
             ..Totals::default()
         };
-        for subscriber in present.iter().chain(&past.leaving) {
+        for subscriber in present.iter().chain(&ended.leaving) {
             totals.add(&subscriber.snapshot());
         }
         totals
     }
 
-    /// The subscribers, those about to be removed included.
+    /// The subscribers and links, with those that are about to be removed.
     pub(super) fn all_subscribers(&self) -> Vec<Arc<Subscriber>> {
         self.read().clone()
     }
 
-    /// All that have deliveries under way: the subscribers, and those that are leaving.
+    /// All subscribers with deliveries under way: present ones, and those that are leaving.
     pub(super) fn recipients(&self) -> Vec<Arc<Subscriber>> {
         let mut recipients = self.all_subscribers();
-        recipients.extend(self.past().leaving.iter().cloned());
+        recipients.extend(self.ended().leaving.iter().cloned());
         recipients
     }
 
-    /// Whether this very subscriber has not been removed.
+    /// Whether this subscriber has not been removed.
     pub(super) fn has(&self, subscriber: &Arc<Subscriber>) -> bool {
         self.read()
             .iter()
@@ -210,7 +210,7 @@ impl Topic {
         subscribers.push(subscriber);
     }
 
-    /// Ends a subscription; its delivery task calls [`Topic::settle`] when it is done.
+    /// Ends a subscription. When its delivery has ended, the registry calls [`Topic::settle`].
     pub(super) fn remove(&self, subscriber: &Arc<Subscriber>) {
         let mut subscribers = self.write();
         let Some(at) = subscribers
@@ -220,19 +220,20 @@ impl Topic {
             return;
         };
         let subscriber = subscribers.remove(at);
-        self.past().leaving.push(subscriber.clone());
+        self.ended().leaving.push(subscriber.clone());
         drop(subscribers);
         subscriber.remove();
     }
 
     /// Keeps the accounts of a subscriber whose delivery has ended.
     pub(super) fn settle(&self, subscriber: &Arc<Subscriber>) {
-        let mut past = self.past();
-        let known = past.leaving.len();
-        past.leaving
+        let mut ended = self.ended();
+        let known = ended.leaving.len();
+        ended
+            .leaving
             .retain(|leaving| !Arc::ptr_eq(leaving, subscriber));
-        if past.leaving.len() < known {
-            past.accounts += subscriber.snapshot().accounts;
+        if ended.leaving.len() < known {
+            ended.accounts += subscriber.snapshot().accounts;
         }
     }
 
@@ -256,13 +257,13 @@ impl Topic {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn past(&self) -> MutexGuard<'_, Past> {
-        self.past.lock().unwrap_or_else(PoisonError::into_inner)
+    fn ended(&self) -> MutexGuard<'_, EndedSubscriptions> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Each subscriber with the events. The last one gets them as they came: those for a single one are never shared,
-/// so that nobody counts who has them.
+/// Pairs each subscriber with the events. The last one gets the original and no clone, so that a single subscriber
+/// shares nothing and costs no reference counting.
 fn with_each(
     subscribers: &[Arc<Subscriber>],
     events: Events,
@@ -270,7 +271,7 @@ fn with_each(
     subscribers.iter().zip(repeat_n(events, subscribers.len()))
 }
 
-/// Waits for all of them together: each has its place in the order of every queue from the first poll on.
+/// Waits for all of these. Each takes its place in its queue with the first poll.
 pub(crate) fn all<F: Future<Output = ()>>(
     mut waits: Vec<Pin<Box<F>>>,
 ) -> impl Future<Output = ()> + use<F> {

@@ -1,4 +1,4 @@
-//! What stands in the place of a store when its hub has ended.
+//! Takes the place of a store when the hub has ended.
 
 use super::{Change, Store, StoreError, StoredTopic};
 

@@ -1,5 +1,5 @@
-//! Reading a file that may be damaged: the library refuses most of what is, and panics at the rest, such as a file that was
-//! cut off.
+//! Reads a file that may be damaged. The library refuses most damaged files, and panics for the rest, such as a
+//! truncated file.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,10 +7,10 @@ use std::path::Path;
 
 use super::StoreError;
 
-/// What a file may be that the library cannot make sense of, and what to do.
+/// Explains a file that the library cannot read, and what to do.
 pub(super) const DAMAGED: &str = " (it is damaged, or no store of a hub: put a copy of it back, or move it away to begin without topics)";
 
-/// Reads the file; a panic is an error.
+/// Reads the file, and turns a panic into an error.
 pub(super) fn guarded<T>(
     file: &Path,
     read: impl FnOnce() -> Result<T, StoreError>,
@@ -28,8 +28,8 @@ thread_local! {
     static READING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread reads the file of a store. A panic is caught then and becomes an error that says more, so that
-/// a panic hook, which is told of it all the same, need not speak.
+/// Whether this thread is reading the file of a store. A panic is then caught and becomes an error with a better
+/// explanation, so a panic hook can stay silent.
 pub fn is_reading_store() -> bool {
     READING.get()
 }

@@ -1,4 +1,4 @@
-//! A store in a file, `hub.redb`: each change is a transaction that is on disk when it returns.
+//! A store in a file, `hub.redb`. Each change is a transaction, which is on disk when the call returns.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -21,28 +21,28 @@ use super::{
 
 /// Facts about the file itself.
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
-/// Topics by name, with the number of their creation.
+/// Topics by name, with their creation numbers.
 const TOPICS: TableDefinition<'_, &str, u64> = TableDefinition::new("topics");
-/// Subscriptions by topic and encoded identity: the number of their creation, and the encoded
-/// proxy and quality of service.
+/// Subscriptions by topic and encoded identity, with their creation numbers, and the encoded proxy and quality of
+/// service.
 const SUBSCRIPTIONS: TableDefinition<'_, RecipientKey, RecipientValue> =
     TableDefinition::new("subscriptions");
-/// Links by topic and encoded identity of the topic that they lead to: the number of their
-/// creation, and the encoded [`StoredLink`]. A file of the time before links has no such table.
+/// Links by topic and encoded identity of the other topic, with their creation numbers and the encoded [`StoredLink`].
+/// Files from before there were links have no such table.
 const LINKS: TableDefinition<'_, RecipientKey, RecipientValue> = TableDefinition::new("links");
 type RecipientKey = (&'static str, &'static [u8]);
 type RecipientValue = (u64, &'static [u8]);
 
-/// Bytes of the file that are kept in memory. It is read at the start alone.
+/// Bytes of the file that are cached. The hub reads the file only when it starts.
 const CACHE_LEN_MAX: usize = 1024 * 1024;
 
 /// The layout of the tables. A hub refuses a file with another one.
 const FORMAT: u64 = 1;
 
-/// Topics, subscriptions and links in a directory of their own.
+/// Stores topics, subscriptions and links in a directory.
 pub(crate) struct Disk {
-    /// None after an error: the library then refuses all that is written until the file is opened
-    /// again, which the next change does.
+    /// `None` after an error: the library then refuses all writes until the file is opened again. The next change opens
+    /// it.
     database: Option<Database>,
     file: PathBuf,
     reopen: Reopen,
@@ -55,7 +55,7 @@ impl Disk {
     /// Opens the store in a directory, and creates either if it does not exist.
     ///
     /// # Errors
-    /// If the system refuses, another process has it open, it has another format, or is damaged.
+    /// If the system refuses, another process has the file open, or the file has another format or is damaged.
     pub(crate) fn open(directory: &Path) -> Result<Self, StoreError> {
         let shown = directory.display();
         let is_new = |directory: &&Path| !directory.exists();
@@ -64,17 +64,18 @@ impl Disk {
             .map_err(|e| StoreError::because(format!("cannot create directory \"{shown}\""), e))?;
         let file = directory.join("hub.redb");
         if fs::metadata(&file).is_ok_and(|file| file.len() == 0) {
-            // So one is that a hub left behind which was killed while it began, and so is one that lost all it had.
+            // A hub that was killed when it created the file left it empty. But a file can also be empty because it
+            // lost its content.
             let shown = file.display();
             tracing::warn!(
-                "\"{shown}\" is empty: there are no topics, unless a copy of it is put back"
+                "the store \"{shown}\" is empty: the hub starts without topics; to restore them, put back a copy of the file"
             );
         }
         let database = guarded(&file, || {
             let created = builder().create(&file);
             created.map_err(|error| failed("open", &file, error.into()))
         })?;
-        // It is never created again: an empty one would forget what the hub still shows.
+        // This never creates the file again: an empty file would forget what the hub still shows.
         let disk = Self::over(database, file, Box::new(|file| builder().open(file)))?;
         sync_names(directory, new_count);
         Ok(disk)
@@ -124,7 +125,7 @@ impl Disk {
         })
     }
 
-    /// The database, opened again if need be.
+    /// The database. Opens it again if necessary.
     fn database(&mut self) -> Result<&Database, StoreError> {
         let database = match self.database.take() {
             Some(database) => database,
@@ -250,7 +251,7 @@ fn write<T>(
     Ok(value)
 }
 
-/// Says what failed with which file, and what to do if that is known.
+/// Describes which operation failed with which file, and what to do if that is known.
 fn failed(what: &str, file: &Path, error: redb::Error) -> StoreError {
     let help = match &error {
         redb::Error::Corrupted(_) => DAMAGED,
@@ -263,7 +264,7 @@ fn failed(what: &str, file: &Path, error: redb::Error) -> StoreError {
     StoreError::because(format!("cannot {what} \"{}\"{help}", file.display()), error)
 }
 
-/// Whether the system gave what was asked of it, and that made no sense.
+/// Whether the system succeeded, but the content was invalid.
 fn is_of_content(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::InvalidData | ErrorKind::UnexpectedEof)
 }
@@ -272,8 +273,8 @@ fn is_out_of_space(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
 }
 
-/// Lets the names of a new file and of new directories outlast a loss of power, as the content of the file does. No test
-/// shows this. Where a directory cannot be synced, as on other systems than Unix, the store does without.
+/// Syncs the names of a new file and of new directories, so that they survive a loss of power as the content does. No
+/// test shows this. Some systems cannot sync directories; the store ignores that.
 fn sync_names(directory: &Path, new_count: usize) {
     for directory in directory.ancestors().take(1 + new_count) {
         let path = match directory.as_os_str().is_empty() {
@@ -286,7 +287,7 @@ fn sync_names(directory: &Path, new_count: usize) {
     }
 }
 
-/// Numbers what is created, so that its order is known later.
+/// Numbers new records, so that their order is known later.
 fn next_number(transaction: &WriteTransaction) -> Result<u64, redb::Error> {
     let mut meta = transaction.open_table(META)?;
     let number = meta.get("next number")?.map_or(0, |number| number.value());
@@ -294,7 +295,7 @@ fn next_number(transaction: &WriteTransaction) -> Result<u64, redb::Error> {
     Ok(number)
 }
 
-/// The tables of those who get events, and how their entries are decoded.
+/// The tables of recipients, and how their records are decoded.
 const RECIPIENTS: [(RecipientTable, DecodeRecipient); 2] = [
     (SUBSCRIPTIONS, |bytes| {
         decode_subscription(bytes).map(StoredRecipient::Subscription)
@@ -304,7 +305,7 @@ const RECIPIENTS: [(RecipientTable, DecodeRecipient); 2] = [
 type RecipientTable = TableDefinition<'static, RecipientKey, RecipientValue>;
 type DecodeRecipient = fn(&[u8]) -> Result<StoredRecipient, DecodeError>;
 
-/// Names with the numbers of their creation, and the same of those who get their events.
+/// Topics by name with their creation numbers, and their recipients with theirs.
 type Numbered = BTreeMap<String, (u64, Vec<(u64, StoredRecipient)>)>;
 
 fn in_order(by_name: Numbered) -> Vec<StoredTopic> {
@@ -344,7 +345,7 @@ fn encoded(value: &impl Encode) -> Result<Vec<u8>, StoreError> {
 
 fn decode_subscription(bytes: &[u8]) -> Result<StoredSubscription, DecodeError> {
     let mut decoder = Decoder::new(bytes, EncodingVersion::V1_1);
-    let subscriber = Reference::decode_nilable(&mut decoder)?.unwrap_or_else(nobody);
+    let subscriber = Reference::decode_nilable(&mut decoder)?.unwrap_or_else(nil_reference);
     let qos = Decode::decode(&mut decoder)?;
     decoder.finish_exact("subscription")?;
     Ok(StoredSubscription { subscriber, qos })
@@ -352,7 +353,7 @@ fn decode_subscription(bytes: &[u8]) -> Result<StoredSubscription, DecodeError> 
 
 fn decode_link(bytes: &[u8]) -> Result<StoredLink, DecodeError> {
     let mut decoder = Decoder::new(bytes, EncodingVersion::V1_1);
-    let topic = Reference::decode_nilable(&mut decoder)?.unwrap_or_else(nobody);
+    let topic = Reference::decode_nilable(&mut decoder)?.unwrap_or_else(nil_reference);
     let receiver = Reference::decode_nilable(&mut decoder)?;
     let cost = decoder.get()?;
     decoder.finish_exact("link")?;
@@ -363,8 +364,8 @@ fn decode_link(bytes: &[u8]) -> Result<StoredLink, DecodeError> {
     })
 }
 
-/// Stands for a nil proxy, which is never stored.
-fn nobody() -> Reference {
+/// Takes the place of a nil proxy, which is never stored.
+fn nil_reference() -> Reference {
     Reference::new(Identity::default(), floe::Target::WellKnown)
 }
 

@@ -1,4 +1,4 @@
-//! A store that keeps nothing: what the hub holds in memory is all there is.
+//! A store that keeps nothing. The hub holds everything in memory.
 
 use super::{Change, Store, StoreError, StoredTopic};
 

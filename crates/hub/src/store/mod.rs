@@ -1,9 +1,9 @@
-//! What outlives the process: topics, subscriptions and links. Events and counters do not.
+//! Keeps topics, subscriptions and links when the process ends. Events and counters are not kept.
 //!
-//! - `memory.rs`: nothing does
-//! - `disk.rs`: a file
-//! - `damage.rs`: reading one that may be damaged
-//! - `closed.rs`: the hub has ended
+//! - `memory.rs`: keeps nothing
+//! - `disk.rs`: keeps them in a file
+//! - `damage.rs`: reads a file that may be damaged
+//! - `closed.rs`: takes the place of a store when the hub has ended
 
 mod closed;
 mod damage;
@@ -23,17 +23,16 @@ pub(crate) use memory::Memory;
 
 /// Keeps topics, subscriptions and links.
 ///
-/// When [`Store::apply`] returns, the change is there to stay, or has not happened at all. Callers
-/// make sure that changes fit: a subscription is to a topic that exists, and so on.
+/// When [`Store::apply`] returns, the change is either permanent or has not happened. Callers make sure that changes
+/// are consistent: for example, that the topic of a subscription exists.
 pub(crate) trait Store: Send {
-    /// Everything, topics and what each has in the order of their creation.
+    /// Loads all topics with their recipients, both in the order of their creation.
     fn load(&mut self) -> Result<Vec<StoredTopic>, StoreError>;
 
     /// Makes a change.
     fn apply(&mut self, change: &Change<'_>) -> Result<(), StoreError>;
 
-    /// Whether [`Store::apply`] may take so long that it must not run on a thread that others
-    /// wait for.
+    /// Whether [`Store::apply`] may block a thread for so long that other tasks would suffer.
     fn is_slow(&self) -> bool;
 }
 
@@ -54,46 +53,46 @@ pub(crate) enum Change<'a> {
         topic: &'a str,
         link: &'a StoredLink,
     },
-    /// Subscriptions, or links to topics of these identities, end.
+    /// Subscriptions, or links to topics with these identities, end.
     Unsubscribe {
         topic: &'a str,
         subscribers: &'a [Identity],
     },
 }
 
-/// A topic as it is kept.
+/// A stored topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredTopic {
     pub(crate) name: String,
     pub(crate) recipients: Vec<StoredRecipient>,
 }
 
-/// Who gets the events of a topic.
+/// A stored subscriber or link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum StoredRecipient {
     Subscription(StoredSubscription),
     Link(StoredLink),
 }
 
-/// A subscription as it is kept.
+/// A stored subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredSubscription {
     pub(crate) subscriber: Reference,
     pub(crate) qos: BTreeMap<String, String>,
 }
 
-/// A link as it is kept.
+/// A stored link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredLink {
-    /// The topic that it leads to.
+    /// The topic at the other end.
     pub(crate) topic: Reference,
-    /// The receiving end of that topic; none if the topic is in the same hub, whose endpoints may be
-    /// others the next time.
+    /// The link receiver of that topic. `None` if the topic is in the same hub, whose endpoints may differ the next
+    /// time.
     pub(crate) receiver: Option<Reference>,
     pub(crate) cost: i32,
 }
 
-/// Why something could not be kept or read.
+/// Why the store failed.
 #[derive(Debug, Clone)]
 pub struct StoreError {
     what: String,

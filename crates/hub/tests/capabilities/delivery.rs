@@ -70,7 +70,7 @@ async fn a_oneway_subscriber_gets_oneway_requests_in_order() {
 }
 
 #[tokio::test]
-async fn events_collected_for_a_batch_arrive_though_the_subscription_has_ended() {
+async fn events_collected_for_a_batch_arrive_after_the_subscription_has_ended() {
     let world = World::with(|settings| settings.flush_interval = Duration::from_secs(3600)).await;
     let subscribers = Subscribers::start().await;
     let (proxy, mut inbox) = subscribers.add("s");
@@ -107,10 +107,10 @@ async fn events_for_a_batch_subscriber_wait_for_the_flush_interval() {
 }
 
 #[tokio::test]
-async fn a_batch_may_wait_for_ever_until_it_is_long_enough() {
+async fn a_batch_without_an_interval_waits_until_it_is_long_enough() {
     let world = World::with(|settings| {
         settings.flush_interval = Duration::MAX;
-        // Not even nothing is less than an event.
+        // A limit of 0 bytes still means one event.
         settings.flush_bytes = 0;
     })
     .await;
@@ -159,7 +159,7 @@ async fn an_event_travels_unopened_with_its_mode_context_and_encoding() {
 }
 
 #[tokio::test]
-async fn an_event_in_an_encoding_that_nobody_here_knows_is_forwarded_and_answered_in_it() {
+async fn an_event_in_an_unknown_encoding_is_forwarded_and_answered_in_it() {
     let world = World::start().await;
     let subscribers = Subscribers::start().await;
     let (proxy, mut inbox) = subscribers.add("s");
@@ -328,9 +328,9 @@ async fn subscribers_at_websockets_get_events_in_every_mode() {
 }
 
 #[tokio::test]
-async fn an_answer_of_the_servant_is_a_delivery_whatever_stands_in_it() {
+async fn a_reply_of_the_servant_is_a_delivery_even_if_it_is_malformed() {
     let world = World::start().await;
-    // Nothing but the status; a size that is more than follows; a user exception that is none.
+    // Only the status; a size larger than the data; a user exception without content.
     for (name, answer) in [
         ("bare", &[0][..]),
         ("long", &[0, 48, 0, 0, 0, 1, 1]),
@@ -347,7 +347,7 @@ async fn an_answer_of_the_servant_is_a_delivery_whatever_stands_in_it() {
     }
 }
 
-/// A port at which each request of the first connection is answered so: status, and what follows it.
+/// A port whose server answers each request on its first connection with this status and these bytes.
 async fn answering(answer: &'static [u8]) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
     let port = listener.local_addr().expect("an address").port();

@@ -1,4 +1,4 @@
-//! Subscribers that are dead or slow.
+//! Subscribers that are unreachable, failing or slow.
 
 use std::future::ready;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -47,7 +47,7 @@ async fn a_dead_subscriber_is_removed_with_the_event_after_the_first_failure() {
 }
 
 #[tokio::test]
-async fn what_comes_for_a_dead_subscriber_alone_does_not_end_its_subscription() {
+async fn events_for_a_dead_subscriber_alone_do_not_end_its_subscription() {
     let world = World::start().await;
     let topic = world.create("t").await;
     let subscribers = Subscribers::start().await;
@@ -90,7 +90,7 @@ async fn dead_subscribers_of_every_mode_leave_the_others_alone() {
     let publisher = publisher(&topic).await;
     publish_many(&publisher, 20).await;
     assert_eq!(inbox.operations(20).await, numbered(20));
-    // The batch fails when it is flushed; then it takes one more event to be rid of it.
+    // The batch fails when it is flushed. The next event then ends the subscription.
     tokio::time::timeout(Duration::from_secs(30), async {
         while topic.get_subscribers().await.unwrap().len() > 1 {
             publish(&publisher, "e").await;
@@ -127,7 +127,7 @@ async fn a_subscriber_that_is_subscribed_again_after_a_failure_is_a_new_one() {
 
 #[tokio::test]
 async fn a_subscriber_that_may_fail_is_offline_for_a_while_and_then_comes_back() {
-    // Long enough to publish another event meanwhile, on a loaded machine too.
+    // Long enough to publish another event meanwhile, even on a loaded machine.
     let discard_interval = Duration::from_secs(2);
     let world = World::with(|settings| settings.discard_interval = discard_interval).await;
     let topic = world.create("t").await;
@@ -152,7 +152,7 @@ async fn a_subscriber_that_may_fail_is_offline_for_a_while_and_then_comes_back()
 }
 
 #[tokio::test]
-async fn an_object_that_does_not_exist_is_removed_however_often_it_may_fail() {
+async fn an_object_that_does_not_exist_is_removed_with_any_retry_count() {
     let world = World::start().await;
     let subscribers = Subscribers::start().await;
     let (proxy, _inbox) = subscribers.add("s");
@@ -206,7 +206,7 @@ async fn a_oneway_subscriber_that_stops_reading_loses_its_own_events_alone() {
     let topic = world.create("t").await;
     subscribe(&topic, &stuck_proxy.ice_oneway(), &[]).await;
     subscribe(&topic, &proxy.ice_oneway(), &[]).await;
-    // More than all buffers between here and there hold.
+    // More than all buffers between the publisher and the subscriber hold.
     let long = encapsulation(EncodingVersion::V1_1, &"long ".repeat(100_000));
     let publisher = publisher(&topic).await;
     for _ in 0..60 {
@@ -218,7 +218,7 @@ async fn a_oneway_subscriber_that_stops_reading_loses_its_own_events_alone() {
         .info_when("t", |i| i.subscribers[1].delivered == 60)
         .await;
     let stuck = &info.subscribers[0];
-    // The system may take more at any time, since it makes buffers longer as it likes.
+    // The system may take more at any time, because it enlarges its buffers.
     assert!((1..=10).contains(&stuck.queued), "{stuck:?}");
     assert!(stuck.lost.overflow > 0, "{stuck:?}");
     assert_eq!(
@@ -263,7 +263,7 @@ async fn an_overflow_is_logged_when_it_begins_and_when_it_ends() {
 }
 
 #[tokio::test]
-async fn losses_that_repeat_are_logged_once_and_summed_up_at_the_end_at_the_latest() {
+async fn repeated_losses_are_logged_once_and_in_a_summary_at_the_end() {
     let log = Log::start();
     let world = World::with(|settings| settings.queue_limits.bytes = 1).await;
     let subscribers = Subscribers::start().await;
@@ -277,11 +277,11 @@ async fn losses_that_repeat_are_logged_once_and_summed_up_at_the_end_at_the_late
     assert_eq!(log.lines_with("loses an event of").len(), 1);
     assert!(log.lines_with("since").is_empty());
     world.shut_down().await;
-    let rest = log.lines_with("since the last line on \"s\" of topic \"t\": 2 events came");
+    let rest = log.lines_with("since the last line about \"s\" of topic \"t\": 2 events came");
     assert_eq!(rest.len(), 1, "{rest:?}");
 }
 
-/// Panics with the first invocation of this operation, in the task that invokes it: here a delivery.
+/// Panics with the first invocation of this operation, in the task that invokes it: the delivery task.
 struct PanicsOnce {
     operation: &'static str,
     has_panicked: AtomicBool,
@@ -297,7 +297,7 @@ impl Interceptor for PanicsOnce {
     }
 }
 
-/// A hub whose deliveries panic once when they invoke this operation.
+/// A hub whose delivery tasks panic once when they invoke this operation.
 async fn world_that_panics(operation: &'static str, queue_events: usize) -> World {
     let mut settings = Settings::default();
     settings.interceptors.push(PanicsOnce {
@@ -311,7 +311,7 @@ async fn world_that_panics(operation: &'static str, queue_events: usize) -> Worl
     .await
 }
 
-/// Checks that each event of a subscriber is somewhere.
+/// Checks that each event of a subscriber is in exactly one place.
 #[track_caller]
 fn assert_adds_up(info: &SubscriberInfo) {
     let lost = &info.lost;
@@ -321,9 +321,9 @@ fn assert_adds_up(info: &SubscriberInfo) {
 }
 
 #[tokio::test]
-async fn a_subscriber_whose_delivery_panics_gets_what_is_queued_and_what_comes_later() {
+async fn a_subscriber_whose_delivery_panics_gets_queued_and_later_events() {
     let log = Log::start();
-    // It panics with a part of the events sent, and others taken: when it tells of those lost in between.
+    // It panics between sent and taken events, when it notifies the subscriber of those that were lost in between.
     let world = world_that_panics("lost", 10).await;
     let subscribers = Subscribers::start().await;
     let (proxy, mut inbox) = subscribers.add_stuck("s");
@@ -376,7 +376,7 @@ async fn a_link_whose_delivery_panics_goes_on() {
     assert_eq!(told.len(), 1, "{told:?}");
 }
 
-/// Fails as often as it is told to for each operation, and says what it hears.
+/// Fails as often as it is told to for each operation, and records what it receives.
 struct Faulty {
     failures: usize,
     heard: Mutex<Vec<String>>,
@@ -405,7 +405,8 @@ impl Faulty {
     }
 }
 
-/// What a servant hears that fails so often for an event, when the hub is done with these, and what the hub tells then.
+/// Sends these events to a servant that fails so often for one of them. Returns the events that it receives, and the
+/// counts of the hub.
 async fn hear_failing(
     failures: usize,
     mode: OperationMode,
@@ -435,7 +436,7 @@ async fn hear_failing(
 }
 
 #[tokio::test]
-async fn an_idempotent_event_at_which_a_servant_failed_comes_once_more() {
+async fn an_idempotent_event_that_failed_is_sent_once_more() {
     let ordered: &[(&str, &str)] = &[("reliability", "ordered")];
     let (heard, info) = hear_failing(1, OperationMode::Idempotent, ordered).await;
     let expected = ["a", "fail", "fail", "b", "c", "fail too", "fail too", "d"];
@@ -451,7 +452,7 @@ async fn an_idempotent_event_at_which_a_servant_failed_comes_once_more() {
 }
 
 #[tokio::test]
-async fn one_at_which_it_fails_again_and_one_that_is_not_idempotent_are_failures() {
+async fn an_event_that_fails_twice_or_is_not_idempotent_is_a_failure() {
     for (failures, mode) in [(2, OperationMode::Idempotent), (1, OperationMode::Normal)] {
         let ordered: &[(&str, &str)] = &[("reliability", "ordered")];
         let (heard, info) = hear_failing(failures, mode, ordered).await;

@@ -1,11 +1,11 @@
-//! What the hub tells of itself.
+//! The status and counts that a hub shows.
 
 use std::time::Duration;
 
 use floe::TypedProxy;
 use floe_hub::HUB_ADMIN;
 use floe_hub::contracts::floe::{
-    HubAdminProxy, HubAdminTopicInfoError, HubAdminTopicStatusError, Losses, TopicInfo, TopicStatus,
+    HubAdminProxy, IceStormNoSuchTopicError, Losses, TopicInfo, TopicStatus,
 };
 
 use crate::world::{Subscribers, World, publish, publish_many, publisher, soon, subscribe};
@@ -23,18 +23,18 @@ fn adds_up(info: &TopicInfo) {
 }
 
 #[tokio::test]
-async fn of_an_unknown_topic_nothing_is_told() {
+async fn an_unknown_topic_has_no_info() {
     let world = World::start().await;
     let admin = HubAdminProxy::from_proxy(world.object(HUB_ADMIN));
     let error = soon(admin.topic_info("t")).await.unwrap_err();
     assert!(
-        matches!(&error, HubAdminTopicInfoError::NoSuchTopic(e) if e.name == "t"),
+        matches!(&error, IceStormNoSuchTopicError::NoSuchTopic(e) if e.name == "t"),
         "{error}"
     );
 }
 
 #[tokio::test]
-async fn a_subscriber_is_told_with_its_proxy_and_quality_of_service() {
+async fn the_info_of_a_subscriber_has_its_proxy_and_quality_of_service() {
     let world = World::start().await;
     let subscribers = Subscribers::start().await;
     let (proxy, _inbox) = subscribers.add("s");
@@ -92,7 +92,7 @@ async fn accounts_add_up_at_any_time_while_subscribers_come_and_go() {
 }
 
 #[tokio::test]
-async fn totals_keep_what_subscribers_that_have_left_got_and_lost() {
+async fn totals_include_subscribers_that_have_left() {
     let world = World::start().await;
     let topic = world.create("t").await;
     let publisher = publisher(&topic).await;
@@ -113,7 +113,7 @@ async fn totals_keep_what_subscribers_that_have_left_got_and_lost() {
 }
 
 #[tokio::test]
-async fn the_status_tells_how_far_a_subscriber_is_behind_and_how_long_the_hub_runs() {
+async fn the_status_has_the_lag_of_a_subscriber_and_the_uptime_of_the_hub() {
     let world = World::start().await;
     let subscribers = Subscribers::start().await;
     let (stuck, inbox) = subscribers.add_stuck("stuck");
@@ -140,12 +140,12 @@ async fn the_status_tells_how_far_a_subscriber_is_behind_and_how_long_the_hub_ru
 }
 
 #[tokio::test]
-async fn the_status_of_an_unknown_topic_is_not_told() {
+async fn an_unknown_topic_has_no_status() {
     let world = World::start().await;
     let admin = HubAdminProxy::from_proxy(world.object(HUB_ADMIN));
     let error = soon(admin.topic_status("t")).await.unwrap_err();
     assert!(
-        matches!(&error, HubAdminTopicStatusError::NoSuchTopic(e) if e.name == "t"),
+        matches!(&error, IceStormNoSuchTopicError::NoSuchTopic(e) if e.name == "t"),
         "{error}"
     );
 }

@@ -1,9 +1,9 @@
-//! Links between topics, of one hub and of two.
+//! Links between topics of one hub and of two.
 
 use std::time::Duration;
 
 use floe::contracts::ice_storm::{
-    TopicInternalProxy, TopicLinkError, TopicLinkProxy, TopicProxy, TopicUnlinkError,
+    LinkExistsError, NoSuchLinkError, TopicInternalProxy, TopicLinkProxy, TopicProxy,
 };
 use floe::{Context, InvokeError, OperationMode, Proxy, SystemException, TypedProxy};
 use floe_hub::StoreSettings;
@@ -37,7 +37,7 @@ async fn publish_at_cost(publisher: &Proxy, operation: &str, cost: &str) {
     publish(&publisher.ice_context(context), operation).await;
 }
 
-/// What links to topics of the same hub and to those of another have in common.
+/// What links to a topic of the same hub and to one of another hub have in common.
 async fn carries_events_one_hop_at_their_cost(here: &World, there: &World) {
     let subscribers = Subscribers::start().await;
     let (a, mut in_a) = topic(here, &subscribers, "a").await;
@@ -79,14 +79,14 @@ async fn events_pass_to_a_topic_of_another_hub() {
 }
 
 #[tokio::test]
-async fn a_link_is_told_by_its_topic_and_removed_by_it() {
+async fn a_link_is_listed_and_removed_by_its_topic() {
     let world = World::start().await;
     let subscribers = Subscribers::start().await;
     let (a, _in_a) = topic(&world, &subscribers, "a").await;
     let b = world.create("b").await;
     link(&a, &b, 3).await;
     let again = soon(a.link(Some(&b), 0)).await.unwrap_err();
-    assert!(matches!(&again, TopicLinkError::LinkExists(e) if e.name == "b"));
+    assert!(matches!(&again, LinkExistsError::LinkExists(e) if e.name == "b"));
     assert_eq!(links(&a).await, [("b".to_owned(), 3)]);
     let expected = [identity("to a"), identity("IceStorm/topic.b")];
     assert_eq!(soon(a.get_subscribers()).await.unwrap(), expected);
@@ -94,7 +94,7 @@ async fn a_link_is_told_by_its_topic_and_removed_by_it() {
     assert_eq!(info[0].the_topic.as_ref(), Some(&b));
     soon(a.unlink(Some(&b))).await.unwrap();
     let again = soon(a.unlink(Some(&b))).await.unwrap_err();
-    assert!(matches!(&again, TopicUnlinkError::NoSuchLink(e) if e.name == "b"));
+    assert!(matches!(&again, NoSuchLinkError::NoSuchLink(e) if e.name == "b"));
     assert_eq!(links(&a).await, []);
     link(&a, &b, 0).await;
     soon(a.unsubscribe(Some(b.as_proxy()))).await.unwrap();
@@ -102,7 +102,7 @@ async fn a_link_is_told_by_its_topic_and_removed_by_it() {
 }
 
 #[tokio::test]
-async fn a_topic_that_does_not_say_where_it_is_is_one_of_the_hub() {
+async fn a_topic_proxy_without_endpoints_means_a_topic_of_the_hub() {
     let (world, subscribers) = (World::start().await, Subscribers::start().await);
     let a = world.create("a").await;
     let (b, mut inbox) = topic(&world, &subscribers, "b").await;
@@ -115,13 +115,13 @@ async fn a_topic_that_does_not_say_where_it_is_is_one_of_the_hub() {
 }
 
 #[tokio::test]
-async fn a_link_to_what_is_no_topic_is_refused_with_the_reason() {
+async fn a_link_to_an_object_that_is_no_topic_is_refused_with_the_reason() {
     let world = World::start().await;
     let a = world.create("a").await;
     let link_to = async |proxy: Proxy| {
         let topic = TopicProxy::from_proxy(proxy);
         match soon(a.link(Some(&topic), 0)).await.unwrap_err() {
-            TopicLinkError::Invoke(error) => error,
+            LinkExistsError::Invoke(error) => error,
             error => panic!("{error}"),
         }
     };
@@ -157,7 +157,7 @@ async fn a_link_to_what_is_no_topic_is_refused_with_the_reason() {
     assert_eq!(links(&a).await, []);
 }
 
-/// Publishes until the topic has no links: a failed one goes with an event.
+/// Publishes until the topic has no links: an event ends a failed link.
 async fn publish_until_unlinked(topic: &TopicProxy) {
     let publisher = publisher(topic).await;
     while !soon(topic.get_subscribers()).await.unwrap().is_empty() {
@@ -167,7 +167,7 @@ async fn publish_until_unlinked(topic: &TopicProxy) {
 }
 
 #[tokio::test]
-async fn a_link_to_a_topic_that_was_destroyed_goes_with_the_events() {
+async fn events_end_a_link_to_a_destroyed_topic() {
     let (here, there) = (World::start().await, World::start().await);
     let a = here.create("a").await;
     for world in [&here, &there] {
@@ -242,7 +242,7 @@ async fn links_survive_a_restart_on_another_port_in_their_order() {
 }
 
 #[tokio::test]
-async fn many_events_cross_a_link_in_order_whatever_their_size() {
+async fn many_events_of_any_size_cross_a_link_in_order() {
     let (here, there) = (World::start().await, World::start().await);
     let subscribers = Subscribers::start().await;
     let a = here.create("a").await;
@@ -265,7 +265,7 @@ async fn many_events_cross_a_link_in_order_whatever_their_size() {
 }
 
 #[tokio::test]
-async fn what_was_published_crosses_links_within_the_hub_before_it_ends() {
+async fn published_events_cross_links_within_the_hub_before_it_ends() {
     let subscribers = Subscribers::start().await;
     let world = World::start().await;
     let a = world.create("a").await;
@@ -277,7 +277,7 @@ async fn what_was_published_crosses_links_within_the_hub_before_it_ends() {
 }
 
 #[tokio::test]
-async fn the_receiving_end_has_the_type_of_a_link_and_takes_only_events() {
+async fn the_link_receiver_has_its_type_id_and_takes_only_events() {
     let world = World::start().await;
     let a = world.create("a").await;
     let internal = TopicInternalProxy::from_proxy(a.as_proxy().clone());

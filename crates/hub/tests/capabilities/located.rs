@@ -1,4 +1,4 @@
-//! Subscribers without endpoints, of whom a locator knows where they are.
+//! Subscribers without endpoints, which a locator finds.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use floe_hub::contracts::floe::SubscriberState;
 use crate::locator::{self, Registry};
 use crate::world::{Subscribers, World, publish, publisher, soon, subscribe};
 
-/// A locator, and a hub that asks it.
+/// A locator, and a hub that uses it.
 async fn start() -> (Arc<Registry>, Subscribers, World) {
     let (registry, locators, hub_side) = locator::start(Duration::ZERO).await;
     (registry, locators, World::of(hub_side, |_| ()).await)
@@ -39,7 +39,7 @@ async fn a_subscriber_that_moves_with_its_adapter_keeps_its_subscription() {
 }
 
 #[tokio::test]
-async fn a_subscriber_that_the_locator_does_not_know_is_gone_for_good() {
+async fn a_subscriber_that_the_locator_does_not_know_loses_its_subscription() {
     let (_registry, _locators, world) = start().await;
     let topic = world.create("t").await;
     let publisher = publisher(&topic).await;

@@ -1,20 +1,21 @@
-//! A locator with its registry, in place of an IceGrid's: it says what it was told, and notes it.
+//! A locator with its registry, in place of IceGrid's. It records what it is told.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use floe::contracts::ice::{
-    AdapterNotFoundException, Locator, LocatorDispatcher, LocatorFindAdapterByIdError,
-    LocatorFindObjectByIdError, LocatorRegistry, LocatorRegistryDispatcher, LocatorRegistryProxy,
-    LocatorRegistrySetAdapterDirectProxyError, LocatorRegistrySetReplicatedAdapterDirectProxyError,
-    LocatorRegistrySetServerProcessProxyError, ObjectNotFoundException, ProcessProxy,
+    AdapterAlreadyActiveOrAdapterNotFoundError,
+    AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError, AdapterNotFoundError,
+    AdapterNotFoundException, Locator, LocatorDispatcher, LocatorRegistry,
+    LocatorRegistryDispatcher, LocatorRegistryProxy, ObjectNotFoundError, ObjectNotFoundException,
+    ProcessProxy, ServerNotFoundError,
 };
 use floe::{Communicator, Current, Identity, InvokeError, Proxy, Settings, TypedProxy};
 
 use crate::world::Subscribers;
 
-/// Knows where adapters are, and notes after a while which are there and which no more. It refuses one that is called
+/// Knows where adapters are, and records registrations and removals with a delay. It refuses an adapter named
 /// `Refused`.
 #[derive(Default)]
 pub(crate) struct Registry {
@@ -34,12 +35,12 @@ impl Registry {
         Ok(())
     }
 
-    /// The adapter is where this object is, which tells nobody.
+    /// The endpoints of this object itself, which are not recorded.
     pub(crate) fn place(&self, id: &str, proxy: Proxy) {
         self.places.lock().unwrap().insert(id.to_owned(), proxy);
     }
 
-    /// What adapters have told.
+    /// What adapters have told the registry.
     pub(crate) fn notes(&self) -> Vec<String> {
         self.notes.lock().unwrap().clone()
     }
@@ -50,7 +51,7 @@ impl Locator for Registry {
         &self,
         _: Identity,
         _: &Current,
-    ) -> Result<Option<Proxy>, LocatorFindObjectByIdError> {
+    ) -> Result<Option<Proxy>, ObjectNotFoundError> {
         Err(ObjectNotFoundException {}.into())
     }
 
@@ -58,7 +59,7 @@ impl Locator for Registry {
         &self,
         id: String,
         _: &Current,
-    ) -> Result<Option<Proxy>, LocatorFindAdapterByIdError> {
+    ) -> Result<Option<Proxy>, AdapterNotFoundError> {
         let place = self.places.lock().unwrap().get(&id).cloned();
         place
             .map(Some)
@@ -80,7 +81,7 @@ impl LocatorRegistry for Registry {
         id: String,
         proxy: Option<Proxy>,
         _: &Current,
-    ) -> Result<(), LocatorRegistrySetAdapterDirectProxyError> {
+    ) -> Result<(), AdapterAlreadyActiveOrAdapterNotFoundError> {
         Ok(self.note(&id, proxy).await?)
     }
 
@@ -90,7 +91,7 @@ impl LocatorRegistry for Registry {
         _: String,
         proxy: Option<Proxy>,
         _: &Current,
-    ) -> Result<(), LocatorRegistrySetReplicatedAdapterDirectProxyError> {
+    ) -> Result<(), AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError> {
         Ok(self.note(&id, proxy).await?)
     }
 
@@ -99,12 +100,12 @@ impl LocatorRegistry for Registry {
         _: String,
         _: Option<ProcessProxy>,
         _: &Current,
-    ) -> Result<(), LocatorRegistrySetServerProcessProxyError> {
+    ) -> Result<(), ServerNotFoundError> {
         Ok(())
     }
 }
 
-/// A registry, what it runs in, and a communicator whose locator has it.
+/// A registry, its communicator, and a communicator that uses it as its locator.
 pub(crate) async fn start(delay: Duration) -> (Arc<Registry>, Subscribers, Communicator) {
     let registry = Arc::new(Registry {
         delay,

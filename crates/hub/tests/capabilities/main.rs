@@ -3,6 +3,7 @@
 mod delivery;
 mod failures;
 mod info;
+mod late_reports;
 mod links;
 mod located;
 mod locator;
@@ -14,6 +15,5 @@ mod scheduler;
 mod shutdown;
 mod subscriptions;
 mod threads;
-mod told_late;
 mod topics;
 mod world;

@@ -1,4 +1,4 @@
-//! What happens to events for which a queue has no room, and who learns of it.
+//! What happens to events that do not fit into a queue, and who learns of it.
 
 use std::time::Duration;
 
@@ -37,11 +37,11 @@ impl Stuck {
     }
 }
 
-/// The number of events that a stuck twoway subscriber has unanswered.
+/// The number of unanswered events of a stuck twoway subscriber.
 const OUTSTANDING: usize = 5;
 
 #[tokio::test]
-async fn the_newest_events_are_lost_if_the_subscriber_wants_that() {
+async fn the_newest_events_are_lost_if_the_subscriber_chooses_that() {
     let wishes = [("floe.overflow", "drop-newest"), ("floe.queueEvents", "10")];
     let mut stuck = Stuck::with_qos(&wishes).await;
     publish_many(&stuck.publisher, OUTSTANDING).await;
@@ -59,7 +59,7 @@ async fn the_newest_events_are_lost_if_the_subscriber_wants_that() {
 }
 
 #[tokio::test]
-async fn a_full_queue_ends_a_subscription_at_once_if_the_subscriber_wants_that() {
+async fn a_full_queue_ends_a_subscription_if_the_subscriber_chooses_that() {
     let wishes = [("floe.overflow", "disconnect"), ("floe.queueEvents", "10")];
     let mut stuck = Stuck::with_qos(&wishes).await;
     publish_many(&stuck.publisher, OUTSTANDING).await;
@@ -175,7 +175,7 @@ async fn a_waiting_publisher_keeps_neither_other_subscribers_nor_other_publisher
 }
 
 #[tokio::test]
-async fn an_event_that_waits_for_one_subscriber_stands_at_the_doors_of_all() {
+async fn an_event_that_waits_for_one_subscriber_waits_for_all_others_too() {
     let wishes = [
         ("floe.overflow", "block"),
         ("floe.queueEvents", "1"),
@@ -188,7 +188,7 @@ async fn an_event_that_waits_for_one_subscriber_stands_at_the_doors_of_all() {
     subscribe(&topic, &proxy, &wishes).await;
     let waiting = stuck.publisher.ice_facet(WAITING_FACET);
     let publishing = tokio::spawn(async move { publish_many(&waiting, 5).await });
-    // One is with the stuck subscriber, one in its queue, and the third waits for room there.
+    // One event is with the stuck subscriber, one is in its queue, and the third waits for room.
     assert_eq!(well.operations(3).await, numbered(3));
     assert!(!publishing.is_finished());
     stuck.inbox.open();
@@ -197,7 +197,7 @@ async fn an_event_that_waits_for_one_subscriber_stands_at_the_doors_of_all() {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_a_subscriber_that_leaves() {
+async fn a_publisher_does_not_wait_for_a_subscriber_that_leaves() {
     let wishes = [("floe.overflow", "block"), ("floe.queueEvents", "1")];
     let stuck = Stuck::with_qos(&wishes).await;
     let waiting = stuck.publisher.ice_facet(WAITING_FACET);
@@ -244,7 +244,7 @@ async fn events_whose_publishers_wait_when_the_topic_is_destroyed_are_lost_and_c
 }
 
 #[tokio::test]
-async fn a_queue_that_is_made_longer_is_told_of_when_it_is() {
+async fn a_larger_queue_limit_ends_an_overflow() {
     let log = Log::start();
     let stuck = Stuck::with_qos(&[("floe.overflow", "drop-newest")]).await;
     let reconfigure = async |events: usize| {
@@ -281,14 +281,14 @@ async fn a_topic_may_have_limits_of_its_own() {
         let info = world.info(&soon(topic.get_name()).await.unwrap()).await;
         let subscriber = &info.subscribers[0];
         assert_eq!(subscriber.offered, 11);
-        // One may be on its way or not yet.
+        // One event may or may not be on its way.
         let lost_or_late = lost..=lost + i64::from(lost > 0);
         assert!(lost_or_late.contains(&subscriber.lost.overflow), "{info:?}");
     }
 }
 
 #[tokio::test]
-async fn a_wish_that_makes_no_sense_is_refused() {
+async fn an_invalid_quality_of_service_is_refused() {
     let world = World::start().await;
     let subscribers = Subscribers::start().await;
     let (proxy, _inbox) = subscribers.add("s");
@@ -299,11 +299,11 @@ async fn a_wish_that_makes_no_sense_is_refused() {
     assert!(reason.contains("expected block, drop-oldest"), "{reason}");
 }
 
-/// Sends on what it is told: the topic, how many, and how many for any reason by then.
+/// Sends each notification to a channel: the topic, the number of events, and all losses so far.
 struct Gaps(mpsc::UnboundedSender<(String, i64, i64)>);
 
 impl Gaps {
-    /// Hears what the subscriber `proxy` is told at its facet `gaps`.
+    /// Listens to the notifications for the subscriber `proxy` at its facet `gaps`.
     fn of(subscribers: &Subscribers, proxy: &Proxy) -> mpsc::UnboundedReceiver<(String, i64, i64)> {
         let (sender, gaps) = mpsc::unbounded_channel();
         let listener = LossListenerDispatcher::new(Self(sender));
@@ -331,7 +331,7 @@ impl LossListener for Gaps {
 }
 
 #[tokio::test]
-async fn a_subscriber_that_asked_learns_of_what_it_lost_before_the_next_event() {
+async fn a_subscriber_is_notified_of_losses_before_the_next_event() {
     for mode in ["-t", "-o"] {
         let world = World::start().await;
         let mut settings = floe::Settings::default();
@@ -347,7 +347,7 @@ async fn a_subscriber_that_asked_learns_of_what_it_lost_before_the_next_event() 
         };
         subscribe(&topic, &proxy, &wishes).await;
         let publisher = publisher(&topic).await;
-        // More than what is on the way when the subscriber does not read.
+        // More than what is on the way while the subscriber does not read.
         let long = crate::world::encapsulation(floe::EncodingVersion::V1_1, &"x".repeat(200_000));
         for _ in 0..100 {
             let sent = publisher.invoke("e", floe::OperationMode::Normal, &long);
@@ -365,7 +365,7 @@ async fn a_subscriber_that_asked_learns_of_what_it_lost_before_the_next_event() 
 }
 
 #[tokio::test]
-async fn a_subscriber_that_asked_learns_of_what_it_lost_while_it_was_away() {
+async fn a_subscriber_is_notified_of_losses_while_it_was_unreachable() {
     let discard_interval = Duration::from_millis(500);
     let world = World::with(|settings| settings.discard_interval = discard_interval).await;
     let topic = world.create("t").await;
@@ -376,7 +376,7 @@ async fn a_subscriber_that_asked_learns_of_what_it_lost_while_it_was_away() {
     subscribe(&topic, &proxy, &wishes).await;
     gone.stop().await;
     let publisher = publisher(&topic).await;
-    // Each is tried, and so is the notice of those before it.
+    // Each event is tried, and so is the notification of those before it.
     for failed in 1..=3 {
         publish(&publisher, "fails").await;
         let is_lost = |info: &TopicInfo| info.lost.failed == failed;

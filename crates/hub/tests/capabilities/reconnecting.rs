@@ -1,4 +1,4 @@
-//! A subscriber's connection that breaks while events are under way: their order, and what is counted.
+//! A subscriber's connection breaks while events are under way: their order, and the counts.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ const EVENTS: usize = 40;
 /// A request takes about 36 bytes: connections break at its start, in its middle, at its end, and in every window.
 const STEP: usize = 47;
 const CUTS: std::ops::Range<usize> = 1..30;
-/// So many events of 100 kB are published one after the other while none is delivered, until a connection is taken for
-/// full: more than the system takes of it, should the hub only have been slow.
+/// So many events of 100 kB are published one after the other while none is delivered, until the test takes the
+/// connection to be full. Since the hub may only be slow, this is more than the system buffers.
 const STILL: usize = 100;
 
-/// Forwards connections to a port of loopback. The first is cut when so many bytes have gone there.
+/// Forwards connections to a port of loopback. It cuts the first one when so many bytes have passed.
 async fn relay(target: u16, cut_after: usize) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
     let port = listener.local_addr().expect("an address").port();
@@ -41,14 +41,14 @@ async fn forward(mut near: TcpStream, mut far: TcpStream, allowance: u64) {
     let (from_hub, mut to_hub) = near.split();
     let (mut from_subscriber, mut to_subscriber) = far.split();
     let mut allowed = from_hub.take(allowance);
-    // Whoever ends first ends both.
+    // When one direction ends, both end.
     tokio::select! {
         _ = copy(&mut allowed, &mut to_subscriber) => {}
         _ = copy(&mut from_subscriber, &mut to_hub) => {}
     }
 }
 
-/// The same, but of the first connection nothing is read, and it ends when the sender is dropped.
+/// The same, but nothing is read from the first connection, which ends when the sender is dropped.
 async fn relay_after_a_jam(target: u16) -> (u16, Sender<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
     let port = listener.local_addr().expect("an address").port();
@@ -76,7 +76,8 @@ async fn jammed(mut near: TcpStream, mut far: TcpStream, jam_ends: Receiver<()>)
     }
 }
 
-/// What a subscriber hears of events in this mode if its connection breaks after so many bytes, and what the hub tells.
+/// What a subscriber receives of events in this mode if its connection breaks after so many bytes, and the counts of
+/// the hub.
 async fn hear(
     cut_after: usize,
     mode: OperationMode,
@@ -87,8 +88,8 @@ async fn hear(
     (heard.concat(), info)
 }
 
-/// The same beside so many other subscribers over the same connection, each of which may be the one that makes it
-/// anew; by connection.
+/// The same with so many other subscribers on the same connection, any of which may be the one that reconnects. Grouped
+/// by connection.
 async fn hear_beside(
     others: usize,
     cut_after: usize,
@@ -137,8 +138,8 @@ async fn hear_beside(
     )
 }
 
-/// The numbers of all events that came, when no more will, for each connection. A subscriber reads its connections
-/// side by side: what it has not read of a broken one may come after what the next one brings.
+/// The numbers of all events, by connection, when no more will come. A subscriber reads its connections side by side:
+/// the rest of a broken connection may come after what the next one brings.
 pub(crate) async fn numbers(inbox: &mut Inbox) -> Vec<Vec<usize>> {
     let mut connections: Vec<(String, Vec<usize>)> = Vec::new();
     while inbox.has_more() {
@@ -149,7 +150,7 @@ pub(crate) async fn numbers(inbox: &mut Inbox) -> Vec<Vec<usize>> {
             None => connections.push((received.peer, vec![number])),
         }
     }
-    // That which was cut has not seen the end.
+    // The connection that was cut has not seen its end.
     connections.sort_by_key(|(_, numbers)| numbers.last().copied());
     connections
         .into_iter()
@@ -166,12 +167,12 @@ fn is_increasing(numbers: &[usize]) -> bool {
 }
 
 #[tokio::test]
-async fn idempotent_events_of_a_window_that_breaks_come_again_in_order_and_none_overtakes_them() {
+async fn idempotent_events_of_a_broken_window_are_sent_again_and_not_overtaken() {
     for cut in CUTS {
         let sent = hear_beside(0, cut * STEP, OperationMode::Idempotent, twoway, &[]);
         let (heard, info) = sent.await;
         check_again(cut, 5, &heard, &info);
-        // Answers come in order here.
+        // Replies come in order here.
         let last = heard.last().expect("something is heard");
         let all_again = last.iter().copied().eq(last[0]..EVENTS);
         assert!(all_again, "step {cut}: {heard:?}");
@@ -179,17 +180,17 @@ async fn idempotent_events_of_a_window_that_breaks_come_again_in_order_and_none_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn events_that_come_again_are_not_overtaken_where_another_subscriber_makes_the_connection() {
+async fn events_sent_again_are_not_overtaken_if_another_subscriber_reconnects() {
     let many: &[(&str, &str)] = &[("floe.outstanding", "32")];
     for (cut, (qos, window)) in CUTS.flat_map(|cut| [(cut, (&[][..], 5)), (cut, (many, 32))]) {
         let mode = OperationMode::Idempotent;
-        // The others' requests are in between.
+        // The requests of the other subscribers are in between.
         let (heard, info) = hear_beside(3, cut * STEP * 4, mode, twoway, qos).await;
         check_again(cut, window, &heard, &info);
     }
 }
 
-/// A whole window at most comes again, what is unanswered of it, and nothing is lost.
+/// At most one window is sent again, with its unanswered events, and nothing is lost.
 fn check_again(cut: usize, window: usize, heard: &[Vec<usize>], info: &SubscriberInfo) {
     let context = format!("step {cut}: {heard:?}");
     let (last, before) = heard.split_last().expect("something is heard");
@@ -208,7 +209,7 @@ fn check_again(cut: usize, window: usize, heard: &[Vec<usize>], info: &Subscribe
 }
 
 #[tokio::test]
-async fn other_events_that_were_under_way_are_lost_and_counted_and_the_rest_keeps_its_order() {
+async fn events_that_are_not_idempotent_are_lost_and_counted_and_the_rest_keeps_its_order() {
     let ordered: &[(&str, &str)] = &[("reliability", "ordered")];
     for (cut, qos) in CUTS.flat_map(|cut| [(cut, &[][..]), (cut, ordered)]) {
         let (heard, info) = hear(cut * STEP, OperationMode::Normal, twoway, qos).await;
@@ -218,7 +219,7 @@ async fn other_events_that_were_under_way_are_lost_and_counted_and_the_rest_keep
         assert_eq!(info.offered, EVENTS as i64, "{context}");
         let delivered = EVENTS as i64 - lost.failed - lost.offline;
         assert_eq!(info.delivered, delivered, "{context}");
-        // What failed may have arrived all the same.
+        // An event that failed may have arrived all the same.
         let most = info.delivered + lost.failed;
         let heard = heard.len() as i64;
         assert!(info.delivered <= heard && heard <= most, "{context}");
@@ -252,14 +253,14 @@ async fn a_oneway_subscriber_outlives_a_connection_that_breaks_while_it_is_full(
         .expect("a proxy");
     subscribe(&topic, &subscriber.ice_oneway(), &[]).await;
     let publisher = publisher(&topic).await;
-    // More than the system takes of a connection that is not read.
+    // More than the system buffers for a connection that is not read.
     let long = encapsulation(EncodingVersion::V1_1, &"x".repeat(100_000));
     let (mut delivered, mut still) = (0, 0);
     while still < STILL {
         let sent = publisher.invoke("long", OperationMode::Normal, &long);
         soon(sent).await.expect("the hub takes it");
         let info = world.info("t").await;
-        // What is outstanding waits for room there.
+        // Outstanding events wait for room in the connection.
         let is_still = info.delivered == delivered && info.subscribers[0].outstanding > 0;
         still = if is_still { still + 1 } else { 0 };
         delivered = info.delivered;
@@ -270,7 +271,7 @@ async fn a_oneway_subscriber_outlives_a_connection_that_breaks_while_it_is_full(
     let info = world.info_when("t", |info| info.subscribers.iter().all(is_done));
     let info = info.await;
     assert_eq!(info.subscribers.len(), 1, "it is still subscribed");
-    // Those that waited behind what broke.
+    // Events that waited behind those that failed.
     let mut heard = inbox.next().await;
     while heard.operation != "last" {
         heard = inbox.next().await;

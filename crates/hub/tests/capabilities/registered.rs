@@ -1,4 +1,4 @@
-//! Hubs that a locator is told of.
+//! Hubs that register with a locator.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ async fn a_hub_that_is_refused_is_registered_nowhere() {
 }
 
 #[tokio::test]
-async fn a_locator_is_told_of_the_end_however_short_the_drain_is() {
+async fn a_hub_unregisters_even_with_a_short_drain_timeout() {
     let (registry, _locators, communicator) = start(Duration::from_millis(100)).await;
     let mut settings = settings("Doors");
     settings.drain_timeout = Duration::ZERO;
@@ -38,7 +38,7 @@ async fn a_locator_is_told_of_the_end_however_short_the_drain_is() {
 }
 
 #[tokio::test]
-async fn a_start_that_is_given_up_is_registered_nowhere() {
+async fn a_cancelled_start_leaves_no_registration() {
     let (registry, _locators, communicator) = start(Duration::from_millis(100)).await;
     {
         let started = Hub::start(&communicator, settings("Doors"));

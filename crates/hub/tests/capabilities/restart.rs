@@ -141,7 +141,7 @@ async fn a_hub_that_does_not_start_leaves_neither_a_socket_nor_a_store() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn those_who_create_a_topic_at_the_same_time_all_get_it() {
+async fn clients_that_create_a_topic_at_the_same_time_all_get_it() {
     let directory = Directory::new();
     let world = hub_in(&directory.0).await;
     for round in 0..5 {

@@ -1,4 +1,4 @@
-//! Twoway subscribers that answered all so far, whom one task serves: what comes in its way is seen to by their own.
+//! Twoway subscribers that the delivery scheduler serves, and what their delivery tasks take over.
 
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -46,11 +46,11 @@ impl Served {
 }
 
 #[tokio::test]
-async fn one_that_answers_no_longer_has_failed_in_time() {
+async fn a_subscriber_that_stops_answering_fails_in_time() {
     let limit = Some(Duration::from_millis(100));
     let world = World::with(|settings| settings.send_timeout = limit).await;
     let served = Served::start(world, &[]).await;
-    // Longer than the first timer.
+    // Longer than the first timer runs.
     tokio::time::sleep(Duration::from_millis(150)).await;
     served.inbox.close();
     publish(&served.publisher, "e").await;
@@ -60,7 +60,7 @@ async fn one_that_answers_no_longer_has_failed_in_time() {
 }
 
 #[tokio::test]
-async fn one_that_stops_answering_gets_no_more_than_may_be_unanswered() {
+async fn a_subscriber_that_stops_answering_gets_one_window_of_events() {
     let mut served = Served::start(World::start().await, &[]).await;
     served.inbox.close();
     publish_many(&served.publisher, 20).await;
@@ -75,7 +75,7 @@ async fn one_that_stops_answering_gets_no_more_than_may_be_unanswered() {
 }
 
 #[tokio::test]
-async fn an_ordered_one_still_has_one_request_at_a_time() {
+async fn an_ordered_subscriber_still_has_one_request_at_a_time() {
     let world = World::start().await;
     let mut served = Served::start(world, &[("reliability", "ordered")]).await;
     served.inbox.close();
@@ -90,7 +90,7 @@ async fn an_ordered_one_still_has_one_request_at_a_time() {
 }
 
 #[tokio::test]
-async fn one_that_answers_with_a_user_exception_has_got_the_event() {
+async fn a_user_exception_counts_as_a_delivery() {
     let mut served = Served::start(World::start().await, &[]).await;
     publish(&served.publisher, "throw").await;
     let info = served.world.info_when("t", |i| i.delivered == 4).await;
@@ -100,7 +100,7 @@ async fn one_that_answers_with_a_user_exception_has_got_the_event() {
 }
 
 #[tokio::test]
-async fn one_whose_object_is_gone_is_removed() {
+async fn a_subscriber_whose_object_is_gone_is_removed() {
     let served = Served::start(World::start().await, &[("retryCount", "-1")]).await;
     served.subscribers.adapter.remove(&identity("s"), "");
     publish(&served.publisher, "e").await;
@@ -110,7 +110,7 @@ async fn one_whose_object_is_gone_is_removed() {
 }
 
 #[tokio::test]
-async fn one_whose_process_ends_fails_with_the_next_event() {
+async fn a_subscriber_whose_process_ends_fails_with_the_next_event() {
     let served = Served::start(World::start().await, &[]).await;
     served.subscribers.stop().await;
     publish(&served.publisher, "e").await;
@@ -119,7 +119,7 @@ async fn one_whose_process_ends_fails_with_the_next_event() {
 }
 
 #[tokio::test]
-async fn one_that_leaves_gets_no_more_and_what_it_lost_is_counted() {
+async fn a_subscriber_that_leaves_gets_no_more_events_and_its_losses_are_counted() {
     let mut served = Served::start(World::start().await, &[]).await;
     served.inbox.close();
     publish_many(&served.publisher, 20).await;
@@ -134,7 +134,7 @@ async fn one_that_leaves_gets_no_more_and_what_it_lost_is_counted() {
 }
 
 #[tokio::test]
-async fn a_shutdown_delivers_what_waits_for_room() {
+async fn a_shutdown_delivers_events_that_wait_for_room() {
     let mut served = Served::start(World::start().await, &[]).await;
     served.inbox.close();
     publish_many(&served.publisher, 20).await;
@@ -144,7 +144,7 @@ async fn a_shutdown_delivers_what_waits_for_room() {
 }
 
 #[tokio::test]
-async fn more_than_are_served_in_one_go_get_all_events_in_order() {
+async fn more_subscribers_than_one_poll_serves_get_all_events_in_order() {
     let world = World::start().await;
     let subscribers = Subscribers::start().await;
     let topic = world.create("t").await;
@@ -201,7 +201,7 @@ impl HubThread {
 }
 
 #[tokio::test]
-async fn events_that_press_come_in_order_and_none_waits_for_another_one() {
+async fn a_stream_of_events_comes_in_order_and_its_last_events_do_not_wait() {
     let hub = HubThread::start(Communicator::new());
     let topic = hub.create("t").await;
     let subscribers = Subscribers::start().await;
@@ -216,7 +216,7 @@ async fn events_that_press_come_in_order_and_none_waits_for_another_one() {
         publisher(&topic).await,
         publisher(&topic).await,
     ];
-    // Each time the last of them come in a rest, and nothing comes behind them.
+    // Each time, the last events come during a rest, and no events follow.
     for _ in 0..20 {
         let [first, second, third] = &publishers;
         tokio::join!(
@@ -230,7 +230,7 @@ async fn events_that_press_come_in_order_and_none_waits_for_another_one() {
                 let name = format!("e{number}");
                 assert_eq!(operations.iter().filter(|o| **o == name).count(), 3);
             }
-            // Each publisher's come in their order, so that the first of each name do.
+            // The events of each publisher come in order, so the first events of each name do.
             let first_at = |number| operations.iter().position(|o| *o == format!("e{number}"));
             let starts: Vec<_> = (0..50).map(first_at).collect();
             assert!(starts.is_sorted(), "{operations:?}");
@@ -255,7 +255,8 @@ async fn a_small_queue_does_not_overflow_in_a_rest() {
         subscribe(&topic, &proxy, &qos).await;
         inboxes.push(inbox);
     }
-    // As many may come together as there are publishers: three are queued beside four, that wake the delivery.
+    // At most as many events come together as there are publishers: four are unanswered and three are queued, which
+    // wakes the delivery task.
     let first = publisher(&topic).await;
     let (second, third) = (publisher(&topic).await, publisher(&topic).await);
     tokio::join!(

@@ -22,7 +22,7 @@ fn free_port() -> u16 {
 }
 
 #[tokio::test]
-async fn what_is_acknowledged_during_a_shutdown_reaches_whoever_listens() {
+async fn events_acknowledged_during_a_shutdown_reach_the_subscribers() {
     let limit = Duration::from_millis(500);
     let world = World::with(|settings| settings.drain_timeout = limit).await;
     let subscribers = Subscribers::start().await;
@@ -51,7 +51,7 @@ async fn what_is_acknowledged_during_a_shutdown_reaches_whoever_listens() {
 }
 
 #[tokio::test]
-async fn what_a_shutdown_loses_is_counted_in_a_warning() {
+async fn a_warning_counts_the_events_that_a_shutdown_loses() {
     let log = Log::start();
     let limit = Duration::from_millis(50);
     let world = World::with(|settings| settings.drain_timeout = limit).await;
@@ -65,7 +65,7 @@ async fn what_a_shutdown_loses_is_counted_in_a_warning() {
     world.shut_down().await;
     let lines = log.lines_with("lost at shutdown");
     assert_eq!(lines.len(), 1, "{lines:?}");
-    let expected = "WARN floe_hub::service::registry::ending: lost at shutdown: 12 events for \"stuck\" of topic \"t\"";
+    let expected = "WARN floe_hub::service::registry::deliveries: lost at shutdown: 12 events for \"stuck\" of topic \"t\"";
     assert!(lines[0].contains(expected), "{lines:?}");
 }
 
@@ -81,7 +81,7 @@ async fn a_hub_that_was_shut_down_or_dropped_has_ended() {
         subscribe(&topic, &proxy, &[]).await;
         let publisher = publisher(&topic).await;
         match is_dropped {
-            // On a thread that cannot wait for anything.
+            // On a thread that cannot wait.
             true => std::thread::spawn(|| drop(world.hub)).join().unwrap(),
             false => soon(world.hub.shutdown()).await,
         }
@@ -100,7 +100,7 @@ async fn a_hub_that_was_shut_down_or_dropped_has_ended() {
 }
 
 #[tokio::test]
-async fn a_shutdown_that_is_cancelled_ends_at_once() {
+async fn a_cancelled_shutdown_ends_the_hub_immediately() {
     let world = World::with(|settings| settings.drain_timeout = Duration::MAX).await;
     let subscribers = Subscribers::start().await;
     let (stuck, _inbox) = subscribers.add_stuck("stuck");

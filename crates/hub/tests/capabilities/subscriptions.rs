@@ -1,6 +1,6 @@
 //! Subscribing and unsubscribing.
 
-use floe::contracts::ice_storm::TopicSubscribeAndGetPublisherError as SubscribeError;
+use floe::contracts::ice_storm::AlreadySubscribedOrBadQoSOrInvalidSubscriberError as SubscribeError;
 use floe::{InvokeError, SystemException, TypedProxy};
 
 use floe_hub::contracts::floe::TopicInfo;
@@ -65,7 +65,7 @@ async fn an_unsubscribed_object_gets_no_more_events() {
 }
 
 #[tokio::test]
-async fn events_that_wait_when_a_subscription_ends_are_counted() {
+async fn queued_events_of_a_subscription_that_ends_are_counted() {
     let world = World::start().await;
     let subscribers = Subscribers::start().await;
     let (proxy, inbox) = subscribers.add_stuck("s");
@@ -100,7 +100,7 @@ async fn the_publisher_of_a_subscriber_reaches_no_other() {
 }
 
 #[tokio::test]
-async fn a_quality_of_service_that_cannot_be_had_is_refused() {
+async fn an_impossible_quality_of_service_is_refused() {
     let world = World::start().await;
     let subscribers = Subscribers::start().await;
     let (proxy, _inbox) = subscribers.add("s");
@@ -131,7 +131,7 @@ async fn a_quality_of_service_that_cannot_be_had_is_refused() {
 }
 
 #[tokio::test]
-async fn who_is_subscribed_is_told_so_whatever_it_asks_for() {
+async fn a_second_subscription_is_refused_before_its_quality_of_service_is_checked() {
     let world = World::start().await;
     let subscribers = Subscribers::start().await;
     let (proxy, _inbox) = subscribers.add("s");
@@ -222,7 +222,7 @@ async fn an_identity_that_icestorm_cannot_store_is_refused() {
 }
 
 #[tokio::test]
-async fn a_locator_cache_timeout_below_none_is_an_unknown_exception_as_with_icestorm() {
+async fn a_locator_cache_timeout_below_minus_one_is_an_unknown_exception_as_with_icestorm() {
     let world = World::start().await;
     let subscribers = Subscribers::start().await;
     let (proxy, _inbox) = subscribers.add("s");

@@ -1,4 +1,5 @@
-//! A hub of several threads: the order of each publisher's events while a subscriber's connection breaks and returns.
+//! A hub with several threads: the order of each publisher's events while a subscriber's connection breaks and
+//! reconnects.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,17 +19,17 @@ use crate::world::{Inbox, Subscribers, World, nothing, publisher, soon, subscrib
 const PUBLISHERS: usize = 4;
 /// Connections that break, one after the other.
 const BREAKS: usize = 12;
-/// Events that are under way when one does.
+/// Unanswered events when a connection breaks.
 const WINDOW: usize = 32;
-/// Events that wait then; publishers wait for more room.
+/// Queued events at that time; publishers wait for more room.
 const QUEUE: usize = 24;
 
-/// What becomes of the connections of a relay.
+/// The state of the connections of a relay.
 #[derive(Clone, Copy, Default)]
 struct State {
-    /// So many are broken, in the order in which they were made.
+    /// The number of broken connections, in the order in which they were made.
     broken: usize,
-    /// Whether answers are kept back.
+    /// Whether replies are held back.
     holds_answers: bool,
 }
 
@@ -60,7 +61,7 @@ impl Relay {
         self.state.send_modify(|state| state.holds_answers = true);
     }
 
-    /// Breaks the connection that there is; the next one answers.
+    /// Breaks the current connection; the next one answers.
     fn cut(&self) {
         self.state.send_modify(|state| {
             *state = State {
@@ -99,7 +100,7 @@ async fn forward(
     }
 }
 
-/// Publishes events that may come again, each when there is room for it, until it is to end; how many.
+/// Publishes events that may be sent again, each when there is room for it, until it is told to end. Returns how many.
 fn publish_until(ends: &Arc<AtomicBool>, publisher: &Proxy, number: usize) -> JoinHandle<usize> {
     // A connection of its own, which another thread may read.
     let own: Result<Proxy, _> = Communicator::new().proxy(&publisher.to_string());
@@ -117,7 +118,7 @@ fn publish_until(ends: &Arc<AtomicBool>, publisher: &Proxy, number: usize) -> Jo
     })
 }
 
-/// What came of each publisher, by connection, in the order in which these were made.
+/// The events of each publisher, by connection, in the order in which the connections were made.
 async fn heard(inbox: &mut Inbox) -> Vec<HashMap<usize, Vec<usize>>> {
     let mut connections: Vec<(String, HashMap<usize, Vec<usize>>)> = Vec::new();
     while inbox.has_more() {
@@ -135,7 +136,7 @@ async fn heard(inbox: &mut Inbox) -> Vec<HashMap<usize, Vec<usize>>> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn events_of_each_publisher_stay_in_order_while_connections_break_with_a_window_under_way() {
+async fn events_of_each_publisher_stay_in_order_while_connections_break() {
     let world = World::with(|settings| settings.discard_interval = Duration::ZERO).await;
     let subscribers = Subscribers::start().await;
     let port = subscribers.adapter.endpoints()[0].port().expect("tcp");
@@ -148,7 +149,7 @@ async fn events_of_each_publisher_stay_in_order_while_connections_break_with_a_w
         ("retryCount", "-1"),
     ];
     let mut inboxes = Vec::new();
-    // The others send over the same connection, and any of them may be the one that makes it anew.
+    // The others send over the same connection, and any of them may be the one that reconnects.
     for name in ["other-1", "other-2", "s"] {
         inboxes.push(subscribers.add(name).1);
         let text = format!("{name}:tcp -h 127.0.0.1 -p {}", relay.port);
@@ -159,14 +160,15 @@ async fn events_of_each_publisher_stay_in_order_while_connections_break_with_a_w
     let publisher = publisher(&topic).await;
     let publishing = (0..PUBLISHERS).map(|number| publish_until(&ends, &publisher, number));
     let publishing: Vec<_> = publishing.collect();
-    // What says that a connection is valid is not to be held, either.
+    // The message that validates a connection must not be held back.
     let is_connected = |it: &SubscriberInfo| it.delivered > 0;
     world
         .info_when("t", |info| info.subscribers.iter().all(is_connected))
         .await;
     for _ in 0..BREAKS {
         relay.hold_answers();
-        // Each publisher waits for one of them in the end, and that has so much under way and more than half of its queue.
+        // In the end, each publisher waits for one of the subscribers, which has a full window and a queue more than
+        // half full.
         let is_stuck =
             |it: &SubscriberInfo| it.outstanding == WINDOW as i64 && it.queued > (QUEUE / 2) as i64;
         let stuck = world
@@ -174,7 +176,7 @@ async fn events_of_each_publisher_stay_in_order_while_connections_break_with_a_w
             .await;
         let delivered = stuck.subscribers.iter().map(|it| it.delivered).max();
         relay.cut();
-        // All that was under way or waited came, and more.
+        // All unanswered and queued events came, and more.
         let enough = delivered.map(|count| count + (2 * (WINDOW + QUEUE)) as i64);
         let goes_on = |it: &SubscriberInfo| Some(it.delivered) > enough;
         world
@@ -204,8 +206,8 @@ async fn events_of_each_publisher_stay_in_order_while_connections_break_with_a_w
     }
 }
 
-/// By each connection events come one after the other; what was not answered when it broke may come again by the next
-/// one, in front of what follows, and nothing is left out.
+/// On each connection, events come one after the other. Events that were unanswered when it broke may come again on the
+/// next one, before later events, and no event is left out.
 fn check_order<'a>(connections: impl Iterator<Item = &'a Vec<usize>>, count: usize) {
     let mut next = 0;
     for numbers in connections {

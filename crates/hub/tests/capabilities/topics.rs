@@ -1,8 +1,8 @@
 //! Topics: creating, finding and destroying them.
 
 use floe::contracts::ice_storm::{
-    FinderProxy, TopicManagerCreateError, TopicManagerInternalProxy, TopicManagerProxy,
-    TopicManagerRetrieveError, TopicProxy,
+    FinderProxy, NoSuchTopicError, TopicExistsError, TopicManagerInternalProxy, TopicManagerProxy,
+    TopicProxy,
 };
 use floe::{Communicator, InvokeError, OperationMode, Proxy, SystemException, TypedProxy};
 use floe_hub::{Hub, HubError, HubSettings};
@@ -16,7 +16,7 @@ async fn a_topic_is_created_once_and_found_by_its_name() {
     assert_eq!(topic.get_name().await.unwrap(), "t");
     let again = world.manager.create("t").await.unwrap_err();
     assert!(
-        matches!(&again, TopicManagerCreateError::TopicExists(e) if e.name == "t"),
+        matches!(&again, TopicExistsError::TopicExists(e) if e.name == "t"),
         "{again}"
     );
     assert_eq!(
@@ -37,7 +37,7 @@ async fn a_topic_that_does_not_exist_is_not_found() {
     let world = World::start().await;
     let error = soon(world.manager.retrieve("t")).await.unwrap_err();
     assert!(
-        matches!(&error, TopicManagerRetrieveError::NoSuchTopic(e) if e.name == "t"),
+        matches!(&error, NoSuchTopicError::NoSuchTopic(e) if e.name == "t"),
         "{error}"
     );
     let object = world.object("IceStorm/topic.t");
@@ -45,7 +45,7 @@ async fn a_topic_that_does_not_exist_is_not_found() {
 }
 
 #[tokio::test]
-async fn objects_have_the_identities_of_icestorm() {
+async fn objects_have_the_same_identities_as_in_icestorm() {
     let world = World::start().await;
     let topic = world.create("a.b").await;
     let identity = |proxy: &floe::Proxy| proxy.reference().identity.to_string();
@@ -56,7 +56,7 @@ async fn objects_have_the_identities_of_icestorm() {
 }
 
 #[tokio::test]
-async fn types_are_those_that_icestorm_names() {
+async fn objects_have_the_same_type_ids_as_in_icestorm() {
     let world = World::start().await;
     let topic = world.create("t").await;
     let expected = [
@@ -77,7 +77,7 @@ async fn types_are_those_that_icestorm_names() {
 }
 
 #[tokio::test]
-async fn the_finder_knows_the_topic_manager_of_any_instance() {
+async fn the_finder_returns_the_topic_manager_of_any_instance() {
     let world = World::with(|settings| settings.instance_name = "Other".to_owned()).await;
     let finder = FinderProxy::from_proxy(world.object("IceStorm/Finder"));
     let found = soon(finder.get_topic_manager()).await.unwrap().unwrap();
@@ -105,9 +105,9 @@ async fn a_destroyed_topic_is_gone_with_all_its_objects_and_may_be_created_again
     assert_eq!(world.info("t").await.published, 1);
 }
 
-/// Over one connection that carries nothing else, and remembers who took the events before.
+/// Over one connection that has no other requests, so that its header cache and servant cache know the former topic.
 #[tokio::test]
-async fn events_reach_the_topic_that_has_the_name_by_now() {
+async fn events_reach_the_topic_that_has_the_name_now() {
     for facet in ["", floe_hub::WAITING_FACET] {
         let world = World::start().await;
         let topic = world.create("t").await;
@@ -172,7 +172,7 @@ async fn names_that_icestorm_cannot_store_are_refused() {
 }
 
 #[tokio::test]
-async fn a_topic_whose_objects_would_be_those_of_another_is_refused() {
+async fn a_topic_whose_objects_would_have_the_names_of_others_is_refused() {
     let world = World::start().await;
     world.create("topic.a").await;
     let error = world
@@ -184,7 +184,7 @@ async fn a_topic_whose_objects_would_be_those_of_another_is_refused() {
 }
 
 #[tokio::test]
-async fn the_name_of_a_topic_forges_no_line_of_the_log() {
+async fn the_name_of_a_topic_cannot_forge_a_line_of_the_log() {
     let log = Log::start();
     let world = World::start().await;
     let topic = world.create("a\nWARN forged").await;
@@ -196,7 +196,7 @@ async fn the_name_of_a_topic_forges_no_line_of_the_log() {
 }
 
 #[tokio::test]
-async fn old_and_new_operations_are_both_there() {
+async fn operations_of_old_and_new_versions_exist() {
     let world = World::start().await;
     assert!(
         soon(world.manager.get_slice_checksums())
@@ -270,7 +270,7 @@ async fn published_endpoints_that_lead_nowhere_are_refused() {
 }
 
 #[tokio::test]
-async fn a_hub_that_cannot_tell_the_locator_where_it_is_does_not_start() {
+async fn a_hub_that_cannot_register_with_the_locator_does_not_start() {
     let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = nobody.local_addr().unwrap().port();
     drop(nobody);
@@ -288,7 +288,7 @@ async fn a_hub_that_cannot_tell_the_locator_where_it_is_does_not_start() {
 }
 
 #[tokio::test]
-async fn a_hub_without_a_name_of_its_instance_is_refused() {
+async fn a_hub_without_an_instance_name_is_refused() {
     let mut settings = HubSettings::default();
     settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
     settings.instance_name.clear();

@@ -1,4 +1,4 @@
-//! A hub, and subscribers that write down what they get, for the other files.
+//! A hub, and subscribers that record what they receive, for the other files.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -31,12 +31,12 @@ impl World {
         Self::with(|_| ()).await
     }
 
-    /// A hub with other settings than the default, on a free port.
+    /// A hub on a free port, with changed settings.
     pub(crate) async fn with(change: impl FnOnce(&mut HubSettings)) -> Self {
         Self::of(Communicator::new(), change).await
     }
 
-    /// The same of a hub in this communicator.
+    /// The same, for a hub in this communicator.
     pub(crate) async fn of(hub_side: Communicator, change: impl FnOnce(&mut HubSettings)) -> Self {
         let mut settings = HubSettings::default();
         settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
@@ -64,13 +64,13 @@ impl World {
         self.client.proxy(&text).expect("a proxy")
     }
 
-    /// What the hub tells of a topic.
+    /// The hub's info of a topic.
     pub(crate) async fn info(&self, topic: &str) -> TopicInfo {
         let admin = HubAdminProxy::from_proxy(self.object(HUB_ADMIN));
         soon(admin.topic_info(topic)).await.expect("a topic")
     }
 
-    /// Waits until what the hub tells of a topic is as expected.
+    /// Waits until the info of a topic is as expected.
     pub(crate) async fn info_when(
         &self,
         topic: &str,
@@ -121,12 +121,12 @@ impl Subscribers {
         }
     }
 
-    /// A subscriber that answers at once.
+    /// A subscriber that answers immediately.
     pub(crate) fn add(&self, identity: &str) -> (Proxy, Inbox) {
         self.add_gated(identity, true)
     }
 
-    /// A subscriber that answers only once its gate is opened.
+    /// A subscriber that answers only when its gate is opened.
     pub(crate) fn add_stuck(&self, identity: &str) -> (Proxy, Inbox) {
         self.add_gated(identity, false)
     }
@@ -151,7 +151,7 @@ impl Subscribers {
     }
 }
 
-/// A directory of its own for a test; removed with it.
+/// A directory for one test, deleted when this is dropped.
 pub(crate) struct Directory(pub(crate) PathBuf);
 
 impl Directory {
@@ -169,7 +169,8 @@ impl Drop for Directory {
     }
 }
 
-/// Hears all lines, and keeps none. Without it, lines that are first met by a thread without a log are left out of the only
+/// Takes all log lines, and keeps none. Without it, a line that a thread without a log reaches first would be missing
+/// from every log.
 /// log that there is.
 static LISTENER: LazyLock<Dispatch> = LazyLock::new(|| {
     let subscriber = tracing_subscriber::fmt().with_writer(io::sink);
@@ -216,7 +217,7 @@ impl io::Write for Writer {
     }
 }
 
-/// A request as a subscriber got it.
+/// A request as a subscriber received it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Received {
     pub(crate) operation: String,
@@ -224,11 +225,11 @@ pub(crate) struct Received {
     pub(crate) context: Context,
     pub(crate) parameters: Vec<u8>,
     pub(crate) is_oneway: bool,
-    /// The other end of the connection it came by.
+    /// The other end of the connection of the request.
     pub(crate) peer: String,
 }
 
-/// What a subscriber has got.
+/// What a subscriber has received.
 pub(crate) struct Inbox {
     events: mpsc::UnboundedReceiver<Received>,
     gate: watch::Sender<bool>,
@@ -240,7 +241,7 @@ impl Inbox {
         soon(self.events.recv()).await.expect("the recorder lives")
     }
 
-    /// The operations of so many events.
+    /// The operations of this many events.
     pub(crate) async fn operations(&mut self, count: usize) -> Vec<String> {
         let mut operations = Vec::new();
         for _ in 0..count {
@@ -249,17 +250,17 @@ impl Inbox {
         operations
     }
 
-    /// How many events nobody has looked at.
+    /// The number of events that the test has not taken.
     pub(crate) fn waiting(&self) -> usize {
         self.events.len()
     }
 
-    /// Whether there is an event that nobody has looked at.
+    /// Whether there is an event that the test has not taken.
     pub(crate) fn has_more(&self) -> bool {
         !self.events.is_empty()
     }
 
-    /// It does not answer from now on, until its gate is opened.
+    /// Stops answering until its gate is opened.
     pub(crate) fn close(&self) {
         self.gate.send_replace(false);
     }
@@ -270,7 +271,7 @@ impl Inbox {
     }
 }
 
-/// Writes down what it gets. Operation `throw` is answered with a user exception.
+/// Records what it receives. It answers the operation `throw` with a user exception.
 struct Recorder {
     sender: mpsc::UnboundedSender<Received>,
     gate_is_open: watch::Receiver<bool>,
@@ -332,7 +333,7 @@ pub(crate) async fn publisher(topic: &TopicProxy) -> Proxy {
     publisher.expect("a topic").expect("no nil proxy")
 }
 
-/// Subscribes with a quality of service; gives the publisher of this subscriber alone.
+/// Subscribes with a quality of service. Returns the publisher of this subscriber alone.
 pub(crate) async fn subscribe(
     topic: &TopicProxy,
     subscriber: &Proxy,
@@ -354,7 +355,7 @@ pub(crate) fn nothing() -> Vec<u8> {
     encapsulation(EncodingVersion::V1_1, "")
 }
 
-/// An encapsulation with a text, or with nothing if it is empty.
+/// An encapsulation with a text, or without parameters if the text is empty.
 pub(crate) fn encapsulation(encoding: EncodingVersion, text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut encoder = Encoder::new(&mut bytes, encoding);
@@ -371,7 +372,7 @@ pub(crate) fn identity(text: &str) -> Identity {
     text.parse().expect("an identity")
 }
 
-/// Ends a test that hangs.
+/// Fails a test that hangs.
 pub(crate) async fn soon<T>(future: impl Future<Output = T>) -> T {
     let result = tokio::time::timeout(WATCHDOG, future).await;
     result.expect("done in time")

@@ -7,20 +7,18 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::IpAddr;
-use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
-use super::AdapterCore;
-use super::limits::{Admission, Admissions, add};
+use crate::admission::{Admission, Admissions, add};
 use crate::communicator::Communicator;
-use crate::connection::handle::ConnectionInfo;
-use crate::connection::{Connection, Purpose};
+use crate::connection::{ConnectionCore, Purpose};
+use crate::dispatch::AdapterCore;
 use crate::settings::Settings;
-use crate::transport::{Accepted, Listener, Pending, Stream};
+use crate::transport::{Accepted, ConnectionInfo, Listener, Pending, Stream};
 
 /// How long each opening may take in any case; when too many are under way, the oldest is given up
 /// then.
@@ -42,7 +40,7 @@ pub(super) async fn accept(
         limit: settings.handshake_limit.max(1),
         open_timeout: settings.connect_timeout,
     };
-    let mut failures = Failures::default();
+    let mut failures = AcceptFailures::default();
     loop {
         tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -145,18 +143,18 @@ impl Opening {
 fn failed_handshake(adapter: &Weak<AdapterCore>, line: impl FnOnce() -> String) {
     if let Some(core) = adapter.upgrade() {
         add(&core.counters.handshakes_failed);
-        core.complain(line);
+        warn_limited(&core, line);
     }
 }
 
 /// Starts a connection, if it is admitted; `None` if the adapter or its communicator is gone.
 fn start(stream: Stream, adapter: &Weak<AdapterCore>) -> Option<()> {
     let core = adapter.upgrade()?;
-    let communicator = core.communicator()?;
-    let admission = match admit(&stream, &core, &communicator) {
+    let communicator = Communicator::from_owner(core.owner()?)?;
+    let admission = match admit(&stream, &core) {
         Ok(admission) => admission,
         Err(why) => {
-            core.refuse(&stream.peer, &why);
+            refuse(&core, &stream.peer, &why);
             return Some(());
         }
     };
@@ -164,7 +162,7 @@ fn start(stream: Stream, adapter: &Weak<AdapterCore>) -> Option<()> {
     let liveness = core.settings.liveness.clone();
     let liveness = liveness.unwrap_or_else(|| communicator.settings().incoming.clone());
     let purpose = Purpose::Incoming(adapter.clone(), liveness, admission);
-    let connection = Connection::start(stream, purpose, &communicator);
+    let connection = ConnectionCore::start(stream, purpose, communicator.core().connections());
     // Deactivated meanwhile on another thread, which did not know of this one.
     if core.is_deactivated() {
         connection.close();
@@ -174,15 +172,11 @@ fn start(stream: Stream, adapter: &Weak<AdapterCore>) -> Option<()> {
 
 /// A share of the limits. The socket of a `udp` endpoint is there as long as its adapter, and needs
 /// none.
-fn admit(
-    stream: &Stream,
-    core: &AdapterCore,
-    communicator: &Communicator,
-) -> Result<Option<Admission>, String> {
+fn admit(stream: &Stream, core: &AdapterCore) -> Result<Option<Admission>, String> {
     if stream.writer.is_datagram() {
         return Ok(None);
     }
-    let both = both_limits(core, communicator);
+    let both = both_limits(core);
     let address = address_of(stream, &both);
     Admission::of(both, address).map(Some)
 }
@@ -190,17 +184,17 @@ fn admit(
 /// Whether one more may come, whoever it is; `None` if nobody is there any more to receive it.
 fn admit_any(peer: &str, adapter: &Weak<AdapterCore>) -> Option<bool> {
     let core = adapter.upgrade()?;
-    for limit in both_limits(&core, &core.communicator()?) {
+    for limit in both_limits(&core) {
         if let Err(why) = limit.check_count() {
-            core.refuse(peer, &why);
+            refuse(&core, peer, &why);
             return Some(false);
         }
     }
     Some(true)
 }
 
-fn both_limits(core: &AdapterCore, communicator: &Communicator) -> [Arc<Admissions>; 2] {
-    let all = communicator.core().admissions().clone();
+fn both_limits(core: &AdapterCore) -> [Arc<Admissions>; 2] {
+    let all = core.environment.admissions().clone();
     [core.admissions.clone(), all]
 }
 
@@ -215,27 +209,23 @@ fn address_of(stream: &Stream, limits: &[Arc<Admissions>]) -> Option<IpAddr> {
     address.map(|address| address.to_canonical())
 }
 
-impl AdapterCore {
-    fn refuse(&self, peer: &str, why: &str) {
-        self.counters.refused.fetch_add(1, Ordering::Relaxed);
-        self.complain(|| format!("refused a connection from {peer}: {why}"));
-    }
+fn refuse(core: &AdapterCore, peer: &str, why: &str) {
+    add(&core.counters.refused);
+    warn_limited(core, || format!("refused a connection from {peer}: {why}"));
+}
 
-    fn complain(&self, line: impl FnOnce() -> String) {
-        if let Some(communicator) = self.communicator() {
-            communicator.core().complain(None, line);
-        }
-    }
+fn warn_limited(core: &AdapterCore, line: impl FnOnce() -> String) {
+    core.environment.warn_limited(None, line);
 }
 
 /// Failures to accept, of which there may be thousands a second.
 #[derive(Default)]
-struct Failures {
+struct AcceptFailures {
     logged: Option<Instant>,
     unlogged_count: u64,
 }
 
-impl Failures {
+impl AcceptFailures {
     fn note(&mut self, error: &io::Error, adapter: &Weak<AdapterCore>) {
         if let Some(core) = adapter.upgrade() {
             add(&core.counters.accepts_failed);

@@ -1,21 +1,13 @@
 //! Adapters: where servants live, and the endpoints under which they are reached.
 //!
-//! - `accepting.rs`: connections on their way in; `limits.rs`: how many there may be
-//! - `shared.rs`: what all handles and connections of an adapter share
+//! - `accepting.rs`: connections on their way in
 //! - `registration.rs`: what a locator is told of an adapter
-//! - `settings.rs`: what a user says of one adapter
-//! - `servants.rs`: which servant a request is for
-//! - `locator.rs`: objects that find the servant of each request
+//!
+//! `crate::dispatch` has what the dispatches of an adapter need of it: its servants, and what they may take.
 
 mod accepting;
 mod into_identity;
-mod limits;
-mod locator;
-mod operation_error;
 mod registration;
-mod servants;
-mod settings;
-mod shared;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -29,24 +21,18 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 pub use into_identity::IntoIdentity;
-pub use limits::AdapterCounts;
-pub(crate) use limits::{Admission, Admissions};
-pub use locator::{Cookie, LocateFuture, Located, ServantLocator};
-pub use operation_error::OperationError;
-pub use registration::RegistrationError;
-pub use settings::AdapterSettings;
-pub(crate) use shared::AdapterCore;
 
+use crate::admission::{AdapterCounts, Admissions, Counters};
 use crate::communicator::Communicator;
-use crate::connection::Connection;
-use crate::dispatch::Dispatcher;
+use crate::connection::{Connection, ConnectionCore};
+use crate::dispatch::{
+    AdapterCore, AdapterNames, Current, DispatchInterceptor, Dispatcher, ListenState,
+    ServantLocator, push_interceptor,
+};
 use crate::error::AdapterError;
-use crate::pipeline::{DispatchInterceptor, dispatch as dispatch_interceptors};
 use crate::proxy::Proxy;
-use crate::transport::{self, Setup};
-use limits::Counters;
-use registration::AdapterNames;
-use shared::State;
+use crate::settings::AdapterSettings;
+use crate::transport;
 
 /// Listens on endpoints and dispatches requests to servants; a clone is the same adapter.
 ///
@@ -59,10 +45,6 @@ pub struct Adapter {
 }
 
 impl Adapter {
-    pub(crate) fn new(core: Arc<AdapterCore>, communicator: Communicator) -> Self {
-        Self { core, communicator }
-    }
-
     pub(crate) async fn bind(
         communicator: &Communicator,
         endpoints: Vec<Endpoint>,
@@ -71,7 +53,7 @@ impl Adapter {
         let mut listeners = Vec::new();
         let mut published = Vec::new();
         let counters = Counters::default();
-        let mut setup = Setup::new(communicator.settings());
+        let mut setup = communicator.settings().transport_setup();
         setup.datagrams_ignored = counters.datagrams_ignored.clone();
         for endpoint in &endpoints {
             let listening = transport::listen(endpoint, &setup).await;
@@ -83,7 +65,8 @@ impl Adapter {
         let limit = u32::try_from(limit.clamp(1, Semaphore::MAX_PERMITS));
         let budget_len = limit.unwrap_or(u32::MAX);
         let core = AdapterCore {
-            communicator: Arc::downgrade(communicator.core()),
+            environment: communicator.core().environment().clone(),
+            owner: communicator.owner(),
             bound: published.clone(),
             published: RwLock::new(with_offer(published, communicator)),
             servants: RwLock::default(),
@@ -99,9 +82,9 @@ impl Adapter {
             budget: Arc::new(Semaphore::new(budget_len as usize)),
             budget_len,
             is_active: AtomicBool::new(false),
-            state: Mutex::new(State {
+            state: Mutex::new(ListenState {
                 listeners,
-                ..State::default()
+                ..ListenState::default()
             }),
         };
         Ok(Self {
@@ -263,7 +246,7 @@ impl Adapter {
     /// Wraps every dispatch that begins from now on, inside the interceptors that are there.
     pub fn intercept(&self, interceptor: impl DispatchInterceptor) {
         let mut servants = self.core.servants_mut();
-        dispatch_interceptors::push(&mut servants.interceptors, Arc::new(interceptor));
+        push_interceptor(&mut servants.interceptors, Arc::new(interceptor));
     }
 
     /// A proxy to an object of this adapter, whether or not a servant is registered for it.
@@ -273,7 +256,7 @@ impl Adapter {
 
     /// Starts to accept connections. Further calls do nothing.
     pub fn activate(&self) {
-        let tasks = self.communicator.core().tasks();
+        let tasks = self.communicator.core().environment().tasks();
         let mut state = self.core.lock_state();
         let is_active = !state.is_deactivated;
         self.core.is_active.store(is_active, Ordering::Relaxed);
@@ -321,8 +304,8 @@ impl Adapter {
         self.communicator.core().forget_adapter(&self.core);
     }
 
-    fn connections(&self) -> Vec<Arc<Connection>> {
-        let mut connections = self.communicator.core().live_connections();
+    fn connections(&self) -> Vec<Arc<ConnectionCore>> {
+        let mut connections = self.communicator.core().connections().live();
         connections.retain(|connection| connection.is_of(&self.core));
         connections
     }
@@ -386,5 +369,78 @@ fn cannot_listen(endpoint: &Endpoint, error: std::io::Error) -> AdapterError {
             endpoint,
             source: Arc::new(error),
         },
+    }
+}
+
+/// What makes an adapter.
+impl Communicator {
+    /// An adapter that listens on these endpoints, such as `tcp -h 127.0.0.1 -p 4061`; port 0 picks
+    /// a free one. It listens at once, and accepts when it is activated.
+    ///
+    /// # Errors
+    /// [`AdapterError`] if the text is no endpoint list, or the system refuses to listen.
+    #[doc(alias = "createObjectAdapterWithEndpoints")]
+    pub async fn adapter(&self, endpoints: &str) -> Result<Adapter, AdapterError> {
+        self.adapter_with(endpoints, AdapterSettings::default())
+            .await
+    }
+
+    /// The same with settings of its own, such as limits, or the id by which a locator finds it.
+    ///
+    /// # Errors
+    /// As [`Communicator::adapter`].
+    pub async fn adapter_with(
+        &self,
+        endpoints: &str,
+        settings: AdapterSettings,
+    ) -> Result<Adapter, AdapterError> {
+        let adapter = Adapter::bind(self, endpoints_of(endpoints)?, settings).await?;
+        self.core().add_adapter(adapter.core().clone());
+        if self.core().is_shut_down() {
+            adapter.core().end();
+            self.core().forget_adapter(adapter.core());
+            return Err(AdapterError::Shutdown);
+        }
+        Ok(adapter)
+    }
+
+    /// An adapter that nobody reaches but over a connection that is given it
+    /// ([`Connection::set_adapter`](crate::Connection::set_adapter)): for clients that are called
+    /// back. It need not be activated.
+    ///
+    /// # Errors
+    /// [`AdapterError::Shutdown`].
+    #[doc(alias = "createObjectAdapter")]
+    pub async fn adapter_without_endpoints(&self) -> Result<Adapter, AdapterError> {
+        self.adapter("").await
+    }
+}
+
+impl Current {
+    /// The adapter that dispatches.
+    pub fn adapter(&self) -> Adapter {
+        let communicator = Communicator::from_owner(self.origin.owner().clone());
+        Adapter {
+            core: self.origin.adapter().clone(),
+            communicator: communicator.expect("the owner of an adapter is a communicator"),
+        }
+    }
+}
+
+impl Connection {
+    /// The adapter whose servants answer the peer's requests.
+    #[doc(alias = "getAdapter")]
+    pub fn adapter(&self) -> Option<Adapter> {
+        let core = self.core().adapter()?;
+        let communicator = Communicator::from_owner(core.owner()?)?;
+        Some(Adapter { core, communicator })
+    }
+
+    /// Lets an adapter answer the requests that the peer sends from now on; with `None`, each
+    /// object does not exist. An adapter without endpoints
+    /// ([`Communicator::adapter_without_endpoints`]) will do, and need not be activated.
+    #[doc(alias = "setAdapter")]
+    pub fn set_adapter(&self, adapter: Option<&Adapter>) {
+        self.core().set_adapter(adapter.map(Adapter::core));
     }
 }

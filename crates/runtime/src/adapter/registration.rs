@@ -1,6 +1,5 @@
 //! What a locator is told of an adapter.
 
-use std::fmt;
 use std::time::Duration;
 
 use floe_wire::reference::{Identity, Reference, Target};
@@ -8,67 +7,13 @@ use tokio::time::timeout;
 
 use super::Adapter;
 use crate::contracts::ice::{
-    LocatorProxy, LocatorRegistryProxy, LocatorRegistrySetAdapterDirectProxyError as SetError,
-    LocatorRegistrySetReplicatedAdapterDirectProxyError as SetReplicatedError,
+    AdapterAlreadyActiveOrAdapterNotFoundError as SetError,
+    AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError as SetReplicatedError,
+    LocatorProxy, LocatorRegistryProxy,
 };
-use crate::error::{AdapterError, InvokeError};
+use crate::dispatch::AdapterNames;
+use crate::error::{AdapterError, RegistrationError};
 use crate::proxy::{Proxy, TypedProxy};
-
-/// By what a locator finds an adapter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct AdapterNames {
-    /// Never empty.
-    pub(super) id: String,
-    /// Never empty.
-    pub(super) replica_group_id: Option<String>,
-}
-
-impl AdapterNames {
-    /// Empty ones are none, as to Ice, and a replica group without an id means nothing.
-    pub(super) fn new(id: Option<&str>, replica_group_id: Option<&str>) -> Option<Self> {
-        let owned = |name: Option<&str>| name.filter(|name| !name.is_empty()).map(str::to_owned);
-        Some(Self {
-            id: owned(id)?,
-            replica_group_id: owned(replica_group_id),
-        })
-    }
-
-    /// What its proxies name.
-    pub(super) fn published(&self) -> &str {
-        self.replica_group_id.as_ref().unwrap_or(&self.id)
-    }
-
-    /// Whether proxies that name this adapter lead here.
-    pub(super) fn has(&self, adapter_id: &str) -> bool {
-        self.id == adapter_id || self.replica_group_id.as_deref() == Some(adapter_id)
-    }
-}
-
-/// Why a locator did not take the registration of an adapter.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub enum RegistrationError {
-    /// It knows no adapter of this id, and takes no new one.
-    #[doc(alias = "NotRegisteredException")]
-    UnknownAdapter,
-    /// The adapter is no member of this replica group.
-    UnknownReplicaGroup {
-        /// The id of the group.
-        id: String,
-    },
-    /// The adapter is active elsewhere.
-    #[doc(alias = "ObjectAdapterIdInUseException")]
-    AlreadyActive,
-    /// It could not be told.
-    Invoke(InvokeError),
-}
-
-impl RegistrationError {
-    /// Whether the locator may have taken it all the same.
-    fn may_be_registered(&self) -> bool {
-        matches!(self, Self::Invoke(error) if !error.is_surely_not_dispatched())
-    }
-}
 
 /// How long a call of a registry may take where calls may take for ever: somebody waits for the start.
 const REGISTRY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -227,24 +172,3 @@ impl Adapter {
             .proxy_from(Reference::new(identity, Target::Indirect { adapter_id }))
     }
 }
-
-impl fmt::Display for RegistrationError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::UnknownAdapter => f.write_str(
-                "it knows no such adapter, and takes no new one: define the adapter there, or let an IceGrid registry take \
-                 others (IceGrid.Registry.DynamicRegistration=1)",
-            ),
-            Self::UnknownReplicaGroup { id } => write!(
-                f,
-                "the adapter is no member of the replica group \"{id}\": expected the one that the locator has for it"
-            ),
-            Self::AlreadyActive => f.write_str(
-                "the adapter is active elsewhere: end that server, or give this one another id",
-            ),
-            Self::Invoke(error) => error.fmt(f),
-        }
-    }
-}
-
-impl std::error::Error for RegistrationError {}

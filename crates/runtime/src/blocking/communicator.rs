@@ -6,10 +6,10 @@ use std::sync::Arc;
 use floe_wire::reference::{ParseReferenceError, Reference};
 
 use super::Wait;
-use crate::adapter::{Adapter, AdapterSettings};
+use crate::adapter::Adapter;
 use crate::error::AdapterError;
 use crate::proxy::{Proxy, TypedProxy};
-use crate::settings::Settings;
+use crate::settings::{AdapterSettings, Settings};
 
 /// What proxies and adapters of a blocking program are made from; a clone is the same communicator.
 ///

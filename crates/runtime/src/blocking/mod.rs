@@ -32,24 +32,11 @@
 //!
 //! - `communicator.rs`: [`Communicator`]
 //! - `servant.rs`: [`Servant`]
-//! - `wait.rs`, `look.rs`, `sleeper.rs`: how a thread waits, and for what
-//! - `background.rs`: the thread that does what no caller waits for
+//!
+//! How a thread waits is told in `connection/wait/`.
 
-pub(crate) mod background;
 mod communicator;
-mod look;
-mod servant;
-mod sleeper;
-mod wait;
 
+pub use crate::codegen::Servant;
+pub use crate::connection::wait::Wait;
 pub use communicator::Communicator;
-pub use servant::Servant;
-pub use wait::Wait;
-
-#[cfg(unix)]
-pub(crate) use look::wait_for_reply;
-pub(crate) use look::{is_waiting, wait_depth, wait_until};
-pub(crate) use sleeper::Sleeper;
-#[cfg(unix)]
-pub(crate) use wait::mark_prepared;
-pub(crate) use wait::may_wait_here;

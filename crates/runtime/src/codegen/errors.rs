@@ -1,10 +1,16 @@
 //! Error enums: the user exceptions that an operation may fail with, and every other failure.
 
-/// Makes an enum with a variant for each exception, and one `Invoke`, the error of an operation.
+/// Makes an enum with a variant for each exception, and one `Invoke`, the error of operations.
+///
+/// `from` lists the enums, with their variants, of which each exception is one of this enum as well.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __errors {
-    ($name:ident { $($variant:ident($exception:path)),+ $(,)? } $(classes $classes:path)?) => {
+    (
+        $name:ident { $($variant:ident($exception:path)),+ $(,)? }
+        $(from $subset:path { $($shared:ident),+ $(,)? })*
+        $(classes $classes:path)?
+    ) => {
         impl ::std::fmt::Display for $name {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 match self {
@@ -30,6 +36,18 @@ macro_rules! __errors {
                 }
             }
         )+
+
+        $(
+            impl ::std::convert::From<$subset> for $name {
+                fn from(error: $subset) -> Self {
+                    type Subset_ = $subset;
+                    match error {
+                        $(Subset_::$shared(exception) => exception.into(),)+
+                        Subset_::Invoke(error) => Self::Invoke(error),
+                    }
+                }
+            }
+        )*
 
         impl ::std::convert::From<$crate::InvokeError> for $name {
             fn from(error: $crate::InvokeError) -> Self {

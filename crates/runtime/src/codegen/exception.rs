@@ -27,7 +27,8 @@ pub fn write_exception(
 /// The members stand in the order of the struct; a Slice name follows where it is another one. An
 /// exception that extends others, or has tagged members, lists its slices, most derived first. One
 /// with class instances names the table of classes; `instances` says that encoding 1.0 has instances
-/// behind the slices.
+/// behind the slices. One that is declared `["preserve-slice"]` names the field that `keeps` the slices of
+/// exceptions that derive from it and that this program does not know.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __exception {
@@ -53,6 +54,7 @@ macro_rules! __exception {
     (
         $name:ident = $type_id:literal { $($member:ident $(= $spelled:literal)?),* $(,)? }
         slices { $($slice:literal { $($field:ident $(= $tag:literal)?),* $(,)? })+ }
+        $(keeps $kept:ident)?
         $(classes $classes:path $(, $instances:ident)?)?
     ) => {
         $crate::__exception!(@text $name $type_id $($member $(= $spelled)?),*);
@@ -64,6 +66,7 @@ macro_rules! __exception {
                 const TYPE_IDS: &[&str] = &[$($slice),+];
                 const LAST: &str = TYPE_IDS[TYPE_IDS.len() - 1];
                 let slices = |writer: &mut $crate::ExceptionWriter<'_, '_>| {
+                    $(writer.unknown_slices(&self.$kept);)?
                     $(writer.slice($slice, $slice == LAST, |_encoder| {
                         $($crate::__exception!(@put _encoder self $field $($tag)?);)*
                     });)+
@@ -76,6 +79,7 @@ macro_rules! __exception {
             ) -> ::std::result::Result<Self, $crate::DecodeError> {
                 $(reader.know_classes(&$classes);)?
                 let mut exception = <Self as ::std::default::Default>::default();
+                $(exception.$kept = reader.take_unknown();)?
                 $(reader.members(|_decoder| {
                     $(exception.$field = $crate::__exception!(@get _decoder $($tag)?);)*
                     Ok(())

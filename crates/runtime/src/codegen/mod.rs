@@ -13,6 +13,7 @@
 //! Functions do what functions can do. A macro stands where traits are implemented for a type of the
 //! contract, or where methods repeat. See `docs/adr/0047-generated-code-calls-shared-code.md`.
 
+mod blocking_servant;
 mod dispatcher;
 mod enumeration;
 mod errors;
@@ -23,12 +24,13 @@ mod structure;
 
 pub use crate::dispatch::{Answer, dispatch};
 pub use crate::proxy::EncodeParameters;
+pub use blocking_servant::Servant;
 pub use dispatcher::put_one;
 pub use enumeration::enumerator_max;
 pub use exception::write_exception;
 pub use proxy::{
-    NilableParameter, Optional, OptionalProxy, Parameters, call, call_with, idempotent, nothing,
-    one, operation,
+    NilableParameter, Optional, OptionalProxy, Parameters, call, call_with, idempotent,
+    nonmutating, nothing, one, operation,
 };
 pub use structure::{min_wire_len, packed_member_len};
 

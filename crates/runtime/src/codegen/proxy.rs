@@ -3,7 +3,7 @@
 use floe_wire::encoding::{Decode, DecodeError, Decoder, Encode, Encoder, Nilable, Tagged};
 use floe_wire::message::OperationMode;
 
-use crate::adapter::OperationError;
+use crate::error::OperationError;
 use crate::proxy::{Call, EncodeParameters, OperationInfo, Proxy};
 
 /// An operation; `returns_data` says whether there is a return value or an out-parameter.
@@ -20,6 +20,15 @@ pub const fn idempotent(name: &'static str, returns_data: bool) -> OperationInfo
     OperationInfo {
         name,
         mode: OperationMode::Idempotent,
+        returns_data,
+    }
+}
+
+/// The same, declared `["nonmutating"]` as well.
+pub const fn nonmutating(name: &'static str, returns_data: bool) -> OperationInfo {
+    OperationInfo {
+        name,
+        mode: OperationMode::Nonmutating,
         returns_data,
     }
 }

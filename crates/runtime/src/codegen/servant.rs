@@ -76,7 +76,7 @@ macro_rules! __servant {
             )*
         }
 
-        impl<Servant_: $blocking> $name for $crate::blocking::Servant<Servant_> {
+        impl<Servant_: $blocking> $name for $crate::codegen::Servant<Servant_> {
             $(
                 fn $method(&self $(, $parameter: $type)*)
                     -> impl ::std::future::Future<Output = $result> + ::std::marker::Send
@@ -88,10 +88,10 @@ macro_rules! __servant {
             )*
         }
 
-        impl<Servant_: $blocking> $dispatcher<$crate::blocking::Servant<Servant_>> {
+        impl<Servant_: $blocking> $dispatcher<$crate::codegen::Servant<Servant_>> {
             /// A dispatcher to this servant without async.
             pub fn blocking(servant: Servant_) -> Self {
-                Self::new($crate::blocking::Servant(servant))
+                Self::new($crate::codegen::Servant(servant))
             }
         }
     };

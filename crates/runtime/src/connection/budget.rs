@@ -7,7 +7,7 @@ use floe_wire::message::SystemException;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
-use super::Connection;
+use super::ConnectionCore;
 use crate::dispatch::Parts;
 use crate::settings::Settings;
 
@@ -35,10 +35,10 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn of(connection: &Connection) -> Self {
+    pub(super) fn of(connection: &ConnectionCore) -> Self {
         Self {
-            own: connection.dispatches.clone(),
-            own_len: budget_len(&connection.settings),
+            own: connection.dispatches().clone(),
+            own_len: budget_len(connection.settings()),
             adapter: None,
             has_adapter_share: false,
             is_stalled: false,
@@ -67,16 +67,16 @@ impl Budget {
     }
 
     /// Whether as much comes back before a stall has lasted too long.
-    pub(super) async fn comes(&mut self, connection: &Connection, share: u32) -> bool {
+    pub(super) async fn comes(&mut self, connection: &ConnectionCore, share: u32) -> bool {
         let acquired = self.own.acquire_many(share);
-        let limit = connection.settings.dispatch_stall_timeout;
+        let limit = connection.settings().dispatch_stall_timeout;
         let limit = match self.is_stalled {
             true => limit.min(STALLED_WAIT),
             false => limit,
         };
         let has_come = timeout(limit, acquired).await.is_ok();
         if !has_come && !self.is_stalled {
-            connection.warn_of_stall();
+            Self::warn_of_stall(connection);
         }
         self.is_stalled = !has_come;
         has_come
@@ -147,6 +147,32 @@ impl Budget {
             _adapter: adapter.map(AdapterShare),
         }
     }
+
+    /// Says that nothing is read any more.
+    fn warn_of_stall(connection: &ConnectionCore) {
+        tracing::warn!(
+            "the connection to {} is not read: as many requests are in dispatch as \
+             `Settings::dispatch_limit` ({}) allows, and none has ended for {:?}",
+            connection.peer(),
+            connection.settings().dispatch_limit,
+            connection.settings().dispatch_stall_timeout
+        );
+    }
+
+    /// What a request is refused with that has waited for dispatches as long as it may, if they may
+    /// be waiting for what stands behind it: replies to requests of this side.
+    pub(super) fn refuse_nested(connection: &ConnectionCore) -> Option<SystemException> {
+        let due = connection.lock().machine.in_flight();
+        (due > 0).then(|| {
+            let limit = connection.settings().dispatch_limit;
+            SystemException::UnknownException(format!(
+                "not dispatched: {limit} requests of this connection are in dispatch, the most \
+                 (`Settings::dispatch_limit`), none ended for {:?}, and {due} replies that they may \
+                 wait for stand behind this request: nest calls less deeply or raise the limit",
+                connection.settings().dispatch_stall_timeout
+            ))
+        })
+    }
 }
 
 impl Drop for Budget {
@@ -178,33 +204,5 @@ struct AdapterShare(Arc<Semaphore>);
 impl Drop for AdapterShare {
     fn drop(&mut self) {
         self.0.add_permits(1);
-    }
-}
-
-impl Connection {
-    /// Says that nothing is read any more.
-    fn warn_of_stall(&self) {
-        tracing::warn!(
-            "the connection to {} is not read: as many requests are in dispatch as \
-             `Settings::dispatch_limit` ({}) allows, and none has ended for {:?}",
-            self.peer,
-            self.settings.dispatch_limit,
-            self.settings.dispatch_stall_timeout
-        );
-    }
-
-    /// What a request is refused with that has waited for dispatches as long as it may, if they may
-    /// be waiting for what stands behind it: replies to requests of this side.
-    pub(super) fn refuse_nested(&self) -> Option<SystemException> {
-        let due = self.lock().machine.in_flight();
-        (due > 0).then(|| {
-            let limit = self.settings.dispatch_limit;
-            SystemException::UnknownException(format!(
-                "not dispatched: {limit} requests of this connection are in dispatch, the most \
-                 (`Settings::dispatch_limit`), none ended for {:?}, and {due} replies that they may \
-                 wait for stand behind this request: nest calls less deeply or raise the limit",
-                self.settings.dispatch_stall_timeout
-            ))
-        })
     }
 }

@@ -16,22 +16,16 @@ use std::time::Instant;
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{IncomingRequest, RequestBatch, RequestFailed, SystemException};
 
-use super::Connection;
+use super::ConnectionCore;
 use super::budget::Budget;
-use super::pending_dispatch::{finish, finish_serial, panicked};
+use super::pending_dispatch::{finish, finish_serial};
 use super::reply_flush::{ReplyFlush, let_others_run};
-use super::replying::encode_exception;
 use super::servant_cache::ServantCache;
-use crate::adapter::AdapterCore;
-use crate::communicator::Communicator;
 use crate::dispatch::{
-    DispatchSlot, Dispatched, Origin, Parts, Request, Requests, Response, Rest, RestHome,
-    RestState, append,
+    DispatchSlot, Dispatched, Parts, REPLIES_MAX, Request, Requests, Response, Rest, RestHome,
+    RestState, append, encode_exception, panicked,
 };
 pub(super) use fast_path::FastPath;
-
-/// Replies of one read that are collected before they are written, in bytes.
-pub(crate) const REPLIES_MAX: usize = 64 * 1024;
 
 /// Buffers that dispatching needs while there is something to read. They are kept elsewhere while there is
 /// nothing.
@@ -46,7 +40,7 @@ pub(super) struct DispatchBuffers {
 
 /// The dispatching of one connection.
 pub(super) struct Dispatching {
-    connection: Arc<Connection>,
+    connection: Arc<ConnectionCore>,
     replies: Buffer,
     reply_count: usize,
     /// The parts of the last response, of which the next request is made.
@@ -69,7 +63,7 @@ pub(super) struct Dispatching {
 }
 
 impl Dispatching {
-    pub(super) fn new(connection: Arc<Connection>) -> Self {
+    pub(super) fn new(connection: Arc<ConnectionCore>) -> Self {
         Self {
             budget: Budget::of(&connection),
             connection,
@@ -189,7 +183,7 @@ impl Dispatching {
         let permit = self.budget.permit(parameters_len.max(self.taken_len));
         let asked = asked.filter(|request| !request.id().is_oneway());
         let finish = finish(connection, asked, slot, permit);
-        self.connection.tasks.spawn(finish);
+        self.connection.tasks().spawn(finish);
     }
 
     /// The same of one of a serial batch, with all that follow it.
@@ -199,7 +193,7 @@ impl Dispatching {
         let permit = self.budget.permit(batch.byte_len());
         let sender = self.connection.sender();
         let finish = finish_serial(connection, slot, batch, sender, permit);
-        self.connection.tasks.spawn(finish);
+        self.connection.tasks().spawn(finish);
     }
 
     /// Writes the last replies of a read, and keeps nothing alive until the next one.
@@ -215,7 +209,7 @@ impl Dispatching {
         let has_room = self.send_replies();
         self.release();
         if !has_room {
-            Box::pin(self.connection.wait_for_reply_room()).await;
+            Box::pin(self.connection.output.wait_for_reply_room()).await;
         }
     }
 
@@ -268,7 +262,7 @@ impl Dispatching {
             return Some(Ok(parts));
         }
         let request = batch.next()?;
-        Some(match Origin::new(&self.connection) {
+        Some(match self.connection.origin(self.connection.sender()) {
             Some(origin) => Ok(Parts::new(request, origin)),
             None => Err(request),
         })
@@ -277,7 +271,7 @@ impl Dispatching {
     /// The parts of the last request, if they are there, and the adapter is still the same.
     #[inline]
     fn renew(&mut self) -> Option<Box<Parts>> {
-        let version = self.connection.adapter_version();
+        let version = self.connection.adapter.version();
         if std::mem::replace(&mut self.adapter_version, version) != version {
             self.parts = None;
             self.budget.let_go_of_adapter();
@@ -326,7 +320,7 @@ impl Dispatching {
                 false => self.budget.parameters_len_max(),
             },
             batch: std::mem::take(batch),
-            connection: Some(self.connection.clone()),
+            adapter: Some(self.connection.adapter.clone()),
             replies: std::mem::take(&mut self.replies),
             reply_count: 0,
             adapter_version: self.adapter_version,
@@ -356,28 +350,35 @@ impl Dispatching {
             self.home = None;
             let reason = "expected its dispatcher to drop its requests before the poll that got them ends, or to put them \
                           into its slot, but it keeps them elsewhere";
-            tracing::error!("drops the connection to {}: {reason}", self.connection.peer);
+            tracing::error!(
+                "drops the connection to {}: {reason}",
+                self.connection.peer()
+            );
             return self.connection.abort(reason.to_owned());
         };
         *batch = std::mem::take(&mut state.batch);
         self.replies = std::mem::take(&mut state.replies);
         self.reply_count += state.reply_count;
         self.taken_len = state.taken_len;
-        state.connection = None;
+        state.adapter = None;
     }
 
     /// Writes the replies collected so far. A peer that does not read its replies is not read from,
     /// so that they cannot pile up here.
     async fn flush(&mut self) {
         if !self.send_replies() {
-            Box::pin(self.connection.wait_for_reply_room()).await;
+            Box::pin(self.connection.output.wait_for_reply_room()).await;
         }
     }
 
     /// Writes them; whether there is room for more.
     fn send_replies(&mut self) -> bool {
         let count = std::mem::take(&mut self.reply_count);
-        count == 0 || self.connection.send_replies(&mut self.replies, count)
+        count == 0
+            || self
+                .connection
+                .output
+                .send_replies(&self.connection, &mut self.replies, count)
     }
 
     /// Whether there is as much of the budget, and room for a reply. Nobody else takes of it.
@@ -389,7 +390,7 @@ impl Dispatching {
     /// refused: one without a reply would be lost in silence, and waits on.
     async fn wait_for_budget(&mut self, share: u32, may_refuse: bool) -> Option<SystemException> {
         while !self.has_budget(share) && !self.budget_comes(share).await {
-            let refusal = may_refuse.then(|| self.connection.refuse_nested());
+            let refusal = may_refuse.then(|| Budget::refuse_nested(&self.connection));
             if let Some(Some(refusal)) = refusal {
                 return Some(refusal);
             }
@@ -420,6 +421,7 @@ impl Dispatching {
             match parts.events_came {
                 None => self
                     .connection
+                    .compression()
                     .compress_reply(&parts.current.request, &mut parts.buffer),
                 came => self.answered_events = came,
             }
@@ -438,7 +440,9 @@ impl Dispatching {
             && !request.id().is_oneway()
         {
             let mut reply = encode_exception(&request, exception(request.target()));
-            self.connection.compress_reply(&request, &mut reply);
+            self.connection
+                .compression()
+                .compress_reply(&request, &mut reply);
             self.append_replies(&mut reply, 1);
         }
     }
@@ -452,18 +456,9 @@ impl Dispatching {
     /// another connection.
     #[inline]
     fn take_back(&mut self, mut parts: Box<Parts>) {
-        if parts.current.origin.is_of(&self.connection) {
+        if parts.current.origin.is_of(&self.connection.adapter) {
             parts.clear();
             self.parts = Some(parts);
         }
-    }
-}
-
-impl Connection {
-    /// Whose requests it carries, while they exist.
-    pub(crate) fn owner(&self) -> Option<(Arc<AdapterCore>, Communicator)> {
-        let adapter = self.adapter()?;
-        let communicator = adapter.communicator()?;
-        Some((adapter, communicator))
     }
 }

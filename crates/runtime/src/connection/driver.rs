@@ -7,16 +7,16 @@ use std::time::{Duration, Instant};
 
 use tokio::io::AsyncRead;
 
-use super::Connection;
+use super::ConnectionCore;
+#[cfg(unix)]
+use super::leader::Leadership;
 use super::reading::Reading;
+use super::wait::Sleeper;
 #[cfg(unix)]
-use super::turn::Turn;
-use crate::blocking::Sleeper;
+use super::wait::{mark_prepared, wait_for_reply};
+use crate::environment::Environment;
 #[cfg(unix)]
-use crate::blocking::{mark_prepared, wait_for_reply};
-use crate::communicator::Core;
-#[cfg(unix)]
-use crate::communicator::ThreadPermit;
+use crate::environment::ThreadPermit;
 #[cfg(unix)]
 use crate::transport::plain::{PlainSocket, try_receive};
 use crate::transport::{Stream, StreamWriter};
@@ -27,7 +27,7 @@ pub(super) enum Driver {
     Own,
     /// The callers that wait for replies, one at a time; while there are none, a task that watches.
     #[cfg(unix)]
-    Callers(Turn),
+    Callers(Leadership),
 }
 
 /// A stream on its way to become a connection.
@@ -48,10 +48,14 @@ pub(super) enum Reader {
 
 /// Decides who reads a stream. In the blocking face it is callers or threads, as far as the
 /// transport and the limit of threads allow it.
-pub(super) fn prepare(stream: Stream, is_outgoing: bool, core: &Core) -> (String, Halves) {
+pub(super) fn prepare(
+    stream: Stream,
+    is_outgoing: bool,
+    environment: &Environment,
+) -> (String, Halves) {
     let peer = stream.peer.clone();
-    let halves = if core.is_blocking() {
-        prepare_blocking(stream, is_outgoing, core)
+    let halves = if environment.is_blocking() {
+        prepare_blocking(stream, is_outgoing, environment)
     } else {
         with_task(stream)
     };
@@ -67,16 +71,16 @@ fn with_task(stream: Stream) -> Halves {
 }
 
 #[cfg(not(unix))]
-fn prepare_blocking(stream: Stream, _is_outgoing: bool, _core: &Core) -> Halves {
+fn prepare_blocking(stream: Stream, _is_outgoing: bool, _environment: &Environment) -> Halves {
     with_task(stream)
 }
 
 #[cfg(unix)]
-fn prepare_blocking(stream: Stream, is_outgoing: bool, core: &Core) -> Halves {
+fn prepare_blocking(stream: Stream, is_outgoing: bool, environment: &Environment) -> Halves {
     let permit = if is_outgoing {
         None
     } else {
-        core.thread_permit()
+        environment.thread_permit()
     };
     if !is_outgoing && permit.is_none() {
         tracing::debug!(
@@ -98,7 +102,7 @@ fn prepare_blocking(stream: Stream, is_outgoing: bool, core: &Core) -> Halves {
         },
         None => Halves {
             writer,
-            driver: Driver::Callers(Turn::new(socket)),
+            driver: Driver::Callers(Leadership::new(socket)),
             reader: Reader::Callers,
         },
     }
@@ -111,54 +115,65 @@ impl Reader {
         match self {
             Self::Task(reader) => {
                 let reading = Box::new(reading);
-                connection.tasks.spawn(run_task(reading, reader));
+                connection.tasks().spawn(run_task(reading, reader));
             }
             #[cfg(unix)]
             Self::Thread(socket, permit) => start_thread(reading, socket, permit),
             #[cfg(unix)]
-            Self::Callers => connection.tasks.spawn(connection.clone().watch(reading)),
+            Self::Callers => {
+                let own = connection.clone();
+                connection.tasks().spawn(async move {
+                    if let Driver::Callers(leadership) = &own.driver {
+                        leadership.watch(&own, reading).await;
+                    }
+                });
+            }
         }
     }
 }
 
 impl Driver {
-    /// The connection is closed, or what comes on it has another meaning: wakes whoever would not
-    /// notice.
-    pub(super) fn look_again(&self) {
+    /// The connection is closed, or what comes on it has another meaning: wakes the task that would not notice.
+    pub(super) fn wake_watcher(&self) {
         #[cfg(unix)]
-        if let Self::Callers(turn) = self {
-            turn.look_again();
+        if let Self::Callers(leadership) = self {
+            leadership.wake_watcher();
+        }
+    }
+
+    /// Waits on this thread until the sleeper is woken, or until the deadline, and reads meanwhile if that is for callers to
+    /// do. It may return early.
+    pub(super) fn drive(
+        &self,
+        connection: &ConnectionCore,
+        sleeper: &Arc<Sleeper>,
+        deadline: Option<Instant>,
+    ) {
+        match self {
+            Self::Own => sleeper.park(deadline),
+            #[cfg(unix)]
+            Self::Callers(leadership) => {
+                leadership.lead_or_follow(sleeper, deadline, connection.polling());
+            }
+        }
+    }
+
+    /// A caller waits for a reply and cannot read it.
+    pub(super) fn ask_for_reading(&self) {
+        match self {
+            Self::Own => {}
+            #[cfg(unix)]
+            Self::Callers(leadership) => leadership.ask(),
         }
     }
 
     /// A caller begins to wait for a reply.
-    pub(super) fn wait_for_reply(&self, connection: &Arc<Connection>, waker: &Waker) {
+    pub(super) fn wait_for_reply(&self, connection: &Arc<ConnectionCore>, waker: &Waker) {
         #[cfg(unix)]
-        if let Self::Callers(turn) = self
+        if let Self::Callers(leadership) = self
             && !wait_for_reply(connection, waker)
         {
-            turn.ask();
-        }
-    }
-}
-
-impl Connection {
-    /// Waits on this thread until the sleeper is woken, or until the deadline, and reads meanwhile
-    /// if that is for callers to do. It may return early.
-    pub(crate) fn drive(&self, sleeper: &Arc<Sleeper>, deadline: Option<Instant>) {
-        match &self.driver {
-            Driver::Own => sleeper.park(deadline),
-            #[cfg(unix)]
-            Driver::Callers(turn) => self.take_turn(turn, sleeper, deadline),
-        }
-    }
-
-    /// Somebody waits for a reply who cannot read it.
-    pub(crate) fn ask_for_reading(&self) {
-        match &self.driver {
-            Driver::Own => {}
-            #[cfg(unix)]
-            Driver::Callers(turn) => turn.ask(),
+            leadership.ask();
         }
     }
 }
@@ -185,7 +200,7 @@ async fn poll_direct(reading: &mut Reading) -> Option<io::Result<usize>> {
         return None;
     }
     let connection = reading.connection.clone();
-    let socket = connection.writer.plain_socket()?;
+    let socket = connection.output.writer().plain_socket()?;
     if !reading.polling.is_worthwhile() {
         return None;
     }
@@ -213,7 +228,7 @@ async fn poll_direct(_reading: &mut Reading) -> Option<io::Result<usize>> {
 
 #[cfg(unix)]
 fn start_thread(reading: Reading, socket: Arc<PlainSocket>, permit: ThreadPermit) {
-    let tasks = reading.connection.tasks.clone();
+    let tasks = reading.connection.tasks().clone();
     let connection = reading.connection.clone();
     let run = move || {
         let _permit = permit;
@@ -224,7 +239,7 @@ fn start_thread(reading: Reading, socket: Arc<PlainSocket>, permit: ThreadPermit
     let thread = std::thread::Builder::new().name("floe-connection".to_owned());
     if let Err(error) = thread.spawn(run) {
         let reason = format!("the system refused a thread to read it: {error}");
-        tracing::warn!("dropped the connection to {}: {reason}", connection.peer);
+        tracing::warn!("dropped the connection to {}: {reason}", connection.peer());
         connection.abort(reason);
     }
 }

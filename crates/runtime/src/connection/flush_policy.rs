@@ -6,11 +6,12 @@
 //! after a moment. And the sender itself writes when enough has come together, or when a message must not wait.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, MutexGuard, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Connection, Shared};
+use super::ConnectionCore;
+use super::shared::Shared;
 
 /// A message that follows another one within this time may wait for more.
 const GAP: Duration = Duration::from_micros(50);
@@ -25,9 +26,9 @@ const ENOUGH_REQUESTS: usize = 16 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct FlushState {
     /// Whether a task or a thread will soon write the send queue.
-    is_flush_due: bool,
+    pub(super) is_flush_due: bool,
     /// When something without a reply was written last.
-    written: Option<Instant>,
+    pub(super) written: Option<Instant>,
 }
 
 /// When a batch of messages is written.
@@ -42,77 +43,23 @@ pub(super) enum FlushPolicy {
     Oneway,
 }
 
-impl Connection {
-    /// Writes the send queue, or lets a task or a thread write it soon; whether it was written now.
+impl FlushPolicy {
+    /// Whether what was just appended to the send queue may wait for more.
     #[inline]
-    pub(super) fn flush_by(
-        self: &Arc<Self>,
-        mut shared: MutexGuard<'_, Shared>,
-        policy: FlushPolicy,
-    ) -> bool {
-        if !self.may_wait(&mut shared, policy) {
-            let batch = shared.output.take();
-            drop(shared);
-            if let Some(batch) = batch {
-                self.write(batch);
-            }
-            return true;
-        }
-        let is_flush_due = std::mem::replace(&mut shared.flush.is_flush_due, true);
-        drop(shared);
-        if !is_flush_due {
-            self.flush_soon();
-        }
-        false
-    }
-
-    #[inline]
-    fn may_wait(&self, shared: &mut Shared, policy: FlushPolicy) -> bool {
-        let enough = match policy {
-            FlushPolicy::WithOthers => ENOUGH_REQUESTS,
-            FlushPolicy::Oneway | FlushPolicy::Now => ENOUGH,
+    pub(super) fn may_wait(self, shared: &mut Shared, is_blocking: bool) -> bool {
+        let enough = match self {
+            Self::WithOthers => ENOUGH_REQUESTS,
+            Self::Oneway | Self::Now => ENOUGH,
         };
         if shared.output.pending_len() >= enough {
             return false;
         }
-        match policy {
-            FlushPolicy::Now => false,
+        match self {
+            Self::Now => false,
             // A thread that sends a request is about to wait for its reply.
-            FlushPolicy::WithOthers => !self.is_blocking && shared.machine.in_flight() > 1,
-            FlushPolicy::Oneway => shared.flush.is_flush_due || shared.flush.follows_closely(),
+            Self::WithOthers => !is_blocking && shared.machine.in_flight() > 1,
+            Self::Oneway => shared.flush.is_flush_due || shared.flush.follows_closely(),
         }
-    }
-
-    fn flush_soon(self: &Arc<Self>) {
-        let connection = self.clone();
-        if self.is_blocking {
-            if !flush_on_thread(connection) {
-                // There is no thread that would.
-                self.lock().flush.is_flush_due = false;
-                self.flush();
-            }
-        } else {
-            self.tasks.spawn(async move {
-                connection.flush_joined();
-                // What comes from now on makes its own task; what came meanwhile leaves with it.
-                connection.lock().flush.is_flush_due = false;
-                connection.flush();
-            });
-        }
-    }
-
-    /// Writes the messages that have come together; false if there are none, or if another writer takes them along.
-    fn flush_joined(self: &Arc<Self>) -> bool {
-        let mut shared = self.lock();
-        let batch = shared.output.take();
-        shared.flush.is_flush_due = batch.is_some();
-        let Some(batch) = batch else {
-            return false;
-        };
-        shared.flush.written = Some(Instant::now());
-        drop(shared);
-        self.write(batch);
-        true
     }
 }
 
@@ -125,8 +72,8 @@ impl FlushState {
 }
 
 /// Gives a connection to the thread that writes its send queue after a moment; false if the system refused that thread.
-fn flush_on_thread(connection: Arc<Connection>) -> bool {
-    static FLUSHES: OnceLock<Sender<Arc<Connection>>> = OnceLock::new();
+pub(super) fn flush_on_thread(connection: Arc<ConnectionCore>) -> bool {
+    static FLUSHES: OnceLock<Sender<Arc<ConnectionCore>>> = OnceLock::new();
     let flushes = FLUSHES.get_or_init(|| {
         let (sender, receiver) = channel();
         // Without the thread the receiver is dropped, and nothing can be sent.
@@ -143,13 +90,13 @@ fn flush_on_thread(connection: Arc<Connection>) -> bool {
     flushes.send(connection).is_ok()
 }
 
-fn flush_all(flushes: &Receiver<Arc<Connection>>) {
+fn flush_all(flushes: &Receiver<Arc<ConnectionCore>>) {
     while let Ok(first) = flushes.recv() {
         let mut connections = vec![first];
         while !connections.is_empty() {
             thread::sleep(PAUSE);
             connections.extend(flushes.try_iter());
-            connections.retain(Connection::flush_joined);
+            connections.retain(|connection| connection.output.flush_joined(connection));
         }
     }
 }
@@ -190,11 +137,12 @@ mod tests {
             peer: "a peer that does not read".to_owned(),
         };
         let purpose = Purpose::Incoming(Weak::new(), Liveness::default(), None);
-        let connection = Connection::start(stream, purpose, &Communicator::new());
+        let communicator = Communicator::new();
+        let connection = ConnectionCore::start(stream, purpose, communicator.core().connections());
         let mut shared = connection.lock();
         shared.output.bytes().extend_from_slice(b"messages");
         assert!(shared.output.take().is_none(), "ValidateConnection waits");
         drop(shared);
-        assert!(!connection.flush_joined());
+        assert!(!connection.output.flush_joined(&connection));
     }
 }

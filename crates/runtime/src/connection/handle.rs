@@ -1,19 +1,15 @@
 //! What users see of a connection: what is known of it, its close, and calls back over it.
 
+use std::any::Any;
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use bytes::Bytes;
-use floe_wire::reference::{Identity, Reference, Target};
-
-use super::Connection as Core;
-use crate::adapter::Adapter;
-use crate::communicator::Communicator;
-use crate::error::InvokeError;
+use super::{ConnectionCore, Connections};
+use crate::dispatch::Current;
+use crate::error::LocalError;
 use crate::liveness::Liveness;
-use crate::proxy::Proxy;
+use crate::transport::ConnectionInfo;
 
 /// A connection to a peer; a clone is the same connection.
 ///
@@ -25,36 +21,20 @@ use crate::proxy::Proxy;
 #[derive(Clone)]
 #[doc(alias = "Ice.Connection")]
 pub struct Connection {
-    core: Arc<Core>,
-}
-
-/// What is known of a connection. Fields that its transport has no word for are empty.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-#[non_exhaustive]
-#[doc(alias = "Ice.ConnectionInfo")]
-pub struct ConnectionInfo {
-    /// Its transport, as endpoints name it: `tcp`.
-    pub transport: &'static str,
-    /// Whether the peer made it.
-    pub is_incoming: bool,
-    /// The peer, for people: `127.0.0.1:4061`.
-    pub peer: String,
-    /// The address of this side.
-    pub local_address: Option<SocketAddr>,
-    /// The address of the peer.
-    pub remote_address: Option<SocketAddr>,
-    /// The cipher suite, if the connection is encrypted.
-    pub cipher: Option<String>,
-    /// The certificates of the peer in DER, its own first.
-    pub peer_certificates: Vec<Bytes>,
+    core: Arc<ConnectionCore>,
 }
 
 impl Connection {
-    pub(crate) fn new(core: Arc<Core>) -> Self {
+    pub(crate) fn new(core: Arc<ConnectionCore>) -> Self {
         Self { core }
     }
 
-    pub(crate) fn core(&self) -> &Arc<Core> {
+    /// All connections of its communicator, unless that is gone.
+    pub(crate) fn connections(&self) -> Option<Arc<Connections>> {
+        self.core.connections()
+    }
+
+    pub(crate) fn core(&self) -> &Arc<ConnectionCore> {
         &self.core
     }
 
@@ -62,11 +42,11 @@ impl Connection {
     #[doc(alias = "getInfo")]
     pub fn info(&self) -> ConnectionInfo {
         let mut info = ConnectionInfo {
-            is_incoming: self.core.endpoint.is_none(),
-            peer: self.core.peer.clone(),
+            is_incoming: self.core.endpoint().is_none(),
+            peer: self.core.peer().to_owned(),
             ..ConnectionInfo::default()
         };
-        self.core.writer.describe(&mut info);
+        self.core.output.writer().describe(&mut info);
         info
     }
 
@@ -75,54 +55,17 @@ impl Connection {
         self.core.is_active()
     }
 
-    /// The adapter whose servants answer the peer's requests.
-    #[doc(alias = "getAdapter")]
-    pub fn adapter(&self) -> Option<Adapter> {
-        let core = self.core.adapter()?;
-        let communicator = core.communicator()?;
-        Some(Adapter::from_core(core, communicator))
-    }
-
-    /// Lets an adapter answer the requests that the peer sends from now on; with `None`, each
-    /// object does not exist. An adapter without endpoints
-    /// ([`Communicator::adapter_without_endpoints`]) will do, and need not be activated.
-    #[doc(alias = "setAdapter")]
-    pub fn set_adapter(&self, adapter: Option<&Adapter>) {
-        self.core.set_adapter(adapter.map(Adapter::core));
-    }
-
-    /// A proxy to an object of the peer, bound to this connection: it calls over this one and no
-    /// other, its invocations are never retried, and it cannot be sent to anybody.
-    #[doc(alias = "createProxy", alias = "ice_fixed")]
-    pub fn proxy(&self, identity: Identity) -> Proxy {
-        let communicator = self.core.owner.upgrade().map(Communicator::from_core);
-        let reference = Reference::new(identity, Target::Direct(Vec::new()));
-        Proxy::new(reference, communicator).with_connection(self.core.clone())
-    }
-
-    /// Sends the requests that batch proxies have collected and that would use this connection.
-    ///
-    /// # Errors
-    /// The first failure; the other batches are sent nevertheless.
-    #[doc(alias = "flushBatchRequests")]
-    pub async fn flush_batches(&self) -> Result<(), InvokeError> {
-        let Some(core) = self.core.owner.upgrade() else {
-            return Ok(());
-        };
-        core.batches().flush(Some(&self.core)).await
-    }
-
     /// The rules of heartbeats, idle check and inactivity that hold for it.
     #[doc(alias = "getACM")]
     pub fn liveness(&self) -> Liveness {
-        self.core.liveness()
+        self.core.keepalive.rules()
     }
 
     /// Makes other rules hold from now on.
     #[doc(alias = "setACM")]
     pub fn set_liveness(&self, liveness: Liveness) {
-        self.core.set_liveness(liveness);
-        if let Some(owner) = self.core.owner.upgrade() {
+        self.core.keepalive.set_rules(liveness);
+        if let Some(owner) = self.core.connections() {
             owner.follow(&self.core);
         }
     }
@@ -150,8 +93,8 @@ impl Connection {
     /// Drops it. Requests in flight fail, and may have been executed.
     #[doc(alias = "close(Forcefully)")]
     pub fn abort(&self) {
-        self.core.fail(crate::error::LocalError::ClosedHere {
-            peer: self.core.peer.clone(),
+        self.core.fail(LocalError::ClosedHere {
+            peer: self.core.peer().to_owned(),
         });
     }
 
@@ -165,7 +108,7 @@ impl Connection {
     /// is closed already.
     pub fn on_close(&self, callback: impl FnOnce(Connection) + Send + 'static) {
         let connection = self.clone();
-        self.core.tasks.spawn(async move {
+        self.core.tasks().spawn(async move {
             connection.core.closed().await;
             callback(connection);
         });
@@ -175,7 +118,7 @@ impl Connection {
 impl fmt::Debug for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Connection")
-            .field("peer", &self.core.peer)
+            .field("peer", &self.core.peer())
             .field("is_active", &self.is_active())
             .finish_non_exhaustive()
     }
@@ -192,5 +135,15 @@ impl Eq for Connection {}
 impl Hash for Connection {
     fn hash<H: Hasher>(&self, state: &mut H) {
         Arc::as_ptr(&self.core).hash(state);
+    }
+}
+
+impl Current {
+    /// The connection over which the request came; `None` if it came from the same communicator,
+    /// which skips the wire.
+    pub fn connection(&self) -> Option<Connection> {
+        let source: Arc<dyn Any + Send + Sync> = self.origin.source()?.clone();
+        let core = source.downcast().ok()?;
+        Some(Connection::new(core))
     }
 }

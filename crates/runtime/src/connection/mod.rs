@@ -1,445 +1,60 @@
 //! Connections: drives the state machine of `floe-wire` over a transport.
 //!
-//! - `send.rs`: batches of messages on their way to the send queue, and the reply to a request
-//! - `send_queue.rs`: bytes that wait to be written; `flush_policy.rs`: when they are; `write.rs`: the writing
-//! - `shared.rs`: the state that all who send or read share
-//! - `reading.rs`, `input.rs`, `read_buffers.rs`: what is read, and what becomes of it
-//! - `driver.rs`, `turn.rs`, `turns.rs`: who reads: a task, a thread, or the callers in turns
-//! - `received.rs`: replies as the threads get them that read them themselves
-//! - `here.rs`: which connections a thread keeps from being read
-//! - `pulse.rs`, `watch.rs`: heartbeats, and what ends a silent or unused connection
-//! - `pending_reply.rs`, `readiness.rs`: what a caller waits for: its reply, and the connection
-//! - `reply_sink.rs`: who gets a reply: such a caller, or a sink that is given replies where they are read
-//! - `dispatching.rs`, `servant_cache.rs`: requests of the peer, dispatched in place
-//! - `budget.rs`, `pending_dispatch.rs`: what dispatches may take, and those that wait
-//! - `replying.rs`, `reply_flush.rs`: replies, and when the replies to events leave
-//! - `buffer_pool.rs`: buffers that threads keep for the next connection that reads
-//! - `stream_compression.rs`: what compression has to know of the order of messages
-//! - `pool.rs`: outgoing connections, shared by proxies
-//! - `handle.rs`: what users see of a connection
+//! A connection is `core.rs`: how it starts, sends and ends. What it consists of:
 //!
-//! A sender encodes its messages straight into the send queue and, if no one else is writing, writes them.
+//! - sending: `send_half.rs` writes; `send_queue.rs` has the bytes that wait, `flush_policy.rs` says when they leave,
+//!   `shared.rs` is what senders and the reader share, `stream_compression.rs` depends on the order of messages
+//! - reading: `reading.rs` handles what was read; `read_buffer.rs` and `read_buffers.rs` have the bytes, `buffer_pool.rs`
+//!   keeps buffers for the next connection of the thread that reads
+//! - who reads: `driver.rs`, a task, a thread, or the callers; of these one leads and the others follow (`leader.rs`,
+//!   `followers.rs`), and a thread must not wait for what it alone would read (`reentrancy_guard.rs`)
+//! - replies: `reply.rs` is the future of one, `pending_reply.rs` where it arrives, `received_reply.rs` what a thread gets
+//!   that reads its own, `reply_sink.rs` who gets the others
+//! - requests of the peer: `dispatching.rs` dispatches them in place, within a `budget.rs`; `servant_cache.rs`,
+//!   `pending_dispatch.rs` (those that wait), `reply_flush.rs` (when the replies to events leave)
+//! - life: `keepalive.rs` and `keepalive_thread.rs` look at it, `liveness_check.rs` decides, `readiness.rs` tells callers
+//! - all of a communicator: `registry.rs`, and those that proxies share `pool.rs`
+//! - what users see: `handle.rs`; how a thread waits: `wait/`
 
 mod budget;
 mod buffer_pool;
+mod core;
 mod dispatching;
 mod driver;
 mod flush_policy;
-pub(crate) mod handle;
-mod here;
-mod input;
-pub(crate) mod pending_dispatch;
+#[cfg(unix)]
+mod followers;
+mod handle;
+mod keepalive;
+mod keepalive_thread;
+#[cfg(unix)]
+mod leader;
+mod liveness_check;
+mod pending_dispatch;
 mod pending_reply;
-pub(crate) mod pool;
-mod pulse;
+mod pool;
+mod read_buffer;
 mod read_buffers;
 mod readiness;
 mod reading;
 #[cfg_attr(not(unix), allow(dead_code, reason = "only on Unix do callers read"))]
-mod received;
+mod received_reply;
+mod reentrancy_guard;
+mod registry;
+mod reply;
 mod reply_flush;
 mod reply_sink;
-pub(crate) mod replying;
-mod send;
+mod send_half;
 mod send_queue;
 mod servant_cache;
 mod shared;
 mod stream_compression;
-#[cfg(unix)]
-mod turn;
-#[cfg(unix)]
-mod turns;
-mod watch;
-mod write;
+pub(crate) mod wait;
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
-use std::time::Duration;
-
-use floe_wire::connection::{Connection as Machine, Role};
-use floe_wire::message::HEADER_LEN;
-use floe_wire::reference::Endpoint;
-use tokio::sync::{Notify, Semaphore};
-use tokio::time::timeout;
-
-use crate::adapter::{AdapterCore, Admission};
-use crate::communicator::{Communicator, Core, Tasks};
-use crate::error::{InvokeError, LocalError};
-use crate::liveness::Liveness;
-use crate::settings::Settings;
-use crate::transport::{Stream, StreamWriter};
-
-pub(crate) use dispatching::REPLIES_MAX;
-use driver::Driver;
-use pulse::Pulse;
-use readiness::Readiness;
-use reading::Reading;
-pub(crate) use received::{Received, Short};
-use reply_sink::Recipient;
+pub(crate) use self::core::{ConnectionCore, Purpose, SendUntil};
+pub use handle::Connection;
+pub(crate) use received_reply::{ReceivedReply, ShortReply};
+pub(crate) use registry::Connections;
+pub(crate) use reply::Reply;
 pub use reply_sink::ReplySink;
 pub(crate) use reply_sink::outcome_of_event;
-pub(crate) use send::{Reply, SendUntil};
-use send_queue::SendQueue;
-use shared::Shared;
-use stream_compression::StreamCompression;
-
-/// A connection, shared by all who use it.
-pub(crate) struct Connection {
-    peer: String,
-    writer: Box<dyn StreamWriter>,
-    driver: Driver,
-    /// Whether senders are threads that block, and not tasks.
-    is_blocking: bool,
-    /// A panic while it is held leaves whole messages behind: see [`shared::Whole`].
-    shared: Mutex<Shared>,
-    /// Woken when output has been written.
-    room: Notify,
-    /// How long waits for what comes next poll, in microseconds.
-    polling_micros: AtomicU32,
-    /// Whether new requests may be sent; a hint that needs no lock.
-    is_active: AtomicBool,
-    pulse: Pulse,
-    /// Bounds the dispatches under way in number and in bytes.
-    dispatches: Arc<Semaphore>,
-    /// Its share of the limits on connections, until it is closed.
-    admission: Mutex<Option<Admission>>,
-    /// When requests may be sent, and when the connection is closed.
-    readiness: Readiness,
-    settings: Arc<Settings>,
-    tasks: Tasks,
-    /// Forgets the connection when it ends; the endpoint is that of an outgoing one.
-    owner: Weak<Core>,
-    endpoint: Option<Endpoint>,
-    /// Where requests of the peer go; a client answers that the object does not exist.
-    adapter: RwLock<Option<Weak<AdapterCore>>>,
-    /// Changes with the adapter.
-    adapter_version: AtomicU64,
-    compressing: StreamCompression,
-}
-
-/// What a connection is for.
-pub(crate) enum Purpose {
-    /// Requests to this endpoint.
-    Outgoing(Endpoint),
-    /// Requests from the peer to this adapter, which admitted it.
-    Incoming(Weak<AdapterCore>, Liveness, Option<Admission>),
-}
-
-/// Why a request got no reply.
-#[derive(Debug, Clone)]
-pub(crate) struct Failure {
-    pub(crate) error: LocalError,
-    /// Whether the request may have reached the servant.
-    pub(crate) perhaps_dispatched: bool,
-}
-
-impl Failure {
-    /// What was never given to the transport was surely not executed: nothing that `start`s behind what was `taken`
-    /// of the output.
-    fn narrow(&mut self, start: u64, taken: u64) {
-        self.perhaps_dispatched &= start < taken;
-    }
-}
-
-impl From<Failure> for InvokeError {
-    fn from(failure: Failure) -> Self {
-        if failure.perhaps_dispatched {
-            Self::PerhapsDispatched(failure.error)
-        } else {
-            Self::NotDispatched(failure.error)
-        }
-    }
-}
-
-impl Connection {
-    /// Starts a connection over a stream: it is read until it is closed.
-    pub(crate) fn start(
-        stream: Stream,
-        purpose: Purpose,
-        communicator: &Communicator,
-    ) -> Arc<Self> {
-        let is_outgoing = matches!(purpose, Purpose::Outgoing(_));
-        let (peer, halves) = driver::prepare(stream, is_outgoing, communicator.core());
-        let connection = Arc::new(Self::new(
-            peer,
-            halves.writer,
-            halves.driver,
-            purpose,
-            communicator,
-        ));
-        connection.flush();
-        halves.reader.start(Reading::new(connection.clone()));
-        communicator.core().track(&connection);
-        connection
-    }
-
-    fn new(
-        peer: String,
-        writer: Box<dyn StreamWriter>,
-        driver: Driver,
-        purpose: Purpose,
-        communicator: &Communicator,
-    ) -> Self {
-        let mut adapter = None;
-        let mut own_endpoint = None;
-        let mut admission = None;
-        let (role, liveness) = match purpose {
-            Purpose::Outgoing(endpoint) => {
-                own_endpoint = Some(endpoint);
-                (Role::Client, communicator.settings().outgoing.clone())
-            }
-            Purpose::Incoming(own, liveness, admitted) => {
-                adapter = Some(own);
-                admission = admitted;
-                (Role::Server, liveness)
-            }
-        };
-        let mut output = SendQueue::default();
-        let machine = Machine::new(role, output.bytes());
-        let settings = communicator.settings();
-        Self {
-            peer,
-            writer,
-            driver,
-            is_blocking: communicator.core().is_blocking(),
-            shared: Mutex::new(Shared::new(machine, output)),
-            room: Notify::new(),
-            polling_micros: AtomicU32::new(micros(settings.polling)),
-            is_active: AtomicBool::new(role == Role::Server),
-            pulse: Pulse::new(liveness),
-            dispatches: budget::budget(settings),
-            admission: Mutex::new(admission),
-            readiness: Readiness::new(role == Role::Server),
-            settings: settings.clone(),
-            tasks: communicator.core().tasks(),
-            owner: Arc::downgrade(communicator.core()),
-            endpoint: own_endpoint,
-            adapter: RwLock::new(adapter),
-            adapter_version: AtomicU64::new(0),
-            compressing: StreamCompression::default(),
-        }
-    }
-
-    /// The peer, for messages to people.
-    pub(crate) fn peer(&self) -> &str {
-        &self.peer
-    }
-
-    /// Who sent the datagram that was read last, for people; `None` if it is a stream.
-    pub(crate) fn sender(&self) -> Option<String> {
-        self.writer.sender().map(|sender| sender.to_string())
-    }
-
-    /// Whether an adapter accepted it.
-    pub(crate) fn is_of(&self, adapter: &Arc<AdapterCore>) -> bool {
-        let own = self.adapter.read().unwrap_or_else(PoisonError::into_inner);
-        let is_own = |own: &Weak<_>| std::ptr::eq(own.as_ptr(), Arc::as_ptr(adapter));
-        self.endpoint.is_none() && own.as_ref().is_some_and(is_own)
-    }
-
-    /// Where requests of the peer go.
-    pub(crate) fn adapter(&self) -> Option<Arc<AdapterCore>> {
-        let adapter = self.adapter.read().unwrap_or_else(PoisonError::into_inner);
-        adapter.as_ref()?.upgrade()
-    }
-
-    pub(crate) fn set_adapter(&self, adapter: Option<&Arc<AdapterCore>>) {
-        let adapter = adapter.map(Arc::downgrade);
-        *self.adapter.write().unwrap_or_else(PoisonError::into_inner) = adapter;
-        self.adapter_version.fetch_add(1, Ordering::Release);
-        self.driver.look_again();
-    }
-
-    /// A number that is another one after each change of the adapter.
-    pub(crate) fn adapter_version(&self) -> u64 {
-        self.adapter_version.load(Ordering::Acquire)
-    }
-
-    /// Why no more requests can be sent.
-    pub(crate) fn refusal(&self) -> LocalError {
-        self.failure(false).error
-    }
-
-    /// How long the waits for what comes next poll before they sleep.
-    pub(crate) fn polling(&self) -> Duration {
-        let micros = self.polling_micros.load(Ordering::Relaxed);
-        Duration::from_micros(micros.into())
-    }
-
-    /// Changes that for all waits from now on.
-    pub(crate) fn set_polling(&self, polling: Duration) {
-        self.polling_micros
-            .store(micros(polling), Ordering::Relaxed);
-    }
-
-    /// Whether new requests may be sent.
-    pub(crate) fn is_active(&self) -> bool {
-        self.is_active.load(Ordering::Relaxed)
-    }
-
-    /// Waits until the peer has validated the connection, or it is closed.
-    pub(crate) async fn validated(&self) -> Result<(), LocalError> {
-        self.readiness.settled().await;
-        self.lock().error.clone().map_or(Ok(()), Err)
-    }
-
-    /// Starts a graceful close; after the close timeout the connection is dropped all the same.
-    pub(crate) fn close(self: &Arc<Self>) {
-        if self.lock().machine.is_validating() {
-            return self.fail(LocalError::Shutdown);
-        }
-        self.close_if(|_| true);
-    }
-
-    /// The same if nothing is outstanding in either direction; whether it is.
-    fn close_unused(self: &Arc<Self>) -> bool {
-        self.close_if(|machine| {
-            machine.in_flight() == 0 && machine.dispatching() == 0 && !self.is_dispatching()
-        })
-    }
-
-    fn close_if(self: &Arc<Self>, may_close: impl FnOnce(&Machine<Recipient>) -> bool) -> bool {
-        {
-            let mut shared = self.lock();
-            let Shared {
-                machine, output, ..
-            } = &mut *shared;
-            if !machine.is_active() || !may_close(machine) {
-                return false;
-            }
-            self.is_active.store(false, Ordering::Relaxed);
-            machine.close(output.bytes());
-        }
-        self.flush();
-        // What the peer still owes, and its end of the stream, are waited for.
-        self.ask_for_reading();
-        let connection = self.clone();
-        self.tasks.spawn(async move {
-            let limit = connection.settings.close_timeout;
-            if timeout(limit, connection.closed()).await.is_err() {
-                let dues = connection.dues();
-                let reason = format!("it was not closed within {limit:?}: {dues}");
-                let peer = &connection.peer;
-                connection.complain(|| format!("dropped the connection to {peer}: {reason}"));
-                connection.abort(reason);
-            }
-        });
-        true
-    }
-
-    /// Waits until the connection is closed, however that came about.
-    pub(crate) async fn closed(&self) {
-        let is_closed = || self.lock().machine.is_closed();
-        self.readiness.wait_for(is_closed).await;
-    }
-
-    /// Logs what peers can provoke as often as they like.
-    fn complain(&self, line: impl FnOnce() -> String) {
-        match self.owner.upgrade() {
-            Some(owner) => owner.complain(Some(self.tasks.runtime()), line),
-            None => tracing::warn!("{}", line()),
-        }
-    }
-
-    /// Drops the connection.
-    pub(crate) fn abort(&self, reason: String) {
-        let peer = self.peer.clone();
-        self.fail(LocalError::ConnectionLost { peer, reason });
-    }
-
-    /// Drops the connection. Requests in flight fail with `error`.
-    fn fail(&self, error: LocalError) {
-        self.is_active.store(false, Ordering::Relaxed);
-        let (recipients, taken, unsent) = {
-            let mut shared = self.lock();
-            shared.error.get_or_insert_with(|| error.clone());
-            let recipients = shared.machine.fail();
-            (recipients, shared.output.taken(), shared.output.clear())
-        };
-        // A header alone validates, is a heartbeat, or is our own CloseConnection, which crossed the peer's: nobody
-        // misses it.
-        if unsent > HEADER_LEN {
-            self.complain(|| format!("{unsent} bytes for {} were never sent: {error}", self.peer));
-        }
-        let failure = Failure {
-            error: error.clone(),
-            perhaps_dispatched: true,
-        };
-        Recipient::fail(recipients, &failure, taken);
-        self.readiness.mark_settled();
-        self.room.notify_waiters();
-        // Others may connect in its place.
-        let admission = self.admission.lock();
-        drop(admission.unwrap_or_else(PoisonError::into_inner).take());
-        // It may hold this connection.
-        self.set_heartbeat_listener(None);
-        // Wakes whoever reads; the reading then ends.
-        match &error {
-            LocalError::Protocol { error, .. } => self.writer.refuse(error),
-            _ => self.writer.shutdown(),
-        }
-        self.driver.look_again();
-        if let (Some(core), Some(endpoint)) = (self.owner.upgrade(), &self.endpoint) {
-            core.pool().forget(endpoint, self);
-        }
-    }
-
-    /// Why the connection takes no requests.
-    fn failure(&self, perhaps_dispatched: bool) -> Failure {
-        let error = self.lock().error.clone();
-        let error = error.unwrap_or_else(|| LocalError::Closing {
-            peer: self.peer.clone(),
-        });
-        Failure {
-            error,
-            perhaps_dispatched,
-        }
-    }
-
-    /// What a graceful close still waits for, and who is to blame.
-    fn dues(&self) -> String {
-        let shared = self.lock();
-        let (in_flight, dispatching) = (shared.machine.in_flight(), shared.machine.dispatching());
-        let unwritten = shared.output.len();
-        let ours = format!(
-            "{} still in dispatch here (let them end sooner, or set \
-             `Settings::close_timeout` higher)",
-            counted(
-                dispatching,
-                "request of the peer is",
-                "requests of the peer are"
-            )
-        );
-        let theirs = format!(
-            "the peer still owes {}",
-            counted(in_flight, "reply", "replies")
-        );
-        match (in_flight, dispatching) {
-            (0, 0) if unwritten > 0 => {
-                format!("the peer does not read, and {unwritten} bytes wait for it")
-            }
-            (0, 0) => "the peer was told to close its end, and did not".to_owned(),
-            (0, _) => ours,
-            (_, 0) => theirs,
-            (_, _) => format!("{ours}, and {theirs}"),
-        }
-    }
-
-    /// Whether a dispatch is under way that was not done where it was read, oneway or twoway.
-    fn is_dispatching(&self) -> bool {
-        self.dispatches.available_permits() < budget::budget_len(&self.settings) as usize
-    }
-
-    #[inline(always)]
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
-fn micros(time: Duration) -> u32 {
-    u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
-}

@@ -6,12 +6,12 @@ use std::task::{Poll, Waker};
 
 use floe_wire::message::IncomingReply;
 
-use super::Failure;
 #[cfg(unix)]
-use super::received::{ReadHere, Received};
+use super::received_reply::{ReadReply, ReceivedReply};
+use crate::error::AttemptError;
 
 /// What a request in flight ends with. A failure is in a box, for an answer is moved several times.
-pub(crate) type Answer = Result<IncomingReply, Box<Failure>>;
+pub(crate) type Answer = Result<IncomingReply, Box<AttemptError>>;
 
 /// A reply that is due, and the caller that waits for it.
 #[derive(Default)]
@@ -88,7 +88,7 @@ impl PendingReply {
     /// moment.
     #[cfg(unix)]
     #[inline]
-    pub(super) fn answer_given(self: &Arc<Self>) -> Option<ReadHere> {
+    pub(super) fn answer_given(self: &Arc<Self>) -> Option<ReadReply> {
         match Arc::strong_count(self) {
             1 => self.take_answer(),
             _ => None,
@@ -97,10 +97,10 @@ impl PendingReply {
 
     #[cfg(unix)]
     #[inline(never)]
-    pub(super) fn take_answer(&self) -> Option<ReadHere> {
+    pub(super) fn take_answer(&self) -> Option<ReadReply> {
         let mut state = self.lock();
         match std::mem::take(&mut *state) {
-            State::Answered(answer) => Some(answer.map(Received::Whole)),
+            State::Answered(answer) => Some(answer.map(ReceivedReply::Whole)),
             other => {
                 *state = other;
                 None

@@ -9,12 +9,11 @@ use floe_wire::reference::Endpoint;
 use tokio::sync::watch;
 use tokio::time::timeout_at;
 
-use super::{Connection, Purpose};
-use crate::communicator::{Communicator, Core};
+use super::{ConnectionCore, Connections, Purpose};
 use crate::deadline;
 use crate::error::LocalError;
 use crate::settings::Settings;
-use crate::transport::{self, Setup};
+use crate::transport;
 
 /// The outgoing connections of a communicator.
 #[derive(Default)]
@@ -25,25 +24,20 @@ pub(crate) struct Pool {
 
 /// The connection to one endpoint.
 enum Slot {
-    Connected(Arc<Connection>),
+    Connected(Arc<ConnectionCore>),
     /// A task is about to connect; all who come meanwhile share its result.
     Connecting(watch::Receiver<Option<Connected>>),
 }
 
-type Connected = Result<Arc<Connection>, LocalError>;
+type Connected = Result<Arc<ConnectionCore>, LocalError>;
 
-impl Pool {
+impl Connections {
     /// The connection to an endpoint: the one that is there, or a new one. Dropping the future does
     /// not stop the connecting, which others may wait for.
-    pub(crate) async fn connection(
-        &self,
-        endpoint: &Endpoint,
-        id: &Arc<str>,
-        communicator: &Communicator,
-    ) -> Connected {
+    pub(crate) async fn to(self: &Arc<Self>, endpoint: &Endpoint, id: &Arc<str>) -> Connected {
         let endpoint = without_compression(endpoint);
         for _ in 0..ABANDONED_MAX {
-            let mut connecting = match self.begin(&endpoint, id, communicator) {
+            let mut connecting = match self.begin(&endpoint, id) {
                 Slot::Connected(connection) => return Ok(connection),
                 Slot::Connecting(connecting) => connecting,
             };
@@ -57,8 +51,8 @@ impl Pool {
     }
 
     /// The connection that is there, or what a task makes.
-    fn begin(&self, endpoint: &Endpoint, id: &Arc<str>, communicator: &Communicator) -> Slot {
-        let mut slots = self.lock();
+    fn begin(self: &Arc<Self>, endpoint: &Endpoint, id: &Arc<str>) -> Slot {
+        let mut slots = self.pool().lock();
         match find(&slots, endpoint, id) {
             Some(Slot::Connected(connection)) if connection.is_active() => {
                 return Slot::Connected(connection.clone());
@@ -71,23 +65,25 @@ impl Pool {
         let (sender, receiver) = watch::channel(None);
         let slot = Slot::Connecting(receiver.clone());
         put(&mut slots, endpoint, id, Some(slot));
-        let core = Arc::downgrade(communicator.core());
-        let connecting = connect_for_all(endpoint.clone(), id.clone(), core, sender);
-        communicator.core().tasks().spawn(connecting);
+        let all = Arc::downgrade(self);
+        let connecting = connect_for_all(endpoint.clone(), id.clone(), all, sender);
+        self.environment().tasks().spawn(connecting);
         Slot::Connecting(receiver)
     }
 
     /// The connection to an endpoint, if there is one.
-    pub(crate) fn existing(&self, endpoint: &Endpoint, id: &str) -> Option<Arc<Connection>> {
+    pub(crate) fn existing(&self, endpoint: &Endpoint, id: &str) -> Option<Arc<ConnectionCore>> {
         let endpoint = without_compression(endpoint);
-        match find(&self.lock(), &endpoint, id) {
+        match find(&self.pool().lock(), &endpoint, id) {
             Some(Slot::Connected(connection)) if connection.is_active() => Some(connection.clone()),
             _ => None,
         }
     }
+}
 
+impl Pool {
     /// Lets go of a connection that ended.
-    pub(super) fn forget(&self, endpoint: &Endpoint, ended: &Connection) {
+    pub(super) fn forget(&self, endpoint: &Endpoint, ended: &ConnectionCore) {
         let mut slots = self.lock();
         let is_ended =
             |slot: &Slot| matches!(slot, Slot::Connected(held) if std::ptr::eq(&**held, ended));
@@ -163,22 +159,25 @@ fn without_compression(endpoint: &Endpoint) -> Cow<'_, Endpoint> {
 async fn connect_for_all(
     endpoint: Endpoint,
     id: Arc<str>,
-    core: Weak<Core>,
+    all: Weak<Connections>,
     sender: watch::Sender<Option<Connected>>,
 ) {
-    let Some(settings) = core.upgrade().map(|core| core.settings().clone()) else {
+    let Some(settings) = all
+        .upgrade()
+        .map(|all| all.environment().settings().clone())
+    else {
         return;
     };
-    let connected = connect(&endpoint, &core, &settings).await;
-    if let Some(core) = core.upgrade() {
-        core.pool().settle(&endpoint, &id, &connected);
+    let connected = connect(&endpoint, &all, &settings).await;
+    if let Some(all) = all.upgrade() {
+        all.pool().settle(&endpoint, &id, &connected);
     }
     sender.send_replace(Some(connected));
 }
 
-async fn connect(endpoint: &Endpoint, core: &Weak<Core>, settings: &Settings) -> Connected {
+async fn connect(endpoint: &Endpoint, all: &Weak<Connections>, settings: &Settings) -> Connected {
     let limit = time_limit(endpoint, settings.connect_timeout);
-    let setup = Setup::new(settings);
+    let setup = settings.transport_setup();
     let deadline = deadline::after(limit);
     let timed_out = || LocalError::ConnectTimeout {
         endpoint: endpoint.to_string(),
@@ -191,11 +190,11 @@ async fn connect(endpoint: &Endpoint, core: &Weak<Core>, settings: &Settings) ->
         })?,
         Err(_) => return Err(timed_out()),
     };
-    let Some(core) = core.upgrade() else {
+    let Some(all) = all.upgrade() else {
         return Err(LocalError::Shutdown);
     };
     let purpose = Purpose::Outgoing(endpoint.clone());
-    let connection = Connection::start(stream, purpose, &Communicator::from_core(core));
+    let connection = ConnectionCore::start(stream, purpose, &all);
     match timeout_at(deadline, connection.validated()).await {
         Ok(Ok(())) => Ok(connection),
         Ok(Err(error)) => Err(error),

@@ -3,7 +3,6 @@
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
 use floe_wire::compression::Decompressor;
@@ -13,19 +12,19 @@ use floe_wire::message::{HeaderCache, ProtocolError, SingleRequest};
 use floe_wire::message::{IncomingReply, reply};
 use tokio::io::{AsyncRead, ReadBuf};
 
+use super::ConnectionCore;
 use super::dispatching::{Dispatching, FastPath};
-use super::here::{Handled, handling};
-use super::input::Input;
+use super::keepalive::Keepalive;
 #[cfg(unix)]
 use super::pending_reply::PendingReply;
+use super::read_buffer::Input;
 use super::read_buffers::ReadBuffers;
 #[cfg(unix)]
-use super::received::Short;
-#[cfg(unix)]
+use super::received_reply::ShortReply;
+use super::reentrancy_guard::{Guarded, ReentrancyGuard, handling};
 use super::reply_sink::Recipient;
-use super::{Connection, Shared};
-use crate::blocking::Wait;
-use crate::error::LocalError;
+use super::shared::Shared;
+use super::wait::Wait;
 use crate::polling::Polling;
 
 /// How the reading of a connection ended.
@@ -44,7 +43,7 @@ pub(super) enum End {
 ///
 /// The connection ends with it, however that comes about: requests in flight must hear of it.
 pub(super) struct Reading {
-    pub(super) connection: Arc<Connection>,
+    pub(super) connection: Arc<ConnectionCore>,
     pub(super) polling: Polling,
     pub(super) input: Input,
     decompressor: Decompressor,
@@ -56,7 +55,7 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn new(connection: Arc<Connection>) -> Self {
+    pub(super) fn new(connection: Arc<ConnectionCore>) -> Self {
         Self {
             dispatching: Dispatching::new(connection.clone()),
             connection,
@@ -75,7 +74,7 @@ impl Reading {
         if self.buffers.is_none() {
             self.take_buffers();
         }
-        let limit = self.connection.settings.message_size_max;
+        let limit = self.connection.settings().message_size_max;
         self.input.room(limit)
     }
 
@@ -171,18 +170,18 @@ impl Reading {
         let Some(buffers) = &mut self.buffers else {
             return FastPath::NotTaken;
         };
-        let limit = self.connection.settings.message_size_max;
+        let limit = self.connection.settings().message_size_max;
         let Some(request) = SingleRequest::peek(message, limit, &mut buffers.cache) else {
             return FastPath::NotTaken;
         };
-        self.connection.pulse.mark_handling();
-        let _handled = Handled::enter(self.connection.place());
+        self.connection.keepalive.mark_handling();
+        let _handled = ReentrancyGuard::enter(Guarded::of(&self.connection));
         buffers.lend_to(&mut self.dispatching);
         let handled =
             self.dispatching
                 .dispatch_single(request, &mut self.input, count, &buffers.cache);
         if handled == FastPath::Answered {
-            self.connection.pulse.mark_handled(true);
+            self.connection.keepalive.mark_handled(true);
         }
         handled
     }
@@ -190,16 +189,16 @@ impl Reading {
     /// Does what is left to do of a request that came alone.
     async fn finish_single(&mut self) -> bool {
         let finish = pin!(self.dispatching.finish_read());
-        handling(self.connection.place(), finish).await;
-        self.connection.pulse.mark_handled(true);
+        handling(Guarded::of(&self.connection), finish).await;
+        self.connection.keepalive.mark_handled(true);
         true
     }
 
     /// So many bytes were read into the room.
     pub(super) fn filled(&mut self, count: usize) {
-        self.connection.pulse.mark_handling();
+        self.connection.keepalive.mark_handling();
         self.input
-            .filled(count, self.connection.settings.message_size_max);
+            .filled(count, self.connection.settings().message_size_max);
     }
 
     /// Handles what has been read, and answers it; false when the connection has ended.
@@ -207,10 +206,13 @@ impl Reading {
         let end = match self.take_messages() {
             // To a client that is nearly always all: replies, and they are given.
             Ok(false) => None,
-            taken => handling(self.connection.place(), pin!(self.handle_events(taken))).await,
+            taken => {
+                let guarded = Guarded::of(&self.connection);
+                handling(guarded, pin!(self.handle_events(taken))).await
+            }
         };
         let has_message = std::mem::take(&mut self.has_message);
-        self.connection.pulse.mark_handled(has_message);
+        self.connection.keepalive.mark_handled(has_message);
         self.goes_on(end)
     }
 
@@ -222,9 +224,9 @@ impl Reading {
         &mut self,
         count: usize,
         slot: &Arc<PendingReply>,
-        short: &mut Short,
+        short: &mut ShortReply,
     ) -> bool {
-        let limit = self.connection.settings.message_size_max;
+        let limit = self.connection.settings().message_size_max;
         let Some(read) = self.input.just_read(count) else {
             return false;
         };
@@ -240,21 +242,21 @@ impl Reading {
         drop(shared);
         drop(token);
         short.fill(read, count);
-        self.connection.pulse.mark_handled(true);
+        self.connection.keepalive.mark_handled(true);
         true
     }
 
     /// Takes the reply for this slot, if it is all that has been read.
     #[cfg(unix)]
     pub(super) fn take_sole_reply(&mut self, slot: &Arc<PendingReply>) -> Option<IncomingReply> {
-        let limit = self.connection.settings.message_size_max;
+        let limit = self.connection.settings().message_size_max;
         let input = self.input.bytes();
         let reply = self
             .connection
             .lock()
             .machine
             .take_sole_reply(input, limit, |token| token.is_caller(slot))?;
-        self.connection.pulse.mark_handled(true);
+        self.connection.keepalive.mark_handled(true);
         Some(reply)
     }
 
@@ -297,7 +299,7 @@ impl Reading {
     }
 
     fn end_of_stream(&mut self) -> End {
-        let limit = self.connection.settings.message_size_max;
+        let limit = self.connection.settings().message_size_max;
         match self.input.len() {
             // What came since then was not looked at.
             _ if self.connection.lock().machine.is_closed() => End::Graceful,
@@ -324,7 +326,7 @@ impl Reading {
     }
 
     fn take_event(&mut self) -> Result<bool, ProtocolError> {
-        let limit = self.connection.settings.message_size_max;
+        let limit = self.connection.settings().message_size_max;
         let Some(buffers) = &mut self.buffers else {
             return Ok(false);
         };
@@ -339,9 +341,12 @@ impl Reading {
                 },
             };
             let is_message = matches!(input, WireInput::Message(_));
-            let (event, has_output) =
-                self.connection
-                    .handle_input(input, &mut buffers.cache, &mut buffers.replies);
+            let (event, has_output) = Self::handle_input(
+                &self.connection,
+                input,
+                &mut buffers.cache,
+                &mut buffers.replies,
+            );
             if has_output {
                 // Such as the end of a graceful close.
                 self.connection.flush();
@@ -392,16 +397,40 @@ impl Reading {
         match buffers.event.take() {
             None | Some(Event::Requests(_) | Event::Compressed(_)) => {}
             Some(Event::Validated) => {
-                self.connection.is_active.store(true, Ordering::Relaxed);
-                self.connection.readiness.mark_settled();
+                self.connection.mark_validated();
             }
             Some(Event::Closed(recipients)) => {
-                self.connection.refuse(recipients);
+                Recipient::refuse(recipients, self.connection.peer());
                 return true;
             }
-            Some(Event::Heartbeat) => self.connection.tell_heartbeat(),
+            Some(Event::Heartbeat) => Keepalive::tell_heartbeat(&self.connection),
         }
         false
+    }
+
+    /// Gives input to the state machine; also whether there is something to write now.
+    fn handle_input(
+        connection: &ConnectionCore,
+        input: WireInput<'_>,
+        cache: &mut HeaderCache,
+        replies: &mut Replies<Recipient>,
+    ) -> (Result<Option<Event<Recipient>>, ProtocolError>, bool) {
+        let mut shared = connection.lock();
+        let Shared {
+            machine, output, ..
+        } = &mut *shared;
+        if machine.is_closed() {
+            return (Ok(None), false);
+        }
+        let end = output.end();
+        let limit = connection.settings().message_size_max;
+        let event = machine.handle_input(input, limit, cache, replies, output.bytes());
+        if matches!(event, Ok(Some(Event::Closed(_)))) {
+            // A caller that finds from now on that the connection takes no requests knows why.
+            connection.set_active(false);
+        }
+        let has_output = output.end() > end;
+        (event, has_output)
     }
 
     fn end(&mut self, end: End) {
@@ -428,54 +457,5 @@ impl Drop for Reading {
         self.end(End::Lost(
             "its task was dropped with its runtime".to_owned(),
         ));
-    }
-}
-
-impl Connection {
-    /// Gives input to the state machine; also whether there is something to write now.
-    fn handle_input(
-        &self,
-        input: WireInput<'_>,
-        cache: &mut HeaderCache,
-        replies: &mut Replies<Recipient>,
-    ) -> (Result<Option<Event<Recipient>>, ProtocolError>, bool) {
-        let mut shared = self.lock();
-        let Shared {
-            machine, output, ..
-        } = &mut *shared;
-        if machine.is_closed() {
-            return (Ok(None), false);
-        }
-        let end = output.end();
-        let limit = self.settings.message_size_max;
-        let event = machine.handle_input(input, limit, cache, replies, output.bytes());
-        if matches!(event, Ok(Some(Event::Closed(_)))) {
-            // A caller that finds from now on that the connection takes no requests knows why.
-            self.is_active.store(false, Ordering::Relaxed);
-        }
-        let has_output = output.end() > end;
-        (event, has_output)
-    }
-
-    fn end(&self, end: End) {
-        let peer = self.peer.clone();
-        match end {
-            End::Graceful => {
-                tracing::debug!("closed the connection to {peer}");
-                self.fail(LocalError::ClosedByPeer { peer });
-            }
-            End::Lost(reason) => {
-                tracing::debug!("lost the connection to {peer}: {reason}");
-                self.fail(LocalError::ConnectionLost { peer, reason });
-            }
-            End::Truncated(reason) => {
-                self.complain(|| format!("closed the connection to {peer}: {reason}"));
-                self.fail(LocalError::ConnectionLost { peer, reason });
-            }
-            End::Refused(error) => {
-                self.complain(|| format!("closed the connection to {peer}: {error}"));
-                self.fail(LocalError::Protocol { peer, error });
-            }
-        }
     }
 }

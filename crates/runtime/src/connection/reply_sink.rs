@@ -9,11 +9,11 @@ use floe_wire::encoding::EncodingVersion;
 use floe_wire::message::reply::all_returned_nothing;
 use floe_wire::message::{IncomingReply, Outcome, RequestId};
 
+use super::ConnectionCore;
 use super::pending_reply::PendingReply;
 use super::reading::Reading;
 use super::shared::Shared;
-use super::{Connection, Failure};
-use crate::error::{InvokeError, LocalError};
+use crate::error::{AttemptError, InvokeError, LocalError};
 
 /// Takes the replies to events that were sent with [`Proxy::forward_at_once`](crate::Proxy::forward_at_once).
 ///
@@ -71,9 +71,17 @@ impl Recipient {
         }
     }
 
+    /// The peer closed gracefully: none of these requests was executed.
+    pub(super) fn refuse(recipients: Vec<Self>, peer: &str) {
+        let failure = AttemptError::not_sent(LocalError::ClosedByPeer {
+            peer: peer.to_owned(),
+        });
+        Self::fail(recipients, &failure, 0);
+    }
+
     /// The replies to these requests, which are in their order, will not come; of the output, what stands before
     /// `taken` may have reached the peer.
-    pub(super) fn fail(recipients: Vec<Self>, failure: &Failure, taken: u64) {
+    pub(super) fn fail(recipients: Vec<Self>, failure: &AttemptError, taken: u64) {
         let mut sinks: Vec<(Arc<dyn ReplySink>, Vec<_>)> = Vec::new();
         let mut places = HashMap::new();
         let mut callers = Vec::new();
@@ -115,42 +123,31 @@ impl Reading {
     #[inline]
     pub(super) fn give_returned(&mut self, count: usize) -> bool {
         let connection = &self.connection;
-        let limit = connection.settings.message_size_max;
+        let limit = connection.settings().message_size_max;
         let Some(input) = self.input.alone(count) else {
             return false;
         };
         // One that is closing looks at each message, and so does one that is not validated yet.
         let has_message = match all_returned_nothing(input, limit) {
-            Some(replies) if connection.is_active() => connection.give_runs(replies.peekable()),
+            Some(replies) if connection.is_active() => {
+                Self::give_runs(connection, replies.peekable())
+            }
             _ => return false,
         };
         self.input.learn(count);
-        self.connection.pulse.mark_handled(has_message);
+        self.connection.keepalive.mark_handled(has_message);
         true
-    }
-}
-
-impl Connection {
-    /// The peer closed gracefully: none of these requests was executed.
-    pub(super) fn refuse(&self, recipients: Vec<Recipient>) {
-        let failure = Failure {
-            error: LocalError::ClosedByPeer {
-                peer: self.peer.clone(),
-            },
-            perhaps_dispatched: false,
-        };
-        Recipient::fail(recipients, &failure, 0);
     }
 
     /// Gives replies that say that nothing was returned, in their order; whether anybody got one.
     #[inline]
     fn give_runs(
-        self: &Arc<Self>,
+        connection: &Arc<ConnectionCore>,
         mut replies: Peekable<impl Iterator<Item = (RequestId, EncodingVersion)>>,
     ) -> bool {
         let mut is_given = false;
         while let Some(reply) = replies.next() {
-            is_given |= self.give_run(reply, &mut replies);
+            is_given |= Self::give_run(connection, reply, &mut replies);
         }
         is_given
     }
@@ -158,11 +155,11 @@ impl Connection {
     /// Gives a reply that says that nothing was returned, and those behind it that the same sink gets next; false
     /// if nobody waits for it.
     fn give_run(
-        self: &Arc<Self>,
+        connection: &Arc<ConnectionCore>,
         (id, encoding): (RequestId, EncodingVersion),
         rest: &mut Peekable<impl Iterator<Item = (RequestId, EncodingVersion)>>,
     ) -> bool {
-        let mut shared = self.lock();
+        let mut shared = connection.lock();
         let end = shared.output.end();
         let Shared {
             machine, output, ..
@@ -187,7 +184,7 @@ impl Connection {
         drop(shared);
         if has_output {
             // The end of a graceful close that has just begun.
-            self.flush();
+            connection.flush();
         }
         match recipient {
             Recipient::Sink { sink, number, .. } => sink.returned(number..number + count),

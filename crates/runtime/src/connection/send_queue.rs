@@ -120,7 +120,7 @@ impl SendQueue {
     /// and nothing is changed, if they have to wait for others, or if there is a long buffer to be looked at, which only
     /// batches do.
     #[inline]
-    pub(super) fn take_sole_reply(&mut self, len: usize) -> bool {
+    pub(super) fn take_single_reply(&mut self, len: usize) -> bool {
         let mut kept = [&mut self.pending, &mut self.spare].into_iter().flatten();
         if self.is_writing || kept.any(|buffer| !buffer.is_empty() || is_long(buffer)) {
             return false;
@@ -133,7 +133,7 @@ impl SendQueue {
 
     /// Ends the writing of such a reply, all of which was written; gives the next batch if more has come.
     #[inline]
-    pub(super) fn end_sole_reply(&mut self, len: usize) -> Option<Batch> {
+    pub(super) fn end_single_reply(&mut self, len: usize) -> Option<Batch> {
         self.written += len as u64;
         self.batch_replies = 0;
         self.next_or_end()
@@ -374,33 +374,33 @@ mod tests {
     }
 
     #[test]
-    fn a_sole_reply_is_written_as_if_it_had_been_appended() {
+    fn a_single_reply_is_written_as_if_it_had_been_appended() {
         let mut output = SendQueue::default();
-        assert!(output.take_sole_reply(5));
+        assert!(output.take_single_reply(5));
         assert_eq!((output.len(), output.taken(), output.end()), (5, 5, 5));
         assert_eq!(output.replies_len(), 5);
-        assert!(!output.take_sole_reply(3), "one writer at a time");
+        assert!(!output.take_single_reply(3), "one writer at a time");
         output.bytes().extend(b"more");
         assert!(output.take().is_none(), "one writer at a time");
-        let batch = output.end_sole_reply(5).expect("more has come");
+        let batch = output.end_single_reply(5).expect("more has come");
         assert_eq!((output.replies_len(), output.written()), (0, 5));
-        assert!(!output.take_sole_reply(3), "it is still being written");
+        assert!(!output.take_single_reply(3), "it is still being written");
         output.progress(4);
         assert!(output.put_back(batch).is_none());
 
         output.bytes().extend(b"first");
-        assert!(!output.take_sole_reply(3), "what is pending leaves first");
+        assert!(!output.take_single_reply(3), "what is pending leaves first");
         let batch = output.take().expect("something is pending");
         output.progress(5);
         assert!(output.put_back(batch).is_none());
-        assert!(output.take_sole_reply(3) && output.end_sole_reply(3).is_none());
+        assert!(output.take_single_reply(3) && output.end_single_reply(3).is_none());
         assert_eq!((output.len(), output.written()), (0, 17));
     }
 
     #[test]
-    fn a_sole_reply_of_which_a_part_was_taken_goes_on_as_a_batch() {
+    fn a_single_reply_of_which_a_part_was_taken_goes_on_as_a_batch() {
         let mut output = SendQueue::default();
-        assert!(output.take_sole_reply(5));
+        assert!(output.take_single_reply(5));
         let mut batch = Batch::of(replies(b"reply"));
         assert!(!batch.advance(2));
         output.progress(2);
@@ -413,12 +413,12 @@ mod tests {
     }
 
     #[test]
-    fn a_sole_reply_waits_until_batches_have_given_up_a_long_buffer() {
+    fn a_single_reply_waits_until_batches_have_given_up_a_long_buffer() {
         let mut output = SendQueue::default();
         kept_after(&mut output, 1_000_000);
-        assert!(!output.take_sole_reply(5));
+        assert!(!output.take_single_reply(5));
         assert!(kept_after(&mut output, 100) <= SendQueue::SPARE_MAX);
-        assert!(output.take_sole_reply(5));
+        assert!(output.take_single_reply(5));
     }
 
     #[test]

@@ -171,10 +171,10 @@ crate::codegen::exception!(ObjectNotFoundException = "::Ice::ObjectNotFoundExcep
 pub struct ServerNotFoundException {}
 crate::codegen::exception!(ServerNotFoundException = "::Ice::ServerNotFoundException" {});
 
-/// What a call of `setAdapterDirectProxy` of `::Ice::LocatorRegistry` fails with.
+/// What an operation that throws `::Ice::AdapterNotFoundException` or `::Ice::AdapterAlreadyActiveException` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum LocatorRegistrySetAdapterDirectProxyError {
+pub enum AdapterAlreadyActiveOrAdapterNotFoundError {
     /// User exception `::Ice::AdapterNotFoundException`.
     AdapterNotFoundException(AdapterNotFoundException),
     /// User exception `::Ice::AdapterAlreadyActiveException`.
@@ -182,42 +182,50 @@ pub enum LocatorRegistrySetAdapterDirectProxyError {
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(LocatorRegistrySetAdapterDirectProxyError {
-    AdapterNotFoundException(AdapterNotFoundException),
-    AdapterAlreadyActiveException(AdapterAlreadyActiveException),
-});
+crate::codegen::errors!(
+    AdapterAlreadyActiveOrAdapterNotFoundError {
+        AdapterNotFoundException(AdapterNotFoundException),
+        AdapterAlreadyActiveException(AdapterAlreadyActiveException),
+    }
+    from AdapterNotFoundError { AdapterNotFoundException }
+);
 
-/// What a call of `setReplicatedAdapterDirectProxy` of `::Ice::LocatorRegistry` fails with.
+/// What an operation that throws `::Ice::AdapterNotFoundException` or `::Ice::InvalidReplicaGroupIdException` or `::Ice::AdapterAlreadyActiveException` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum LocatorRegistrySetReplicatedAdapterDirectProxyError {
+pub enum AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError {
     /// User exception `::Ice::AdapterNotFoundException`.
     AdapterNotFoundException(AdapterNotFoundException),
-    /// User exception `::Ice::AdapterAlreadyActiveException`.
-    AdapterAlreadyActiveException(AdapterAlreadyActiveException),
     /// User exception `::Ice::InvalidReplicaGroupIdException`.
     InvalidReplicaGroupIdException(InvalidReplicaGroupIdException),
+    /// User exception `::Ice::AdapterAlreadyActiveException`.
+    AdapterAlreadyActiveException(AdapterAlreadyActiveException),
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(LocatorRegistrySetReplicatedAdapterDirectProxyError {
-    AdapterNotFoundException(AdapterNotFoundException),
-    AdapterAlreadyActiveException(AdapterAlreadyActiveException),
-    InvalidReplicaGroupIdException(InvalidReplicaGroupIdException),
-});
+crate::codegen::errors!(
+    AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError {
+        AdapterNotFoundException(AdapterNotFoundException),
+        InvalidReplicaGroupIdException(InvalidReplicaGroupIdException),
+        AdapterAlreadyActiveException(AdapterAlreadyActiveException),
+    }
+    from AdapterAlreadyActiveOrAdapterNotFoundError {
+        AdapterNotFoundException,
+        AdapterAlreadyActiveException,
+    }
+    from AdapterNotFoundError { AdapterNotFoundException }
+);
 
-/// What a call of `setServerProcessProxy` of `::Ice::LocatorRegistry` fails with.
+/// What an operation that throws `::Ice::ServerNotFoundException` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum LocatorRegistrySetServerProcessProxyError {
+pub enum ServerNotFoundError {
     /// User exception `::Ice::ServerNotFoundException`.
     ServerNotFoundException(ServerNotFoundException),
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(LocatorRegistrySetServerProcessProxyError {
-    ServerNotFoundException(ServerNotFoundException)
-});
+crate::codegen::errors!(ServerNotFoundError { ServerNotFoundException(ServerNotFoundException) });
 
 /// Proxy to an object with interface `::Ice::LocatorRegistry`.
 ///
@@ -237,7 +245,7 @@ impl LocatorRegistryProxy {
         &'call self,
         id: &'call str,
         proxy: Option<&'call crate::Proxy>,
-    ) -> crate::Call<'call, (), LocatorRegistrySetAdapterDirectProxyError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, (), AdapterAlreadyActiveOrAdapterNotFoundError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
             "setAdapterDirectProxy",
             true,
@@ -263,7 +271,7 @@ impl LocatorRegistryProxy {
         adapter_id: &'call str,
         replica_group_id: &'call str,
         proxy: Option<&'call crate::Proxy>,
-    ) -> crate::Call<'call, (), LocatorRegistrySetReplicatedAdapterDirectProxyError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, (), AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
             "setReplicatedAdapterDirectProxy",
             true,
@@ -285,7 +293,7 @@ impl LocatorRegistryProxy {
         &'call self,
         id: &'call str,
         proxy: Option<&'call ProcessProxy>,
-    ) -> crate::Call<'call, (), LocatorRegistrySetServerProcessProxyError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, (), ServerNotFoundError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
             "setServerProcessProxy",
             true,
@@ -313,7 +321,7 @@ crate::codegen::servant! {
             id: String,
             proxy: Option<crate::Proxy>,
             current: &crate::Current,
-        ) -> Result<(), LocatorRegistrySetAdapterDirectProxyError>;
+        ) -> Result<(), AdapterAlreadyActiveOrAdapterNotFoundError>;
 
         /// Says where an adapter of a replica group is.
         ///
@@ -329,7 +337,7 @@ crate::codegen::servant! {
             replica_group_id: String,
             proxy: Option<crate::Proxy>,
             current: &crate::Current,
-        ) -> Result<(), LocatorRegistrySetReplicatedAdapterDirectProxyError>;
+        ) -> Result<(), AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError>;
 
         /// Says by which object a server's process is administered.
         ///
@@ -341,7 +349,7 @@ crate::codegen::servant! {
             id: String,
             proxy: Option<ProcessProxy>,
             current: &crate::Current,
-        ) -> Result<(), LocatorRegistrySetServerProcessProxyError>;
+        ) -> Result<(), ServerNotFoundError>;
     }
 }
 
@@ -404,31 +412,27 @@ impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S>
     }
 }
 
-/// What a call of `findObjectById` of `::Ice::Locator` fails with.
+/// What an operation that throws `::Ice::ObjectNotFoundException` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum LocatorFindObjectByIdError {
+pub enum ObjectNotFoundError {
     /// User exception `::Ice::ObjectNotFoundException`.
     ObjectNotFoundException(ObjectNotFoundException),
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(LocatorFindObjectByIdError {
-    ObjectNotFoundException(ObjectNotFoundException)
-});
+crate::codegen::errors!(ObjectNotFoundError { ObjectNotFoundException(ObjectNotFoundException) });
 
-/// What a call of `findAdapterById` of `::Ice::Locator` fails with.
+/// What an operation that throws `::Ice::AdapterNotFoundException` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum LocatorFindAdapterByIdError {
+pub enum AdapterNotFoundError {
     /// User exception `::Ice::AdapterNotFoundException`.
     AdapterNotFoundException(AdapterNotFoundException),
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(LocatorFindAdapterByIdError {
-    AdapterNotFoundException(AdapterNotFoundException)
-});
+crate::codegen::errors!(AdapterNotFoundError { AdapterNotFoundException(AdapterNotFoundException) });
 
 /// Proxy to an object with interface `::Ice::Locator`.
 ///
@@ -447,7 +451,7 @@ impl LocatorProxy {
     pub fn find_object_by_id<'call>(
         &'call self,
         id: &'call crate::Identity,
-    ) -> crate::Call<'call, Option<crate::Proxy>, LocatorFindObjectByIdError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, Option<crate::Proxy>, ObjectNotFoundError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("findObjectById", true);
         crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::one)
     }
@@ -460,7 +464,7 @@ impl LocatorProxy {
     pub fn find_adapter_by_id<'call>(
         &'call self,
         id: &'call str,
-    ) -> crate::Call<'call, Option<crate::Proxy>, LocatorFindAdapterByIdError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, Option<crate::Proxy>, AdapterNotFoundError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("findAdapterById", true);
         crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::one)
     }
@@ -489,7 +493,7 @@ crate::codegen::servant! {
             &self,
             id: crate::Identity,
             current: &crate::Current,
-        ) -> Result<Option<crate::Proxy>, LocatorFindObjectByIdError>;
+        ) -> Result<Option<crate::Proxy>, ObjectNotFoundError>;
 
         /// Finds an adapter by its id.
         ///
@@ -500,7 +504,7 @@ crate::codegen::servant! {
             &self,
             id: String,
             current: &crate::Current,
-        ) -> Result<Option<crate::Proxy>, LocatorFindAdapterByIdError>;
+        ) -> Result<Option<crate::Proxy>, AdapterNotFoundError>;
 
         /// Gives the registry of this locator.
         ///
@@ -886,16 +890,16 @@ crate::codegen::exception!(
     RemoteLoggerAlreadyAttachedException = "::Ice::RemoteLoggerAlreadyAttachedException" {}
 );
 
-/// What a call of `attachRemoteLogger` of `::Ice::LoggerAdmin` fails with.
+/// What an operation that throws `::Ice::RemoteLoggerAlreadyAttachedException` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum LoggerAdminAttachRemoteLoggerError {
+pub enum RemoteLoggerAlreadyAttachedError {
     /// User exception `::Ice::RemoteLoggerAlreadyAttachedException`.
     RemoteLoggerAlreadyAttachedException(RemoteLoggerAlreadyAttachedException),
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(LoggerAdminAttachRemoteLoggerError {
+crate::codegen::errors!(RemoteLoggerAlreadyAttachedError {
     RemoteLoggerAlreadyAttachedException(RemoteLoggerAlreadyAttachedException)
 });
 
@@ -920,7 +924,7 @@ impl LoggerAdminProxy {
         message_types: &'call [LogMessageType],
         trace_categories: &'call [String],
         message_max: i32,
-    ) -> crate::Call<'call, (), LoggerAdminAttachRemoteLoggerError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, (), RemoteLoggerAlreadyAttachedError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation(
             "attachRemoteLogger",
             true,
@@ -1000,7 +1004,7 @@ crate::codegen::servant! {
             trace_categories: StringSeq,
             message_max: i32,
             current: &crate::Current,
-        ) -> Result<(), LoggerAdminAttachRemoteLoggerError>;
+        ) -> Result<(), RemoteLoggerAlreadyAttachedError>;
 
         /// Sends no more messages to a logger.
         ///
@@ -1108,7 +1112,7 @@ impl RouterProxy {
         Option<crate::Proxy>,
         Option<bool>,
     ), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getClientProxy", true);
+        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getClientProxy", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -1123,7 +1127,7 @@ impl RouterProxy {
     pub fn get_server_proxy<'call>(
         &'call self,
     ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getServerProxy", true);
+        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getServerProxy", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -1186,7 +1190,7 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"getClientProxy" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                request.decode_nothing(crate::OperationMode::Nonmutating)?;
                 let result = <S as Router>::get_client_proxy(
                     &self.servant,
                     request.current(),
@@ -1201,7 +1205,7 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
                 )
             }
             b"getServerProxy" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                request.decode_nothing(crate::OperationMode::Nonmutating)?;
                 let result = <S as Router>::get_server_proxy(
                     &self.servant,
                     request.current(),

@@ -78,10 +78,10 @@ pub struct InvalidSubscriber {
 }
 crate::codegen::exception!(InvalidSubscriber = "::IceStorm::InvalidSubscriber" { reason });
 
-/// What a call of `subscribeAndGetPublisher` of `::IceStorm::Topic` fails with.
+/// What an operation that throws `::IceStorm::AlreadySubscribed` or `::IceStorm::BadQoS` or `::IceStorm::InvalidSubscriber` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum TopicSubscribeAndGetPublisherError {
+pub enum AlreadySubscribedOrBadQoSOrInvalidSubscriberError {
     /// User exception `::IceStorm::AlreadySubscribed`.
     AlreadySubscribed(AlreadySubscribed),
     /// User exception `::IceStorm::BadQoS`.
@@ -91,33 +91,33 @@ pub enum TopicSubscribeAndGetPublisherError {
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(TopicSubscribeAndGetPublisherError {
+crate::codegen::errors!(AlreadySubscribedOrBadQoSOrInvalidSubscriberError {
     AlreadySubscribed(AlreadySubscribed),
     BadQoS(BadQoS),
     InvalidSubscriber(InvalidSubscriber),
 });
 
-/// What a call of `link` of `::IceStorm::Topic` fails with.
+/// What an operation that throws `::IceStorm::LinkExists` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum TopicLinkError {
+pub enum LinkExistsError {
     /// User exception `::IceStorm::LinkExists`.
     LinkExists(LinkExists),
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(TopicLinkError { LinkExists(LinkExists) });
+crate::codegen::errors!(LinkExistsError { LinkExists(LinkExists) });
 
-/// What a call of `unlink` of `::IceStorm::Topic` fails with.
+/// What an operation that throws `::IceStorm::NoSuchLink` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum TopicUnlinkError {
+pub enum NoSuchLinkError {
     /// User exception `::IceStorm::NoSuchLink`.
     NoSuchLink(NoSuchLink),
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(TopicUnlinkError { NoSuchLink(NoSuchLink) });
+crate::codegen::errors!(NoSuchLinkError { NoSuchLink(NoSuchLink) });
 
 /// Proxy to an object with interface `::IceStorm::Topic`.
 ///
@@ -173,7 +173,7 @@ impl TopicProxy {
         &'call self,
         qos: &'call QoS,
         subscriber: Option<&'call crate::Proxy>,
-    ) -> crate::Call<'call, Option<crate::Proxy>, TopicSubscribeAndGetPublisherError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, Option<crate::Proxy>, AlreadySubscribedOrBadQoSOrInvalidSubscriberError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation(
             "subscribeAndGetPublisher",
             true,
@@ -211,7 +211,7 @@ impl TopicProxy {
         &'call self,
         link_to: Option<&'call TopicProxy>,
         cost: i32,
-    ) -> crate::Call<'call, (), TopicLinkError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, (), LinkExistsError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("link", true);
         crate::codegen::call(
             &self.0,
@@ -228,7 +228,7 @@ impl TopicProxy {
     pub fn unlink<'call>(
         &'call self,
         link_to: Option<&'call TopicProxy>,
-    ) -> crate::Call<'call, (), TopicUnlinkError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, (), NoSuchLinkError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("unlink", true);
         crate::codegen::call(
             &self.0,
@@ -305,7 +305,7 @@ crate::codegen::servant! {
             qos: QoS,
             subscriber: Option<crate::Proxy>,
             current: &crate::Current,
-        ) -> Result<Option<crate::Proxy>, TopicSubscribeAndGetPublisherError>;
+        ) -> Result<Option<crate::Proxy>, AlreadySubscribedOrBadQoSOrInvalidSubscriberError>;
 
         /// Ends a subscription. Without one, nothing happens.
         ///
@@ -326,7 +326,7 @@ crate::codegen::servant! {
             link_to: Option<TopicProxy>,
             cost: i32,
             current: &crate::Current,
-        ) -> Result<(), TopicLinkError>;
+        ) -> Result<(), LinkExistsError>;
 
         /// Removes a link.
         ///
@@ -336,7 +336,7 @@ crate::codegen::servant! {
             &self,
             link_to: Option<TopicProxy>,
             current: &crate::Current,
-        ) -> Result<(), TopicUnlinkError>;
+        ) -> Result<(), NoSuchLinkError>;
 
         /// Gives the links of the topic.
         ///
@@ -454,27 +454,27 @@ impl<S: Topic> crate::codegen::Answer for TopicDispatcher<S> {
     }
 }
 
-/// What a call of `create` of `::IceStorm::TopicManager` fails with.
+/// What an operation that throws `::IceStorm::TopicExists` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum TopicManagerCreateError {
+pub enum TopicExistsError {
     /// User exception `::IceStorm::TopicExists`.
     TopicExists(TopicExists),
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(TopicManagerCreateError { TopicExists(TopicExists) });
+crate::codegen::errors!(TopicExistsError { TopicExists(TopicExists) });
 
-/// What a call of `retrieve` of `::IceStorm::TopicManager` fails with.
+/// What an operation that throws `::IceStorm::NoSuchTopic` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum TopicManagerRetrieveError {
+pub enum NoSuchTopicError {
     /// User exception `::IceStorm::NoSuchTopic`.
     NoSuchTopic(NoSuchTopic),
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(TopicManagerRetrieveError { NoSuchTopic(NoSuchTopic) });
+crate::codegen::errors!(NoSuchTopicError { NoSuchTopic(NoSuchTopic) });
 
 /// Proxy to an object with interface `::IceStorm::TopicManager`.
 ///
@@ -492,7 +492,7 @@ impl TopicManagerProxy {
     pub fn create<'call>(
         &'call self,
         name: &'call str,
-    ) -> crate::Call<'call, Option<TopicProxy>, TopicManagerCreateError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, Option<TopicProxy>, TopicExistsError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
@@ -505,7 +505,7 @@ impl TopicManagerProxy {
     pub fn retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> crate::Call<'call, Option<TopicProxy>, TopicManagerRetrieveError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, Option<TopicProxy>, NoSuchTopicError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieve", true);
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
@@ -558,7 +558,7 @@ crate::codegen::servant! {
             &self,
             name: String,
             current: &crate::Current,
-        ) -> Result<Option<TopicProxy>, TopicManagerCreateError>;
+        ) -> Result<Option<TopicProxy>, TopicExistsError>;
 
         /// Finds a topic.
         ///
@@ -569,7 +569,7 @@ crate::codegen::servant! {
             &self,
             name: String,
             current: &crate::Current,
-        ) -> Result<Option<TopicProxy>, TopicManagerRetrieveError>;
+        ) -> Result<Option<TopicProxy>, NoSuchTopicError>;
 
         /// Finds a topic, or creates it. IceStorm has it from 3.8 on.
         ///
@@ -803,16 +803,16 @@ impl<S: TopicLink> crate::codegen::Answer for TopicLinkDispatcher<S> {
     }
 }
 
-/// What a call of `reap` of `::IceStorm::TopicInternal` fails with.
+/// What an operation that throws `::IceStorm::ReapWouldBlock` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum TopicInternalReapError {
+pub enum ReapWouldBlockError {
     /// User exception `::IceStorm::ReapWouldBlock`.
     ReapWouldBlock(ReapWouldBlock),
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(TopicInternalReapError { ReapWouldBlock(ReapWouldBlock) });
+crate::codegen::errors!(ReapWouldBlockError { ReapWouldBlock(ReapWouldBlock) });
 
 /// Proxy to an object with interface `::IceStorm::TopicInternal`.
 ///
@@ -867,7 +867,7 @@ impl TopicInternalProxy {
         &'call self,
         qos: &'call QoS,
         subscriber: Option<&'call crate::Proxy>,
-    ) -> crate::Call<'call, Option<crate::Proxy>, TopicSubscribeAndGetPublisherError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, Option<crate::Proxy>, AlreadySubscribedOrBadQoSOrInvalidSubscriberError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation(
             "subscribeAndGetPublisher",
             true,
@@ -905,7 +905,7 @@ impl TopicInternalProxy {
         &'call self,
         link_to: Option<&'call TopicProxy>,
         cost: i32,
-    ) -> crate::Call<'call, (), TopicLinkError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, (), LinkExistsError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("link", true);
         crate::codegen::call(
             &self.0,
@@ -922,7 +922,7 @@ impl TopicInternalProxy {
     pub fn unlink<'call>(
         &'call self,
         link_to: Option<&'call TopicProxy>,
-    ) -> crate::Call<'call, (), TopicUnlinkError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, (), NoSuchLinkError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("unlink", true);
         crate::codegen::call(
             &self.0,
@@ -977,7 +977,7 @@ impl TopicInternalProxy {
     pub fn reap<'call>(
         &'call self,
         id: &'call [crate::Identity],
-    ) -> crate::Call<'call, (), TopicInternalReapError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, (), ReapWouldBlockError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("reap", true);
         crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::nothing)
     }
@@ -1002,7 +1002,7 @@ crate::codegen::servant! {
             &self,
             id: crate::contracts::ice::IdentitySeq,
             current: &crate::Current,
-        ) -> Result<(), TopicInternalReapError>;
+        ) -> Result<(), ReapWouldBlockError>;
     }
 }
 
@@ -1136,7 +1136,7 @@ impl TopicManagerInternalProxy {
     pub fn create<'call>(
         &'call self,
         name: &'call str,
-    ) -> crate::Call<'call, Option<TopicProxy>, TopicManagerCreateError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, Option<TopicProxy>, TopicExistsError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
@@ -1149,7 +1149,7 @@ impl TopicManagerInternalProxy {
     pub fn retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> crate::Call<'call, Option<TopicProxy>, TopicManagerRetrieveError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, Option<TopicProxy>, NoSuchTopicError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieve", true);
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }

@@ -8,8 +8,6 @@ use floe_wire::message::{Context, IncomingRequest, OperationMode, RequestFailed,
 use floe_wire::reference::Identity;
 
 use super::Origin;
-use crate::adapter::Adapter;
-use crate::connection::handle;
 
 /// All that is known of a request besides its parameters. A clone shares the message's bytes.
 #[derive(Clone)]
@@ -70,27 +68,12 @@ impl Current {
         self.request.encoding()
     }
 
-    /// The adapter that dispatches.
-    pub fn adapter(&self) -> Adapter {
-        Adapter::new(
-            self.origin.adapter().clone(),
-            self.origin.communicator().clone(),
-        )
-    }
-
-    /// The connection over which the request came; `None` if it came from the same communicator,
-    /// which skips the wire.
-    pub fn connection(&self) -> Option<handle::Connection> {
-        let connection = self.origin.connection()?;
-        Some(handle::Connection::new(connection.clone()))
-    }
-
     /// Address of the caller, for people: `127.0.0.1:51820`, or `collocated`. Anybody can write what
     /// they like into a datagram's.
     pub fn peer(&self) -> &str {
-        match (self.origin.sender(), self.origin.connection()) {
+        match (self.origin.sender(), self.origin.source()) {
             (Some(sender), _) => sender,
-            (None, Some(connection)) => connection.peer(),
+            (None, Some(source)) => source.peer(),
             (None, None) => "collocated",
         }
     }

@@ -3,20 +3,29 @@
 //! - `requests.rs`: one or more requests to one object, which a [`Dispatcher`] gets in one call
 //! - `request.rs`: a request and its response
 //! - `current.rs`: what is known of a request besides its parameters
-//! - `taken.rs`: requests that a dispatcher takes unopened, as events
-//! - `slot.rs`: where dispatches run
+//! - `taken_events.rs`: requests that a dispatcher takes unopened, as events
+//! - `slot.rs`: where dispatches run; `reply.rs`: the bytes of their replies
 //! - `origin.rs`: what the requests of one connection have in common
 //! - `dispatch_fn.rs`: a dispatcher that is a function
 //! - `generated.rs`: how a generated dispatcher answers
+//! - `interceptor.rs`: what wraps a dispatcher
+//! - `adapter_core.rs`: what dispatches need of their adapter; `adapter_names.rs`: by what a locator finds it
+//! - `servants.rs`: which servant a request is for; `servant_locator.rs`: objects that find it
 
+mod adapter_core;
+mod adapter_names;
 mod current;
 mod dispatch_fn;
 mod generated;
+mod interceptor;
 mod origin;
+mod reply;
 mod request;
 mod requests;
+mod servant_locator;
+mod servants;
 mod slot;
-mod taken;
+mod taken_events;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -24,17 +33,23 @@ use std::sync::Arc;
 
 use floe_wire::message::SystemException;
 
+pub(crate) use adapter_core::{AdapterCore, ListenState};
+pub(crate) use adapter_names::AdapterNames;
 pub use current::Current;
 pub use dispatch_fn::dispatch_fn;
 pub use generated::{Answer, dispatch};
-pub(crate) use origin::Origin;
+pub(crate) use interceptor::push as push_interceptor;
+pub use interceptor::{DispatchInterceptor, NextDispatch};
+pub(crate) use origin::{AdapterSlot, Origin, RequestSource};
+pub(crate) use reply::{encode_exception, encode_reply};
 pub(crate) use request::Parts;
 pub use request::{Request, Response};
 pub use requests::Requests;
-pub(crate) use requests::{Rest, RestHome, RestState, append};
+pub(crate) use requests::{REPLIES_MAX, Rest, RestHome, RestState, append};
+pub use servant_locator::{Cookie, LocateFuture, Located, ServantLocator};
 pub use slot::DispatchSlot;
-pub use taken::TakenEvents;
-pub(crate) use taken::panic_reason;
+pub(crate) use slot::panicked;
+pub use taken_events::TakenEvents;
 
 /// Answers requests: a servant as its adapter sees it.
 ///

@@ -1,58 +1,107 @@
 //! Where a request came from: what the requests of one connection have in common.
 
-use std::sync::{Arc, Weak};
+use std::any::Any;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
-use crate::adapter::AdapterCore;
-use crate::communicator::Communicator;
-use crate::connection::Connection;
+use floe_wire::encoding::Buffer;
+use floe_wire::message::IncomingRequest;
 
-/// The connection of a request, and who dispatches it.
+use super::AdapterCore;
+use crate::environment::Owner;
+
+/// The connection of a request, as a dispatch sees it.
+pub(crate) trait RequestSource: Any + Send + Sync {
+    /// The peer, for messages to people.
+    fn peer(&self) -> &str;
+
+    /// Compresses the reply to a request whose caller takes that.
+    fn compress_reply(&self, request: &IncomingRequest, reply: &mut Buffer);
+}
+
+/// The adapter that answers the requests of a connection. It can change.
+#[derive(Default)]
+pub(crate) struct AdapterSlot {
+    /// Without one, each request is answered that its object does not exist.
+    adapter: RwLock<Option<Weak<AdapterCore>>>,
+    /// Changes with the adapter.
+    version: AtomicU64,
+}
+
+impl AdapterSlot {
+    pub(crate) fn new(adapter: Option<Weak<AdapterCore>>) -> Self {
+        Self {
+            adapter: RwLock::new(adapter),
+            version: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn get(&self) -> Option<Arc<AdapterCore>> {
+        let adapter = self.adapter.read().unwrap_or_else(PoisonError::into_inner);
+        adapter.as_ref()?.upgrade()
+    }
+
+    pub(crate) fn set(&self, adapter: Option<&Arc<AdapterCore>>) {
+        let adapter = adapter.map(Arc::downgrade);
+        *self.adapter.write().unwrap_or_else(PoisonError::into_inner) = adapter;
+        self.version.fetch_add(1, Ordering::Release);
+    }
+
+    /// Whether this adapter is there.
+    pub(crate) fn is(&self, adapter: &Arc<AdapterCore>) -> bool {
+        let own = self.adapter.read().unwrap_or_else(PoisonError::into_inner);
+        let is_own = |own: &Weak<_>| std::ptr::eq(own.as_ptr(), Arc::as_ptr(adapter));
+        own.as_ref().is_some_and(is_own)
+    }
+
+    /// A number that differs after each change of the adapter.
+    #[inline]
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+}
+
+/// Where a request came from.
 ///
-/// It goes into each request and comes back with the response, so that the requests of one read share
-/// it without counting. Between two reads it keeps nobody alive.
+/// It keeps adapter and communicator alive while requests exist. Between requests they may go.
 pub(crate) struct Origin {
-    /// None for a call from the same communicator.
-    connection: Option<Arc<Connection>>,
-    /// That of the connection when this was made.
+    /// `None` if the caller is in the same communicator.
+    source: Option<(Arc<dyn RequestSource>, Arc<AdapterSlot>)>,
     adapter: Weak<AdapterCore>,
-    /// There while a request is.
-    owner: Option<(Arc<AdapterCore>, Communicator)>,
-    /// Who sent the datagram, for people.
+    /// `None` between two requests.
+    owner: Option<(Arc<AdapterCore>, Arc<Owner>)>,
+    /// Of a datagram.
     sender: Option<String>,
 }
 
 impl Origin {
-    /// That of the requests of a connection; `None` if its adapter or communicator is gone.
-    pub(crate) fn new(connection: &Arc<Connection>) -> Option<Arc<Self>> {
-        Self::of_sender(connection, connection.sender())
-    }
-
-    /// The same for requests of a datagram, if there is a sender: it is not asked for again.
-    pub(crate) fn of_sender(
-        connection: &Arc<Connection>,
+    /// That of the requests of a connection; `None` if no adapter answers them.
+    pub(crate) fn new(
+        source: Arc<dyn RequestSource>,
+        slot: &Arc<AdapterSlot>,
         sender: Option<String>,
     ) -> Option<Arc<Self>> {
-        let (adapter, communicator) = connection.owner()?;
+        let adapter = slot.get()?;
+        let owner = adapter.owner()?;
         Some(Arc::new(Self {
-            connection: Some(connection.clone()),
+            source: Some((source, slot.clone())),
             adapter: Arc::downgrade(&adapter),
-            owner: Some((adapter, communicator)),
+            owner: Some((adapter, owner)),
             sender,
         }))
     }
 
-    /// That of a call from the same communicator.
-    pub(crate) fn here(adapter: Arc<AdapterCore>, communicator: Communicator) -> Arc<Self> {
+    /// That of requests from the same communicator.
+    pub(crate) fn collocated(adapter: Arc<AdapterCore>, owner: Arc<Owner>) -> Arc<Self> {
         Arc::new(Self {
-            connection: None,
+            source: None,
             adapter: Weak::new(),
-            owner: Some((adapter, communicator)),
+            owner: Some((adapter, owner)),
             sender: None,
         })
     }
 
-    /// Lets go of the owners, if no request needs them any more; false if one does, or if the next
-    /// request is another sender's.
+    /// Lets its owners go; false if it cannot be used for another request.
     pub(crate) fn release(self: &mut Arc<Self>) -> bool {
         if self.sender.is_some() {
             return false;
@@ -64,8 +113,7 @@ impl Origin {
         true
     }
 
-    /// Finds the owners again, if the connection has no other adapter by now; false if they are gone,
-    /// or a request of another read is under way.
+    /// Holds its owners again, for another request; false if it cannot.
     #[inline]
     pub(crate) fn renew(self: &mut Arc<Self>) -> bool {
         if self.owner.is_some() {
@@ -75,34 +123,37 @@ impl Origin {
             return false;
         };
         own.owner = own.adapter.upgrade().and_then(|adapter| {
-            let communicator = adapter.communicator()?;
-            Some((adapter, communicator))
+            let owner = adapter.owner()?;
+            Some((adapter, owner))
         });
         own.owner.is_some()
     }
 
-    pub(crate) fn connection(&self) -> Option<&Arc<Connection>> {
-        self.connection.as_ref()
+    pub(crate) fn source(&self) -> Option<&Arc<dyn RequestSource>> {
+        self.source.as_ref().map(|(source, _)| source)
     }
 
-    /// Whether it is that of requests of this connection.
-    pub(crate) fn is_of(&self, connection: &Arc<Connection>) -> bool {
-        let own = self.connection.as_ref();
-        own.is_some_and(|own| Arc::ptr_eq(own, connection))
+    /// Whether it is that of the connection with this slot.
+    #[inline]
+    pub(crate) fn is_of(&self, slot: &Arc<AdapterSlot>) -> bool {
+        let own = self.source.as_ref();
+        own.is_some_and(|(_, own)| Arc::ptr_eq(own, slot))
     }
 
-    /// Who sent the datagram, for people.
     pub(crate) fn sender(&self) -> Option<&str> {
         self.sender.as_deref()
     }
 
+    #[inline]
     pub(crate) fn adapter(&self) -> &Arc<AdapterCore> {
         let (adapter, _) = self.owner.as_ref().expect("a request holds its owners");
         adapter
     }
 
-    pub(crate) fn communicator(&self) -> &Communicator {
-        let (_, communicator) = self.owner.as_ref().expect("a request holds its owners");
-        communicator
+    /// The communicator.
+    #[inline]
+    pub(crate) fn owner(&self) -> &Arc<Owner> {
+        let (_, owner) = self.owner.as_ref().expect("a request holds its owners");
+        owner
     }
 }

@@ -10,8 +10,7 @@ use floe_wire::message::{
 };
 
 use super::{Current, Origin};
-use crate::adapter::OperationError;
-use crate::error::system_exception;
+use crate::error::OperationError;
 use crate::event::{Event, EventsBuilder};
 
 /// How many times its own length a reply that shares bytes of its request may keep in memory, as long as
@@ -130,12 +129,13 @@ impl Request {
         if self.parts.current.mode() != mode {
             self.check_mode(mode)?;
         }
+        let origin = &self.parts.current.origin;
         let encapsulation = self.parts.current.request.encapsulation();
         let mut decoder = encapsulation
             .decoder()?
             .with_owner(self.parts.current.request.message())
-            .with_context(self.parts.current.origin.communicator());
-        let settings = self.parts.current.origin.communicator().settings();
+            .with_context(&**origin.owner());
+        let settings = origin.adapter().environment().settings();
         settings.make_known(&mut decoder);
         let parameters = decode(&mut decoder)?;
         decoder.finish()?;
@@ -174,7 +174,7 @@ impl Request {
         match result {
             Ok(results) => self.returned(|encoder| encode(&results, encoder)),
             Err(error) => match error.into_invoke_error() {
-                Ok(error) => Err(system_exception(error)),
+                Ok(error) => Err(error.into()),
                 Err(exception) => self.user_exception(format, &exception),
             },
         }
@@ -223,21 +223,21 @@ impl Request {
     pub fn builtin(self, type_id: &str, type_ids: &[&str]) -> Result<Response, SystemException> {
         match self.operation() {
             "ice_ping" => {
-                self.decode_nothing(OperationMode::Idempotent)?;
+                self.decode_nothing(OperationMode::BUILTIN)?;
                 self.returned_nothing()
             }
             "ice_isA" => {
                 let wanted: String =
-                    self.decode(OperationMode::Idempotent, |decoder| decoder.get())?;
+                    self.decode(OperationMode::BUILTIN, |decoder| decoder.get())?;
                 let is_a = type_ids.contains(&wanted.as_str());
                 self.returned(|encoder| encoder.put(&is_a))
             }
             "ice_id" => {
-                self.decode_nothing(OperationMode::Idempotent)?;
+                self.decode_nothing(OperationMode::BUILTIN)?;
                 self.returned(|encoder| encoder.string(type_id))
             }
             "ice_ids" => {
-                self.decode_nothing(OperationMode::Idempotent)?;
+                self.decode_nothing(OperationMode::BUILTIN)?;
                 self.returned(|encoder| encoder.put(type_ids))
             }
             _ => Err(SystemException::OperationNotExist(
@@ -283,7 +283,8 @@ impl Request {
 
     /// A caller that may repeat what must not be repeated has another contract.
     ///
-    /// The converse is harmless: Ice 3.8 accepts it, Ice 3.7 does not.
+    /// The converse is harmless, and both modes of what may be repeated mean the same here: an
+    /// idempotent operation accepts every mode, as in Ice 3.8. Servants of Ice 3.7 refuse mode 0 for it.
     fn check_mode(&self, expected: OperationMode) -> Result<(), SystemException> {
         let mode = self.parts.current.mode();
         if mode.is_idempotent() && !expected.is_idempotent() {

@@ -14,8 +14,8 @@ use std::time::Instant;
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{RequestBatch, SystemException};
 
+use super::origin::AdapterSlot;
 use super::{DispatchSlot, Dispatched, Origin, Parts, Request, Response, TakenEvents};
-use crate::connection::{Connection, REPLIES_MAX};
 
 /// One or more requests to one object, which arrived together.
 pub struct Requests {
@@ -96,6 +96,9 @@ where
     }
 }
 
+/// Replies of one read that are collected before they are written, in bytes.
+pub(crate) const REPLIES_MAX: usize = 64 * 1024;
+
 /// The requests behind the front; often there are none.
 #[derive(Default)]
 pub(crate) struct Rest {
@@ -112,7 +115,7 @@ pub(crate) struct RestState {
     pub(crate) home: Option<Arc<RestHome>>,
     pub(crate) batch: RequestBatch,
     /// There while it is lent.
-    pub(crate) connection: Option<Arc<Connection>>,
+    pub(crate) adapter: Option<Arc<AdapterSlot>>,
     pub(crate) replies: Buffer,
     pub(crate) reply_count: usize,
     /// Of adapter and servants when the servant was found.
@@ -212,10 +215,7 @@ impl RestState {
     /// be dispatched without a wait.
     #[inline]
     fn advance(&mut self, parts: &mut Parts) -> bool {
-        let Some(connection) = &self.connection else {
-            return false;
-        };
-        if !self.is_current(connection, &parts.current.origin) {
+        if !self.is_current(&parts.current.origin) {
             return false;
         }
         let request = &mut parts.current.request;
@@ -226,7 +226,11 @@ impl RestState {
             {
                 return false;
             }
-            connection.compress_reply(request, &mut parts.buffer);
+            if request.reply_compression().is_some()
+                && let Some(source) = parts.current.origin.source()
+            {
+                source.compress_reply(request, &mut parts.buffer);
+            }
             self.reply_count += parts.reply_count;
             append(&mut self.replies, &mut parts.buffer);
             parts.clear();
@@ -237,9 +241,13 @@ impl RestState {
 
     /// Whether the same dispatcher would be found again, and has a share of the adapter's budget.
     #[inline]
-    fn is_current(&self, connection: &Connection, origin: &Origin) -> bool {
+    fn is_current(&self, origin: &Origin) -> bool {
+        // A servant may return the response to a request of another connection.
+        let Some(slot) = self.adapter.as_ref().filter(|slot| origin.is_of(slot)) else {
+            return false;
+        };
         let adapter = origin.adapter();
-        let is_found = self.adapter_version == connection.adapter_version()
+        let is_found = self.adapter_version == slot.version()
             && self.servants_version == adapter.servants_version();
         // Where the adapter has no share left, each dispatch asks for one of its own. A batch has one.
         is_found && (self.batch.is_serial() || adapter.budget().available_permits() > 0)

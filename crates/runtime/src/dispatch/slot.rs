@@ -3,12 +3,15 @@
 use std::any::Any;
 use std::fmt;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use floe_wire::message::SystemException;
 
-use super::{Dispatched, Response};
+use super::taken_events::panic_reason;
+use super::{Dispatched, Dispatcher, Request, Response};
 
 /// A slot for one dispatch after another.
 ///
@@ -26,9 +29,9 @@ trait Reused: Any + Send {
 }
 
 /// The future that was put there last.
-struct Room<F>(Pin<Box<Option<F>>>);
+struct Reusable<F>(Pin<Box<Option<F>>>);
 
-impl<F: Future<Output = Dispatched> + Send + 'static> Reused for Room<F> {
+impl<F: Future<Output = Dispatched> + Send + 'static> Reused for Reusable<F> {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Dispatched> {
         match self.0.as_mut().as_pin_mut() {
             Some(future) => future.poll(context),
@@ -44,10 +47,13 @@ impl DispatchSlot {
     where
         F: Future<Output = Result<Response, SystemException>> + Send + 'static,
     {
-        let reused = self.reused.as_mut().map(|room| &mut **room as &mut dyn Any);
-        match reused.and_then(|room| room.downcast_mut::<Room<F>>()) {
-            Some(room) => room.0.set(Some(dispatch)),
-            None => self.reused = Some(Box::new(Room(Box::pin(Some(dispatch))))),
+        let reused = self
+            .reused
+            .as_mut()
+            .map(|future| &mut **future as &mut dyn Any);
+        match reused.and_then(|future| future.downcast_mut::<Reusable<F>>()) {
+            Some(future) => future.0.set(Some(dispatch)),
+            None => self.reused = Some(Box::new(Reusable(Box::pin(Some(dispatch))))),
         }
         self.is_filled = true;
     }
@@ -66,6 +72,25 @@ impl DispatchSlot {
             _ => Poll::Ready(Err(unanswered())),
         }
     }
+
+    /// Starts a dispatch; a panic of the servant is a failure of that request alone.
+    pub(crate) fn start(
+        &mut self,
+        dispatcher: Arc<dyn Dispatcher>,
+        request: Request,
+    ) -> Result<(), SystemException> {
+        self.begin();
+        catch_unwind(AssertUnwindSafe(|| {
+            dispatcher.dispatch(request.into(), self)
+        }))
+        .map_err(|panic| panicked(&*panic))
+    }
+
+    /// Polls a dispatch; a panic of the servant is a failure of that request alone.
+    pub(crate) fn poll_guarded(&mut self, context: &mut Context<'_>) -> Poll<Dispatched> {
+        catch_unwind(AssertUnwindSafe(|| self.poll_dispatch(context)))
+            .unwrap_or_else(|panic| Poll::Ready(Err(panicked(&*panic))))
+    }
 }
 
 /// The dispatch in the slot.
@@ -75,6 +100,13 @@ impl Future for DispatchSlot {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Dispatched> {
         self.poll_dispatch(context)
     }
+}
+
+/// A panic of a servant is a failure of its request.
+pub(crate) fn panicked(panic: &(dyn Any + Send)) -> SystemException {
+    let reason = panic_reason(panic);
+    tracing::error!("a servant panicked: {reason}");
+    SystemException::UnknownException(format!("the servant panicked: {reason}"))
 }
 
 #[cold]

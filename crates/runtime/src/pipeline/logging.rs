@@ -16,7 +16,7 @@ pub struct Logging;
 impl Interceptor for Logging {
     fn invoke<'a>(&'a self, invocation: Invocation, next: Next<'a>) -> InvokeFuture<'a> {
         Box::pin(async move {
-            let identity = invocation.proxy().reference().identity.to_string();
+            let identity = invocation.target().identity.to_string();
             let operation = invocation.operation().to_owned();
             let start = Instant::now();
             let result = next.invoke(invocation).await;

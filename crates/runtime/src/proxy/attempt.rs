@@ -11,13 +11,13 @@ use floe_wire::message::{IncomingReply, Outcome, RequestId};
 use tokio::time::{Instant, sleep};
 
 use super::Proxy;
+use super::retries::Retries;
 use super::route::Found;
 use super::time_limit::TimeLimit;
-use crate::adapter::AdapterCore;
-use crate::connection::{Failure, SendUntil, handle};
+use crate::connection::{Connection, SendUntil};
 use crate::deadline;
-use crate::error::{InvokeError, LocalError};
-use crate::pipeline::retry::Retries;
+use crate::dispatch::AdapterCore;
+use crate::error::{AttemptError, InvokeError, LocalError};
 
 /// What is known of an invocation before it is attempted.
 #[derive(Clone, Copy)]
@@ -31,18 +31,18 @@ pub(super) struct Terms<'a> {
     /// When they must have ended; after the limit, if there is one, unless the first was made already.
     pub(super) deadline: Option<Instant>,
     /// How a first attempt failed that was made already.
-    pub(super) failed: Option<&'a Failure>,
+    pub(super) failed: Option<&'a AttemptError>,
 }
 
 /// A first attempt that was made already, if there was one.
 #[derive(Default)]
 pub(super) struct First {
-    pub(super) failure: Option<Failure>,
+    pub(super) failure: Option<AttemptError>,
     pub(super) deadline: Option<Instant>,
 }
 
-impl From<Option<Failure>> for First {
-    fn from(failure: Option<Failure>) -> Self {
+impl From<Option<AttemptError>> for First {
+    fn from(failure: Option<AttemptError>) -> Self {
         Self {
             failure,
             deadline: None,
@@ -52,7 +52,7 @@ impl From<Option<Failure>> for First {
 
 /// Where an invocation goes.
 pub(super) enum Route {
-    Connection(Found),
+    ConnectionCore(Found),
     /// To an adapter of the same communicator.
     Here(Arc<AdapterCore>),
 }
@@ -68,12 +68,12 @@ impl Proxy {
         self.connect_and_get().await.map(|_| ())
     }
 
-    pub(super) async fn connect_and_get(&self) -> Result<Option<handle::Connection>, InvokeError> {
+    pub(super) async fn connect_and_get(&self) -> Result<Option<Connection>, InvokeError> {
         let is_sent = AtomicBool::new(false);
         let terms = self.terms("(connect)", true);
         let run = |route| {
             std::future::ready(Ok(match route {
-                Route::Connection(found) => Some(handle::Connection::new(found.connection)),
+                Route::ConnectionCore(found) => Some(Connection::new(found.connection)),
                 Route::Here(_) => None,
             }))
         };
@@ -114,7 +114,7 @@ impl Proxy {
         let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));
         let run = |route| async move {
             match route {
-                Route::Connection(found) => {
+                Route::ConnectionCore(found) => {
                     found.connection.set_polling(self.polling());
                     self.request_on(found, write, handed_over).await
                 }
@@ -160,7 +160,9 @@ impl Proxy {
         let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));
         let run = |route| async move {
             match route {
-                Route::Connection(found) => self.post_on(found, until, write, handed_over).await,
+                Route::ConnectionCore(found) => {
+                    self.post_on(found, until, write, handed_over).await
+                }
                 Route::Here(adapter) => {
                     handed_over();
                     self.send_here(&adapter, write)
@@ -171,7 +173,7 @@ impl Proxy {
     }
 
     /// Runs an attempt on a connection, and again if the failure allows it.
-    async fn attempt<T, F: Future<Output = Result<T, Failure>>>(
+    async fn attempt<T, F: Future<Output = Result<T, AttemptError>>>(
         &self,
         terms: &Terms<'_>,
         is_sent: &AtomicBool,
@@ -188,7 +190,7 @@ impl Proxy {
                     is_sent.store(false, Ordering::Relaxed);
                     // Pinned here, for it is large to move.
                     let attempt = pin!(async {
-                        let route = self.route().await.map_err(not_sent)?;
+                        let route = self.route().await.map_err(AttemptError::not_sent)?;
                         run(route).await
                     });
                     match within(terms, deadline, is_sent, attempt).await {
@@ -227,7 +229,7 @@ impl Proxy {
     async fn route(&self) -> Result<Route, LocalError> {
         match self.collocated() {
             Some(adapter) => Ok(Route::Here(adapter)),
-            None => self.connection().await.map(Route::Connection),
+            None => self.connection().await.map(Route::ConnectionCore),
         }
     }
 }
@@ -236,8 +238,8 @@ async fn within<T>(
     terms: &Terms<'_>,
     deadline: Option<Instant>,
     is_sent: &AtomicBool,
-    attempt: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
+    attempt: impl Future<Output = Result<T, AttemptError>>,
+) -> Result<T, AttemptError> {
     let Some(deadline) = deadline else {
         return attempt.await;
     };
@@ -249,20 +251,17 @@ async fn within<T>(
     })
 }
 
-pub(super) fn timed_out(operation: &str, limit: Duration, perhaps_dispatched: bool) -> Failure {
+pub(super) fn timed_out(
+    operation: &str,
+    limit: Duration,
+    perhaps_dispatched: bool,
+) -> AttemptError {
     let error = LocalError::Timeout {
         operation: operation.to_owned(),
         after: limit,
     };
-    Failure {
+    AttemptError {
         error,
         perhaps_dispatched,
-    }
-}
-
-fn not_sent(error: LocalError) -> Failure {
-    Failure {
-        error,
-        perhaps_dispatched: false,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use floe_wire::encoding::{Buffer, EncodeError, Encoder};
@@ -12,8 +12,8 @@ use floe_wire::reference::Reference;
 use super::fast_path::FastPath;
 use super::invoke::check_datagram;
 use super::{Inner, OperationInfo, Proxy};
-use crate::communicator::Communicator;
-use crate::connection::{Connection, SendUntil};
+use crate::communicator::{CollectedBatch, Communicator, FlushFuture};
+use crate::connection::{ConnectionCore, SendUntil};
 use crate::error::{InvokeError, LocalError};
 use crate::event::{Event, Events};
 use crate::transport::udp::DATAGRAM_LEN_MAX;
@@ -341,62 +341,24 @@ impl Proxy {
     }
 }
 
-/// The proxies of a communicator that have collected requests.
-#[derive(Default)]
-pub(crate) struct Batches {
-    /// Guards the list and what each proxy knows of being on it; never held across a wait.
-    proxies: Mutex<Vec<Weak<Inner>>>,
-}
-
-impl Batches {
-    fn remember(&self, proxy: &Arc<Inner>) {
-        let mut proxies = self.lock();
-        // Those that are gone or were flushed are forgotten when the list would grow.
-        if proxies.len() == proxies.capacity() {
-            proxies.retain(|known| {
-                let known = known.upgrade();
-                known.is_some_and(|known| known.has_batch() || known.forget_batch())
-            });
-        }
-        if !proxy.is_in_batches.swap(true, Ordering::Relaxed) {
-            proxies.push(Arc::downgrade(proxy));
-        }
-    }
-
-    /// Sends what is collected: all, or all that would use this connection.
-    ///
-    /// # Errors
-    /// The first failure; the others are sent nevertheless.
-    pub(crate) async fn flush(
-        &self,
-        connection: Option<&Arc<Connection>>,
-    ) -> Result<(), InvokeError> {
-        let proxies: Vec<_> = self.lock().iter().filter_map(Weak::upgrade).collect();
-        let mut result = Ok(());
-        for proxy in proxies.into_iter().map(Proxy::from_inner) {
-            if connection.is_none_or(|connection| proxy.uses(connection)) {
-                let flushed = proxy.flush_batch().await;
-                result = result.and(flushed);
-            }
-        }
-        result
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Inner>>> {
-        self.proxies.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Inner {
-    fn has_batch(&self) -> bool {
+impl CollectedBatch for Inner {
+    fn is_empty(&self) -> bool {
         let batch = self.batch.lock().unwrap_or_else(PoisonError::into_inner);
-        batch.count() > 0
+        batch.count() == 0
     }
 
-    /// Notes that it is on the list no longer; false.
-    fn forget_batch(&self) -> bool {
-        self.is_in_batches.store(false, Ordering::Relaxed);
-        false
+    fn mark_listed(&self, is_listed: bool) -> bool {
+        self.is_in_batches.swap(is_listed, Ordering::Relaxed)
+    }
+
+    fn flush(self: Arc<Self>, over: Option<Arc<ConnectionCore>>) -> FlushFuture {
+        Box::pin(async move {
+            let proxy = Proxy::from_inner(self);
+            match over.is_none_or(|connection| proxy.uses(&connection)) {
+                true => proxy.flush_batch().await,
+                false => Ok(()),
+            }
+        })
     }
 }
 

@@ -20,10 +20,9 @@ use super::Proxy;
 use super::attempt::{First, timed_out};
 use super::fast_path::FastPath;
 use super::time_limit::TimeLimit;
-use crate::adapter::OperationError;
-use crate::blocking::{Wait, may_wait_here, wait_depth};
-use crate::connection::{Failure, Received, Reply, Short};
-use crate::error::{InvokeError, LocalError};
+use crate::connection::wait::{Wait, may_wait_here, wait_depth};
+use crate::connection::{ReceivedReply, Reply, ShortReply};
+use crate::error::{AttemptError, InvokeError, LocalError, OperationError};
 
 /// What a generated proxy knows of an operation.
 #[derive(Debug, Clone, Copy)]
@@ -144,10 +143,10 @@ where
             }
             match std::mem::replace(&mut self.state, State::Ended) {
                 State::Requested(reply, None) => {
-                    let mut short = Short::new();
+                    let mut short = ShortReply::new();
                     match reply.wait_here(&mut short) {
-                        Ok(Received::Short) => return self.open_short(&short),
-                        Ok(Received::Whole(reply)) => return self.open_reply(reply),
+                        Ok(ReceivedReply::Short) => return self.open_short(&short),
+                        Ok(ReceivedReply::Whole(reply)) => return self.open_reply(reply),
                         Err(failure) => self.invoke(Some(*failure).into()),
                     }
                 }
@@ -194,7 +193,7 @@ where
 
     /// Lets the call be invoked after its request failed, in the time that is left.
     #[cold]
-    fn invoke_after(&mut self, failure: Failure) {
+    fn invoke_after(&mut self, failure: AttemptError) {
         let state = std::mem::replace(&mut self.state, State::Ended);
         let deadline = match state {
             State::Requested(_, Some(time_limit)) => Some(time_limit.deadline),
@@ -206,7 +205,7 @@ where
 
     /// The results in a short reply.
     #[inline]
-    fn open_short(&mut self, short: &Short) -> Result<R, E> {
+    fn open_short(&mut self, short: &ShortReply) -> Result<R, E> {
         if !self.operation.returns_data && reply::returned_nothing(short.as_bytes()) {
             return self.open_nothing();
         }
@@ -364,7 +363,7 @@ impl Proxy {
             return Ok(decoder);
         };
         communicator.settings().make_known(&mut decoder);
-        Ok(decoder.with_context(communicator))
+        Ok(decoder.with_context(&**communicator.core()))
     }
 }
 

@@ -17,13 +17,9 @@ use floe_wire::message::{
 use tokio::sync::oneshot;
 
 use super::Proxy;
-use crate::adapter::AdapterCore;
-use crate::communicator::Communicator;
-use crate::connection::Failure;
-use crate::connection::pending_dispatch::{begin_dispatch, poll_dispatch};
-use crate::connection::replying::encode_reply;
-use crate::dispatch::{DispatchSlot, Dispatched, Origin, Request};
-use crate::error::LocalError;
+use crate::dispatch::{AdapterCore, DispatchSlot, Dispatched, Origin, Request, encode_reply};
+use crate::environment::Owner;
+use crate::error::{AttemptError, LocalError};
 
 /// Dispatches in place inside one another; deeper ones become tasks, so that no stack overflows.
 const DEPTH_MAX: u32 = 16;
@@ -53,13 +49,13 @@ impl Proxy {
         &self,
         adapter: &Arc<AdapterCore>,
         write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
-    ) -> Result<IncomingReply, Failure> {
+    ) -> Result<IncomingReply, AttemptError> {
         let message = one_message(|buffer| write(buffer, TWOWAY))?;
         let request = IncomingRequest::parse(&message).map_err(bad_message)?;
-        let communicator = adapter.communicator().ok_or(SHUTDOWN)?;
-        let reply = match start(adapter, &communicator, request) {
+        let owner = adapter.owner().ok_or(SHUTDOWN)?;
+        let reply = match start(adapter, &owner, request) {
             Started::Done(reply) => reply,
-            Started::Running(reply) => reply.await.map_err(|_| Failure {
+            Started::Running(reply) => reply.await.map_err(|_| AttemptError {
                 error: LocalError::Shutdown,
                 perhaps_dispatched: true,
             })?,
@@ -73,29 +69,26 @@ impl Proxy {
         &self,
         adapter: &Arc<AdapterCore>,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), AttemptError> {
         let mut messages = encode(write)?;
-        let communicator = adapter.communicator().ok_or(SHUTDOWN)?;
+        let owner = adapter.owner().ok_or(SHUTDOWN)?;
         while !messages.is_empty() {
             let message = split(&mut messages)?;
             if message.header.message_type == MessageType::BatchRequest {
                 let batch = RequestBatch::parse(&message).map_err(bad_message)?;
-                communicator.core().tasks().spawn(run_batch(
-                    adapter.clone(),
-                    communicator.clone(),
-                    batch,
-                ));
+                let run = run_batch(adapter.clone(), owner.clone(), batch);
+                adapter.environment().tasks().spawn(run);
             } else {
                 let request = IncomingRequest::parse(&message).map_err(bad_message)?;
                 // Nobody waits for the end.
-                let _ = start(adapter, &communicator, request);
+                let _ = start(adapter, &owner, request);
             }
         }
         Ok(())
     }
 }
 
-const SHUTDOWN: Failure = Failure {
+const SHUTDOWN: AttemptError = AttemptError {
     error: LocalError::Shutdown,
     perhaps_dispatched: false,
 };
@@ -107,21 +100,17 @@ enum Started {
     Running(oneshot::Receiver<Buffer>),
 }
 
-fn start(
-    adapter: &Arc<AdapterCore>,
-    communicator: &Communicator,
-    request: IncomingRequest,
-) -> Started {
+fn start(adapter: &Arc<AdapterCore>, owner: &Arc<Owner>, request: IncomingRequest) -> Started {
     let mut slot = DispatchSlot::default();
-    if let Err(exception) = begin(adapter, communicator, &request, &mut slot) {
+    if let Err(exception) = begin(adapter, owner, &request, &mut slot) {
         return Started::Done(encode_reply(&request, Err(exception)));
     }
     if let Some(Poll::Ready(result)) = poll_in_place(&mut slot) {
         return Started::Done(encode_reply(&request, result));
     }
     let (sender, receiver) = oneshot::channel();
-    communicator.core().tasks().spawn(async move {
-        let result = std::future::poll_fn(|context| poll_dispatch(&mut slot, context)).await;
+    adapter.environment().tasks().spawn(async move {
+        let result = std::future::poll_fn(|context| slot.poll_guarded(context)).await;
         // The caller may have given up.
         let _ = sender.send(encode_reply(&request, result));
     });
@@ -130,23 +119,23 @@ fn start(
 
 fn begin(
     adapter: &Arc<AdapterCore>,
-    communicator: &Communicator,
+    owner: &Arc<Owner>,
     request: &IncomingRequest,
     slot: &mut DispatchSlot,
 ) -> Result<(), SystemException> {
     let dispatcher = adapter.find(request)?;
-    let origin = Origin::here(adapter.clone(), communicator.clone());
+    let origin = Origin::collocated(adapter.clone(), owner.clone());
     let request = Request::new(request.clone(), origin);
-    begin_dispatch(dispatcher, request, slot)
+    slot.start(dispatcher, request)
 }
 
 /// The requests of a batch, one after another.
-async fn run_batch(adapter: Arc<AdapterCore>, communicator: Communicator, batch: RequestBatch) {
+async fn run_batch(adapter: Arc<AdapterCore>, owner: Arc<Owner>, batch: RequestBatch) {
     let mut slot = DispatchSlot::default();
     for request in batch {
-        if begin(&adapter, &communicator, &request, &mut slot).is_ok() {
+        if begin(&adapter, &owner, &request, &mut slot).is_ok() {
             // Nobody waits for an answer to a request of a batch.
-            let _ = std::future::poll_fn(|context| poll_dispatch(&mut slot, context)).await;
+            let _ = std::future::poll_fn(|context| slot.poll_guarded(context)).await;
         }
     }
 }
@@ -162,12 +151,14 @@ fn poll_in_place(slot: &mut DispatchSlot) -> Option<Poll<Dispatched>> {
         return None;
     }
     DEPTH.set(depth + 1);
-    let polled = poll_dispatch(slot, &mut Context::from_waker(Waker::noop()));
+    let polled = slot.poll_guarded(&mut Context::from_waker(Waker::noop()));
     DEPTH.set(depth);
     Some(polled)
 }
 
-fn encode(write: impl FnOnce(&mut Buffer) -> Result<(), EncodeError>) -> Result<BytesMut, Failure> {
+fn encode(
+    write: impl FnOnce(&mut Buffer) -> Result<(), EncodeError>,
+) -> Result<BytesMut, AttemptError> {
     let mut buffer = Buffer::joined();
     write(&mut buffer).map_err(|error| local(error.into()))?;
     Ok(BytesMut::from(Bytes::from(buffer.into_vec())))
@@ -175,12 +166,12 @@ fn encode(write: impl FnOnce(&mut Buffer) -> Result<(), EncodeError>) -> Result<
 
 fn one_message(
     write: impl FnOnce(&mut Buffer) -> Result<(), EncodeError>,
-) -> Result<Message, Failure> {
+) -> Result<Message, AttemptError> {
     split(&mut encode(write)?)
 }
 
 /// Takes the next message off the front. There is no limit to what one says to oneself.
-fn split(messages: &mut BytesMut) -> Result<Message, Failure> {
+fn split(messages: &mut BytesMut) -> Result<Message, AttemptError> {
     let peer = || "this communicator".to_owned();
     match Message::split(messages, i32::MAX as usize) {
         Ok(Some(message)) => Ok(message),
@@ -195,12 +186,12 @@ fn split(messages: &mut BytesMut) -> Result<Message, Failure> {
     }
 }
 
-fn bad_message(error: floe_wire::DecodeError) -> Failure {
+fn bad_message(error: floe_wire::DecodeError) -> AttemptError {
     local(LocalError::Parameters(error))
 }
 
-fn local(error: LocalError) -> Failure {
-    Failure {
+fn local(error: LocalError) -> AttemptError {
+    AttemptError {
         error,
         perhaps_dispatched: false,
     }

@@ -6,7 +6,8 @@ use floe_wire::message::{IncomingReply, RequestId};
 
 use super::Proxy;
 use super::route::Found;
-use crate::connection::{Failure, SendUntil};
+use crate::connection::{Reply, SendUntil};
+use crate::error::AttemptError;
 
 /// What a proxy says of compression.
 #[derive(Debug, Clone, Copy, Default)]
@@ -55,7 +56,7 @@ impl Proxy {
         found: Found,
         write: &impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
         handed_over: &impl Fn(),
-    ) -> Result<IncomingReply, Failure> {
+    ) -> Result<IncomingReply, AttemptError> {
         let compressor = self.compressor(&found);
         let connection = found.connection;
         let Some(compressor) = compressor else {
@@ -63,17 +64,19 @@ impl Proxy {
                 handed_over();
                 write(buffer, id)
             };
-            return connection.request(None, write).await;
+            return Reply::request(connection, None, write).await;
         };
         // It is written and compressed before the lock is taken, so that no other sender has to wait for it.
         let id = connection.reserve_id()?;
         let message = written(&compressor, |buffer| write(buffer, id))?;
         let append = |buffer: &mut Buffer, _| {
             handed_over();
-            connection.append(&compressor, buffer, &message);
+            connection
+                .compression()
+                .append(&compressor, buffer, &message);
             Ok(())
         };
-        connection.clone().request(Some(id), append).await
+        Reply::request(connection.clone(), Some(id), append).await
     }
 
     /// Sends messages that get no reply, as [`Proxy::request_on`] does.
@@ -83,7 +86,7 @@ impl Proxy {
         until: SendUntil,
         write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
         handed_over: &impl Fn(),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), AttemptError> {
         let compressor = self.compressor(&found);
         let connection = found.connection;
         let Some(compressor) = compressor else {
@@ -96,7 +99,9 @@ impl Proxy {
         let messages = written(&compressor, write)?;
         let append = |buffer: &mut Buffer| {
             handed_over();
-            connection.append(&compressor, buffer, &messages);
+            connection
+                .compression()
+                .append(&compressor, buffer, &messages);
             Ok(())
         };
         connection.send(until, append).await
@@ -137,9 +142,9 @@ impl Proxy {
 fn written(
     compressor: &Compressor,
     write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<Vec<u8>, AttemptError> {
     let mut messages = Buffer::joined();
-    write(&mut messages).map_err(|error| Failure {
+    write(&mut messages).map_err(|error| AttemptError {
         error: error.into(),
         perhaps_dispatched: false,
     })?;

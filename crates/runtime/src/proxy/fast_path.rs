@@ -13,8 +13,8 @@ use floe_wire::reference::InvocationMode;
 use super::batch::Full;
 use super::route::Found;
 use super::{OperationInfo, Proxy};
-use crate::connection::{Connection, Failure, Reply};
-use crate::error::InvokeError;
+use crate::connection::Reply;
+use crate::error::{AttemptError, InvokeError};
 
 /// What the fast path made of an invocation.
 pub(super) enum FastPath {
@@ -25,7 +25,7 @@ pub(super) enum FastPath {
     /// It is collected, and this batch is full and must be sent.
     Full(Full),
     /// It cannot be made without a wait. The failure is that of a first attempt, if there was one.
-    No(Option<Failure>),
+    No(Option<AttemptError>),
 }
 
 impl Proxy {
@@ -67,7 +67,7 @@ impl Proxy {
         let tried = match is_twoway {
             true => {
                 connection.set_polling(self.polling());
-                let reply = Connection::try_request(connection, wait_depth, write);
+                let reply = Reply::try_request(connection, wait_depth, write);
                 reply.map(|reply| reply.map(FastPath::Requested))
             }
             false => {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use floe_wire::message::RequestId;
 
 use super::Proxy;
-use crate::connection::{Connection, ReplySink};
+use crate::connection::{ConnectionCore, ReplySink};
 use crate::event::Event;
 
 /// An event that was sent, until it is answered. Dropped before, it is given up: the sink does not get its reply any
 /// more, unless it is being given it already.
 pub struct PendingEvent {
     /// There until it is answered.
-    connection: Option<Arc<Connection>>,
+    connection: Option<Arc<ConnectionCore>>,
     id: RequestId,
 }
 
@@ -20,14 +20,14 @@ pub struct PendingEvent {
 /// dropped.
 pub struct PendingEvents {
     /// There while one is left.
-    connection: Option<Arc<Connection>>,
+    connection: Option<Arc<ConnectionCore>>,
     next_id: RequestId,
     left: usize,
 }
 
 /// The connection that an event left over. What leaves over it later arrives behind that event.
 #[derive(Clone)]
-pub struct ConnectionToken(Arc<Connection>);
+pub struct ConnectionToken(Arc<ConnectionCore>);
 
 impl Proxy {
     /// Sends events to this object as twoway requests, in one write, if nothing has to be waited for

@@ -5,14 +5,16 @@ use std::sync::atomic::AtomicBool;
 
 use floe_wire::encoding::{Buffer, Encapsulation, EncodeError, Encoder, EncodingVersion};
 use floe_wire::message::{Context, OperationMode, Outcome, RequestHead, RequestId, Target};
-use floe_wire::reference::InvocationMode;
+use floe_wire::reference::{InvocationMode, Reference};
 
 use super::Proxy;
 use super::attempt::{First, Terms};
-use crate::connection::{Failure, SendUntil, outcome_of_event};
-use crate::error::{InvokeError, LocalError};
+use crate::communicator::Communicator;
+use crate::connection::{SendUntil, outcome_of_event};
+use crate::deadline;
+use crate::error::{AttemptError, InvokeError, LocalError};
 use crate::event::{Event, Events};
-use crate::pipeline::Invocation;
+use crate::invoker::{Invocation, InvokeFuture, Invoker};
 use crate::transport::udp::DATAGRAM_LEN_MAX;
 
 impl Proxy {
@@ -29,8 +31,7 @@ impl Proxy {
         mode: OperationMode,
         parameters: &[u8],
     ) -> Result<Option<Outcome>, InvokeError> {
-        Encapsulation::parse(parameters)
-            .map_err(|error| InvokeError::NotDispatched(LocalError::Parameters(error)))?;
+        check_encapsulation(parameters)?;
         if !self.inner.options.interceptors.is_empty() {
             return self.intercept(operation, mode, parameters.to_vec()).await;
         }
@@ -146,7 +147,7 @@ impl Proxy {
         &self,
         operation: &str,
         mode: OperationMode,
-        failed: Option<Failure>,
+        failed: Option<AttemptError>,
         encapsulation: impl Fn(&mut Encoder<'_>),
     ) -> Result<(), InvokeError> {
         if !self.inner.options.interceptors.is_empty() {
@@ -211,14 +212,37 @@ impl Proxy {
         mode: OperationMode,
         parameters: Vec<u8>,
     ) -> Result<Option<Outcome>, InvokeError> {
-        let context = self.sent_context().into_owned();
-        let invocation = Invocation::new(self, operation, mode, context, parameters);
+        let target = self.inner.reference.clone();
+        let mut invocation = Invocation::new(target, operation, mode, parameters);
+        *invocation.context_mut() = self.sent_context().into_owned();
+        invocation.set_deadline(self.timeout().map(deadline::after));
+        self.pass_interceptors(invocation).await
+    }
+
+    async fn pass_interceptors(
+        &self,
+        invocation: Invocation,
+    ) -> Result<Option<Outcome>, InvokeError> {
         let interceptors = &self.inner.options.interceptors;
-        interceptors.begin().invoke(invocation).await
+        interceptors.before(&Sending(self)).invoke(invocation).await
     }
 
     /// Invokes what went through all interceptors.
-    pub(crate) async fn invoke_intercepted(
+    async fn invoke_intercepted(
+        &self,
+        invocation: &Invocation,
+    ) -> Result<Option<Outcome>, InvokeError> {
+        if **invocation.target() != *self.reference() {
+            let target = Reference::clone(invocation.target());
+            return self
+                .with_reference(target)
+                .send_invocation(invocation)
+                .await;
+        }
+        self.send_invocation(invocation).await
+    }
+
+    async fn send_invocation(
         &self,
         invocation: &Invocation,
     ) -> Result<Option<Outcome>, InvokeError> {
@@ -239,13 +263,15 @@ impl Proxy {
     #[inline]
     pub(super) fn has_implicit_context(&self) -> bool {
         self.communicator()
-            .is_some_and(|c| !c.implicit().is_empty())
+            .is_some_and(|c| !c.implicit_context().is_empty())
     }
 
     /// The context of a request: the proxy's, and what of the communicator's it does not have.
     #[inline]
     pub(super) fn sent_context(&self) -> Cow<'_, Context> {
-        let implicit = self.communicator().and_then(|c| c.implicit().current());
+        let implicit = self
+            .communicator()
+            .and_then(|c| c.implicit_context().current());
         let Some(implicit) = implicit else {
             return Cow::Borrowed(self.context());
         };
@@ -276,6 +302,51 @@ impl Proxy {
             mode,
             context,
         }
+    }
+}
+
+/// Sends an invocation to its target over the connection of the proxy, with the options of the proxy: context, timeout,
+/// interceptors. What the invocation says of context and deadline comes first.
+impl Invoker for Proxy {
+    fn invoke(&self, mut invocation: Invocation) -> InvokeFuture<'_> {
+        Box::pin(async move {
+            check_encapsulation(invocation.parameters())?;
+            let own = self.sent_context();
+            if !own.is_empty() {
+                let given = std::mem::replace(invocation.context_mut(), own.into_owned());
+                invocation.context_mut().extend(given);
+            }
+            if invocation.deadline().is_none() {
+                invocation.set_deadline(self.timeout().map(deadline::after));
+            }
+            self.pass_interceptors(invocation).await
+        })
+    }
+}
+
+/// Sends an invocation to its target, with the settings of the communicator.
+impl Invoker for Communicator {
+    fn invoke(&self, invocation: Invocation) -> InvokeFuture<'_> {
+        Box::pin(async move {
+            let proxy = self.proxy_from(Reference::clone(invocation.target()));
+            Invoker::invoke(&proxy, invocation).await
+        })
+    }
+}
+
+/// The end of a proxy's interceptors: what passed them is sent.
+struct Sending<'a>(&'a Proxy);
+
+impl Invoker for Sending<'_> {
+    fn invoke(&self, invocation: Invocation) -> InvokeFuture<'_> {
+        Box::pin(async move { self.0.invoke_intercepted(&invocation).await })
+    }
+}
+
+fn check_encapsulation(parameters: &[u8]) -> Result<(), InvokeError> {
+    match Encapsulation::parse(parameters) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(InvokeError::NotDispatched(LocalError::Parameters(error))),
     }
 }
 

@@ -3,15 +3,14 @@
 use std::future::Future;
 use std::pin::Pin;
 
+use floe_wire::encoding::{DecodeError, Encoder, ExceptionReader, ExceptionWriter};
+use floe_wire::message::OperationMode;
 use floe_wire::reference::{Endpoint, Reference, Target};
 
-use super::{Proxy, TypedProxy};
+use super::{OperationInfo, Proxy, TypedProxy};
 use crate::communicator::Communicator;
-use crate::contracts::ice::{
-    LocatorFindAdapterByIdError, LocatorFindObjectByIdError, LocatorProxy,
-};
-use crate::directory::Sought;
-use crate::error::{InvokeError, LocalError};
+use crate::error::{InvokeError, LocalError, OperationError};
+use crate::locator_cache::LocatorKey;
 
 /// Where an object is.
 pub(super) struct Located {
@@ -51,12 +50,12 @@ impl Proxy {
     pub(super) fn locate<'a>(&'a self, communicator: &'a Communicator) -> Locating<'a> {
         Box::pin(async move {
             let locator = self.locator(communicator)?;
-            let mut sought = self.sought();
+            let mut sought = self.locator_key();
             let mut is_remembered = false;
             loop {
                 let timeout = self.inner.options.locator_cache_timeout;
-                let directory = communicator.core().directory();
-                let target = match directory.find(&sought, timeout) {
+                let cache = communicator.core().locator_cache();
+                let target = match cache.find(&sought, timeout) {
                     Some(target) => {
                         is_remembered = true;
                         target
@@ -66,13 +65,13 @@ impl Proxy {
                             // The object was remembered to be in an adapter that is gone.
                             Err(LocalError::NotRegistered { .. }) if is_remembered => {
                                 self.forget_location();
-                                sought = self.sought();
+                                sought = self.locator_key();
                                 is_remembered = false;
                                 continue;
                             }
                             asked => asked?,
                         };
-                        directory.note(sought.clone(), target.clone());
+                        cache.note(sought.clone(), target.clone());
                         target
                     }
                 };
@@ -83,11 +82,11 @@ impl Proxy {
                             is_remembered,
                         });
                     }
-                    (Sought::Object(_), Target::Indirect { adapter_id }) => {
-                        Sought::Adapter(adapter_id)
+                    (LocatorKey::Object(_), Target::Indirect { adapter_id }) => {
+                        LocatorKey::Adapter(adapter_id)
                     }
                     (sought, _) => {
-                        directory.forget(&sought);
+                        cache.forget(&sought);
                         return Err(self.not_registered(&sought, &locator));
                     }
                 };
@@ -98,7 +97,10 @@ impl Proxy {
     /// It was not where the locator had said.
     pub(super) fn forget_location(&self) {
         if let Some(communicator) = self.communicator() {
-            communicator.core().directory().forget(&self.sought());
+            communicator
+                .core()
+                .locator_cache()
+                .forget(&self.locator_key());
         }
     }
 
@@ -109,7 +111,7 @@ impl Proxy {
     }
 
     /// Asked in the encoding of the proxy, as by Ice.
-    fn locator(&self, communicator: &Communicator) -> Result<LocatorProxy, LocalError> {
+    fn locator(&self, communicator: &Communicator) -> Result<Proxy, LocalError> {
         let Some(locator) = &communicator.settings().locator else {
             return Err(self.no_endpoint("endpoints, or a locator to ask (`Settings::locator`)"));
         };
@@ -118,60 +120,107 @@ impl Proxy {
             return Err(locator.no_endpoint("endpoints, for it is the locator"));
         }
         let locator = locator.ice_twoway().ice_encoding(self.reference().encoding);
-        Ok(LocatorProxy::from_proxy(locator))
+        Ok(locator)
     }
 
-    fn sought(&self) -> Sought {
+    fn locator_key(&self) -> LocatorKey {
         let reference = self.reference();
         match &reference.target {
             Target::Indirect { adapter_id } if !adapter_id.is_empty() => {
-                Sought::Adapter(adapter_id.clone())
+                LocatorKey::Adapter(adapter_id.clone())
             }
-            _ => Sought::Object(reference.identity.clone()),
+            _ => LocatorKey::Object(reference.identity.clone()),
         }
     }
 
     async fn ask_locator(
         &self,
-        locator: &LocatorProxy,
-        sought: &Sought,
+        locator: &Proxy,
+        sought: &LocatorKey,
     ) -> Result<Target, LocalError> {
         let found = match sought {
-            Sought::Adapter(id) => match locator.find_adapter_by_id(id).await {
-                Err(LocatorFindAdapterByIdError::AdapterNotFoundException(_)) => Ok(None),
-                Err(LocatorFindAdapterByIdError::Invoke(error)) => Err(error),
-                Ok(found) => Ok(found),
-            },
-            Sought::Object(id) => match locator.find_object_by_id(id).await {
-                Err(LocatorFindObjectByIdError::ObjectNotFoundException(_)) => Ok(None),
-                Err(LocatorFindObjectByIdError::Invoke(error)) => Err(error),
-                Ok(found) => Ok(found),
-            },
+            LocatorKey::Adapter(id) => {
+                let encode = |encoder: &mut Encoder<'_>| encoder.put(id);
+                locator
+                    .call::<Option<Self>, FindError>(&FIND_ADAPTER, encode, |decoder| decoder.get())
+                    .await
+            }
+            LocatorKey::Object(id) => {
+                let encode = |encoder: &mut Encoder<'_>| encoder.put(id);
+                locator
+                    .call::<Option<Self>, FindError>(&FIND_OBJECT, encode, |decoder| decoder.get())
+                    .await
+            }
         };
-        let target = |found: &Proxy| Reference::clone(found.reference()).target;
         match found {
-            Ok(Some(found)) => Ok(target(&found)),
-            Ok(None) => Err(self.not_registered(sought, locator)),
-            Err(error) => Err(self.not_asked(locator, error)),
+            Ok(Some(found)) => Ok(Reference::clone(found.reference()).target),
+            Ok(None) | Err(FindError::NotFound) => Err(self.not_registered(sought, locator)),
+            Err(FindError::Invoke(error)) => Err(self.not_asked(locator, error)),
         }
     }
 
-    fn not_registered(&self, sought: &Sought, locator: &LocatorProxy) -> LocalError {
+    fn not_registered(&self, sought: &LocatorKey, locator: &Proxy) -> LocalError {
         LocalError::NotRegistered {
             proxy: self.to_string(),
             what: match sought {
-                Sought::Adapter(id) => format!("adapter \"{id}\""),
-                Sought::Object(id) => format!("object \"{id}\""),
+                LocatorKey::Adapter(id) => format!("adapter \"{id}\""),
+                LocatorKey::Object(id) => format!("object \"{id}\""),
             },
             locator: locator.to_string(),
         }
     }
 
-    fn not_asked(&self, locator: &LocatorProxy, error: InvokeError) -> LocalError {
+    fn not_asked(&self, locator: &Proxy, error: InvokeError) -> LocalError {
         LocalError::Locator {
             proxy: self.to_string(),
             locator: locator.to_string(),
             source: Box::new(error),
         }
     }
+}
+
+/// Asks where an adapter is. `contracts/Ice/Locator.ice` has the contract, whose generated code stands above this module.
+const FIND_ADAPTER: OperationInfo = find("findAdapterById");
+/// Asks where an object is.
+const FIND_OBJECT: OperationInfo = find("findObjectById");
+
+const fn find(name: &'static str) -> OperationInfo {
+    OperationInfo {
+        name,
+        mode: OperationMode::Idempotent,
+        returns_data: true,
+    }
+}
+
+/// Why a locator gave no proxy.
+enum FindError {
+    /// It knows no such object, or no such adapter.
+    NotFound,
+    Invoke(InvokeError),
+}
+
+impl From<InvokeError> for FindError {
+    fn from(error: InvokeError) -> Self {
+        Self::Invoke(error)
+    }
+}
+
+impl OperationError for FindError {
+    fn decode(reader: &mut ExceptionReader<'_>) -> Result<Option<Self>, DecodeError> {
+        match reader.type_id() {
+            "::Ice::AdapterNotFoundException" | "::Ice::ObjectNotFoundException" => {
+                reader.members(|_| Ok(Some(Self::NotFound)))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn into_invoke_error(self) -> Result<InvokeError, Self> {
+        match self {
+            Self::Invoke(error) => Ok(error),
+            Self::NotFound => Err(self),
+        }
+    }
+
+    fn encode_slices(&self, _writer: &mut ExceptionWriter<'_, '_>) {}
 }

@@ -16,7 +16,7 @@
 //! - `typed.rs`: what all typed proxies have in common
 
 mod attempt;
-pub(crate) mod batch;
+mod batch;
 mod call;
 mod collocated;
 mod compression;
@@ -26,6 +26,7 @@ mod header_cache;
 mod invoke;
 mod locator;
 mod options;
+mod retries;
 mod route;
 mod time_limit;
 mod typed;
@@ -38,14 +39,15 @@ use std::time::Duration;
 
 use floe_wire::encoding::{DecodeError, Decoder, EncodeError, Encoder, Nilable};
 use floe_wire::message::{Context, Target};
-use floe_wire::reference::Reference;
+use floe_wire::reference::{Identity, ParseReferenceError, Reference, Target as Location};
 
 pub use call::{Call, EncodeParameters, OperationInfo};
 pub use forward::{ConnectionToken, PendingEvent, PendingEvents};
 pub use typed::TypedProxy;
 
 use crate::communicator::Communicator;
-use crate::connection::Connection;
+use crate::connection::{Connection, ConnectionCore};
+use crate::error::InvokeError;
 use batch::Batch;
 use header_cache::HeaderCache;
 use options::Options;
@@ -62,7 +64,7 @@ pub struct Proxy {
 }
 
 pub(crate) struct Inner {
-    reference: Reference,
+    reference: Arc<Reference>,
     /// What stands in each request; made when it is needed.
     target: OnceLock<Target>,
     /// What stands in front of their parameters.
@@ -85,11 +87,11 @@ pub(crate) struct Inner {
 impl Proxy {
     pub(crate) fn new(reference: Reference, communicator: Option<Communicator>) -> Self {
         let options = Options::of(communicator.as_ref());
-        Self::from_parts(reference, communicator, options)
+        Self::from_parts(Arc::new(reference), communicator, options)
     }
 
     fn from_parts(
-        reference: Reference,
+        reference: Arc<Reference>,
         communicator: Option<Communicator>,
         options: Options,
     ) -> Self {
@@ -158,7 +160,7 @@ impl Proxy {
             && reference.secure == own.secure
             && reference.mode.is_datagram() == own.mode.is_datagram();
         let (communicator, options) = (&self.inner.communicator, &self.inner.options);
-        let other = Self::from_parts(reference, communicator.clone(), options.clone());
+        let other = Self::from_parts(Arc::new(reference), communicator.clone(), options.clone());
         if is_same_place {
             self.share_connection(&other);
         }
@@ -166,7 +168,7 @@ impl Proxy {
     }
 
     /// The same, bound to a connection.
-    pub(crate) fn with_connection(&self, connection: Arc<Connection>) -> Self {
+    pub(crate) fn with_connection(&self, connection: Arc<ConnectionCore>) -> Self {
         self.with_options(|options| options.fixed = Some(connection))
     }
 
@@ -235,7 +237,63 @@ impl Nilable for Proxy {
 
     fn decode_nilable(decoder: &mut Decoder<'_>) -> Result<Option<Self>, DecodeError> {
         let reference = Reference::decode_nilable(decoder)?;
-        let communicator = decoder.context().and_then(|context| context.downcast_ref());
-        Ok(reference.map(|reference| Self::new(reference, communicator.cloned())))
+        let communicator = decoder.context().and_then(Communicator::of_context);
+        Ok(reference.map(|reference| Self::new(reference, communicator)))
+    }
+}
+
+/// What makes a proxy.
+impl Communicator {
+    /// A proxy from its stringified form, such as `greeter:tcp -h 127.0.0.1 -p 4061`, with the type
+    /// that the caller expects. Nothing is sent: the object may not exist, or be of another type.
+    ///
+    /// # Errors
+    /// [`ParseReferenceError`] if the text is no proxy, or the nil proxy.
+    #[doc(alias = "stringToProxy")]
+    pub fn proxy<P: TypedProxy>(&self, text: &str) -> Result<P, ParseReferenceError> {
+        Ok(P::from_proxy(self.proxy_from(text.parse()?)))
+    }
+
+    /// A proxy from what it holds.
+    pub fn proxy_from(&self, reference: Reference) -> Proxy {
+        Proxy::new(reference, Some(self.clone()))
+    }
+
+    /// Sends the requests that all batch proxies have collected.
+    ///
+    /// # Errors
+    /// The first failure; the other batches are sent nevertheless.
+    #[doc(alias = "flushBatchRequests")]
+    pub async fn flush_batches(&self) -> Result<(), InvokeError> {
+        self.core().batches().flush(None).await
+    }
+}
+
+/// Proxies to objects of the peer.
+impl Connection {
+    /// A proxy to an object of the peer, bound to this connection: it calls over this one and no
+    /// other, its invocations are never retried, and it cannot be sent to anybody.
+    #[doc(alias = "createProxy", alias = "ice_fixed")]
+    pub fn proxy(&self, identity: Identity) -> Proxy {
+        let owner = self.connections().and_then(|all| all.owner());
+        let communicator = owner.and_then(Communicator::from_owner);
+        let reference = Reference::new(identity, Location::Direct(Vec::new()));
+        Proxy::new(reference, communicator).with_connection(self.core().clone())
+    }
+
+    /// Sends the requests that batch proxies have collected and that would use this connection.
+    ///
+    /// # Errors
+    /// The first failure; the other batches are sent nevertheless.
+    #[doc(alias = "flushBatchRequests")]
+    pub async fn flush_batches(&self) -> Result<(), InvokeError> {
+        let owner = self.connections().and_then(|all| all.owner());
+        match owner.and_then(Communicator::from_owner) {
+            Some(communicator) => {
+                let batches = communicator.core().batches();
+                batches.flush(Some(self.core())).await
+            }
+            None => Ok(()),
+        }
     }
 }

@@ -7,8 +7,8 @@ use floe_wire::message::Context;
 
 use super::compression::Compress;
 use crate::communicator::Communicator;
-use crate::connection::Connection;
-use crate::pipeline::Interceptors;
+use crate::connection::ConnectionCore;
+use crate::invoker::Interceptors;
 use crate::settings::{EndpointSelection, Settings};
 
 /// How a proxy invokes, besides what its reference says.
@@ -21,7 +21,7 @@ pub(super) struct Options {
     pub(super) is_collocated: bool,
     pub(super) interceptors: Interceptors,
     /// The only connection that it uses, if it is bound to one.
-    pub(super) fixed: Option<Arc<Connection>>,
+    pub(super) fixed: Option<Arc<ConnectionCore>>,
     /// Proxies with different ids use different connections.
     pub(super) connection_id: Arc<str>,
     /// Whether the connection used last is used again, without a look at the endpoints.

@@ -10,7 +10,7 @@ use floe_wire::reference::Endpoint;
 use super::Proxy;
 use super::options::Options;
 use crate::communicator::Communicator;
-use crate::connection::Connection;
+use crate::connection::ConnectionCore;
 use crate::error::{InvokeError, LocalError};
 use crate::settings::EndpointSelection;
 use crate::transport;
@@ -19,13 +19,13 @@ use crate::transport;
 /// that differ in that.
 #[derive(Clone)]
 pub(super) struct Found {
-    pub(super) connection: Arc<Connection>,
+    pub(super) connection: Arc<ConnectionCore>,
     /// Whether the endpoint of the proxy has `-z`.
     pub(super) wants_compression: bool,
 }
 
 impl Found {
-    fn by(endpoint: &Endpoint, connection: Arc<Connection>) -> Self {
+    fn by(endpoint: &Endpoint, connection: Arc<ConnectionCore>) -> Self {
         Self {
             connection,
             wants_compression: endpoint.wants_compression(),
@@ -33,7 +33,7 @@ impl Found {
     }
 
     /// The connection of a fixed proxy, which has no endpoint.
-    fn fixed(connection: &Arc<Connection>) -> Self {
+    fn fixed(connection: &Arc<ConnectionCore>) -> Self {
         Self {
             connection: connection.clone(),
             wants_compression: false,
@@ -44,7 +44,7 @@ impl Found {
 /// The same as long as the connection, which the pool owns, is there.
 #[derive(Clone, Default)]
 pub(super) struct Used {
-    connection: Weak<Connection>,
+    connection: Weak<ConnectionCore>,
     wants_compression: bool,
 }
 
@@ -71,7 +71,7 @@ impl Proxy {
     }
 
     /// The connection that the next invocation will find.
-    pub(super) fn cached_connection(&self) -> Option<Arc<Connection>> {
+    pub(super) fn cached_connection(&self) -> Option<Arc<ConnectionCore>> {
         self.cached().map(|found| found.connection)
     }
 
@@ -85,7 +85,7 @@ impl Proxy {
     }
 
     /// Whether the next invocation will find this connection.
-    pub(crate) fn uses(&self, connection: &Arc<Connection>) -> bool {
+    pub(crate) fn uses(&self, connection: &Arc<ConnectionCore>) -> bool {
         self.cached_connection()
             .is_some_and(|cached| Arc::ptr_eq(&cached, connection))
     }
@@ -175,11 +175,11 @@ impl Proxy {
         communicator: &Communicator,
     ) -> Result<Found, LocalError> {
         let endpoints = self.usable_of(endpoints)?;
-        let pool = communicator.core().pool();
+        let connections = communicator.core().connections();
         let id = &self.inner.options.connection_id;
         if self.inner.options.is_connection_cached
             && let Some(found) = endpoints.iter().find_map(|endpoint| {
-                let connection = pool.existing(endpoint, id)?;
+                let connection = connections.existing(endpoint, id)?;
                 Some(Found::by(endpoint, connection))
             })
         {
@@ -187,7 +187,7 @@ impl Proxy {
         }
         let mut last = self.no_endpoint("an endpoint");
         for endpoint in endpoints {
-            match pool.connection(endpoint, id, communicator).await {
+            match connections.to(endpoint, id).await {
                 Ok(connection) => return Ok(Found::by(endpoint, connection)),
                 Err(error) => last = error,
             }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::blocking::{is_waiting, wait_until};
+use crate::connection::wait::{is_waiting, wait_until};
 use crate::deadline;
 
 /// A limit to how long something takes, from now on.

@@ -9,9 +9,9 @@ use floe_wire::message::{Context, OperationMode, SystemException};
 use floe_wire::reference::{Identity, InvocationMode, Reference};
 
 use super::{OperationInfo, Proxy};
-use crate::connection::handle::Connection;
+use crate::connection::Connection;
 use crate::error::InvokeError;
-use crate::pipeline::Interceptor;
+use crate::invoker::Interceptor;
 use crate::settings::EndpointSelection;
 
 /// A proxy with a static type. Its methods begin with `ice_`, which no Slice name does, so that
@@ -192,7 +192,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     }
 
     /// The same object, requests compressed or not; unless told, it is as its endpoint says (`-z`).
-    /// Short messages never are. The communicator's settings may override it.
+    /// ShortReply messages never are. The communicator's settings may override it.
     #[must_use]
     fn ice_compress(&self, is_compressed: bool) -> Self {
         let proxy = self.as_proxy();
@@ -281,7 +281,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
 const fn builtin(name: &'static str, returns_data: bool) -> OperationInfo {
     OperationInfo {
         name,
-        mode: OperationMode::Idempotent,
+        mode: OperationMode::BUILTIN,
         returns_data,
     }
 }

@@ -8,12 +8,14 @@
 //! - `plain.rs`, `taken.rs`: what tcp and unix are without the runtime
 //! - `tls/`, `ws.rs`: layers over another stream
 //! - `multicast.rs`: groups, for `udp.rs`
+//! - `connection_info.rs`: what a transport tells of a connection
 //! - `address.rs`: what hosts and wildcards stand for
 //!
 //! To add one: a file, a line in [`connect`], [`listen`] and [`can_connect`]. `tests.rs` has what
 //! every transport promises.
 
 mod address;
+mod connection_info;
 mod multicast;
 #[cfg(unix)]
 pub(crate) mod plain;
@@ -40,7 +42,7 @@ use floe_wire::reference::{Endpoint, TcpEndpoint, WsEndpoint};
 use tokio::io::AsyncRead;
 use tokio::time::Instant;
 
-use crate::settings::Settings;
+pub use connection_info::ConnectionInfo;
 
 /// A connected stream.
 pub(crate) struct Stream {
@@ -51,8 +53,6 @@ pub(crate) struct Stream {
     /// The peer, for messages to people: `127.0.0.1:4061`.
     pub(crate) peer: String,
 }
-
-use crate::connection::handle::ConnectionInfo;
 
 /// The writing half of a connected stream.
 ///
@@ -211,20 +211,6 @@ pub(crate) struct Setup {
     pub(crate) tls: Option<tls::Tls>,
 }
 
-impl Setup {
-    pub(crate) fn new(settings: &Settings) -> Self {
-        Self {
-            message_size_max: settings.message_size_max,
-            datagrams_ignored: Arc::default(),
-            udp_receive_buffer: settings.udp_receive_buffer,
-            udp_send_buffer: settings.udp_send_buffer,
-            unix_socket_mode: settings.unix_socket_mode,
-            #[cfg(feature = "tls")]
-            tls: settings.tls.clone(),
-        }
-    }
-}
-
 #[cfg(feature = "tls")]
 impl Setup {
     async fn encrypt(&self, stream: Stream, endpoint: &TcpEndpoint) -> io::Result<Stream> {
@@ -333,13 +319,6 @@ pub(crate) fn can_connect(endpoint: &Endpoint) -> bool {
 
 #[cfg(all(test, unix, feature = "tls"))]
 mod tests;
-
-#[cfg(test)]
-impl Default for Setup {
-    fn default() -> Self {
-        Self::new(&Settings::default())
-    }
-}
 
 /// The code of the guide compiles.
 #[cfg(all(doctest, feature = "tls"))]

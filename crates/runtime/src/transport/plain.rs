@@ -18,10 +18,10 @@ use socket2::{SockAddr, SockRef};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use super::ConnectionInfo;
 use super::StreamWriter;
 #[cfg(target_os = "linux")]
 use super::taken::Taken;
-use crate::connection::handle::ConnectionInfo;
 
 /// A connected stream socket in blocking mode.
 #[derive(Debug)]

@@ -10,9 +10,9 @@ use tokio::net::tcp::OwnedWriteHalf;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout};
 
+use super::ConnectionInfo;
 use super::address::{self, Listen, Versions};
 use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter};
-use crate::connection::handle::ConnectionInfo;
 
 /// Connections that the system may hold for us before we accept them.
 const BACKLOG: i32 = 1024;

@@ -25,9 +25,9 @@ use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::UdpSocket;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::ConnectionInfo;
 use super::address::{self, Listen, Versions};
 use super::{Accepted, Listener, Listening, Pending, Setup, Stream, StreamWriter, multicast};
-use crate::connection::handle::ConnectionInfo;
 
 /// Longest message that a datagram holds, in bytes: what IPv4 leaves of 65,535.
 pub(crate) const DATAGRAM_LEN_MAX: usize = 65_507;

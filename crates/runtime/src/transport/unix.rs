@@ -15,8 +15,8 @@ use socket2::{Domain, SockAddr, SockRef, Socket, Type};
 use tokio::net::unix::OwnedWriteHalf;
 use tokio::net::{UnixListener, UnixStream};
 
+use super::ConnectionInfo;
 use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter};
-use crate::connection::handle::ConnectionInfo;
 
 /// Whether the endpoint means a socket of this host.
 pub(super) fn is_here(endpoint: &UnixEndpoint) -> bool {

@@ -21,8 +21,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
 use sending::Sending;
 
+use super::ConnectionInfo;
 use super::{Stream, StreamWriter, address};
-use crate::connection::handle::ConnectionInfo;
 
 /// Bytes that are read before any of them is taken out of its frame.
 const READ_LEN: usize = 16 * 1024;

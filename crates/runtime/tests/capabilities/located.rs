@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use floe::contracts::ice::{
-    AdapterNotFoundException, Locator, LocatorDispatcher, LocatorFindAdapterByIdError,
-    LocatorFindObjectByIdError, LocatorRegistryProxy, ObjectNotFoundException,
+    AdapterNotFoundError, AdapterNotFoundException, Locator, LocatorDispatcher,
+    LocatorRegistryProxy, ObjectNotFoundError, ObjectNotFoundException,
 };
 use floe::{
     Adapter, Communicator, Current, Identity, InvokeError, LocalError, Proxy, Settings, TypedProxy,
@@ -28,7 +28,7 @@ impl Locator for Registry {
         &self,
         id: Identity,
         _: &Current,
-    ) -> Result<Option<Proxy>, LocatorFindObjectByIdError> {
+    ) -> Result<Option<Proxy>, ObjectNotFoundError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let known = self.objects.lock().unwrap().get(&id.name).cloned();
         known.ok_or_else(|| ObjectNotFoundException {}.into())
@@ -38,7 +38,7 @@ impl Locator for Registry {
         &self,
         id: String,
         _: &Current,
-    ) -> Result<Option<Proxy>, LocatorFindAdapterByIdError> {
+    ) -> Result<Option<Proxy>, AdapterNotFoundError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let known = self.adapters.lock().unwrap().get(&id).cloned();
         known.ok_or_else(|| AdapterNotFoundException {}.into())

@@ -22,6 +22,7 @@ mod fairness;
 mod forwarding;
 mod hostile;
 mod intercepting;
+mod invoker;
 mod invoking;
 mod joining;
 mod located;

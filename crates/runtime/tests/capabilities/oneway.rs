@@ -122,7 +122,7 @@ async fn each_request_of_a_batch_has_its_own_head() {
         }
         soon(proxy.ice_flush_batch()).await.unwrap();
         soon(proxy.ice_twoway().ice_ping()).await.unwrap();
-        expected.push(("ice_ping".to_owned(), OperationMode::Idempotent, None));
+        expected.push(("ice_ping".to_owned(), OperationMode::BUILTIN, None));
         if let Some((_, _, value)) = expected.last_mut() {
             *value = proxy.context().get("key").cloned();
         }

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use floe::contracts::ice::{
+    AdapterAlreadyActiveOrAdapterNotFoundError,
+    AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError, AdapterNotFoundError,
     AdapterNotFoundException, InvalidReplicaGroupIdException, Locator, LocatorDispatcher,
-    LocatorFindAdapterByIdError, LocatorFindObjectByIdError, LocatorRegistry,
-    LocatorRegistryDispatcher, LocatorRegistryProxy, LocatorRegistrySetAdapterDirectProxyError,
-    LocatorRegistrySetReplicatedAdapterDirectProxyError, LocatorRegistrySetServerProcessProxyError,
-    ObjectNotFoundException, ProcessProxy,
+    LocatorRegistry, LocatorRegistryDispatcher, LocatorRegistryProxy, ObjectNotFoundError,
+    ObjectNotFoundException, ProcessProxy, ServerNotFoundError,
 };
 use floe::{
     Adapter, AdapterError, AdapterSettings, Communicator, Current, Identity, InvokeError,
@@ -53,7 +53,7 @@ impl Locator for Book {
         &self,
         _: Identity,
         _: &Current,
-    ) -> Result<Option<Proxy>, LocatorFindObjectByIdError> {
+    ) -> Result<Option<Proxy>, ObjectNotFoundError> {
         Err(ObjectNotFoundException {}.into())
     }
 
@@ -61,7 +61,7 @@ impl Locator for Book {
         &self,
         id: String,
         _: &Current,
-    ) -> Result<Option<Proxy>, LocatorFindAdapterByIdError> {
+    ) -> Result<Option<Proxy>, AdapterNotFoundError> {
         let known = self.places.lock().unwrap().get(&id).cloned().flatten();
         known
             .map(Some)
@@ -83,7 +83,7 @@ impl LocatorRegistry for Book {
         id: String,
         proxy: Option<Proxy>,
         _: &Current,
-    ) -> Result<(), LocatorRegistrySetAdapterDirectProxyError> {
+    ) -> Result<(), AdapterAlreadyActiveOrAdapterNotFoundError> {
         Ok(self.set(&id, proxy)?)
     }
 
@@ -93,7 +93,7 @@ impl LocatorRegistry for Book {
         replica_group_id: String,
         proxy: Option<Proxy>,
         _: &Current,
-    ) -> Result<(), LocatorRegistrySetReplicatedAdapterDirectProxyError> {
+    ) -> Result<(), AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError> {
         if replica_group_id != "Group" {
             return Err(InvalidReplicaGroupIdException {}.into());
         }
@@ -106,7 +106,7 @@ impl LocatorRegistry for Book {
         _: String,
         _: Option<ProcessProxy>,
         _: &Current,
-    ) -> Result<(), LocatorRegistrySetServerProcessProxyError> {
+    ) -> Result<(), ServerNotFoundError> {
         Ok(())
     }
 }

@@ -13,7 +13,7 @@ pub use definition::{
     Class, Const, Definition, DefinitionId, DefinitionKind, Dictionary, Enum, Enumerator,
     Exception, FileId, FileInfo, Interface, Member, Metadata, Sequence, Struct,
 };
-pub use operation::{Operation, Parameter, Returned};
+pub use operation::{Operation, OperationMode, Parameter, Returned};
 pub use types::{ConstValue, Primitive, Type};
 
 /// A checked set of Slice definitions.

@@ -8,7 +8,7 @@ use crate::diagnostic::Span;
 pub struct Operation {
     /// Its name.
     pub name: String,
-    /// Whether it may be retried; on the wire, whether its mode is 2 instead of 0.
+    /// Whether it may be retried.
     pub is_idempotent: bool,
     /// What it returns; `None` for `void`.
     pub returns: Option<Returned>,
@@ -24,7 +24,35 @@ pub struct Operation {
     pub span: Span,
 }
 
+/// What a request says about repeating it; the discriminants are those of the wire.
+///
+/// Source: Ice manual, "Request Message Body".
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OperationMode {
+    /// At most once.
+    Normal = 0,
+    /// As often as needed: `["nonmutating"] idempotent`.
+    Nonmutating = 1,
+    /// As often as needed: `idempotent`.
+    Idempotent = 2,
+}
+
 impl Operation {
+    /// The mode that its requests carry; the one place that decides it for every caller.
+    ///
+    /// Servants of Ice 3.7 may refuse a mode that their contract does not ask for. `["nonmutating"]`
+    /// alone changes nothing, as in Ice 3.7: the operation is not idempotent.
+    pub fn mode(&self) -> OperationMode {
+        let mut metadata = self.metadata.iter();
+        match self.is_idempotent {
+            true if metadata.any(|directive| directive.text == "nonmutating") => {
+                OperationMode::Nonmutating
+            }
+            true => OperationMode::Idempotent,
+            false => OperationMode::Normal,
+        }
+    }
+
     /// The in-parameters, in order.
     pub fn inputs(&self) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(|parameter| !parameter.is_out)

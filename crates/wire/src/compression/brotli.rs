@@ -4,16 +4,16 @@ use brotli::enc::BrotliEncoderParams;
 use brotli::enc::StandardAlloc;
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 
-use super::decompressor::{PIECE, Target};
-use super::{Compression, CompressionError};
+use super::decompressor::{PIECE, PlainBody};
+use crate::message::{Compression, CompressionError};
 
-/// The lowest at which the library looks for more than the nearest repetition; higher ones take
-/// many times as long for a few bytes.
+/// The lowest quality at which the library looks beyond the nearest repetition. A higher one takes many times as long
+/// for a few bytes.
 const QUALITY: i32 = 5;
-/// What a message may refer back to: 1 MiB, the default limit of a message.
+/// How far back a message may refer: 1 MiB, the default limit of a message.
 const WINDOW_LOG: i32 = 20;
 
-/// The body as one brotli stream.
+/// Compresses the body as one brotli stream.
 pub(super) fn pack(body: &[u8]) -> Option<Vec<u8>> {
     let params = BrotliEncoderParams {
         quality: QUALITY,
@@ -26,7 +26,7 @@ pub(super) fn pack(body: &[u8]) -> Option<Vec<u8>> {
     Some(packed)
 }
 
-pub(super) fn unpack(packed: &[u8], target: &mut Target<'_>) -> Result<(), CompressionError> {
+pub(super) fn unpack(packed: &[u8], target: &mut PlainBody<'_>) -> Result<(), CompressionError> {
     const CORRUPT: CompressionError = CompressionError::Corrupt(Compression::Brotli);
     let alloc = StandardAlloc::default;
     let mut state = BrotliState::new(alloc(), alloc(), alloc());

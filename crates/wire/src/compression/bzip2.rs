@@ -1,14 +1,14 @@
-//! bzip2, as Ice has it: one whole stream in each message.
+//! bzip2, as Ice uses it: one whole stream in each message.
 
 use bzip2::{Action, Compress, Compression as Level, Decompress, Status};
 
-use super::decompressor::{PIECE, Target};
-use super::{Compression, CompressionError};
+use super::decompressor::{PIECE, PlainBody};
+use crate::message::{Compression, CompressionError};
 
-/// The body as one bzip2 stream; `level` is brought into 1 to 9.
+/// Compresses the body as one bzip2 stream. `level` is clamped to 1 to 9.
 pub(super) fn pack(body: &[u8], level: u32) -> Option<Vec<u8>> {
     let mut stream = Compress::new(Level::new(level.clamp(1, 9)), 0);
-    // What does not get smaller is not wanted, so that this is enough room.
+    // A result that is not smaller is not used, so this is enough room.
     let mut packed = Vec::with_capacity(body.len());
     match stream.compress_vec(body, &mut packed, Action::Finish) {
         Ok(Status::StreamEnd) => Some(packed),
@@ -16,7 +16,7 @@ pub(super) fn pack(body: &[u8], level: u32) -> Option<Vec<u8>> {
     }
 }
 
-pub(super) fn unpack(packed: &[u8], target: &mut Target<'_>) -> Result<(), CompressionError> {
+pub(super) fn unpack(packed: &[u8], target: &mut PlainBody<'_>) -> Result<(), CompressionError> {
     const CORRUPT: CompressionError = CompressionError::Corrupt(Compression::Bzip2);
     let mut stream = Decompress::new(false);
     let mut piece = [0; PIECE];

@@ -1,29 +1,28 @@
-//! Messages that leave.
+//! Compresses outgoing messages.
 
-use super::Compression;
-use crate::message::HEADER_LEN;
+use crate::message::{Compression, HEADER_LEN};
 
-/// Messages below this many bytes are not compressed unless told otherwise; as in Ice.
+/// By default, messages of fewer bytes are not compressed, as in Ice.
 pub const LEN_MIN_DEFAULT: usize = 100;
 
-/// Where the compressed body starts.
+/// The start of the compressed body.
 pub(super) const BODY: usize = HEADER_LEN + 4;
 const STATUS: usize = 9;
 
-/// How to compress messages, each by itself.
+/// Compresses messages, each by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compressor {
-    /// With what.
+    /// The compression.
     pub compression: Compression,
-    /// How hard to try with bzip2: 1 to 9, in units of 100 kB that are looked at together. Others
-    /// have settings of their own, fixed for messages of some kilobytes.
+    /// The effort of bzip2: 1 to 9, its block size in units of 100 kB. The others have fixed settings, suited to
+    /// messages of some kilobytes.
     pub level: u32,
     /// Messages below this many bytes, header included, are not compressed.
     pub len_min: usize,
 }
 
 impl Compressor {
-    /// With the settings that Ice has: level 1, messages of 100 bytes and more.
+    /// The settings of Ice: level 1, messages of 100 bytes and more.
     pub const fn new(compression: Compression) -> Self {
         Self {
             compression,
@@ -32,11 +31,11 @@ impl Compressor {
         }
     }
 
-    /// Compresses the whole messages that stand in `buffer` from `start` on. One that is too short,
-    /// or that would not get smaller, only says that its reply may be compressed; so do all with
+    /// Compresses the whole messages in `buffer` from `start` on. A message that is too short, or would not become
+    /// smaller, is only marked so that its reply may be compressed. The same holds for all messages with
     /// [`Compression::ZstdStream`], which [`StreamCompressor`] compresses in the order of sending.
     ///
-    /// Without the feature of the compression, messages stay as they are.
+    /// Without the feature of the compression, messages stay unchanged.
     pub fn compress(&self, buffer: &mut Vec<u8>, start: usize) {
         if !self.compression.is_built() {
             return;
@@ -51,7 +50,7 @@ impl Compressor {
         });
     }
 
-    /// The body, compressed.
+    /// Compresses a body.
     fn pack(&self, body: &[u8]) -> Option<Vec<u8>> {
         match self.compression {
             #[cfg(feature = "bzip2")]
@@ -70,13 +69,13 @@ impl Compressor {
 #[derive(Debug, Default)]
 pub struct StreamCompressor {
     #[cfg(feature = "zstd")]
-    stream: Option<super::stream::Encoder>,
+    stream: Option<super::stream::StreamEncoder>,
 }
 
 impl StreamCompressor {
-    /// Compresses those of the whole messages in `buffer` from `start` on that are marked with the
-    /// byte of [`Compression::ZstdStream`] and have `len_min` bytes. They must be sent in the order
-    /// of these calls, and none may be left out.
+    /// Compresses the whole messages in `buffer` from `start` on that are marked with the byte of
+    /// [`Compression::ZstdStream`] and have at least `len_min` bytes. All of them must be sent, in the order of these
+    /// calls.
     pub fn compress(&mut self, buffer: &mut Vec<u8>, start: usize, len_min: usize) {
         each_message(buffer, start, |message, buffer| {
             let is_marked = message.get(STATUS) == Some(&Compression::ZstdStream.accepted());
@@ -85,7 +84,7 @@ impl StreamCompressor {
                 false => None,
             };
             match packed {
-                // Even one that got longer: what comes after it is coded against it.
+                // This is sent even if it became longer, because later messages are coded against it.
                 Some(packed) => append_packed(buffer, message, Compression::ZstdStream, &packed),
                 None => buffer.extend_from_slice(message),
             }
@@ -95,7 +94,7 @@ impl StreamCompressor {
     #[cfg(feature = "zstd")]
     fn pack(&mut self, body: &[u8]) -> Option<Vec<u8>> {
         if self.stream.is_none() {
-            self.stream = super::stream::Encoder::new();
+            self.stream = super::stream::StreamEncoder::new();
         }
         self.stream.as_mut()?.pack(body)
     }
@@ -106,7 +105,7 @@ impl StreamCompressor {
     }
 }
 
-/// Hands the messages from `start` on to `append`, which puts each back onto the buffer.
+/// Gives each message from `start` on to `append`, which appends it to the buffer again.
 fn each_message(buffer: &mut Vec<u8>, start: usize, mut append: impl FnMut(&[u8], &mut Vec<u8>)) {
     let messages = buffer.split_off(start);
     let mut rest = &messages[..];
@@ -117,7 +116,7 @@ fn each_message(buffer: &mut Vec<u8>, start: usize, mut append: impl FnMut(&[u8]
     }
 }
 
-/// The length of the message at the front, at most all.
+/// The length of the first message, at most that of all.
 fn message_len(messages: &[u8]) -> usize {
     let size = messages
         .get(10..HEADER_LEN)

@@ -1,93 +1,21 @@
-//! Messages that arrive: bounded by what they claim, and that by the limit of a message.
-
-use std::fmt;
+//! Decompresses incoming messages. The size that a message claims limits its memory, and the limit of a message limits
+//! that size.
 
 use bytes::Bytes;
 
-use super::Compression;
 use super::compressor::BODY;
-use crate::message::{HEADER_LEN, Message, ProtocolError};
-
-/// What is wrong with a compressed message. The connection closes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CompressionError {
-    /// This build lacks the compression.
-    NotBuilt(Compression),
-    /// It has no place for the size before compression.
-    Truncated,
-    /// The size before compression, which it claims, is below that of a header.
-    SizeTooSmall(i32),
-    /// It claims to have been longer than a message may be.
-    SizeTooLarge {
-        /// The size that it claims, in bytes, header included.
-        size: usize,
-        /// The limit in bytes.
-        limit: usize,
-    },
-    /// What it holds is longer than it claims: a bomb, or garbage.
-    LongerThanClaimed {
-        /// The bytes that it claims, header excluded.
-        claimed: usize,
-    },
-    /// What it holds is shorter than it claims.
-    ShorterThanClaimed {
-        /// The bytes that it claims, header excluded.
-        claimed: usize,
-        /// The bytes that it holds.
-        len: usize,
-    },
-    /// It was given to the connection as it came, without a [`Decompressor`].
-    StillCompressed,
-    /// It holds no such compressed data.
-    Corrupt(Compression),
-}
-
-impl fmt::Display for CompressionError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotBuilt(compression) => write!(
-                f,
-                "this build has no {compression}: build floe with that feature, or turn compression off at the peer"
-            ),
-            Self::Truncated => {
-                f.write_str("expected the size before compression, the message ends before it")
-            }
-            Self::SizeTooSmall(size) => {
-                write!(
-                    f,
-                    "expected a size before compression above 14 bytes, it claims {size}"
-                )
-            }
-            Self::SizeTooLarge { size, limit } => write!(
-                f,
-                "expected a size before compression of at most {limit} bytes, it claims {size}: \
-                 raise the message size limit on this side if the message is legitimate"
-            ),
-            Self::LongerThanClaimed { claimed } => {
-                write!(f, "it claims a body of {claimed} bytes and holds more")
-            }
-            Self::ShorterThanClaimed { claimed, len } => {
-                write!(f, "it claims a body of {claimed} bytes and holds {len}")
-            }
-            Self::StillCompressed => f.write_str("it was not decompressed when it was read"),
-            Self::Corrupt(compression) => write!(f, "its body is no whole {compression} data"),
-        }
-    }
-}
-
-impl std::error::Error for CompressionError {}
+use crate::message::{Compression, CompressionError, HEADER_LEN, Message, ProtocolError};
 
 /// Decompresses the messages of one direction of a connection, in the order of their arrival.
 #[derive(Debug, Default)]
 pub struct Decompressor {
     #[cfg(feature = "zstd")]
-    stream: Option<super::stream::Decoder>,
+    stream: Option<super::stream::StreamDecoder>,
 }
 
 impl Decompressor {
-    /// The message as it was before it was compressed; its header then says that the reply may be.
-    /// One that is not compressed stays as it is. `size_max` is the limit of a message in bytes.
+    /// Decompresses a message. Its header then says that the reply may be compressed. An uncompressed message is
+    /// returned unchanged. `size_max` is the limit of a message in bytes.
     ///
     /// # Errors
     /// [`ProtocolError::Compression`], fatal for the connection.
@@ -126,7 +54,7 @@ impl Decompressor {
         Ok(plain.into())
     }
 
-    /// Appends the body to `plain`, which then has the length that was claimed.
+    /// Appends the body to `plain`, which then has the claimed length.
     fn unpack(
         &mut self,
         packed: &[u8],
@@ -134,7 +62,7 @@ impl Decompressor {
         claimed: usize,
         plain: &mut Vec<u8>,
     ) -> Result<(), CompressionError> {
-        let target = &mut Target { plain, claimed };
+        let target = &mut PlainBody { plain, claimed };
         match compression {
             #[cfg(feature = "bzip2")]
             Compression::Bzip2 => super::bzip2::unpack(packed, target),
@@ -145,7 +73,7 @@ impl Decompressor {
             #[cfg(feature = "zstd")]
             Compression::ZstdStream => {
                 if self.stream.is_none() {
-                    self.stream = super::stream::Decoder::new();
+                    self.stream = super::stream::StreamDecoder::new();
                 }
                 let corrupt = CompressionError::Corrupt(compression);
                 self.stream.as_mut().ok_or(corrupt)?.unpack(packed, target)
@@ -157,20 +85,19 @@ impl Decompressor {
     }
 }
 
-/// A message in the making, which never gets longer than it was claimed to be.
-pub(super) struct Target<'a> {
+/// A message that is being decompressed. It never exceeds its claimed length.
+pub(super) struct PlainBody<'a> {
     plain: &'a mut Vec<u8>,
     claimed: usize,
 }
 
-/// Bytes that are decompressed at a time.
+/// The number of bytes that are decompressed at a time.
 pub(super) const PIECE: usize = 8 * 1024;
-/// How much longer than the compressed one a message is expected to be; room for more is made when
-/// it really comes.
+/// How much longer than its compressed form a message is expected to be. More memory is allocated when the bytes come.
 const GROWTH: usize = 8;
 
-impl Target<'_> {
-    /// Appends some bytes of the body.
+impl PlainBody<'_> {
+    /// Appends bytes of the body.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), CompressionError> {
         if bytes.len() > self.claimed - self.plain.len() {
             let claimed = self.claimed - HEADER_LEN;

@@ -1,22 +1,21 @@
-//! What an adapter says in its proxies that it understands beyond bzip2.
+//! The compressions that an adapter offers in its proxies, beyond bzip2.
 //!
 //! ```text
 //! endpoint of type 18029, encoding 1.1: | compressions: sequence<byte> | endpoints: sequence<endpoint> |
 //! ```
 //!
-//! The bytes are those of [`Compression::accepted`]. The offer holds for the endpoints in it and for
-//! no others: somebody may join the endpoints of several servers in one proxy. Ice carries it as an
-//! opaque endpoint, to which it never connects.
+//! The bytes are those of [`Compression::accepted`]. The offer holds only for the endpoints in it, because a proxy can
+//! combine the endpoints of several servers. Ice carries it as an opaque endpoint, and never connects to it.
 
-use super::Compression;
 use crate::encoding::{Decoder, Encoder, EncodingVersion};
+use crate::message::Compression;
 use crate::reference::{Endpoint, OpaqueEndpoint};
 
 /// The number of the endpoint type of an offer.
 pub const OFFER_TYPE_CODE: i16 = 18029;
 
-/// The endpoint that offers these compressions at these endpoints; `None` if nothing is left to
-/// offer or nowhere. bzip2 needs no offer.
+/// The endpoint that offers these compressions at these endpoints. Returns `None` if there is nothing to offer, or no
+/// endpoint that can be offered. bzip2 needs no offer.
 pub fn offer(compressions: &[Compression], endpoints: &[Endpoint]) -> Option<Endpoint> {
     let is_offered = |it: &Compression| *it != Compression::Bzip2 && it.is_built();
     let codes: Vec<u8> = Compression::ALL
@@ -43,8 +42,7 @@ pub fn offer(compressions: &[Compression], endpoints: &[Endpoint]) -> Option<End
     }))
 }
 
-/// Whether `endpoints`, those of a proxy, offer a compression at one of them. An offer that cannot
-/// be read is none.
+/// Whether one of a proxy's `endpoints` offers a compression for the endpoint `at`. An unreadable offer is ignored.
 pub fn offered(compression: Compression, endpoints: &[Endpoint], at: &Endpoint) -> bool {
     endpoints.iter().any(|endpoint| match endpoint {
         Endpoint::Opaque(opaque) if opaque.type_code == OFFER_TYPE_CODE => {
@@ -62,7 +60,7 @@ fn covers(offer: &OpaqueEndpoint, compression: Compression, at: &Endpoint) -> Op
     Some(is_there && codes.contains(&compression.accepted()))
 }
 
-/// Timeouts and `-z` may be changed on the way, the rest may not.
+/// Timeouts and `-z` may change on the way; the rest does not.
 fn is_same_place(one: &Endpoint, other: &Endpoint) -> bool {
     match (one.as_tcp(), other.as_tcp()) {
         (Some(a), Some(b)) => {
@@ -75,7 +73,7 @@ fn is_same_place(one: &Endpoint, other: &Endpoint) -> bool {
     }
 }
 
-/// A datagram may be lost, with all that is coded against it; an offer in an offer says nothing.
+/// A datagram may be lost, and with it everything that is coded against it. An offer within an offer is ignored.
 fn takes_offers(endpoint: &Endpoint) -> bool {
     !endpoint.is_datagram() && !matches!(endpoint, Endpoint::Opaque(_))
 }

@@ -1,23 +1,22 @@
-//! One zstd stream for each direction of a connection, flushed with each message: what was said
-//! before need not be said again.
+//! One zstd stream for each direction of a connection. It is flushed with each message, and each message can refer to
+//! earlier ones.
 
 use std::fmt;
 
 use zstd::stream::raw::{self, CParameter, DParameter, InBuffer, Operation, OutBuffer};
 
-use super::decompressor::{PIECE, Target};
-use super::{Compression, CompressionError};
+use super::decompressor::{PIECE, PlainBody};
+use crate::message::{Compression, CompressionError};
 
 /// The library's own default.
 const LEVEL: i32 = 3;
-/// How far back a message may refer: 1 MiB. It bounds the memory of both ends, about 3 MiB for a
-/// direction.
+/// How far back a message may refer: 1 MiB. This limits the memory at both ends to about 3 MiB for each direction.
 const WINDOW_LOG: u32 = 20;
 
-/// The end that sends.
-pub(super) struct Encoder(raw::Encoder<'static>);
+/// The sending end.
+pub(super) struct StreamEncoder(raw::Encoder<'static>);
 
-impl Encoder {
+impl StreamEncoder {
     pub(super) fn new() -> Option<Self> {
         let mut encoder = raw::Encoder::new(LEVEL).ok()?;
         encoder
@@ -26,7 +25,7 @@ impl Encoder {
         Some(Self(encoder))
     }
 
-    /// What the stream says for this body, after all those before.
+    /// Compresses a body against all earlier ones.
     pub(super) fn pack(&mut self, body: &[u8]) -> Option<Vec<u8>> {
         let mut packed = Vec::new();
         let mut piece = [0; PIECE];
@@ -45,10 +44,10 @@ impl Encoder {
     }
 }
 
-/// The end that receives.
-pub(super) struct Decoder(raw::Decoder<'static>);
+/// The receiving end.
+pub(super) struct StreamDecoder(raw::Decoder<'static>);
 
-impl Decoder {
+impl StreamDecoder {
     pub(super) fn new() -> Option<Self> {
         let mut decoder = raw::Decoder::new().ok()?;
         decoder
@@ -60,25 +59,25 @@ impl Decoder {
     pub(super) fn unpack(
         &mut self,
         packed: &[u8],
-        target: &mut Target<'_>,
+        target: &mut PlainBody<'_>,
     ) -> Result<(), CompressionError> {
         let has_ended = super::zstd::run(&mut self.0, packed, target, Compression::ZstdStream)?;
         match has_ended {
-            // The stream lasts as long as the connection.
+            // The stream does not end before the connection.
             true => Err(CompressionError::Corrupt(Compression::ZstdStream)),
             false => Ok(()),
         }
     }
 }
 
-impl fmt::Debug for Encoder {
+impl fmt::Debug for StreamEncoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Encoder")
+        f.write_str("StreamEncoder")
     }
 }
 
-impl fmt::Debug for Decoder {
+impl fmt::Debug for StreamDecoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Decoder")
+        f.write_str("StreamDecoder")
     }
 }

@@ -1,4 +1,4 @@
-//! What is compressed comes back, and what is not is refused within its bounds.
+//! Messages survive compression, and invalid ones are refused within their limits.
 
 use bytes::BytesMut;
 use proptest::prelude::*;
@@ -9,7 +9,7 @@ use crate::reference::Endpoint;
 
 const LIMIT: usize = 1024 * 1024;
 
-/// A Request message with this body, whatever it means.
+/// A Request message with any body.
 fn message(body: &[u8]) -> Vec<u8> {
     let size = (HEADER_LEN + body.len()) as u32;
     let header = [b"IceP\x01\x00\x01\x00\x00\x00", &size.to_le_bytes()[..]].concat();
@@ -65,7 +65,7 @@ fn long_messages_get_smaller_and_come_back() {
 }
 
 #[test]
-fn short_messages_and_those_that_would_get_longer_only_say_what_they_take() {
+fn short_and_incompressible_messages_only_accept_a_compressed_reply() {
     let random: Vec<u8> = (0..200_u32)
         .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
         .collect();
@@ -80,7 +80,7 @@ fn short_messages_and_those_that_would_get_longer_only_say_what_they_take() {
 }
 
 #[test]
-fn each_message_of_a_buffer_is_compressed_and_what_stands_before_is_left() {
+fn each_message_of_a_buffer_is_compressed_and_earlier_bytes_stay() {
     let bodies = [b"a".repeat(300), b"b".to_vec(), b"c".repeat(300)];
     let mut buffer = b"before".to_vec();
     bodies.iter().for_each(|body| buffer.extend(message(body)));
@@ -97,7 +97,7 @@ fn each_message_of_a_buffer_is_compressed_and_what_stands_before_is_left() {
 }
 
 #[test]
-fn a_size_above_the_limit_is_refused_whatever_the_rest_is() {
+fn a_size_above_the_limit_is_refused_before_anything_else() {
     for compression in Compression::ALL {
         for size in [LIMIT as i32 + 1, i32::MAX] {
             let bytes = claim(compressed(&[0; 500], compression), size);
@@ -118,7 +118,7 @@ fn a_size_above_the_limit_is_refused_whatever_the_rest_is() {
 }
 
 #[test]
-fn a_message_holds_exactly_what_it_claims() {
+fn a_message_must_have_exactly_its_claimed_length() {
     for compression in Compression::ALL {
         let bomb = claim(compressed(&vec![0; 10_000_000], compression), 1014);
         assert_eq!(
@@ -161,9 +161,9 @@ fn data_that_is_cut_off_or_followed_by_more_is_refused() {
 }
 
 #[test]
-fn in_a_stream_what_was_said_before_costs_next_to_nothing() {
+fn in_a_stream_a_repeated_message_takes_almost_no_bytes() {
     let (mut sending, mut receiving) = (StreamCompressor::default(), Decompressor::default());
-    // Without a repetition in itself.
+    // This message has no repetition in itself.
     let body: Vec<u8> = (0..4000_u32)
         .map(|i| (i.wrapping_mul(2_654_435_761) >> 16) as u8)
         .collect();
@@ -207,8 +207,8 @@ fn a_stream_without_its_beginning_is_refused() {
 }
 
 #[test]
-fn a_window_above_ours_is_refused() {
-    // A frame that wants 128 MiB to refer back to: descriptor without a size, window byte 17 << 3.
+fn a_window_above_the_limit_is_refused() {
+    // A frame with a window of 128 MiB: a descriptor without a size, and window byte 17 << 3.
     let frame = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 17 << 3, 0x01, 0x00, 0x00];
     for compression in [Compression::Zstd, Compression::ZstdStream] {
         let mut bytes = message(&[&1000_i32.to_le_bytes()[..], &frame].concat());
@@ -234,7 +234,7 @@ fn an_offer_holds_for_its_own_endpoints_only() {
 }
 
 #[test]
-fn an_offer_holds_for_an_endpoint_that_says_otherwise_whether_to_compress() {
+fn an_offer_holds_for_an_endpoint_with_another_compression_flag() {
     let asking: Endpoint = "unix -f /s -z".parse().expect("an endpoint");
     let plain: Endpoint = "unix -f /s".parse().expect("an endpoint");
     let elsewhere: Endpoint = "unix -f /t".parse().expect("an endpoint");
@@ -245,7 +245,7 @@ fn an_offer_holds_for_an_endpoint_that_says_otherwise_whether_to_compress() {
 }
 
 #[test]
-fn an_offer_survives_as_text_and_is_nothing_if_garbled() {
+fn an_offer_survives_as_text_and_is_ignored_if_garbled() {
     let own = [Endpoint::tcp("here", 1)];
     let offer = offer(&[Compression::ZstdStream], &own).expect("something to offer");
     let text = offer.to_string();
@@ -260,7 +260,7 @@ fn an_offer_survives_as_text_and_is_nothing_if_garbled() {
 }
 
 #[test]
-fn bzip2_alone_is_no_offer() {
+fn bzip2_alone_needs_no_offer() {
     assert_eq!(
         offer(&[Compression::Bzip2], &[Endpoint::tcp("here", 1)]),
         None

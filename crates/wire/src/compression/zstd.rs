@@ -2,20 +2,20 @@
 
 use zstd::stream::raw::{DParameter, Decoder, InBuffer, Operation, OutBuffer};
 
-use super::decompressor::{PIECE, Target};
-use super::{Compression, CompressionError};
+use super::decompressor::{PIECE, PlainBody};
+use crate::message::{Compression, CompressionError};
 
 /// The library's own default.
 const LEVEL: i32 = 3;
-/// What a frame may refer back to: 8 MiB, the most that this level uses.
+/// How far back a frame may refer: 8 MiB, the most that this level uses.
 const WINDOW_LOG_MAX: u32 = 23;
 
-/// The body as one frame.
+/// Compresses the body as one frame.
 pub(super) fn pack(body: &[u8]) -> Option<Vec<u8>> {
     zstd::bulk::compress(body, LEVEL).ok()
 }
 
-pub(super) fn unpack(packed: &[u8], target: &mut Target<'_>) -> Result<(), CompressionError> {
+pub(super) fn unpack(packed: &[u8], target: &mut PlainBody<'_>) -> Result<(), CompressionError> {
     let corrupt = |_| CompressionError::Corrupt(Compression::Zstd);
     let mut decoder = Decoder::new().map_err(corrupt)?;
     let window = DParameter::WindowLogMax(WINDOW_LOG_MAX);
@@ -27,11 +27,11 @@ pub(super) fn unpack(packed: &[u8], target: &mut Target<'_>) -> Result<(), Compr
     }
 }
 
-/// Decodes all of `packed`; whether a frame ended with it.
+/// Decodes all of `packed`. Returns whether a frame ended with it.
 pub(super) fn run(
     decoder: &mut Decoder<'_>,
     packed: &[u8],
-    target: &mut Target<'_>,
+    target: &mut PlainBody<'_>,
     compression: Compression,
 ) -> Result<bool, CompressionError> {
     let mut input = InBuffer::around(packed);
@@ -43,12 +43,12 @@ pub(super) fn run(
         let count = output.pos();
         target.push(&piece[..count])?;
         let is_all_read = input.pos() == packed.len();
-        // A piece that is not full holds all that there is.
+        // If a piece is not full, there is no more output.
         if is_all_read && count < PIECE {
             return Ok(hint == 0);
         }
         if hint == 0 {
-            // The frame has ended: nothing may follow it.
+            // The frame has ended, and nothing may follow it.
             return match is_all_read {
                 true => Ok(true),
                 false => Err(CompressionError::Corrupt(compression)),

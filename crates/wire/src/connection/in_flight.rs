@@ -5,27 +5,27 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::message::RequestId;
 
-/// Tokens by request id; ids start at 1 and go up.
+/// Tokens by request id. Ids start at 1 and go up.
 #[derive(Debug, Clone)]
 pub(super) struct InFlight<T> {
-    /// One of them: where each request waits for the one before, it is the only one.
+    /// A single request. It is the only one if each request waits for the reply to the one before.
     one: Option<(i32, T)>,
-    /// Others whose ids follow each other, the first of them with `row_start`; those that are answered leave
-    /// a gap, but none in front. The row may end with the last id of all, so that its start is longer.
+    /// Other requests with consecutive ids, the first with the id `row_start`. An answered request leaves a gap, but
+    /// never at the front. The row may reach the last possible id, so its start has a wider type.
     row: VecDeque<Option<T>>,
     row_start: i64,
     row_count: usize,
-    /// Those that are in flight for so long that the row would get longer than [`ROW_MAX`].
+    /// Requests that are in flight for so long that the row would exceed [`ROW_MAX`].
     old: HashMap<i32, T, BuildHasherDefault<IdHasher>>,
     last_id: i32,
 }
 
-/// Requests in flight from the first to the last that are kept in a row, and ids that are given in a row.
+/// The maximum length of the row, and the maximum number of ids that are given to a batch.
 const ROW_MAX: usize = 4096;
 
 impl<T> InFlight<T> {
-    /// The first of so many ids that follow each other, and that no request in flight has; `None` if these are more
-    /// than [`ROW_MAX`].
+    /// The first of `count` consecutive ids that no request in flight has. Returns `None` if `count` exceeds
+    /// [`ROW_MAX`].
     #[inline]
     pub(super) fn next_ids(&mut self, count: usize) -> Option<RequestId> {
         if count > ROW_MAX {
@@ -34,7 +34,7 @@ impl<T> InFlight<T> {
         loop {
             let first = self.last_id.checked_add(1).unwrap_or(1);
             let Some(last) = (first - 1).checked_add(count as i32) else {
-                // They come round before the last one.
+                // The ids wrap around before the last one.
                 self.last_id = 0;
                 continue;
             };
@@ -70,7 +70,7 @@ impl<T> InFlight<T> {
             self.row_start = id.into();
         }
         let Some(mut at) = self.place(id).filter(|at| *at >= self.row.len()) else {
-            // The ids have come round, or this one was reserved before others that have left.
+            // The ids have wrapped around, or this one was reserved before others that are answered already.
             self.old.insert(id, token);
             return;
         };
@@ -98,7 +98,7 @@ impl<T> InFlight<T> {
         self.remove_if(id, |_| true)
     }
 
-    /// The same if `is_meant` knows its token.
+    /// Removes a request, if `is_meant` accepts its token.
     #[inline]
     pub(super) fn remove_if(&mut self, id: RequestId, is_meant: impl Fn(&T) -> bool) -> Option<T> {
         if self.one.as_ref().is_some_and(|(one, _)| *one == id.0) {
@@ -111,14 +111,14 @@ impl<T> InFlight<T> {
             self.trim();
             return Some(token);
         }
-        // Not by its entry: to look for one that is not there would allocate.
+        // Without the entry API: it would allocate for an id that is missing.
         match self.old.get(&id.0).is_some_and(is_meant) {
             true => self.old.remove(&id.0),
             false => None,
         }
     }
 
-    /// The same for the request that is kept apart, if `is_meant` knows its token.
+    /// Removes the single request, if `is_meant` accepts its token.
     #[inline]
     pub(super) fn remove_one(
         &mut self,
@@ -142,9 +142,9 @@ impl<T> InFlight<T> {
         is_one || in_row().is_some() || !self.old.is_empty() && self.old.contains_key(&id)
     }
 
-    /// Takes all tokens out, in the order of their requests.
+    /// Removes all tokens, in the order of their requests.
     pub(super) fn drain(&mut self) -> Vec<T> {
-        // It ends the connection, of which others may hold what is left: no room is kept.
+        // The connection ends, while others may keep what is left of it, so no memory is kept.
         let row = (self.row_start..).zip(std::mem::take(&mut self.row));
         let row = row.filter_map(|(id, token)| Some((id, token?)));
         let others = std::mem::take(&mut self.old)
@@ -157,13 +157,13 @@ impl<T> InFlight<T> {
         all.into_iter().map(|(_, token)| token).collect()
     }
 
-    /// Where an id has its place in the row, or would have it behind.
+    /// The index of an id in the row, or the index that it would have after its end.
     #[inline]
     fn place(&self, id: i32) -> Option<usize> {
         usize::try_from(i64::from(id) - self.row_start).ok()
     }
 
-    /// Takes the gaps in front away.
+    /// Removes the gaps at the front.
     #[inline]
     fn trim(&mut self) {
         while let Some(None) = self.row.front() {
@@ -186,7 +186,7 @@ impl<T> Default for InFlight<T> {
     }
 }
 
-/// Spreads ids over the table. They are ours and in sequence, so no peer can make them collide.
+/// Hashes ids. They are our own and consecutive, so no peer can make them collide.
 #[derive(Debug, Default)]
 pub(super) struct IdHasher(u64);
 
@@ -206,7 +206,7 @@ impl Hasher for IdHasher {
     }
 
     fn write_u64(&mut self, value: u64) {
-        // Fibonacci hashing: the golden ratio of 2^64, odd.
+        // Fibonacci hashing: 2^64 divided by the golden ratio, odd.
         self.0 = value.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     }
 }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_start_again_at_one_and_leave_out_those_in_flight() {
+    fn ids_wrap_around_to_one_and_skip_those_in_flight() {
         let mut in_flight = InFlight::default();
         let first = next_id(&mut in_flight);
         in_flight.insert(first, "oldest");
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_in_a_row_leave_out_those_in_flight_and_start_again_at_one() {
+    fn consecutive_ids_skip_those_in_flight_and_wrap_around_to_one() {
         let mut in_flight = InFlight::default();
         assert_eq!(in_flight.next_ids(3), Some(RequestId(1)));
         in_flight.insert(RequestId(2), "old");
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_come_back_by_their_ids_in_whatever_order_and_the_rest_in_theirs() {
+    fn tokens_are_removed_by_id_in_any_order_and_the_rest_in_theirs() {
         let mut in_flight = InFlight::default();
         let ids: Vec<_> = (0..4).map(|_| next_id(&mut in_flight)).collect();
         for (id, token) in ids.iter().zip(["a", "b", "c", "d"]) {
@@ -278,9 +278,9 @@ mod tests {
         assert_eq!(in_flight.len(), 0);
     }
 
-    /// What is in flight is what a plain map says, whatever is answered when, and also where ids come round.
+    /// The requests in flight equal those of a simple map, with random replies, also when ids wrap around.
     #[test]
-    fn they_are_what_a_map_of_them_says() {
+    fn requests_in_flight_equal_those_of_a_map() {
         for start in [0, i32::MAX - 700] {
             let mut in_flight = InFlight {
                 last_id: start,
@@ -293,7 +293,7 @@ mod tests {
                     .wrapping_mul(6_364_136_223_846_793_005)
                     .wrapping_add(1);
                 let choice = (random >> 33) as usize;
-                // Some are never answered; at first there are more of them all the time, and then fewer.
+                // Some are never answered. At first their number grows, and then it shrinks.
                 let is_sent = choice % 100 < if step < 20_000 { 55 } else { 45 };
                 if is_sent || expected.is_empty() {
                     let id = next_id(&mut in_flight);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_never_answered_makes_no_long_row() {
+    fn a_request_that_is_never_answered_does_not_lengthen_the_row() {
         let mut in_flight = InFlight::default();
         let mut send = |token| {
             let id = next_id(&mut in_flight);

@@ -9,9 +9,9 @@
 //! any    --fail--> Closed
 //! ```
 //!
-//! The driver reads bytes and gives them to [`Connection::handle_input`], which takes the messages off
-//! them. It writes what the machine appends to an output buffer, in order. Requests in flight carry a
-//! token of the driver's, which comes back with the reply.
+//! The driver reads bytes and gives them to [`Connection::handle_input`], which takes messages off them. The driver
+//! writes the bytes that the state machine appends to an output buffer, in order. Each request in flight has a token of
+//! the driver, which comes back with the reply.
 
 mod in_flight;
 mod retry;
@@ -33,40 +33,40 @@ use crate::message::{
 /// Which end of the connection this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It connected, and waits to be validated before it sends.
+    /// The side that connected. It waits for validation before it sends.
     Client,
-    /// It accepted, and validates.
+    /// The side that accepted. It validates the connection.
     Server,
 }
 
-/// What the driver has read.
+/// Input that the driver has read.
 #[derive(Debug)]
 pub enum Input<'a> {
-    /// Bytes in the order in which they came. Whole messages are taken off them, up to the first that
-    /// gives an event.
+    /// Bytes in the order in which they arrived. Whole messages are taken off them, up to the first that gives an
+    /// event.
     Bytes(&'a mut BytesMut),
-    /// A whole message that was read into a buffer of its own, or was decompressed.
+    /// A whole message in a buffer of its own, because it was long or compressed.
     Message(Message),
 }
 
-/// What the input means for the driver.
+/// What the driver must do with the input.
 #[derive(Debug)]
 pub enum Event<T> {
-    /// The server is ready: requests may be sent from now on.
+    /// The server is ready: requests may be sent now.
     Validated,
-    /// Dispatch these. For each that is twoway, call [`Connection::handle_dispatched`] when its reply has
-    /// been appended to the output.
+    /// Dispatch these requests. For each twoway request, call [`Connection::handle_dispatched`] when its reply has been
+    /// appended to the output.
     Requests(RequestBatch),
-    /// The peer says that it is alive.
+    /// The peer is alive.
     Heartbeat,
-    /// Decompress this message and give it back as [`Input::Message`]. It takes a while: the connection
-    /// may be used meanwhile.
+    /// Decompress this message and give it back as [`Input::Message`]. The connection can be used meanwhile, because
+    /// this may take a while.
     Compressed(Message),
-    /// The peer closes gracefully: none of the requests still in flight was executed.
+    /// The peer closes gracefully. It has executed none of the requests that are still in flight.
     Closed(Vec<T>),
 }
 
-/// Replies, each with the token of the request that it answers.
+/// Replies, each with the token of its request.
 pub type Replies<T> = Vec<(T, IncomingReply)>;
 
 /// The state machine; `T` is the driver's token for a request in flight.
@@ -82,10 +82,10 @@ pub struct Connection<T> {
 enum State {
     Validating,
     Active,
-    /// No new request out, nor in once the replies to our own are there; replies of either direction
-    /// are still due.
+    /// No new requests are sent, and none are accepted once all our replies have come. Replies of both directions are
+    /// still due.
     Draining,
-    /// CloseConnection is written: nothing may follow it.
+    /// CloseConnection is written, and nothing may follow it.
     Closing,
     Closed,
 }
@@ -97,25 +97,25 @@ pub struct NotActive;
 /// Which ids the requests of a batch get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RequestIds {
-    /// The next ones, for so many requests.
+    /// The next ids, for this many requests.
     Next(usize),
-    /// One request gets the id that [`Connection::reserve_id`] gave.
+    /// The id that [`Connection::reserve_id`] returned, for one request.
     Reserved(RequestId),
 }
 
 /// Why a batch of requests was not appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotAppended<E> {
-    /// The connection takes no requests: it is not validated yet, or it closes.
+    /// The connection accepts no requests: it is not validated yet, or it is closing.
     NotActive,
     /// More than 4096 requests.
     TooMany,
-    /// A request could not be written.
+    /// A request could not be encoded.
     Unwritten(E),
 }
 
 impl<T> Connection<T> {
-    /// A new connection. A server's first bytes are appended to `output`.
+    /// Creates a connection. A server's first bytes are appended to `output`.
     pub fn new(role: Role, output: &mut Vec<u8>) -> Self {
         let state = match role {
             Role::Client => State::Validating,
@@ -132,7 +132,7 @@ impl<T> Connection<T> {
         }
     }
 
-    /// Which end this is.
+    /// The side of this connection.
     pub fn role(&self) -> Role {
         self.role
     }
@@ -147,37 +147,37 @@ impl<T> Connection<T> {
         self.state == State::Validating
     }
 
-    /// Whether nothing may be read or written any more.
+    /// Whether the connection is closed: nothing may be read or written.
     pub fn is_closed(&self) -> bool {
         self.state == State::Closed
     }
 
-    /// Whether CloseConnection has been written, so that only the peer's end of stream is due.
+    /// Whether CloseConnection has been written, so that only the end of the peer's stream is due.
     pub fn is_closing(&self) -> bool {
         self.state == State::Closing
     }
 
-    /// Whether a heartbeat may be sent: the connection is validated, and CloseConnection, after which
-    /// nothing may come, is not written.
+    /// Whether a heartbeat may be sent: the connection is validated, and CloseConnection has not been written.
     pub fn may_send_heartbeat(&self) -> bool {
         matches!(self.state, State::Active | State::Draining)
     }
 
-    /// Number of requests whose replies are due.
+    /// The number of requests whose replies are due.
     pub fn in_flight(&self) -> usize {
         self.in_flight.len()
     }
 
-    /// Number of twoway requests of the peer whose replies are due.
+    /// The number of the peer's twoway requests whose replies are due.
     pub fn dispatching(&self) -> usize {
         self.dispatch_count
     }
 
     /// Appends a batch of one or more twoway requests, which leave together.
     ///
-    /// `write` is called for each request in turn, with its id and its place in the batch, and appends the message to
-    /// the output. After the last one `token` gives the token of each. Returns the id of the first request; the others
-    /// follow it. If an error is returned, no request is in flight, and the driver takes back what was written.
+    /// `write` is called for each request, with its id and its index in the batch, and appends the message to the
+    /// output. After the last one, `token` returns the token of each request. Returns the id of the first request; the
+    /// others have the ids after it. If this returns an error, no request is in flight, and the driver removes what was
+    /// written.
     ///
     /// # Errors
     /// [`NotAppended`].
@@ -208,8 +208,8 @@ impl<T> Connection<T> {
         Ok(first)
     }
 
-    /// An id for a request that is written before its turn in the output has come. It is given back to
-    /// [`Connection::append_requests`], or skipped.
+    /// Reserves an id for a request that is written before it can be appended. The id is given to
+    /// [`Connection::append_requests`] later, or not used.
     ///
     /// # Errors
     /// [`NotActive`].
@@ -218,24 +218,22 @@ impl<T> Connection<T> {
         id.flatten().ok_or(NotActive)
     }
 
-    /// Gives up a request: its reply, should it come, is ignored.
+    /// Gives up a request. A reply to it is ignored.
     pub fn cancel(&mut self, id: RequestId, output: &mut Vec<u8>) -> Option<T> {
         let token = self.in_flight.remove(id);
         self.close_if_drained(output);
         token
     }
 
-    /// Takes the next whole messages off the input, up to the first that gives an event; `None` if there is
-    /// no such message. Replies among them are appended to `replies`. A reply to a request that was given up
-    /// is ignored, and so is a request that comes after the decision to close, if no reply of the peer is
-    /// due any more.
+    /// Takes whole messages off the input, up to the first that gives an event. Returns `None` if there is no such
+    /// message. Replies are appended to `replies`. Ignores replies to requests that were given up. Also ignores new
+    /// requests after the decision to close, if no reply of the peer is due any more.
     ///
-    /// No message may be longer than `size_max`. `cache` makes it cheap to read requests like those that were
-    /// read before, on this connection or another one.
+    /// No message may be longer than `size_max`. `cache` saves the parsing of requests like those that were read
+    /// before, on any connection.
     ///
     /// # Errors
-    /// [`ProtocolError`]: the connection must be dropped; call [`Connection::fail`]. The replies came before
-    /// the error.
+    /// [`ProtocolError`]: drop the connection, and call [`Connection::fail`]. The replies came before the error.
     pub fn handle_input(
         &mut self,
         input: Input<'_>,
@@ -321,8 +319,8 @@ impl<T> Connection<T> {
         }
     }
 
-    /// Takes the Reply message at the front of `input` off it; `None`, and nothing is taken, if that is
-    /// something else, or answers no request in flight.
+    /// Takes the Reply message off the front of `input`. Returns `None`, and takes nothing, if there is another
+    /// message, or if it answers no request in flight.
     #[inline]
     fn take_reply(
         &mut self,
@@ -337,8 +335,8 @@ impl<T> Connection<T> {
         Some((token, reply))
     }
 
-    /// Takes in a request that is to be taken off the input by itself, as [`Connection::handle_input`] does with
-    /// all that are there; false, and nothing is changed, if it would not be dispatched.
+    /// Accepts a request that is taken off the input separately, as [`Connection::handle_input`] would. Returns false,
+    /// and changes nothing, if the request would not be dispatched.
     #[inline]
     pub fn take_in(&mut self, id: RequestId) -> bool {
         let is_taken = self.is_dispatching_new();
@@ -348,8 +346,8 @@ impl<T> Connection<T> {
         is_taken
     }
 
-    /// A reply to this request has come, which the driver has looked into and taken off the input: the token of the
-    /// request, if it is in flight and `is_meant` knows it. The connection must have been validated.
+    /// Removes the request whose reply the driver has taken off the input, if it is in flight and `is_meant` accepts
+    /// its token. The connection must have been validated.
     #[inline]
     pub fn handle_reply(
         &mut self,
@@ -362,9 +360,9 @@ impl<T> Connection<T> {
         Some(token)
     }
 
-    /// Takes a reply off the input as [`Connection::handle_input`] does, if it is all that is there, nobody
-    /// has begun to close, and `is_meant` knows the token of its request. One of many requests in flight
-    /// may be left to that method.
+    /// Takes a reply off the input as [`Connection::handle_input`] does, if it is the whole input, neither side has
+    /// begun to close, and `is_meant` accepts the token of its request. With many requests in flight it may return
+    /// `None` and leave the reply to that method.
     #[inline]
     pub fn take_sole_reply(
         &mut self,
@@ -376,7 +374,7 @@ impl<T> Connection<T> {
         Some(IncomingReply::new(id, input.split().freeze()))
     }
 
-    /// Takes the request that the reply answers which `input` is, under the same conditions.
+    /// Removes the request that `input` answers, under the same conditions.
     #[inline]
     pub fn take_answered(
         &mut self,
@@ -398,8 +396,8 @@ impl<T> Connection<T> {
         self.close_if_drained(output);
     }
 
-    /// Starts a graceful close: no new requests; CloseConnection is appended to `output` as soon as
-    /// every reply of either direction is through.
+    /// Begins a graceful close: no new requests are sent, and CloseConnection is appended to `output` when all replies
+    /// of both directions are through.
     pub fn close(&mut self, output: &mut Vec<u8>) {
         match self.state {
             State::Active => {
@@ -411,16 +409,16 @@ impl<T> Connection<T> {
         }
     }
 
-    /// The transport is gone or the peer broke the protocol: the tokens of the requests that may
-    /// have been executed. After CloseConnection was written there are none.
+    /// The transport has failed, or the peer broke the protocol. Returns the tokens of the requests that may have been
+    /// executed. After CloseConnection was written there are none.
     pub fn fail(&mut self) -> Vec<T> {
         self.state = State::Closed;
         self.in_flight.drain()
     }
 
-    /// Whether requests of the peer are still dispatched. A side that closes dispatches them as long
-    /// as it waits for replies itself: if both close at once and neither did, each would wait for
-    /// replies to requests that the other one has discarded.
+    /// Whether requests of the peer are still dispatched. A side that is closing dispatches them while it waits for
+    /// replies itself. Otherwise, if both sides closed at the same time, each would wait for replies to requests that
+    /// the other has discarded.
     fn is_dispatching_new(&self) -> bool {
         match self.state {
             State::Active => true,
@@ -461,7 +459,7 @@ impl<T> Connection<T> {
     }
 }
 
-/// Checks that a message is its header alone.
+/// Checks that a message has no body.
 fn no_body(message: &Message) -> Result<(), ProtocolError> {
     use crate::encoding::DecodeErrorKind;
     use crate::message::HEADER_LEN;

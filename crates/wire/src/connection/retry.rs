@@ -1,25 +1,25 @@
-//! When a failed request may be sent again: at most once, unless the contract allows more.
+//! Decides when a failed request may be sent again.
 
 use std::time::Duration;
 
-/// What ended an attempt, as far as another one depends on it.
+/// How an attempt failed, as far as it matters for a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AttemptEnd {
-    /// No connection came about, or it broke, or the peer spoke so on it that this side closed it, or this side is
-    /// closing it.
+    /// No connection was established, or it broke, or this side closed it because the peer broke the protocol, or this
+    /// side is closing it.
     Lost,
-    /// The peer closed the connection gracefully: it did not execute what was in flight.
+    /// The peer closed the connection gracefully. It has not executed the requests in flight.
     ClosedByPeer,
-    /// Another attempt would end the same, or nobody wants it: the application closed the
-    /// connection, the time is over, the parameters have no encoding.
+    /// Another attempt would fail in the same way or is not wanted: the application closed the connection, the time is
+    /// over, or the parameters cannot be encoded.
     Final,
 }
 
-/// The retries that an invocation still has.
+/// The retries that an invocation has left.
 ///
-/// A retry is safe if the request surely did not reach the servant, or if the operation is
-/// idempotent. There are as many as the settings list waits, and one more, at once, if the last
-/// attempt ended because the peer closed gracefully: the server went away between two calls.
+/// A retry is safe if the request surely did not reach the servant, or if the operation is idempotent. The settings
+/// list a wait for each retry. One more retry follows immediately if the peer closed gracefully at the last attempt:
+/// the server went away between two calls.
 ///
 /// Source: Ice manual, "Automatic Retries" (`Ice.RetryIntervals`).
 #[derive(Debug, Clone)]
@@ -29,7 +29,7 @@ pub struct Retries<'a> {
 }
 
 impl<'a> Retries<'a> {
-    /// As many as there are intervals.
+    /// One retry for each interval.
     pub fn new(intervals: &'a [Duration]) -> Self {
         Self {
             intervals: intervals.iter(),
@@ -37,7 +37,7 @@ impl<'a> Retries<'a> {
         }
     }
 
-    /// How long to wait before the request is sent again; `None` if it must not be.
+    /// How long to wait before the request is sent again; `None` if it must not be sent again.
     pub fn next(
         &mut self,
         is_idempotent: bool,

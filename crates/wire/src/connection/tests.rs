@@ -17,10 +17,10 @@ fn message(bytes: &[u8]) -> Message {
         .expect("a whole message")
 }
 
-/// What a message means: the event, and the replies.
+/// The result of a message: the event, and the replies.
 type Meaning<T> = Result<(Option<Event<T>>, Replies<T>), ProtocolError>;
 
-/// Gives a message to a connection, as a part of the bytes and by itself, which must mean the same.
+/// Gives a message to a connection as a part of the bytes and as a separate message, which must have the same result.
 fn handle<T: Clone + std::fmt::Debug>(
     connection: &mut Connection<T>,
     bytes: &[u8],
@@ -90,7 +90,7 @@ fn validated_client() -> Connection<&'static str> {
 }
 
 #[test]
-fn a_server_validates_at_once() {
+fn a_server_validates_first() {
     let mut output = Vec::new();
     let server = Connection::<()>::new(Role::Server, &mut output);
     assert!(server.is_active());
@@ -182,7 +182,7 @@ fn input_gives_all_replies_up_to_the_first_event() {
 }
 
 #[test]
-fn a_sole_reply_is_taken_only_if_it_is_all_that_came_and_meant() {
+fn a_single_reply_is_taken_only_if_it_is_the_whole_input_and_meant() {
     let mut client = validated_client();
     let first = start(&mut client, "first");
     let mut take = |bytes: &[u8], meant: &str| {
@@ -210,8 +210,7 @@ fn a_sole_reply_is_taken_only_if_it_is_all_that_came_and_meant() {
 }
 
 #[test]
-fn a_sole_reply_answers_its_request_whatever_its_header_says_of_compression_unless_it_is_compressed()
- {
+fn a_single_reply_is_taken_with_any_compression_byte_unless_it_is_compressed() {
     let taken = |change: fn(&mut Vec<u8>), size_max| {
         let mut client = validated_client();
         let id = start(&mut client, "mine");
@@ -279,7 +278,7 @@ fn requests_after_the_decision_to_close_are_discarded() {
 }
 
 #[test]
-fn a_graceful_close_by_the_peer_gives_back_what_was_not_executed() {
+fn a_graceful_close_by_the_peer_returns_the_requests_that_were_not_executed() {
     let mut client = validated_client();
     start(&mut client, "a");
     start(&mut client, "b");
@@ -291,7 +290,7 @@ fn a_graceful_close_by_the_peer_gives_back_what_was_not_executed() {
 }
 
 #[test]
-fn heartbeats_may_be_sent_until_close_connection_is() {
+fn heartbeats_may_be_sent_until_close_connection_is_sent() {
     let mut output = Vec::new();
     let mut client: Connection<&str> = Connection::new(Role::Client, &mut output);
     assert!(!client.may_send_heartbeat(), "it is not validated yet");
@@ -304,7 +303,7 @@ fn heartbeats_may_be_sent_until_close_connection_is() {
 }
 
 #[test]
-fn a_heartbeat_is_told() {
+fn a_heartbeat_is_an_event() {
     let mut client = validated_client();
     let event = handle(&mut client, &VALIDATE_CONNECTION, &mut Vec::new());
     assert!(matches!(event, Ok((Some(Event::Heartbeat), _))));
@@ -383,7 +382,7 @@ fn an_event_is_forwarded_byte_for_byte() {
 }
 
 #[test]
-fn a_batch_over_its_limit_gives_back_what_came_before() {
+fn a_batch_over_its_limit_returns_the_earlier_requests() {
     let target = Target::new(&Identity::new("o"), "");
     let event = b"\x02op\x00\x00\x06\x00\x00\x00\x01\x01";
     let mut batch = BatchWriter::default();
@@ -398,7 +397,7 @@ fn a_batch_over_its_limit_gives_back_what_came_before() {
 }
 
 #[test]
-fn both_sides_that_close_with_requests_in_flight_answer_each_other() {
+fn two_sides_that_close_at_the_same_time_answer_each_other() {
     let mut output = Vec::new();
     let mut client = validated_client();
     let mut server = Connection::<&'static str>::new(Role::Server, &mut output);

@@ -151,8 +151,13 @@ pub enum EncodeError {
     FixedProxy,
     /// An enumerator that the type of the enumeration cannot carry.
     InvalidEnumerator(i32),
-    /// A link back to a class instance that is no more, or is not complete yet.
-    DanglingLink,
+    /// A link to a class instance that is not complete yet, or a draft without an instance.
+    IncompleteInstance,
+    /// A graph leads to an instance of this class that is no part of it, and that leads back into it.
+    OutsideGraph(String),
+    /// A graph leads to an instance of this class, and that to an instance of another graph, which is
+    /// not finished.
+    OtherGraph(String),
     /// An instance of which only unknown slices are known, in a format that cannot carry them.
     UnknownClass(String),
     /// A graph of class instances with more than so many inside one another.
@@ -177,9 +182,18 @@ impl fmt::Display for EncodeError {
             Self::InvalidEnumerator(value) => {
                 write!(f, "cannot encode {value}: it is no enumerator")
             }
-            Self::DanglingLink => f.write_str(
-                "cannot encode a link back to a class instance that is no more: keep the graph's \
-                 root while a part of it is used",
+            Self::IncompleteInstance => f.write_str(
+                "a class instance is not complete: fill every draft of its graph, and finish the graph",
+            ),
+            Self::OutsideGraph(type_id) => write!(
+                f,
+                "an instance of {type_id} leads back into a graph that leads to it, and is no part of \
+                 that graph: add it to the graph, too"
+            ),
+            Self::OtherGraph(type_id) => write!(
+                f,
+                "an instance of {type_id} leads to an instance of another graph, which is not \
+                 finished: finish that one first, or build both in one graph"
             ),
             Self::UnknownClass(type_id) => write!(
                 f,

@@ -4,7 +4,9 @@
 //! follow the last slice, in the sliced format of 1.1 each slice has its indirection table.
 
 use super::slice::{self, Extent, HAS_SIZE, IS_LAST};
-use super::{ClassFormat, Classes, DecodeError, Decoder, Encoder, EncodingVersion};
+use super::{
+    ClassFormat, Classes, DecodeError, Decoder, Encoder, EncodingVersion, SliceId, UnknownSlice,
+};
 
 /// An exception declared in Slice.
 pub trait UserException: std::error::Error + Sized {
@@ -76,6 +78,22 @@ impl<'e, 'b> ExceptionWriter<'e, 'b> {
         self.encoder.finish_classes();
     }
 
+    /// Writes slices that [`ExceptionReader::take_unknown`] gave, in front of those of known types.
+    ///
+    /// Encoding 1.0 and the compact format have no place for them.
+    pub fn unknown_slices(&mut self, slices: &[UnknownSlice]) {
+        let is_1_0 = self.encoder.encoding() == EncodingVersion::V1_0;
+        if is_1_0 || self.format == ExceptionFormat::Compact {
+            return;
+        }
+        for kept in slices {
+            let SliceId::Name(type_id) = kept.id() else {
+                continue;
+            };
+            self.slice(type_id, false, |encoder| encoder.kept_members(kept));
+        }
+    }
+
     /// Writes the slice of one type.
     pub fn slice(&mut self, type_id: &str, is_last: bool, members: impl FnOnce(&mut Encoder<'_>)) {
         if self.encoder.encoding() == EncodingVersion::V1_0 {
@@ -107,6 +125,8 @@ pub struct ExceptionReader<'a> {
     is_read: bool,
     /// Whether class instances follow the last slice: encoding 1.0 only.
     has_instances: bool,
+    /// The slices that were skipped; encoding 1.1 only.
+    unknown: Vec<UnknownSlice>,
 }
 
 const WHAT: &str = "exception slice";
@@ -128,6 +148,7 @@ impl<'a> ExceptionReader<'a> {
             },
             is_read: false,
             has_instances,
+            unknown: Vec::new(),
         };
         reader.next_slice()?;
         Ok(reader)
@@ -156,8 +177,8 @@ impl<'a> ExceptionReader<'a> {
         Ok(self.type_id)
     }
 
-    /// Skips the current slice. `false` if no slice follows, or if the slice has no size (compact
-    /// format): then the exception is of an unknown type.
+    /// Skips the current slice, and keeps it in encoding 1.1. `false` if no slice follows, or if the
+    /// slice has no size (compact format): then the exception is of an unknown type.
     ///
     /// # Errors
     /// [`DecodeError`] if the next slice is malformed.
@@ -165,8 +186,13 @@ impl<'a> ExceptionReader<'a> {
         let Some(end) = self.extent.end else {
             return Ok(false);
         };
-        let (_, after) = slice::read_table(&mut self.decoder, self.extent)?;
-        self.decoder.seek(after.unwrap_or(end));
+        if self.decoder.encoding() == EncodingVersion::V1_0 {
+            self.decoder.seek(end);
+        } else {
+            let id = SliceId::Name(self.type_id.into());
+            let kept = self.decoder.unknown_slice(id, self.extent)?;
+            self.unknown.push(kept);
+        }
         if self.is_last() {
             return Ok(false);
         }
@@ -176,6 +202,12 @@ impl<'a> ExceptionReader<'a> {
             Err(_) if self.has_instances => Ok(false),
             Err(error) => Err(error),
         }
+    }
+
+    /// The slices that were skipped, most derived first, for an exception that is declared
+    /// `["preserve-slice"]`.
+    pub fn take_unknown(&mut self) -> Vec<UnknownSlice> {
+        std::mem::take(&mut self.unknown)
     }
 
     /// Reads the members of the current slice, or, if those have been read, of the next one.

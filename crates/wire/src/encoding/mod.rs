@@ -27,7 +27,8 @@ pub use buffer::{Buffer, PIECE_MIN, Sink};
 pub use class::{
     AnyClass, CLASS_MEMORY_PER_BYTE, Class, ClassFactory, ClassFormat, ClassId, ClassInfo,
     ClassReader, ClassTable, ClassType, Classes, ClassesOf, Draft, Extends, GRAPH_DEPTH_MAX,
-    GRAPH_STACK_MAX, InstanceId, Link, Ref, SliceId, TYPE_ID_LEN_MAX, UnknownClass, UnknownSlice,
+    GRAPH_STACK_MAX, Graph, InstanceId, Link, Ref, SliceId, TYPE_ID_LEN_MAX, UnknownClass,
+    UnknownSlice,
 };
 pub use collection::Collected;
 pub use decoder::Decoder;

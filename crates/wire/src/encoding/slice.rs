@@ -154,7 +154,7 @@ pub(super) fn write(
         encoder.end_len(size, size);
     }
     if !table.is_empty() {
-        encoder.indirection_table(&table);
+        encoder.indirection_table(table);
         flags |= HAS_TABLE;
     }
     encoder.patch(start, flags);

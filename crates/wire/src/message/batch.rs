@@ -5,26 +5,25 @@ use super::header::{begin_message, end_message};
 use super::{HEADER_LEN, MessageType, PreparedHead, RequestHead, RequestHeader, Target};
 use crate::encoding::{EncodeError, Encoder};
 
-/// The longest message that a size can say.
+/// The longest message whose length fits into a size.
 const LEN_MAX: usize = i32::MAX as usize;
-/// The most bytes that are reserved for a message before it has any.
+/// The maximum bytes to reserve for a message before it has any.
 const CAPACITY_MAX: usize = 64 * 1024;
 /// Collects requests into one BatchRequest message.
 #[derive(Debug, Default)]
 pub struct BatchWriter {
     buffer: Vec<u8>,
-    /// Where the last whole request ends; 0 if there is none. What stands behind it is what a panic
-    /// left of another one.
+    /// The end of the last whole request; 0 if there is none. Anything after it was left by a panic.
     end: usize,
     count: i32,
-    /// Of the message before, for this one will be as long; bounded by [`CAPACITY_MAX`].
+    /// The length of the previous message, at most [`CAPACITY_MAX`]: the next one will probably be as long.
     capacity: usize,
 }
 
 impl BatchWriter {
-    /// Adds a request whose parameters, encapsulation header included, are what `encapsulation`
-    /// writes. If the message would get longer than `len_max` bytes, the requests before it come
-    /// back as a message of their own. On error the batch is as before.
+    /// Adds a request. `encapsulation` writes its parameters with their encapsulation header. If the message would
+    /// exceed `len_max` bytes, the earlier requests are returned as a message of their own. On error the batch is
+    /// unchanged.
     ///
     /// # Errors
     /// [`EncodeError`] if a parameter has no encoding.
@@ -37,7 +36,7 @@ impl BatchWriter {
         self.add(len_max, |buffer| header.write_body(buffer, encapsulation))
     }
 
-    /// Adds a request to a target that is encoded already, as [`BatchWriter::push`] does.
+    /// Adds a request to an encoded target, like [`BatchWriter::push`].
     ///
     /// # Errors
     /// [`EncodeError`] if a parameter has no encoding.
@@ -51,10 +50,9 @@ impl BatchWriter {
         self.add(len_max, |buffer| head.write_body(buffer, encapsulation))
     }
 
-    /// Adds a request whose head was prepared, if that makes the batch longer and does nothing else;
-    /// `parameters` writes what stands in the encapsulation. False, and the batch is as before,
-    /// if it is the first request, if the message would get longer than `len_max` bytes, or if a
-    /// parameter has no encoding.
+    /// Adds a request with a prepared head; `parameters` writes the content of the encapsulation. Returns false, and
+    /// leaves the batch unchanged, if it is the first request, if the message would exceed `len_max` bytes, or if a
+    /// parameter cannot be encoded.
     #[inline]
     pub fn extend_prepared(
         &mut self,
@@ -65,7 +63,7 @@ impl BatchWriter {
         if self.count == 0 {
             return false;
         }
-        // A panic may have left something of another request.
+        // A panic may have left part of another request.
         self.buffer.truncate(self.end);
         let written = head.write_body(&mut self.buffer, parameters);
         let end = self.buffer.len();
@@ -78,8 +76,7 @@ impl BatchWriter {
         true
     }
 
-    /// Adds a request around the [`IncomingRequest::event`] of another, as [`BatchWriter::push`]
-    /// does.
+    /// Adds a request with the [`IncomingRequest::event`] of another request, like [`BatchWriter::push`].
     ///
     /// # Errors
     /// [`EncodeError`] if the message gets longer than its size can say.
@@ -95,7 +92,7 @@ impl BatchWriter {
         })
     }
 
-    /// Number of requests.
+    /// The number of requests.
     pub fn count(&self) -> usize {
         self.count as usize
     }
@@ -105,7 +102,7 @@ impl BatchWriter {
         self.end
     }
 
-    /// Forgets all requests; how many there were.
+    /// Discards all requests. Returns how many there were.
     pub fn discard(&mut self) -> usize {
         self.end = 0;
         std::mem::take(&mut self.count) as usize
@@ -148,8 +145,8 @@ impl BatchWriter {
         Ok(full)
     }
 
-    /// Makes sure that there is a header, and nothing but whole requests behind it; gives the place
-    /// of the next one.
+    /// Writes the header if there is none, and removes anything after the last whole request. Returns the position of
+    /// the next request.
     #[inline]
     fn begin(&mut self) -> usize {
         self.buffer.truncate(self.end);
@@ -205,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_in_the_middle_of_a_request_leaves_nothing_of_it() {
+    fn a_panic_in_the_middle_of_a_request_removes_it() {
         for request_count in [0, 1] {
             let mut batch = BatchWriter::default();
             (0..request_count).for_each(|_| push(&mut batch, nothing));
@@ -224,7 +221,7 @@ mod tests {
         }
     }
 
-    /// A message of whole requests, taken apart.
+    /// Parses the requests of a whole message.
     fn requests(message: &[u8]) -> Vec<IncomingRequest> {
         let mut input = BytesMut::from(message);
         let message = Message::split(&mut input, LEN_MAX);
@@ -235,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prepared_request_has_the_bytes_of_any_other() {
+    fn a_prepared_request_has_the_same_bytes() {
         let target = Target::new(&Identity::new("object"), "facet");
         for encoding in [EncodingVersion::V1_0, EncodingVersion::V1_1] {
             for context in [Context::new(), Context::from([("k".into(), "v".into())])] {
@@ -264,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_simply_extend_a_batch_changes_nothing() {
+    fn a_request_that_does_not_extend_a_batch_changes_nothing() {
         let target = Target::new(&Identity::new("object"), "");
         let head = RequestHead {
             target: &target,
@@ -302,7 +299,7 @@ mod tests {
         assert!(requests.iter().all(IncomingRequest::has_no_parameters));
     }
 
-    /// Requests that differ from the first one in a field each, and repeat it in between.
+    /// Requests that differ from the first one in one field each, with the first one in between.
     fn different_requests() -> Vec<u8> {
         let identity = Identity::new("object");
         let other = Identity {
@@ -348,7 +345,7 @@ mod tests {
         RequestBatch::parse(&message)
     }
 
-    /// What a batch gives if each request is made of the one before it, as text.
+    /// The requests of a batch as text, each made from the one before it.
     fn taken_over(mut batch: RequestBatch) -> Vec<String> {
         let mut texts = Vec::new();
         let Some(mut request) = batch.next() else {
@@ -363,7 +360,7 @@ mod tests {
         }
     }
 
-    /// The same if each is taken by itself and read field by field.
+    /// The requests of a batch as text, each parsed field by field.
     fn taken_alone(bytes: &[u8], batch: RequestBatch) -> Vec<String> {
         let mut decoder = Decoder::new(bytes, EncodingVersion::V1_0);
         decoder.bytes(REQUESTS_START, "header").unwrap();
@@ -377,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_that_differ_in_any_field_are_told_apart() {
+    fn requests_that_differ_in_any_field_are_distinguished() {
         let bytes = different_requests();
         let batch = parse(&bytes).unwrap();
         assert_eq!(batch.len(), 54);
@@ -388,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_batch_is_refused_or_read_alike_either_way() {
+    fn a_damaged_batch_is_refused_or_read_the_same_in_both_ways() {
         let bytes = different_requests();
         for at in HEADER_LEN..bytes.len() {
             for flipped in [0x01, 0x04, 0x80, 0xff] {

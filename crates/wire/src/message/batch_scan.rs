@@ -1,41 +1,40 @@
-//! Checking requests that arrived together, before they are taken.
+//! Checks the requests of a batch before they are taken.
 
 use super::fields::Fields;
 use super::header::TYPE_POSITION;
 use super::request::COMPRESSION_POSITION;
-use super::{HEADER_LEN, Header, HeaderCache, MessageType, RequestId};
-use crate::compression::Compression;
+use super::{Compression, HEADER_LEN, Header, HeaderCache, MessageType, RequestId};
 use crate::encoding::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
 
-/// The least bytes that a request takes in a BatchRequest message.
+/// The minimum length of a request in a BatchRequest message.
 const REQUEST_LEN_MIN: usize = 12;
 /// Header and count of a BatchRequest message.
 pub(super) const REQUESTS_START: usize = HEADER_LEN + 4;
 
-/// The request bodies that were checked so far.
+/// The request bodies that have been checked.
 pub(super) struct BatchScan {
     first: Option<Fields>,
     last: Option<Fields>,
     count: usize,
     twoway_count: usize,
-    /// How many begin as the first, it included, before there is another one.
+    /// How many requests, from the first, begin with the same bytes.
     alike_count: usize,
-    /// How many of these have parameters of the same length and encoding.
+    /// How many of these also have parameters of the same length and encoding.
     same_len_count: usize,
     start: usize,
     end: usize,
 }
 
 impl BatchScan {
-    /// Checks the Request messages at the front of `input`, up to the first message that is something else;
-    /// `None` if there is none.
+    /// Checks the Request messages at the front of `input`, up to the first other message. Returns `None` if there is
+    /// none.
     #[inline]
     pub(super) fn of_messages(
         input: &[u8],
         size_max: usize,
         cache: &mut HeaderCache,
     ) -> Option<Self> {
-        // Replies are nearly always alone with their kind: one look is enough for them.
+        // Replies seldom come together with requests, so this single check usually decides.
         if input.get(TYPE_POSITION) != Some(&(MessageType::Request as u8)) {
             return None;
         }
@@ -49,7 +48,7 @@ impl BatchScan {
     /// Checks the requests of a BatchRequest message.
     ///
     /// # Errors
-    /// [`DecodeError`] if one has an error, or if they do not end where the message does.
+    /// [`DecodeError`] if a request is malformed, or if the requests do not end where the message does.
     pub(super) fn of_batch(message: &[u8]) -> Result<Self, DecodeError> {
         let mut decoder = Decoder::new(message, EncodingVersion::V1_0);
         decoder.bytes(HEADER_LEN, "header")?;
@@ -76,7 +75,7 @@ impl BatchScan {
         Ok(scan)
     }
 
-    /// None so far; the gap in front of the first body begins at `start`.
+    /// No requests yet. The gap before the first body begins at `start`.
     fn new(start: usize) -> Self {
         Self {
             first: None,
@@ -90,7 +89,7 @@ impl BatchScan {
         }
     }
 
-    /// Checks one message more; `None` if it does not belong to the batch.
+    /// Checks one more message. Returns `None` if it does not belong to the batch.
     #[inline]
     fn add_message(
         &mut self,
@@ -102,7 +101,7 @@ impl BatchScan {
         let plain = PlainRequest::at(input.get(start..)?, size_max)?;
         let (end, body) = (start + plain.size, start + FRAMING_LEN);
         if !self.add_alike(input, body, |found| found == end) {
-            // Read within its own message, so that it cannot reach into the next one.
+            // Parsed within its own message, so that it cannot reach into the next one.
             let fields = cache.fields_of(&input[..end], body)?;
             if fields.end() != end {
                 return None;
@@ -113,7 +112,7 @@ impl BatchScan {
         Some(())
     }
 
-    /// Where the last body ends.
+    /// The end of the last body.
     pub(super) fn end(&self) -> usize {
         self.end
     }
@@ -122,7 +121,7 @@ impl BatchScan {
         self.count
     }
 
-    /// Adds the body at `start` if it begins as the one before it, and ends where it shall.
+    /// Adds the body at `start` if it begins like the one before it and ends where it should.
     #[inline]
     fn add_alike(
         &mut self,
@@ -133,7 +132,7 @@ impl BatchScan {
         let Some(last) = &self.last else {
             return false;
         };
-        // Once one was longer or shorter, those that follow are mostly of any length.
+        // Once a request has had another length, the requests after it usually have any length.
         let are_same = self.same_len_count == self.count;
         let same = are_same.then(|| last.end_of_same(bytes, start)).flatten();
         let Some(end) = same.or_else(|| last.end_of_alike(bytes, start)) else {
@@ -149,12 +148,12 @@ impl BatchScan {
         true
     }
 
-    /// Adds those that follow and are the first one again but for its number and the contents of its
-    /// parameters, if so far there are no others: up to `count_max`, each behind a gap of so many bytes that
-    /// hold the header and number of a message, or none.
+    /// Adds the following requests that are equal to the first one except for their ids and the content of their
+    /// parameters, if all requests so far are. At most `count_max`. Each follows a gap of this many bytes, which holds
+    /// the header and id of a message, or nothing.
     #[inline]
     fn add_same(&mut self, bytes: &[u8], gap: usize, count_max: usize) {
-        // One that comes alone, as most do that get a reply, is not looked at again.
+        // A single request, as most that get a reply are, is not compared again.
         if bytes.len() != self.end && self.same_len_count == self.count {
             self.add_all_same(bytes, gap, count_max);
         }
@@ -188,7 +187,7 @@ impl BatchScan {
         self.twoway_count += twoway_count;
     }
 
-    /// Adds a body that was read field by field.
+    /// Adds a body that was parsed field by field.
     fn add(&mut self, fields: Fields) {
         if self.first.is_none() {
             self.first = Some(fields);
@@ -199,22 +198,22 @@ impl BatchScan {
         self.last = Some(fields);
     }
 
-    /// Number of requests that get a reply.
+    /// The number of requests that get a reply.
     pub(super) fn twoway_count(&self) -> usize {
         self.twoway_count
     }
 
-    /// How many begin as the first, it included, before there is another one.
+    /// How many requests, from the first, begin with the same bytes.
     pub(super) fn alike_count(&self) -> usize {
         self.alike_count
     }
 
-    /// How many of these have parameters of the same length and encoding.
+    /// How many of these also have parameters of the same length and encoding.
     pub(super) fn same_len_count(&self) -> usize {
         self.same_len_count
     }
 
-    /// Where the gap in front of the first body begins.
+    /// The start of the gap before the first body.
     pub(super) fn start(&self) -> usize {
         self.start
     }
@@ -224,21 +223,21 @@ impl BatchScan {
     }
 }
 
-/// The fields of the body at `start`; `None` if they have an error.
+/// Parses the fields of the body at `start`. Returns `None` if they are malformed.
 pub(super) fn parse_fields(bytes: &[u8], start: usize) -> Option<Fields> {
     let mut decoder = Decoder::new(bytes, EncodingVersion::V1_0);
     decoder.bytes(start, "message").ok()?;
     Fields::parse(&mut decoder, RequestId::ONEWAY).ok()
 }
 
-/// Request id and compression of the Request message at `start`.
+/// The request id and compression byte of the Request message at `start`.
 #[inline]
 pub(super) fn framing(bytes: &[u8], start: usize) -> Option<(RequestId, u8)> {
     let framing = bytes.get(start..)?.first_chunk()?;
     Some((id_of(framing), framing[COMPRESSION_POSITION]))
 }
 
-/// What stands in front of the body of a Request message.
+/// The bytes of a Request message before its body.
 type Framing = [u8; FRAMING_LEN];
 
 #[inline]
@@ -253,18 +252,18 @@ fn is_same_framing(one: &Framing, other: &Framing) -> bool {
     one.first_chunk::<HEADER_LEN>() == other.first_chunk()
 }
 
-/// Bytes of a Request message in front of its body: header and request id.
+/// Bytes of a Request message before its body: header and request id.
 pub(super) const FRAMING_LEN: usize = HEADER_LEN + 4;
-/// What stands in front of the body of a Request message that is not compressed.
+/// The size, id and compression byte of a Request message that is not compressed.
 pub(super) struct PlainRequest {
     pub(super) size: usize,
     pub(super) id: RequestId,
-    /// What it says of compression.
+    /// The compression byte of its header.
     pub(super) compression: u8,
 }
 
 impl PlainRequest {
-    /// That of the message at the front of `input`, if all of it is there.
+    /// Parses the message at the front of `input`, if it is whole.
     #[inline]
     pub(super) fn at(input: &[u8], size_max: usize) -> Option<Self> {
         let header = Header::decode(input.first_chunk::<HEADER_LEN>()?, size_max).ok()?;

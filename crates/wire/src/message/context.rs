@@ -1,4 +1,4 @@
-//! Contexts: text that travels with a request beside its parameters.
+//! Contexts: text that travels with a request, next to the parameters.
 
 use std::collections::BTreeMap;
 

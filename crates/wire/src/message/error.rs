@@ -1,22 +1,21 @@
-//! How a peer can break the protocol.
+//! Violations of the protocol.
 
 use std::fmt;
 
-use super::MessageType;
-use crate::compression::CompressionError;
+use super::{CompressionError, MessageType};
 use crate::encoding::{DecodeError, EncodingVersion, ProtocolVersion};
 
-/// A violation of the protocol: the connection on which it arrives is closed at once.
+/// A violation of the protocol. The connection is closed immediately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProtocolError {
     /// The first four bytes of a message are not `IceP`: the peer does not speak this protocol.
     BadMagic([u8; 4]),
-    /// A version of the protocol that we do not speak.
+    /// A version of the protocol that Floe does not support.
     UnsupportedProtocol(ProtocolVersion),
-    /// A version of the encoding of message headers that we do not know.
+    /// An unknown version of the encoding of message headers.
     UnsupportedProtocolEncoding(EncodingVersion),
-    /// A message smaller than its own header, or below zero.
+    /// A message size smaller than the header, or negative.
     SizeTooSmall(i32),
     /// A message above the limit.
     SizeTooLarge {
@@ -29,21 +28,21 @@ pub enum ProtocolError {
     UnknownMessageType(u8),
     /// A compressed message that cannot be decompressed.
     Compression {
-        /// What came.
+        /// The message type.
         message: MessageType,
         /// What is wrong with it.
         error: CompressionError,
     },
-    /// A message that may not come now.
+    /// A message that is not allowed now.
     Unexpected {
-        /// What came.
+        /// The message type.
         message: MessageType,
-        /// What may come.
+        /// What is allowed now.
         expected: &'static str,
     },
-    /// A message whose fields make no sense.
+    /// A message with invalid fields.
     Malformed {
-        /// What came.
+        /// The message type.
         message: MessageType,
         /// What is wrong with it.
         error: DecodeError,
@@ -51,7 +50,7 @@ pub enum ProtocolError {
 }
 
 impl ProtocolError {
-    /// Whether a message is above the limit, as it came or once it is decompressed.
+    /// Whether the message exceeds the limit, as received or after decompression.
     pub fn is_too_large(&self) -> bool {
         let inflated =
             |error: &CompressionError| matches!(error, CompressionError::SizeTooLarge { .. });
@@ -109,7 +108,7 @@ impl fmt::Display for ProtocolError {
 
 impl std::error::Error for ProtocolError {}
 
-/// What else a peer may have meant.
+/// A guess at what the peer sent instead.
 fn guess(magic: &[u8; 4]) -> &'static str {
     match magic {
         [0x16, 3, ..] | [0x15, 3, ..] => {

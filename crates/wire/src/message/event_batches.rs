@@ -1,43 +1,42 @@
-//! Events to one object in batches, written straight to where they leave from.
+//! Writes events to one object as batches.
 
 use super::head::BLOCK_MAX;
 use super::header::{begin_message, end_message};
 use super::{HEADER_LEN, MessageType, Target};
 use crate::encoding::EncodeError;
 
-/// Writes events to one target as BatchRequest messages, one behind the other.
+/// Writes events to one target as BatchRequest messages, one after the other.
 ///
 /// ```text
 /// | header | count | target event | target event | .. | header | count | ..
 /// ```
 ///
-/// What was written is whole messages only after [`EventBatches::finish`].
+/// The messages are complete only after [`EventBatches::finish`].
 #[derive(Debug)]
 pub struct EventBatches<'a> {
     target: &'a Target,
     buffer: &'a mut Vec<u8>,
     len_max: usize,
-    /// Where the message starts that is being written.
+    /// The start of the current message.
     start: usize,
-    /// Its requests.
+    /// The number of requests in the current message.
     count: i32,
 }
 
 impl<'a> EventBatches<'a> {
-    /// Begins at the end of `buffer`. A message gets no longer than `len_max` bytes, unless a single
-    /// event is longer.
+    /// Appends messages to `buffer`. A message has at most `len_max` bytes, unless a single event is longer.
     pub fn new(target: &'a Target, buffer: &'a mut Vec<u8>, len_max: usize) -> Self {
         Self {
             target,
             start: buffer.len(),
             buffer,
-            // Longer ones have no size.
+            // The size of a longer message would not fit.
             len_max: len_max.min(i32::MAX as usize),
             count: 0,
         }
     }
 
-    /// Makes room for this many events that have so many bytes together.
+    /// Reserves memory for `count` events with `byte_len` bytes together.
     pub fn reserve(&mut self, count: usize, byte_len: usize) {
         let targets_len = count.saturating_mul(self.target.len());
         let len = targets_len.saturating_add(byte_len);
@@ -64,7 +63,7 @@ impl<'a> EventBatches<'a> {
         Ok(())
     }
 
-    /// Adds events of `len` bytes each, which stand one behind the other.
+    /// Adds events of `len` bytes each, stored one after the other.
     ///
     /// # Errors
     /// As [`EventBatches::push`].
@@ -76,7 +75,7 @@ impl<'a> EventBatches<'a> {
         let step = self.target.len() + len;
         let mut rest = events;
         while let Some((first, others)) = rest.split_at_checked(len) {
-            // It may be the first of a message; those behind it go along as long as there is room.
+            // The event may begin a message. The next events go into the same message while there is room.
             self.push(first)?;
             let left = self.len_max.saturating_sub(self.buffer.len() - self.start);
             let fitting = others.len().min((left / step).saturating_mul(len));
@@ -117,7 +116,7 @@ mod tests {
     use crate::reference::Identity;
 
     #[test]
-    fn the_messages_are_those_of_the_batch_writer() {
+    fn the_messages_equal_those_of_the_batch_writer() {
         let target = Target::new(&Identity::new("subscriber"), "");
         let events: Vec<Vec<u8>> = (0..100)
             .map(|at| vec![at; usize::from(at) % 7 + 1])
@@ -139,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_one_length_are_those_that_were_added_one_by_one() {
+    fn events_of_one_length_are_added_as_one_by_one() {
         let name =
             "a subscriber whose name is longer than a block of those that are copied at once";
         for (name_len, len) in [
@@ -173,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn no_event_is_no_message() {
+    fn without_events_there_is_no_message() {
         let target = Target::new(&Identity::new("s"), "");
         let mut buffer = Vec::new();
         let batches = EventBatches::new(&target, &mut buffer, 100);

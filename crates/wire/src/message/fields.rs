@@ -1,11 +1,11 @@
-//! Where the fields of a request stand.
+//! The positions of the fields of a request.
 
 use super::system_exception::decode_facet;
 use super::{OperationMode, RequestId};
 use crate::encoding::{DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, EncodingVersion};
 
-/// What a request says besides its bytes. Positions are relative to its body's, so that they hold for
-/// all requests that begin with the same bytes.
+/// The fields of a request. Positions are relative to the start of the body, so that they are valid for all requests
+/// that begin with the same bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields {
     pub(super) id: RequestId,
@@ -14,14 +14,14 @@ pub(super) struct Fields {
     pub(super) name: Field,
     pub(super) category: Field,
     pub(super) facet: Field,
-    /// Where the operation's size stands, in front of its text.
+    /// The position of the size before the operation's text.
     pub(super) event_start: u32,
     pub(super) operation: Field,
     pub(super) context_start: u32,
     pub(super) parameters: Field,
     pub(super) mode: OperationMode,
     pub(super) encoding: EncodingVersion,
-    /// What the header of its message says of compression.
+    /// The compression byte of the message header.
     pub(super) compression: u8,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Field {
 }
 
 impl Fields {
-    /// Checks the fields of the body at which `decoder` stands.
+    /// Parses the fields of the body at the position of `decoder`.
     pub(super) fn parse(decoder: &mut Decoder<'_>, id: RequestId) -> Result<Self, DecodeError> {
         let start = decoder.position();
         let name = text(decoder, start, |decoder| decoder.str("identity name"))?;
@@ -62,14 +62,14 @@ impl Fields {
         })
     }
 
-    /// Makes these the fields of another body in the same bytes, if it begins as this one, up to the
-    /// parameters; false, and nothing is changed, if it does not.
+    /// Changes these to the fields of another body in the same bytes, if it begins like this one, up to the parameters.
+    /// Returns false, and changes nothing, if it does not.
     #[inline]
     pub(super) fn move_to_alike(&mut self, bytes: &[u8], start: usize) -> bool {
         self.begins_alike(bytes, start) && self.move_to(bytes, start)
     }
 
-    /// The same for a body that is known to begin so; false if its parameters are no encapsulation.
+    /// The same for a body that is known to begin like this one. Returns false if its parameters are no encapsulation.
     #[inline]
     pub(super) fn move_to(&mut self, bytes: &[u8], start: usize) -> bool {
         let Some((len, encoding)) = self.parameters_at(bytes, start) else {
@@ -81,7 +81,7 @@ impl Fields {
         true
     }
 
-    /// Where another body in the same bytes ends, if it begins as this one.
+    /// The end of another body in the same bytes, if it begins like this one.
     #[inline]
     pub(super) fn end_of_alike(&self, bytes: &[u8], start: usize) -> Option<usize> {
         if !self.begins_alike(bytes, start) {
@@ -91,8 +91,8 @@ impl Fields {
         Some(start + self.parameters.start as usize + len)
     }
 
-    /// Where another body in the same bytes ends, if it begins as this one, and its parameters have the
-    /// same length and encoding: all that is said but the parameters is one comparison.
+    /// The end of another body in the same bytes, if it begins like this one and its parameters have the same length
+    /// and encoding. One comparison checks everything but the content of the parameters.
     #[inline]
     pub(super) fn end_of_same(&self, bytes: &[u8], start: usize) -> Option<usize> {
         let own = self.start as usize;
@@ -102,33 +102,33 @@ impl Fields {
         body.starts_with(&bytes[own..own + contents]).then_some(end)
     }
 
-    /// Makes these the fields of a body that is known to say the same but for its parameters' contents.
+    /// Changes these to the fields of a body that differs only in the content of its parameters.
     #[inline]
     pub(super) fn shift_to(&mut self, start: usize) {
         self.start = start as u32;
     }
 
-    /// Whether a body at `start` begins as this one, up to the parameters.
+    /// Whether the body at `start` begins like this one, up to the parameters.
     #[inline]
     pub(super) fn begins_alike(&self, bytes: &[u8], start: usize) -> bool {
         let body = bytes.get(start..);
         body.is_some_and(|body| body.starts_with(self.head(bytes)))
     }
 
-    /// What stands in front of the parameters.
+    /// The bytes before the parameters.
     #[inline]
     pub(super) fn head<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         let own = self.start as usize;
         &bytes[own..own + self.parameters.start as usize]
     }
 
-    /// Where in the body the contents of the parameters start.
+    /// The start of the content of the parameters.
     #[inline]
     pub(super) fn contents_start(&self) -> usize {
         self.parameters.start as usize + ENCAPSULATION_HEADER_LEN
     }
 
-    /// Length and encoding of the parameters of a body at `start` that begins as this one.
+    /// Length and encoding of the parameters of a body at `start` that begins like this one.
     #[inline]
     pub(super) fn parameters_at(
         &self,
@@ -144,7 +144,7 @@ impl Fields {
         is_whole.then_some((size, EncodingVersion::new(major, minor)))
     }
 
-    /// Takes over what differs between these fields and those of a body that begins alike.
+    /// Copies the fields that can differ from those of a body that begins like this one.
     #[inline]
     pub(super) fn differ_as(&mut self, other: &Self) {
         (self.id, self.compression) = (other.id, other.compression);
@@ -164,7 +164,7 @@ impl Fields {
         self.start as usize + self.parameters.end as usize
     }
 
-    /// Makes all texts empty, so that they stand in no bytes at all.
+    /// Makes all texts empty, so that they refer to no bytes.
     pub(super) fn clear(&mut self) {
         let nothing = Field::new(0, 0);
         (self.start, self.event_start, self.context_start) = (0, 0, 0);
@@ -187,7 +187,7 @@ impl Field {
     }
 }
 
-/// Reads a string of the body at `start` and remembers where its text stands.
+/// Reads a string of the body at `start`, and notes the position of its text.
 fn text<'a>(
     decoder: &mut Decoder<'a>,
     start: usize,

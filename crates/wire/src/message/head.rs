@@ -1,4 +1,4 @@
-//! What many requests have in common, encoded once.
+//! The common part of many requests, encoded once.
 
 use super::header::{begin_message, end_encapsulated, end_encapsulation, end_message, take_off};
 use super::request::write_target;
@@ -8,14 +8,14 @@ use crate::encoding::{
 };
 use crate::reference::Identity;
 
-/// Identity and facet of an object, as they stand in each request to it.
+/// Identity and facet of an object, as each request to it contains them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     bytes: Box<[u8]>,
 }
 
 impl Target {
-    /// That of the facet of an object; empty for the default facet.
+    /// Encodes the target; `facet` is empty for the default facet.
     pub fn new(identity: &Identity, facet: &str) -> Self {
         let mut bytes = Vec::new();
         write_target(&mut bytes, identity, facet);
@@ -24,9 +24,8 @@ impl Target {
         }
     }
 
-    /// Appends a Request message to it around the [event](super::IncomingRequest::event) of a request
-    /// that came from elsewhere: operation, mode, context and parameters travel unopened. On error
-    /// the buffer is as before.
+    /// Appends a Request message to this target with the [event](super::IncomingRequest::event) of another request:
+    /// operation, mode, context and parameters are copied unopened. On error the buffer is unchanged.
     ///
     /// # Errors
     /// [`EncodeError`] if the message gets longer than its size can say.
@@ -42,20 +41,20 @@ impl Target {
         end_message(buffer, start)
     }
 
-    /// Number of its bytes.
+    /// The length of the encoded target in bytes.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Appends it as it stands in a batch.
+    /// Appends a request with an event, as a batch contains it.
     #[inline]
     pub(super) fn write_event_body(&self, buffer: &mut Vec<u8>, event: &[u8]) {
         buffer.extend_from_slice(&self.bytes);
         buffer.extend_from_slice(event);
     }
 
-    /// The same of each of some events, which have `len` bytes each and stand one behind the other.
+    /// Appends requests with events of `len` bytes each, which are stored one after the other.
     pub(super) fn write_event_bodies(&self, buffer: &mut Vec<u8>, events: &[u8], len: usize) {
         let rest = match self.len().max(len) {
             0..=32 => self.write_in_blocks::<32>(buffer, events, len),
@@ -67,8 +66,8 @@ impl Target {
         }
     }
 
-    /// Writes the events that have a whole block of bytes from their start on, and takes off what is too much of it: to
-    /// copy a length that the compiler knows takes a few instructions, and no call. The others come back.
+    /// Writes the events that are followed by enough bytes to copy a whole block, and removes the surplus. A copy with
+    /// a length that the compiler knows takes a few instructions and no call. Returns the other events.
     fn write_in_blocks<'e, const N: usize>(
         &self,
         buffer: &mut Vec<u8>,
@@ -90,26 +89,25 @@ impl Target {
     }
 }
 
-/// The longest block that is copied at once.
+/// The longest block for such copies.
 pub(super) const BLOCK_MAX: usize = 64;
 
-/// What a request says besides its parameters, as [`RequestHeader`](super::RequestHeader), to a target
-/// that is encoded already.
+/// The head of a request to an encoded target; see [`RequestHeader`](super::RequestHeader).
 #[derive(Debug, Clone, Copy)]
 pub struct RequestHead<'a> {
     /// The object.
     pub target: &'a Target,
     /// The operation.
     pub operation: &'a str,
-    /// Whether it may be repeated.
+    /// Whether the request may be repeated.
     pub mode: OperationMode,
-    /// What travels beside the parameters.
+    /// Text that travels with the request.
     pub context: &'a Context,
 }
 
 impl RequestHead<'_> {
-    /// Appends a whole Request message whose parameters, encapsulation header included, are what
-    /// `encapsulation` writes. On error the buffer is as before.
+    /// Appends a whole Request message. `encapsulation` writes its parameters with their encapsulation header. On error
+    /// the buffer is unchanged.
     ///
     /// # Errors
     /// [`EncodeError`] if a parameter has no encoding.
@@ -131,7 +129,7 @@ impl RequestHead<'_> {
         written
     }
 
-    /// Appends the body, as it stands in a Request and, several times, in a BatchRequest.
+    /// Appends the body, as a Request contains it once and a BatchRequest several times.
     #[inline]
     pub(super) fn write_body(
         &self,
@@ -154,7 +152,7 @@ impl RequestHead<'_> {
         }
     }
 
-    /// The same for many requests, whose parameters have this encoding.
+    /// Encodes the head for many requests, whose parameters have this encoding.
     ///
     /// # Errors
     /// [`EncodeError`] if a text is too long for its size.
@@ -167,7 +165,7 @@ impl RequestHead<'_> {
     }
 }
 
-/// How requests to one operation begin, up to their parameters: as the whole request without any.
+/// The beginning of all requests to one operation: a whole request with empty parameters.
 ///
 /// ```text
 /// | header | id | target | operation | mode | context | size of nothing | encoding |
@@ -175,7 +173,7 @@ impl RequestHead<'_> {
 #[derive(Debug, Clone)]
 pub struct PreparedHead {
     message: Vec<u8>,
-    /// The same with zeros behind it, if it is not longer than this.
+    /// The same with zeros after it, if it is short enough.
     padded: Option<[u8; PADDED_LEN]>,
     encoding: EncodingVersion,
 }
@@ -194,8 +192,8 @@ impl PreparedHead {
         }
     }
 
-    /// Appends the message from this position on. To copy a number of bytes that the compiler knows takes a few
-    /// instructions, where any other copy of a few bytes is a call.
+    /// Appends the message from a position on. A copy with a length that the compiler knows takes a few instructions;
+    /// any other copy of a few bytes is a call.
     #[inline(always)]
     fn append(&self, bytes: &mut Vec<u8>, from: usize) {
         let Some(padded) = &self.padded else {
@@ -206,7 +204,8 @@ impl PreparedHead {
         bytes.truncate(end);
     }
 
-    /// Appends a whole Request message with what `parameters` writes. On error the buffer is as before.
+    /// Appends a whole Request message; `parameters` writes the content of the encapsulation. On error the buffer is
+    /// unchanged.
     ///
     /// # Errors
     /// [`EncodeError`] if a parameter has no encoding.
@@ -233,7 +232,7 @@ impl PreparedHead {
         written
     }
 
-    /// Appends a request as it stands in a batch. What an error leaves behind has no meaning.
+    /// Appends a request, as a batch contains it. After an error, the appended bytes are invalid.
     #[inline(always)]
     pub(super) fn write_body(
         &self,
@@ -257,7 +256,7 @@ impl PreparedHead {
 /// Header and request id.
 const BODY_START: usize = HEADER_LEN + 4;
 
-/// The longest head that is padded: short names and no context.
+/// The longest head that is padded: one with short names and no context.
 const PADDED_LEN: usize = BODY_START + 64;
 
 #[cfg(test)]
@@ -269,7 +268,7 @@ mod tests {
     use crate::message::{BatchWriter, RequestHeader};
 
     #[test]
-    fn a_request_to_an_encoded_target_has_the_bytes_of_any_other() {
+    fn a_request_to_an_encoded_target_has_the_same_bytes() {
         let identity = Identity {
             name: "n".into(),
             category: "c".into(),
@@ -305,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prepared_request_has_the_bytes_of_any_other() {
+    fn a_prepared_request_has_the_same_bytes() {
         let target = Target::new(&Identity::new("n"), "f");
         let long = Bytes::from(vec![7; PIECE_MIN]);
         for encoding in [EncodingVersion::V1_0, EncodingVersion::V1_1] {

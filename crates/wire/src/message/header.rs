@@ -10,18 +10,18 @@ use crate::encoding::{
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = 14;
 
-/// Default limit of a message's size in bytes, header included: 1 MiB, as in Ice.
+/// Default limit for the size of a message in bytes, header included: 1 MiB, as in Ice.
 pub const MESSAGE_SIZE_MAX_DEFAULT: usize = 1024 * 1024;
 
-/// The whole message that a server sends first, and that either side sends as a heartbeat.
+/// The whole ValidateConnection message. A server sends it first, and either side sends it as a heartbeat.
 pub const VALIDATE_CONNECTION: [u8; HEADER_LEN] = header(MessageType::ValidateConnection, 14);
 
-/// The whole message that ends a connection gracefully.
+/// The whole CloseConnection message, which ends a connection gracefully.
 pub const CLOSE_CONNECTION: [u8; HEADER_LEN] = header(MessageType::CloseConnection, 14);
 
-/// Where a header says what its message is.
+/// The position of the message type in a header.
 pub(super) const TYPE_POSITION: usize = 8;
-/// Where it says how long that is.
+/// The position of the size in a header.
 pub(super) const SIZE_POSITION: usize = 10;
 
 const MAGIC: [u8; 4] = *b"IceP";
@@ -38,17 +38,17 @@ const MAGIC: [u8; 4] = *b"IceP";
 /// Source: Ice manual, "Protocol Messages". Vectors: `tests/vectors/messages.json`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
-    /// What the body is.
+    /// The message type.
     pub message_type: MessageType,
-    /// 0: not compressed; 1: not compressed, but the reply may be; 2: compressed. Others are
-    /// those of [`Compression`](crate::compression::Compression) between Floe peers.
+    /// 0: not compressed; 1: not compressed, but the reply may be; 2: compressed. Other values are those of
+    /// [`Compression`](super::Compression), between Floe peers.
     pub compression: u8,
     /// Length of the whole message in bytes.
     pub size: usize,
 }
 
 impl Header {
-    /// Reads and checks a header. `size_max` is the limit of a message in bytes.
+    /// Decodes and checks a header. `size_max` is the limit for the size of a message in bytes.
     ///
     /// # Errors
     /// [`ProtocolError`], fatal for the connection.
@@ -108,11 +108,11 @@ pub enum MessageType {
     Request,
     /// Several oneway invocations.
     BatchRequest,
-    /// The answer to a twoway invocation.
+    /// The reply to a twoway invocation.
     Reply,
-    /// First message of a server, and heartbeat.
+    /// The first message of a server, and a heartbeat.
     ValidateConnection,
-    /// Last message of whoever closes gracefully.
+    /// The last message of a side that closes gracefully.
     CloseConnection,
 }
 
@@ -141,7 +141,7 @@ impl fmt::Display for MessageType {
     }
 }
 
-/// Starts a message: its header with a size that [`end_message`] fills in. Returns its position.
+/// Begins a message: appends its header, whose size [`end_message`] fills in. Returns its position.
 pub(super) fn begin_message(buffer: &mut impl Sink, message_type: MessageType) -> usize {
     let (buffer, _) = buffer.split();
     let start = buffer.len();
@@ -149,7 +149,7 @@ pub(super) fn begin_message(buffer: &mut impl Sink, message_type: MessageType) -
     start
 }
 
-/// Fills in the size of the message that started at `start`; if it is too long, takes it off again.
+/// Fills in the size of the message that began at `start`, or removes the message if it is too long.
 pub(super) fn end_message(buffer: &mut impl Sink, start: usize) -> Result<(), EncodeError> {
     let (bytes, pieces) = buffer.split();
     let pieces_len = pieces.map_or(0, |pieces| pieces.len_behind(start));
@@ -165,8 +165,8 @@ pub(super) fn end_message(buffer: &mut impl Sink, start: usize) -> Result<(), En
     Ok(())
 }
 
-/// Fills in the sizes of a message that started at `start`. Its first `head_len` bytes are those of the same
-/// message with an empty encapsulation at its end: if nothing came behind, there is nothing to do.
+/// Fills in the sizes of the message that began at `start`. Its first `head_len` bytes are those of the same message
+/// with an empty encapsulation at the end, so there is nothing to do if nothing follows them.
 #[inline(always)]
 pub(super) fn end_encapsulated(
     buffer: &mut impl Sink,
@@ -186,7 +186,7 @@ pub(super) fn end_encapsulated(
     end_encapsulation(bytes, start + encapsulation, len - encapsulation)
 }
 
-/// Fills in the size of an encapsulation that started at `start`.
+/// Fills in the size of the encapsulation that began at `start`.
 #[inline(always)]
 pub(super) fn end_encapsulation(
     bytes: &mut [u8],
@@ -199,7 +199,7 @@ pub(super) fn end_encapsulation(
     Ok(())
 }
 
-/// Takes off a message that started at `start`.
+/// Removes the message that began at `start`.
 pub(super) fn take_off(buffer: &mut impl Sink, start: usize) {
     let (bytes, pieces) = buffer.split();
     bytes.truncate(start);

@@ -1,4 +1,4 @@
-//! How the last request began: most requests that follow it begin the same.
+//! A cache for the head of the last request: most requests after it begin with the same bytes.
 
 use bytes::Bytes;
 
@@ -6,15 +6,15 @@ use super::batch_scan::parse_fields;
 use super::fields::{Field, Fields};
 use super::{IncomingRequest, SingleRequest};
 
-/// What stands in front of a request's parameters, and what it says. A request of a later read that
-/// begins with the same bytes says the same, and need not be looked at field by field.
+/// The bytes of a request before its parameters, with their parsed fields. A later request that begins with the same
+/// bytes has the same fields, and is not parsed again.
 #[derive(Debug, Clone, Default)]
 pub struct HeaderCache {
     bytes: Vec<u8>,
     fields: Option<Fields>,
 }
 
-/// Longer heads are not remembered, in bytes: they have a context, which may be another each time.
+/// The maximum length of a cached head in bytes. A longer one has a context, which may differ with each request.
 const LEN_MAX: usize = 256;
 
 impl HeaderCache {
@@ -29,7 +29,7 @@ impl HeaderCache {
         Some(fields)
     }
 
-    /// The same, if it begins as the last one.
+    /// The fields, if the body begins with the cached bytes.
     #[inline]
     fn fields_at(&self, input: &[u8], start: usize) -> Option<Fields> {
         let mut fields = self.fields?;
@@ -37,8 +37,8 @@ impl HeaderCache {
         (begins_so && fields.move_to(input, start)).then_some(fields)
     }
 
-    /// A request that begins so, in bytes of its own and without its parameters: what an answer in place of its
-    /// servant needs to know. `None` if it does not begin so.
+    /// A copy of a request that begins with the cached bytes, without its parameters: enough to answer in place of its
+    /// servant. Returns `None` if it begins with other bytes.
     pub fn request(&self, single: &SingleRequest) -> Option<IncomingRequest> {
         let mut fields = *single.fields();
         if !self.is_of(&fields) {
@@ -51,13 +51,13 @@ impl HeaderCache {
         Some(IncomingRequest::new(bytes, fields))
     }
 
-    /// Whether this is how the request begins whose fields were looked for last: else that was too long.
+    /// Whether the cache holds the head of the last request that was looked up. It does not if the head was too long.
     #[inline]
     pub(super) fn is_of(&self, fields: &Fields) -> bool {
         self.fields.is_some() && self.bytes.len() == fields.parameters.start as usize
     }
 
-    /// Remembers how the body of these fields begins.
+    /// Caches the head of a body with these fields.
     fn remember(&mut self, input: &[u8], fields: &Fields) {
         let head = fields.head(input);
         if head.len() <= LEN_MAX {

@@ -1,12 +1,10 @@
-//! Finding whole messages in what a connection has read.
+//! Finds whole messages in the input of a connection.
 
 use bytes::{Bytes, BytesMut};
 
-use crate::compression::Compression;
+use super::{Compression, HEADER_LEN, Header, ProtocolError};
 
-use super::{HEADER_LEN, Header, ProtocolError};
-
-/// A whole message as it arrived, header checked, body not yet.
+/// A whole message. Its header is checked, its body is not.
 #[derive(Debug, Clone)]
 pub struct Message {
     /// Its header.
@@ -16,13 +14,13 @@ pub struct Message {
 }
 
 impl Message {
-    /// Takes the first message off the front of `input`, without copying it; `None` if more bytes
-    /// must come first.
+    /// Takes the first message off the front of `input`, without copying it. Returns `None` if the message is
+    /// incomplete.
     ///
-    /// The header is checked as soon as it is there, so that a bad or oversized message is refused
-    /// before its body has been waited for.
+    /// The header is checked as soon as it is complete, so that a bad or oversized message is refused before its body
+    /// arrives.
     ///
-    /// A compressed message comes as it is: see [`Message::is_compressed`].
+    /// A compressed message is returned unchanged: see [`Message::is_compressed`].
     ///
     /// # Errors
     /// [`ProtocolError`], fatal for the connection.
@@ -40,13 +38,12 @@ impl Message {
         }))
     }
 
-    /// Whether a [`Decompressor`](crate::compression::Decompressor) must have it before anybody
-    /// else.
+    /// Whether a [`Decompressor`](crate::compression::Decompressor) must decompress it first.
     pub fn is_compressed(&self) -> bool {
         Compression::of_message(self.header.compression).is_some()
     }
 
-    /// How many bytes `input` must hold before the next message can be taken off it.
+    /// How many bytes `input` must have before the next message is complete.
     pub fn needed(input: &[u8], size_max: usize) -> usize {
         input
             .first_chunk::<HEADER_LEN>()

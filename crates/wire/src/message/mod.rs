@@ -1,11 +1,12 @@
 //! The messages of the protocol: a header of 14 bytes and, in three of five, a body.
 //!
-//! Incoming messages are kept as the bytes that arrived ([`IncomingRequest`], [`RequestBatch`],
-//! [`IncomingReply`]): their fields are checked once and then borrowed. What leaves is written straight into a buffer
-//! ([`RequestHeader`], [`reply`], [`BatchWriter`]).
+//! Incoming messages keep the bytes that arrived ([`IncomingRequest`], [`RequestBatch`], [`IncomingReply`]): their
+//! fields are checked once and then borrowed. Outgoing messages are written straight into a buffer ([`RequestHeader`],
+//! [`reply`], [`BatchWriter`]).
 
 mod batch;
 mod batch_scan;
+mod compression;
 mod context;
 mod error;
 mod event_batches;
@@ -22,6 +23,7 @@ mod single_request;
 mod system_exception;
 
 pub use batch::BatchWriter;
+pub use compression::{Compression, CompressionError};
 pub use context::Context;
 pub use error::ProtocolError;
 pub use event_batches::EventBatches;

@@ -10,13 +10,20 @@ pub enum OperationMode {
     /// At most once.
     #[default]
     Normal,
-    /// As often as needed; the older of two spellings, which Ice 3.7 still sends.
+    /// As often as needed. This is the older of two values: Ice 3.7 sends it for operations that are declared
+    /// `["nonmutating"] idempotent`, and for the operations that every object has.
     Nonmutating,
     /// As often as needed.
     Idempotent,
 }
 
 impl OperationMode {
+    /// The mode of the operations that every object has: `ice_ping` and the others.
+    ///
+    /// Ice 3.7 sends it, and its servants may refuse any other; servants of Ice 3.8, which sends
+    /// [`OperationMode::Idempotent`], look at no mode there.
+    pub const BUILTIN: Self = Self::Nonmutating;
+
     /// Whether the request may be repeated.
     pub const fn is_idempotent(self) -> bool {
         !matches!(self, Self::Normal)

@@ -5,8 +5,7 @@ use bytes::{Buf, Bytes};
 use super::header::{
     TYPE_POSITION, begin_message, end_encapsulated, end_message, header, take_off,
 };
-use super::{HEADER_LEN, Header, Message, MessageType, RequestId, SystemException};
-use crate::compression::Compression;
+use super::{Compression, HEADER_LEN, Header, Message, MessageType, RequestId, SystemException};
 use crate::encoding::{
     DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, EncodeError, Encoder, EncodingVersion,
     ExceptionFormat, ExceptionWriter, Sink,
@@ -19,9 +18,9 @@ const STATUS_OBJECT_NOT_EXIST: u8 = 2;
 /// How an invocation ended at the peer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// The operation returned: the encapsulation with its results.
+    /// The operation returned. Contains the encapsulation with its results.
     Returned(Bytes),
-    /// The servant threw an exception declared in Slice: the encapsulation with it.
+    /// The servant threw an exception declared in Slice. Contains the encapsulation with it.
     UserException(Bytes),
     /// The peer's runtime answered in place of the servant.
     System(SystemException),
@@ -35,7 +34,7 @@ pub struct IncomingReply {
 }
 
 impl IncomingReply {
-    /// Checks the fields of a Reply message that come before its data.
+    /// Parses the fields of a Reply message before its data.
     ///
     /// # Errors
     /// [`DecodeError`], fatal for the connection.
@@ -43,7 +42,7 @@ impl IncomingReply {
         Self::from_message(message.clone())
     }
 
-    /// The same for a message that nobody needs any more.
+    /// The same for a message that is not needed any more.
     pub(crate) fn from_message(message: Message) -> Result<Self, DecodeError> {
         let mut decoder = Decoder::new(&message.bytes, EncodingVersion::V1_0);
         decoder.bytes(HEADER_LEN, "header")?;
@@ -53,11 +52,11 @@ impl IncomingReply {
         Ok(Self { id, bytes })
     }
 
-    /// The whole Reply message at the front of `input`, which may be read as that, with its length: `None`
-    /// if it is something else, compressed, not whole, longer than `size_max`, or malformed.
+    /// The id and length of the Reply message at the front of `input`. Returns `None` if that is another message, or
+    /// compressed, incomplete, longer than `size_max`, or malformed.
     #[inline]
     pub(crate) fn peek(input: &[u8], size_max: usize) -> Option<(RequestId, usize)> {
-        // Requests are nearly always alone with their kind: one look is enough for them.
+        // Requests seldom come together with replies, so this single check usually decides.
         if input.get(TYPE_POSITION) != Some(&(MessageType::Reply as u8)) {
             return None;
         }
@@ -67,14 +66,14 @@ impl IncomingReply {
         is_plain.then_some((RequestId(i32::from_le_bytes([i0, i1, i2, i3])), header.size))
     }
 
-    /// The same of one that is all that is there.
+    /// The id of the Reply message, if it is the whole input.
     #[inline]
     pub(crate) fn peek_sole(input: &[u8], size_max: usize) -> Option<RequestId> {
         if input.len() <= size_max
             && let Some(start) = input.first_chunk::<SOLE_LEN>()
             && start[..SIZE_POSITION] == RETURNED_NOTHING[..SIZE_POSITION]
         {
-            // As nearly all of them begin.
+            // Nearly all of them begin like this.
             let [.., s0, s1, s2, s3, i0, i1, i2, i3, _status] = *start;
             let size = i32::from_le_bytes([s0, s1, s2, s3]);
             let is_sole = usize::try_from(size) == Ok(input.len());
@@ -84,14 +83,13 @@ impl IncomingReply {
         (len == input.len()).then_some(id)
     }
 
-    /// That of a message that was peeked at.
+    /// The reply in a message that was peeked at.
     #[inline]
     pub(crate) fn new(id: RequestId, bytes: Bytes) -> Self {
         Self { id, bytes }
     }
 
-    /// One that says that the operation returned nothing, in this encoding: as [`all_returned_nothing`] finds them, so
-    /// that it holds nothing of the input.
+    /// A reply without results in this encoding. It holds none of the input; see [`all_returned_nothing`].
     #[inline]
     pub fn of_nothing(id: RequestId, encoding: EncodingVersion) -> Self {
         static NOTHING: [[u8; NOTHING_LEN]; 2] = [
@@ -102,14 +100,14 @@ impl IncomingReply {
         Self::new(id, Bytes::from_static(message))
     }
 
-    /// Whether the operation returned, and nothing: not even results in an encoding that is unknown.
+    /// Whether the operation returned without results. Results in an unknown encoding count as results.
     #[inline]
     pub fn returned_nothing(&self) -> bool {
         returned_nothing(&self.bytes)
     }
 
-    /// Whether the servant has answered: the operation returned, or threw what its contract may declare. What it
-    /// says of that may still be unreadable.
+    /// Whether the servant has answered: the operation returned, or threw a user exception. The data may still be
+    /// malformed.
     pub fn is_of_servant(&self) -> bool {
         matches!(
             self.bytes[HEADER_LEN + 4],
@@ -117,26 +115,25 @@ impl IncomingReply {
         )
     }
 
-    /// Whether there is no such object where the request came.
+    /// Whether the object does not exist at the peer.
     pub fn is_of_missing_object(&self) -> bool {
         self.bytes[HEADER_LEN + 4] == STATUS_OBJECT_NOT_EXIST
     }
 
-    /// The request that it answers.
+    /// The id of the request.
     pub fn id(&self) -> RequestId {
         self.id
     }
 
-    /// What it says.
+    /// The result of the invocation.
     ///
     /// # Errors
-    /// [`DecodeError`] if the data does not fit the status: the invocation fails, the connection
-    /// lives on.
+    /// [`DecodeError`] if the data does not match the status. The invocation fails; the connection stays open.
     pub fn outcome(&self) -> Result<Outcome, DecodeError> {
         self.clone().into_outcome()
     }
 
-    /// The same for a reply that nobody needs any more.
+    /// The same for a reply that is not needed any more.
     ///
     /// # Errors
     /// As [`IncomingReply::outcome`].
@@ -160,8 +157,8 @@ impl IncomingReply {
     }
 }
 
-/// The results in a whole Reply message, as an encapsulation: `None` if the operation did not return, or if the
-/// results do not end where the message does.
+/// The encapsulation with the results in a whole Reply message. Returns `None` if the operation did not return, or if
+/// the results do not end where the message does.
 #[inline]
 pub fn returned(message: &[u8]) -> Option<&[u8]> {
     let [status, results @ ..] = message.get(HEADER_LEN + 4..)? else {
@@ -172,15 +169,15 @@ pub fn returned(message: &[u8]) -> Option<&[u8]> {
     is_whole.then_some(results)
 }
 
-/// Whether a whole Reply message says that the operation returned, and nothing: not even results in an encoding
-/// that is unknown.
+/// Whether a whole Reply message says that the operation returned without results. Results in an unknown encoding count
+/// as results.
 #[inline]
 pub fn returned_nothing(message: &[u8]) -> bool {
     <&[u8; NOTHING_LEN]>::try_from(message).is_ok_and(holds_nothing)
 }
 
-/// The requests that are answered by Reply messages which say that the operation returned nothing, in this encoding;
-/// `None` if `input` is anything else than whole ones of these, which may have `size_max` bytes each.
+/// The ids of the requests that `input` answers, if it consists of whole Reply messages without results in one
+/// encoding, of at most `size_max` bytes each.
 #[inline]
 pub fn all_returned_nothing(
     input: &[u8],
@@ -202,7 +199,7 @@ pub fn all_returned_nothing(
     })
 }
 
-/// Whether a message as long as one without results is that, behind its header.
+/// Whether a message with the length of a reply without results is one. Compares everything after the header.
 #[inline]
 fn holds_nothing(message: &[u8; NOTHING_LEN]) -> bool {
     let [.., status, s0, s1, s2, s3, major, minor] = *message;
@@ -211,15 +208,15 @@ fn holds_nothing(message: &[u8; NOTHING_LEN]) -> bool {
         && EncodingVersion::new(major, minor).is_supported()
 }
 
-/// Whether `message` is a whole Reply message that carries a user exception.
+/// Whether `message` is a whole Reply message with a user exception.
 pub fn is_user_exception(message: &[u8]) -> bool {
     message.get(HEADER_LEN + 4) == Some(&STATUS_USER_EXCEPTION)
 }
 
-/// Appends a Reply message with results. On error the buffer is as before.
+/// Appends a Reply message with results. On error the buffer is unchanged.
 ///
 /// # Errors
-/// [`EncodeError`] if a result has no encoding.
+/// [`EncodeError`] if a result cannot be encoded.
 pub fn write_returned(
     buffer: &mut impl Sink,
     id: RequestId,
@@ -241,15 +238,15 @@ pub fn write_returned(
     written
 }
 
-/// What of a reply says which it is: header, request id, status.
+/// The beginning of a reply: header, request id, status.
 const SOLE_LEN: usize = HEADER_LEN + 5;
-/// Where its size stands.
+/// The position of the size.
 const SIZE_POSITION: usize = HEADER_LEN - 4;
 
 /// Length of a reply without results: header, request id, status, and an empty encapsulation.
 const NOTHING_LEN: usize = HEADER_LEN + 5 + ENCAPSULATION_HEADER_LEN;
 
-/// A reply without results, but for request id and encoding.
+/// A reply without results; request id and encoding are still to be filled in.
 const RETURNED_NOTHING: [u8; NOTHING_LEN] = {
     let mut message = [0; NOTHING_LEN];
     let header = header(MessageType::Reply, NOTHING_LEN as i32);
@@ -263,7 +260,7 @@ const RETURNED_NOTHING: [u8; NOTHING_LEN] = {
     message
 };
 
-/// The same in an encoding.
+/// The same in this encoding.
 #[inline]
 const fn nothing_in(encoding: EncodingVersion) -> [u8; NOTHING_LEN] {
     let mut message = RETURNED_NOTHING;
@@ -272,10 +269,10 @@ const fn nothing_in(encoding: EncodingVersion) -> [u8; NOTHING_LEN] {
     message
 }
 
-/// Appends a Reply message with a user exception. On error the buffer is as before.
+/// Appends a Reply message with a user exception. On error the buffer is unchanged.
 ///
 /// # Errors
-/// [`EncodeError`] if a member has no encoding.
+/// [`EncodeError`] if a member cannot be encoded.
 pub fn write_user_exception(
     buffer: &mut impl Sink,
     id: RequestId,
@@ -290,7 +287,7 @@ pub fn write_user_exception(
     })
 }
 
-/// Appends a Reply message whose data has been encoded elsewhere.
+/// Appends a Reply message with data that is encoded already.
 ///
 /// # Errors
 /// [`EncodeError`] if a text is too long for its size.
@@ -341,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn results_are_all_that_stands_behind_the_status() {
+    fn everything_after_the_status_is_results() {
         let encoding = EncodingVersion::V1_1;
         let whole = reply(|message| {
             write_returned(message, RequestId(7), encoding, |encoder| {
@@ -366,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_without_results_are_told_from_all_that_is_anything_else() {
+    fn only_replies_without_results_are_recognized_as_such() {
         let nothing = |id, encoding| {
             reply(|message| write_returned(message, RequestId(id), encoding, |_| ()).unwrap())
         };
@@ -381,7 +378,7 @@ mod tests {
         assert_eq!(found(&[]), None);
         assert_eq!(found(&two[..two.len() - 1]), None);
         assert_eq!(found(&[&two[..], &[0]].concat()), None);
-        // Every byte but those of the request ids says something.
+        // Each byte matters, except those of the request ids.
         for at in (0..two.len()).filter(|at| !(14..18).contains(&(at % 25))) {
             let mut other = two.clone();
             other[at] ^= 0x80;
@@ -395,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reply_of_nothing_is_as_one_that_came() {
+    fn a_reply_without_results_equals_a_received_one() {
         for encoding in [EncodingVersion::V1_0, EncodingVersion::V1_1] {
             let message = reply(|message| {
                 write_returned(message, RequestId(0), encoding, |_| ()).unwrap();

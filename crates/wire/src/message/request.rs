@@ -8,8 +8,7 @@ use bytes::Bytes;
 use super::fields::{Field, Fields};
 use super::header::{begin_message, end_message, take_off};
 use super::system_exception::encode_facet;
-use super::{Context, HEADER_LEN, Message, MessageType, OperationMode, RequestFailed};
-use crate::compression::Compression;
+use super::{Compression, Context, HEADER_LEN, Message, MessageType, OperationMode, RequestFailed};
 use crate::encoding::{
     Decode, DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, Encapsulation, Encode, EncodeError,
     Encoder, EncodingVersion, Sink,
@@ -30,7 +29,7 @@ impl RequestId {
     }
 }
 
-/// Where a header says what its message is compressed with.
+/// The position of the compression byte in a header.
 pub(super) const COMPRESSION_POSITION: usize = 9;
 
 impl fmt::Display for RequestId {
@@ -39,7 +38,7 @@ impl fmt::Display for RequestId {
     }
 }
 
-/// What a request says besides its parameters.
+/// The head of a request: all fields but the parameters.
 ///
 /// ```text
 /// | identity: name, category | facet: 0 or 1 | operation | mode | context | parameters |
@@ -54,17 +53,17 @@ pub struct RequestHeader<'a> {
     pub facet: &'a str,
     /// The operation.
     pub operation: &'a str,
-    /// Whether it may be repeated.
+    /// Whether the request may be repeated.
     pub mode: OperationMode,
-    /// What travels beside the parameters.
+    /// Text that travels with the request.
     pub context: &'a Context,
 }
 
 impl RequestHeader<'_> {
-    /// Appends a whole Request message. On error the buffer is as before.
+    /// Appends a whole Request message. On error the buffer is unchanged.
     ///
     /// # Errors
-    /// [`EncodeError`] if a parameter has no encoding.
+    /// [`EncodeError`] if a parameter cannot be encoded.
     pub fn write(
         &self,
         buffer: &mut impl Sink,
@@ -77,11 +76,11 @@ impl RequestHeader<'_> {
         })
     }
 
-    /// Appends a whole Request message whose parameters, encapsulation header included, are what
-    /// `encapsulation` writes. On error the buffer is as before.
+    /// Appends a whole Request message. `encapsulation` writes its parameters with their encapsulation header. On error
+    /// the buffer is unchanged.
     ///
     /// # Errors
-    /// [`EncodeError`] if a parameter has no encoding.
+    /// [`EncodeError`] if a parameter cannot be encoded.
     pub fn write_with(
         &self,
         buffer: &mut impl Sink,
@@ -99,7 +98,7 @@ impl RequestHeader<'_> {
         written
     }
 
-    /// Appends a request's body, as it stands in a Request and, several times, in a BatchRequest.
+    /// Appends the body, as a Request contains it once and a BatchRequest several times.
     pub(super) fn write_body(
         &self,
         buffer: &mut impl Sink,
@@ -122,12 +121,12 @@ pub(super) fn write_target(buffer: &mut Vec<u8>, identity: &Identity, facet: &st
     encode_facet(facet, &mut encoder);
 }
 
-/// A request as it arrived: fields checked, nothing copied, parameters unopened.
+/// A received request. Its fields are checked, nothing is copied, and the parameters are unopened.
 ///
 /// A clone shares the bytes.
 #[derive(Clone)]
 pub struct IncomingRequest {
-    /// The message that it is a part of, or several.
+    /// The message, or several messages, that contain it.
     bytes: Bytes,
     fields: Fields,
 }
@@ -141,7 +140,7 @@ impl IncomingRequest {
         Self::from_message(message.clone())
     }
 
-    /// The same for a message that nobody needs any more.
+    /// The same for a message that is not needed any more.
     pub(crate) fn from_message(message: Message) -> Result<Self, DecodeError> {
         let mut decoder = Decoder::new(&message.bytes, EncodingVersion::V1_0);
         let header = decoder.bytes(HEADER_LEN, "header")?;
@@ -153,7 +152,7 @@ impl IncomingRequest {
         Ok(Self { bytes, fields })
     }
 
-    /// A request whose fields stand in `bytes`.
+    /// A request with these fields in `bytes`.
     pub(super) fn new(bytes: Bytes, fields: Fields) -> Self {
         Self { bytes, fields }
     }
@@ -162,20 +161,20 @@ impl IncomingRequest {
         (self.bytes, self.fields)
     }
 
-    /// Its bytes, and where its fields stand.
+    /// Its bytes, and the positions of its fields.
     #[inline]
     pub(super) fn parts(&self) -> (&Bytes, &Fields) {
         (&self.bytes, &self.fields)
     }
 
-    /// What [`RequestBatch`](super::RequestBatch) changes to make it the next one.
+    /// The parts that [`RequestBatch`](super::RequestBatch) changes to make it the next request.
     #[inline]
     pub(super) fn parts_mut(&mut self) -> (&mut Bytes, &mut Fields) {
         (&mut self.bytes, &mut self.fields)
     }
 
-    /// Lets go of the bytes. What is left has no meaning until
-    /// [`RequestBatch::next_over`](super::RequestBatch::next_over) makes it another request.
+    /// Releases the bytes. The request is invalid until [`RequestBatch::next_over`](super::RequestBatch::next_over)
+    /// makes it another one.
     pub fn forget(&mut self) {
         self.bytes = Bytes::new();
         self.fields.clear();
@@ -215,7 +214,7 @@ impl IncomingRequest {
         self.text(self.fields.operation)
     }
 
-    /// The operation's bytes, for a comparison.
+    /// The bytes of the operation, for comparisons.
     #[inline]
     pub fn operation_bytes(&self) -> &[u8] {
         &self.bytes[self.field(self.fields.operation)]
@@ -227,26 +226,26 @@ impl IncomingRequest {
         self.fields.mode
     }
 
-    /// Encoding of the parameters, which a reply must use too.
+    /// Encoding of the parameters. A reply must use it too.
     #[inline]
     pub fn encoding(&self) -> EncodingVersion {
         self.fields.encoding
     }
 
-    /// What travels beside the parameters, decoded anew at each call.
+    /// Decodes the context. Each call decodes it again.
     pub fn context(&self) -> Context {
         let range = self.range(self.fields.context_start, self.fields.parameters.start);
         let mut decoder = Decoder::new(&self.bytes[range], EncodingVersion::V1_0);
         Context::decode(&mut decoder).expect("the context was checked when the request was parsed")
     }
 
-    /// What the parameters are a part of: the message, or several that arrived together.
+    /// The message, or several messages, that contain the parameters.
     #[inline]
     pub fn message(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// What the reply may be compressed with; `None` if it may not be.
+    /// How the reply may be compressed; `None` if it may not be.
     pub fn reply_compression(&self) -> Option<Compression> {
         Compression::of_reply(self.fields.compression)
     }
@@ -262,7 +261,7 @@ impl IncomingRequest {
         self.fields.parameters.len()
     }
 
-    /// Whether there are no parameters, in an encoding that is known.
+    /// Whether there are no parameters. Parameters in an unknown encoding count as parameters.
     #[inline]
     pub fn has_no_parameters(&self) -> bool {
         self.parameters_len() == ENCAPSULATION_HEADER_LEN && self.encoding().is_supported()
@@ -279,8 +278,8 @@ impl IncomingRequest {
         }
     }
 
-    /// Operation, mode, context and parameters as they stand on the wire: what
-    /// [`Target::write_event`](super::Target::write_event) sends on to another target. Shares the message's bytes.
+    /// Operation, mode, context and parameters, as they are on the wire.
+    /// [`Target::write_event`](super::Target::write_event) sends them to another target. Shares the message's bytes.
     pub fn event(&self) -> Bytes {
         let range = self.range(self.fields.event_start, self.fields.parameters.end);
         self.bytes.slice(range)
@@ -291,13 +290,13 @@ impl IncomingRequest {
         &self.bytes[self.range(self.fields.event_start, self.fields.parameters.end)]
     }
 
-    /// Identity and facet as they stand on the wire. Equal bytes are the same target; a peer may
-    /// write the same target with other bytes, too.
+    /// Identity and facet, as they are on the wire. Equal bytes mean the same target, but a peer may encode the same
+    /// target with other bytes.
     pub fn target_bytes(&self) -> &[u8] {
         &self.bytes[self.range(0, self.fields.event_start)]
     }
 
-    /// The target, for an answer that says it does not exist.
+    /// The target, for a reply that says that it does not exist.
     pub fn target(&self) -> RequestFailed {
         RequestFailed {
             identity: self.identity(),

@@ -1,7 +1,7 @@
-//! Requests that arrived together, to be taken one after another.
+//! A batch of requests that arrived together.
 //!
-//! Most batches repeat one request with other parameters. The bytes in front of the parameters are
-//! checked once; a request that begins with the same bytes says the same.
+//! Most batches repeat one request with other parameters. The bytes before the parameters are parsed once; a request
+//! that begins with the same bytes has the same fields.
 
 #[cfg(test)]
 mod tests;
@@ -15,36 +15,35 @@ use super::fields::Fields;
 use super::{HeaderCache, IncomingRequest, Message};
 use crate::encoding::DecodeError;
 
-/// One or more requests that arrived together: in Request messages that follow each other in the input,
-/// or in one BatchRequest message. All fields are checked, and the bytes are shared.
+/// One or more requests that arrived together: in consecutive Request messages, or in one BatchRequest message. All
+/// fields are checked, and the bytes are shared.
 ///
-/// It is as if each request had come alone, but many small ones cost far less.
+/// The requests are the same as if each had come alone, but many small ones cost far less.
 #[derive(Clone, Default)]
 pub struct RequestBatch {
     bytes: Bytes,
-    /// Bytes in front of each body: those of a header and a request id, or none in a BatchRequest
-    /// message.
+    /// The number of bytes before each body: a header and a request id, or none in a BatchRequest message.
     gap: usize,
-    /// The first request, and then the one that was taken last.
+    /// The request that was taken last; before that, the first one.
     last: Option<Fields>,
-    /// How many of those to come begin as the last one; the request behind them must be looked at.
+    /// How many of the next requests begin like the last one. The request after them must be parsed.
     alike_count: usize,
-    /// How many of these have parameters of the same length and encoding, too, before there are others.
+    /// How many of these also have parameters of the same length and encoding.
     same_len_count: usize,
     remaining: usize,
     twoway_count: usize,
-    /// Where the gap in front of the next body starts.
+    /// The start of the gap before the next body.
     position: usize,
-    /// Where the body starts that was taken last.
+    /// The start of the body that was taken last.
     taken_start: Option<usize>,
 }
 
 impl RequestBatch {
-    /// Takes the Request messages at the front of `input` off it, up to the first message that is something
-    /// else, compressed, not whole, longer than `size_max`, or malformed: that is left for
-    /// [`Message::split`]. `None` if there is none.
+    /// Takes the Request messages off the front of `input`, up to the first message that is of another type,
+    /// compressed, incomplete, longer than `size_max`, or malformed. [`Message::split`] takes that one. Returns `None`
+    /// if there is no request.
     ///
-    /// `cache` makes it cheap to read requests like those that were read before.
+    /// `cache` saves the parsing of requests like those that were read before.
     #[inline]
     pub fn split(input: &mut BytesMut, size_max: usize, cache: &mut HeaderCache) -> Option<Self> {
         let scan = BatchScan::of_messages(input, size_max, cache)?;
@@ -76,14 +75,13 @@ impl RequestBatch {
         }
     }
 
-    /// Whether they are dispatched one after another, the next one when the one before is done: those of a
-    /// BatchRequest message are.
+    /// Whether each request is dispatched only when the one before it is done, as in a BatchRequest message.
     #[inline]
     pub fn is_serial(&self) -> bool {
         self.gap == 0
     }
 
-    /// Number of requests to come that get a reply.
+    /// The number of requests left that get a reply.
     pub fn twoway_count(&self) -> usize {
         self.twoway_count
     }
@@ -99,8 +97,8 @@ impl RequestBatch {
         Some(IncomingRequest::new(self.bytes.clone(), fields))
     }
 
-    /// Makes `request` the next one; false if there is none. The bytes are shared anew only if `request`
-    /// was none of this batch.
+    /// Makes `request` the next one. Returns false if there is none. If `request` is of this batch, the bytes are not
+    /// shared again.
     #[inline]
     pub fn next_over(&mut self, request: &mut IncomingRequest) -> bool {
         let before = self.taken_start;
@@ -110,7 +108,7 @@ impl RequestBatch {
         let (Some(last), (bytes, fields)) = (&self.last, request.parts_mut()) else {
             return false;
         };
-        // The start alone could be that of a request in other bytes.
+        // The same start could be that of a request in other bytes.
         let is_shared = bytes.as_ptr() == self.bytes.as_ptr() && bytes.len() == self.bytes.len();
         if is_shared && is_alike && before == Some(fields.start()) {
             fields.differ_as(last);
@@ -123,8 +121,8 @@ impl RequestBatch {
         true
     }
 
-    /// Length of the parameters of the next request, if `request` is the one that was taken last, and the
-    /// next one begins alike.
+    /// Length of the parameters of the next request, if `request` is the one that was taken last, and the next one
+    /// begins like it.
     #[inline]
     pub fn alike_len(&self, request: &IncomingRequest) -> Option<usize> {
         let (bytes, fields) = request.parts();
@@ -137,8 +135,8 @@ impl RequestBatch {
         }
     }
 
-    /// Makes `request` the next one if it is the one that was taken last, and the next one begins alike and
-    /// has parameters of at most this length.
+    /// Makes `request` the next one, if it is the one that was taken last, and the next one begins like it and has
+    /// parameters of at most this length.
     #[inline]
     pub fn next_alike(&mut self, request: &mut IncomingRequest, parameters_len_max: usize) -> bool {
         let (bytes, fields) = request.parts_mut();
@@ -151,15 +149,14 @@ impl RequestBatch {
         fields.parameters.len() <= parameters_len_max && self.move_to_same_len(fields)
     }
 
-    /// Makes `request` the next one if it is the one that was taken last, and the next one is to the same
-    /// object.
+    /// Makes `request` the next one, if it is the one that was taken last, and the next one has the same target.
     #[inline]
     pub fn next_to_same_object(&mut self, request: &mut IncomingRequest) -> bool {
         self.next_alike(request, usize::MAX)
             || self.is_next_to_same_object(request) && self.next_over(request)
     }
 
-    /// Identity and facet stand in front, and say themselves where they end: so equal bytes are enough.
+    /// Identity and facet come first and contain their own lengths, so it is enough to compare bytes.
     fn is_next_to_same_object(&self, request: &IncomingRequest) -> bool {
         let (bytes, fields) = request.parts();
         let next = self.bytes.get(self.position + self.gap..);
@@ -167,8 +164,8 @@ impl RequestBatch {
             && next.is_some_and(|next| next.starts_with(request.target_bytes()))
     }
 
-    /// Moves on to the next one, and makes these its fields, of which nothing changes but the number and the
-    /// contents of the parameters.
+    /// Moves on to the next request and to its fields, if these differ only in the id and in the content of the
+    /// parameters.
     #[inline]
     fn move_to_same_len(&mut self, fields: &mut Fields) -> bool {
         let Some(last) = &mut self.last else {
@@ -192,8 +189,8 @@ impl RequestBatch {
         true
     }
 
-    /// Moves on to the next one if it begins alike and has parameters of at most this length, and makes these
-    /// its fields.
+    /// Moves on to the next request and to its fields, if it begins like the last one and has parameters of at most
+    /// this length.
     #[inline(never)]
     fn move_to_shorter(&mut self, fields: &mut Fields, parameters_len_max: usize) -> bool {
         let len = self.next_alike_len();
@@ -207,7 +204,7 @@ impl RequestBatch {
         is_next
     }
 
-    /// Length of the parameters of the next request, if that begins as the known one.
+    /// Length of the parameters of the next request, if it begins like the last one.
     fn next_alike_len(&self) -> Option<usize> {
         let last = self.last.as_ref()?;
         let start = self.position + self.gap;
@@ -216,15 +213,15 @@ impl RequestBatch {
         parameters.flatten().map(|(len, _)| len)
     }
 
-    /// Whether these are of the request that was taken last, and another one comes.
+    /// Whether these are the fields of the request that was taken last, and another one follows.
     #[inline]
     fn is_last(&self, bytes: &Bytes, fields: &Fields) -> bool {
-        // The start alone could be that of a request in other bytes.
+        // The same start could be that of a request in other bytes.
         let is_shared = bytes.as_ptr() == self.bytes.as_ptr() && bytes.len() == self.bytes.len();
         is_shared && self.remaining > 0 && self.taken_start == Some(fields.start())
     }
 
-    /// Makes the next request the known one; whether it begins as that before.
+    /// Parses the next request. Returns whether it begins like the one before it.
     #[inline]
     fn advance(&mut self) -> Option<bool> {
         self.remaining = self.remaining.checked_sub(1)?;
@@ -237,7 +234,7 @@ impl RequestBatch {
         Some(is_alike)
     }
 
-    /// Makes the known fields those of the body at `start`, if that begins alike; else nothing is changed.
+    /// Moves the known fields to the body at `start`, if it begins like the last one. Otherwise changes nothing.
     #[inline]
     fn move_to_alike(&mut self, start: usize) -> bool {
         let Some(last) = &mut self.last else {
@@ -256,7 +253,7 @@ impl RequestBatch {
         }
     }
 
-    /// Notes that the known one was taken, and what stands in front of it.
+    /// Notes that the known request was taken, and the gap after it.
     #[inline]
     fn end_move(&mut self) -> Option<()> {
         let last = self.last.as_mut()?;
@@ -293,7 +290,7 @@ impl Iterator for RequestBatch {
 
     fn next(&mut self) -> Option<IncomingRequest> {
         self.advance()?;
-        // By its name, since there is the iterator's, too.
+        // Called by its full name, because the iterator has a method of this name too.
         Self::last(self)
     }
 

@@ -1,4 +1,4 @@
-//! A Request message that came alone.
+//! A Request message that is the whole input.
 
 use bytes::Bytes;
 
@@ -7,18 +7,18 @@ use super::fields::Fields;
 use super::{HeaderCache, IncomingRequest, RequestId};
 use crate::encoding::EncodingVersion;
 
-/// Where the fields of a request stand that came alone: they are checked, and nothing is taken yet.
+/// The positions of the fields of a request that is the whole input. They are checked, and nothing is taken yet.
 #[derive(Debug, Clone, Copy)]
 pub struct SingleRequest {
     fields: Fields,
 }
 
 impl SingleRequest {
-    /// Looks whether `input` is one Request message and nothing else; `None` if there is more or less, or if it
-    /// is compressed, longer than `size_max`, or malformed, or if `cache` does not remember heads as long as its.
+    /// Parses `input`, if it is exactly one Request message. Returns `None` if there is more or less, or if it is
+    /// compressed, longer than `size_max` or malformed, or if its head is too long for `cache`.
     ///
-    /// `cache` makes it cheap to read requests like those that were read before, and knows how this one begins
-    /// until it is used again.
+    /// `cache` saves the parsing of requests like those that were read before, and holds the head of this one until it
+    /// is used again.
     #[inline]
     pub fn peek(input: &[u8], size_max: usize, cache: &mut HeaderCache) -> Option<Self> {
         let plain = PlainRequest::at(input, size_max)?;
@@ -43,20 +43,20 @@ impl SingleRequest {
         self.fields.encoding
     }
 
-    /// Identity and facet as they stand on the wire; see [`IncomingRequest::target_bytes`].
+    /// Identity and facet, as they are on the wire; see [`IncomingRequest::target_bytes`].
     ///
     /// # Panics
-    /// If the message is a shorter one than that which was looked at.
+    /// If the message is shorter than the one that was peeked at.
     #[inline]
     pub fn target_bytes<'a>(&self, message: &'a [u8]) -> &'a [u8] {
         let start = self.fields.start as usize;
         &message[start..start + self.fields.event_start as usize]
     }
 
-    /// Operation, mode, context and parameters, which are the end of the message; see [`IncomingRequest::event`].
+    /// Operation, mode, context and parameters, which end the message; see [`IncomingRequest::event`].
     ///
     /// # Panics
-    /// If the message is a shorter one than that which was looked at.
+    /// If the message is shorter than the one that was peeked at.
     #[inline]
     pub fn event_bytes<'a>(&self, message: &'a [u8]) -> &'a [u8] {
         &message[(self.fields.start + self.fields.event_start) as usize..]
@@ -72,7 +72,7 @@ impl SingleRequest {
         &self.fields
     }
 
-    /// Makes `request` this one, whose message these bytes are.
+    /// Makes `request` this one, with its message.
     #[inline]
     pub fn move_into(self, request: &mut IncomingRequest, message: Bytes) {
         let (bytes, fields) = request.parts_mut();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_what_a_message_taken_off_the_input_says() {
+    fn it_has_the_fields_of_a_request_taken_off_the_input() {
         let mut known = HeaderCache::default();
         let mut request = alone(&self::request(1, "before", b"q"));
         let long = [7; 300];
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_not_one_plain_request_is_left_alone() {
+    fn anything_but_one_plain_request_is_refused() {
         let good = request(1, "a", b"p");
         let changed = |at: usize, byte: u8| {
             let mut changed = good.clone();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn one_with_a_long_head_is_left_to_others() {
+    fn a_request_with_a_long_head_is_refused() {
         let long = "long".repeat(80);
         let message = request(1, &long, b"p");
         assert!(SingleRequest::peek(&message, SIZE_MAX, &mut HeaderCache::default()).is_none());

@@ -1,11 +1,11 @@
-//! Failures that the peer's runtime reports instead of a result.
+//! Failures that the peer's runtime reports.
 
 use std::fmt;
 
 use crate::encoding::{Decode, DecodeError, DecodeErrorKind, Decoder, Encode, Encoder};
 use crate::reference::Identity;
 
-/// What the peer's runtime answered instead of running the operation, or when that failed.
+/// The reply of the peer's runtime, if it did not run the operation, or if the operation failed.
 ///
 /// Source: Ice manual, "Protocol Messages". Vectors: `tests/vectors/replies.json`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,16 +23,16 @@ pub enum SystemException {
     UnknownUserException(String),
     /// The servant failed in another way (status 7).
     UnknownException(String),
-    /// Any other status; only Ice 3.8 knows those above 7.
+    /// Another status. Only Ice 3.8 defines values above 7.
     Other {
         /// The status, 8 or above.
         status: u8,
-        /// What the server says of it.
+        /// The message from the server.
         message: String,
     },
 }
 
-/// The target that a request did not find.
+/// The target of a request that was not found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct RequestFailed {
     /// The object.
@@ -44,7 +44,7 @@ pub struct RequestFailed {
 }
 
 impl RequestFailed {
-    /// Takes what is empty from `other`: a servant need not repeat what the request says.
+    /// Fills empty fields from `other`, so that a servant need not repeat what its request says.
     #[must_use]
     pub fn or(mut self, other: &Self) -> Self {
         if self.identity.name.is_empty() {
@@ -74,7 +74,7 @@ impl SystemException {
         }
     }
 
-    /// Fills what a servant left empty with the target of its request.
+    /// Fills fields that a servant left empty with the target of its request.
     #[must_use]
     pub fn with_target(self, target: &RequestFailed) -> Self {
         match self {
@@ -140,7 +140,7 @@ impl Decode for RequestFailed {
     }
 }
 
-/// Appends a facet as the protocol has it: a sequence of no string or one.
+/// Appends a facet as the protocol encodes it: a sequence of at most one string.
 pub(super) fn encode_facet(facet: &str, encoder: &mut Encoder<'_>) {
     if facet.is_empty() {
         encoder.size(0);

@@ -1,16 +1,16 @@
-//! How a peer can break the protocol of WebSockets.
+//! Violations of the WebSocket protocol.
 
 use std::fmt;
 
-/// A peer that broke the protocol of WebSockets; the connection must be dropped.
+/// The peer violated the WebSocket protocol. The connection must be dropped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WebSocketError {
-    /// The opening request or its response is not what it should be.
+    /// The opening request or its response is invalid.
     Handshake {
         /// What was expected.
         expected: &'static str,
-        /// What came, shortened.
+        /// What came instead, shortened.
         found: String,
     },
     /// The opening request or its response is too long.
@@ -18,7 +18,7 @@ pub enum WebSocketError {
         /// The limit in bytes.
         limit: usize,
     },
-    /// A frame is not what it should be.
+    /// A frame is invalid.
     Frame {
         /// What was expected.
         expected: &'static str,

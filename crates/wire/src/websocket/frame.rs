@@ -1,22 +1,22 @@
-//! Frames to bytes.
+//! Encodes frames.
 
 use super::Opcode;
 
-/// Code of a close frame when all is well.
+/// Code of a close frame at a normal end.
 pub const CLOSE_NORMAL: u16 = 1000;
 /// Code of a close frame to a peer that broke the protocol.
 pub const CLOSE_PROTOCOL_ERROR: u16 = 1002;
 /// Code of a close frame to a peer that sent a message above the limit.
 pub const CLOSE_TOO_LONG: u16 = 1009;
 
-/// Most bytes that a control frame carries.
+/// The maximum bytes of a control frame's payload.
 pub const CONTROL_LEN_MAX: usize = 125;
 
-/// What a client's payloads are combined with: random, and another for each frame.
+/// The mask of a client's payload: four random bytes, new for each frame.
 pub type Mask = [u8; 4];
 
-/// Appends the header of a binary frame with `len` bytes of payload, which are all of its message.
-/// A client gives a mask, and the payload must be masked with it; a server gives none.
+/// Appends the header of a binary frame that is a whole message with `len` bytes of payload. A client gives a mask,
+/// with which the payload must be masked; a server gives none.
 ///
 /// ```text
 /// | fin, opcode: 1 | masked, length: 1 | longer length: 0, 2 or 8, big-endian | mask: 0 or 4 |
@@ -25,24 +25,24 @@ pub fn append_data_header(buffer: &mut Vec<u8>, len: usize, mask: Option<Mask>) 
     append_header(buffer, Opcode::Binary, len, mask);
 }
 
-/// Appends a whole control frame. A payload that is too long is cut.
+/// Appends a whole control frame. A payload that is too long is truncated.
 pub fn append_control(buffer: &mut Vec<u8>, opcode: Opcode, payload: &[u8], mask: Option<Mask>) {
     let payload = &payload[..payload.len().min(CONTROL_LEN_MAX)];
     append_header(buffer, opcode, payload.len(), mask);
     append_masked(buffer, payload, mask.unwrap_or_default(), 0);
 }
 
-/// Appends payload of which `offset` bytes stand before this in the frame, masked.
+/// Appends masked payload, of which `offset` bytes were appended before.
 pub fn append_masked(buffer: &mut Vec<u8>, payload: &[u8], mask: Mask, offset: usize) {
     let start = buffer.len();
     buffer.extend_from_slice(payload);
     apply_mask(&mut buffer[start..], mask, offset);
 }
 
-/// Masks or unmasks: twice is as never.
+/// Masks or unmasks: doing it twice restores the bytes.
 pub(super) fn apply_mask(bytes: &mut [u8], mut mask: Mask, offset: usize) {
     mask.rotate_left(offset % 4);
-    // Eight at a time, which compilers make wider.
+    // Eight bytes at a time, which compilers vectorize.
     let [a, b, c, d] = mask;
     let wide = u64::from_ne_bytes([a, b, c, d, a, b, c, d]);
     let (words, rest) = bytes.as_chunks_mut::<8>();
@@ -75,7 +75,7 @@ fn append_header(buffer: &mut Vec<u8>, opcode: Opcode, len: usize, mask: Option<
 pub(super) const FIN: u8 = 0x80;
 /// The payload is masked.
 pub(super) const MASKED: u8 = 0x80;
-/// The length stands in the next two bytes, or the next eight.
+/// The length is in the next two bytes, or in the next eight.
 pub(super) const LEN_16: u8 = 126;
 pub(super) const LEN_64: u8 = 127;
 
@@ -84,7 +84,7 @@ mod tests {
     use super::apply_mask;
 
     #[test]
-    fn a_mask_goes_on_where_it_ended() {
+    fn a_mask_continues_across_pieces() {
         let bytes: Vec<u8> = (0..100).collect();
         let mask = [1, 20, 255, 77];
         let mut whole = bytes.clone();

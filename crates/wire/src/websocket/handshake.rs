@@ -1,22 +1,22 @@
 //! The request that opens a WebSocket, and its response.
 //!
-//! Both are accepted and sent as Ice does: the sub-protocol is `ice.zeroc.com`, in letters of either case, and a client
-//! may leave it out. Lines may end with LF alone. A header that comes more than once is a list, as HTTP has it, and
-//! what is no text in a header stands in the way of nothing else.
+//! Both are accepted and sent as Ice does. The sub-protocol is `ice.zeroc.com` in any case, and a client may leave it
+//! out. A line may end with LF alone. A header that comes more than once is a list, as in HTTP. A header value that is
+//! not UTF-8 does not affect the other headers.
 //!
 //! Source: RFC 6455; RFC 9110, 5.3; RFC 9112, 2.2; observed: Ice 3.7.8.
 
 use super::WebSocketError;
 use crate::base64;
 
-/// Longest request or response, in bytes. Browsers with many cookies stay below a half of it.
+/// The maximum length of a request or response in bytes. Browsers with many cookies need less than half of it.
 pub const HEADER_LEN_MAX: usize = 16 * 1024;
 
 const PROTOCOL: &str = "ice.zeroc.com";
-/// What RFC 6455 has servers append to a key.
+/// The text that servers append to a key, from RFC 6455.
 const ACCEPT_SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// What a client sends, and expects to see hashed: 16 random bytes.
+/// The key that a client sends, 16 random bytes. The server answers with its hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key(String);
 
@@ -34,7 +34,7 @@ impl Key {
     }
 }
 
-/// Appends the request of a client. `host` is the endpoint's, `resource` what it asks for.
+/// Appends the request of a client. `host` is the host of the endpoint, `resource` the path that it asks for.
 pub fn append_request(buffer: &mut Vec<u8>, host: &str, port: u16, resource: &str, key: &Key) {
     let host = match host.contains(':') {
         true => format!("[{host}]"),
@@ -49,8 +49,7 @@ pub fn append_request(buffer: &mut Vec<u8>, host: &str, port: u16, resource: &st
     buffer.extend_from_slice(request.as_bytes());
 }
 
-/// Length of the request or response at the front of `input`, its blank line included; `None` if
-/// more must come first.
+/// Length of the request or response at the front of `input`, blank line included. Returns `None` if it is incomplete.
 ///
 /// # Errors
 /// [`WebSocketError::HeaderTooLong`].
@@ -73,9 +72,9 @@ pub fn head_len(input: &[u8]) -> Result<Option<usize>, WebSocketError> {
     }
 }
 
-/// What a server needs of a request in order to answer it.
+/// The parts of a request that a server needs to answer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Request {
+pub struct UpgradeRequest {
     key: Key,
     names_protocol: bool,
 }
@@ -84,7 +83,7 @@ pub struct Request {
 ///
 /// # Errors
 /// [`WebSocketError::Handshake`]; the connection is dropped without an answer.
-pub fn check_request(head: &[u8]) -> Result<Request, WebSocketError> {
+pub fn check_request(head: &[u8]) -> Result<UpgradeRequest, WebSocketError> {
     let head = String::from_utf8_lossy(head);
     let head = Head::parse(&head)?;
     let mut words = head.first_line.split(' ');
@@ -105,14 +104,14 @@ pub fn check_request(head: &[u8]) -> Result<Request, WebSocketError> {
     if base64::decode(&key).is_none_or(|bytes| bytes.len() != 16) {
         return Err(head.lacks("the header `Sec-WebSocket-Key` with 16 bytes in base64"));
     }
-    Ok(Request {
+    Ok(UpgradeRequest {
         key: Key(key),
         names_protocol,
     })
 }
 
 /// Appends the response to a request.
-pub fn append_response(buffer: &mut Vec<u8>, request: &Request) {
+pub fn append_response(buffer: &mut Vec<u8>, request: &UpgradeRequest) {
     let protocol = match request.names_protocol {
         true => format!("Sec-WebSocket-Protocol: {PROTOCOL}\r\n"),
         false => String::new(),
@@ -148,7 +147,7 @@ pub fn check_response(head: &[u8], key: &Key) -> Result<(), WebSocketError> {
     Ok(())
 }
 
-/// A request or response, cut into lines.
+/// A request or response, split into lines.
 struct Head<'a> {
     first_line: &'a str,
     lines: Vec<(&'a str, &'a str)>,
@@ -170,8 +169,8 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// The value of a header, whose name is in lower case; those that are not empty, as a list, if it is there more
-    /// than once, so that what has to be one value contradicts itself.
+    /// The value of a header, whose name is given in lower case. If the header comes more than once, its non-empty
+    /// values form a list, which is then invalid where a single value is expected.
     fn value(&self, name: &str) -> String {
         let values = self
             .lines
@@ -181,7 +180,7 @@ impl<'a> Head<'a> {
         values.join(", ")
     }
 
-    /// Whether it names a sub-protocol, which can only be ours.
+    /// Whether it names a sub-protocol, which can only be `ice.zeroc.com`.
     fn names_protocol(&self) -> Result<bool, WebSocketError> {
         let list = self.value("sec-websocket-protocol");
         let words = list.split(',').map(str::trim_ascii);

@@ -1,10 +1,10 @@
 //! WebSockets as Ice uses them: the opening handshake and the frames, without I/O.
 //!
-//! A connection's bytes travel in binary frames, whose borders mean nothing: a message may span
-//! several. Pings are answered, and a close frame ends the stream.
+//! The bytes of a connection travel in binary frames, whose boundaries have no meaning: a message may span several
+//! frames. Pings are answered, and a close frame ends the stream.
 //!
 //! - `handshake.rs`: the request that opens a connection, and its response
-//! - `frame.rs`: frames to bytes; `reader.rs`: bytes to frames
+//! - `frame.rs`: encodes frames; `reader.rs`: decodes them
 //!
 //! Source: RFC 6455. Vectors: `tests/vectors/websocket.json`.
 
@@ -19,21 +19,21 @@ pub use frame::{
     append_data_header, append_masked,
 };
 pub use handshake::{
-    HEADER_LEN_MAX, Key, Request, append_request, append_response, check_request, check_response,
-    head_len,
+    HEADER_LEN_MAX, Key, UpgradeRequest, append_request, append_response, check_request,
+    check_response, head_len,
 };
 pub use reader::{FrameReader, Incoming, Side};
 
-/// What a frame is.
+/// The type of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Opcode {
-    /// More of a message of several frames.
+    /// The next part of a message that spans several frames.
     Continuation,
     /// A binary message, or its first frame.
     Binary,
     /// The last frame in its direction.
     Close,
-    /// To be answered with a pong.
+    /// A ping, to be answered with a pong.
     Ping,
     /// Answers a ping.
     Pong,

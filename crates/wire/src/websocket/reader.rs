@@ -1,4 +1,4 @@
-//! Bytes to frames.
+//! Decodes frames.
 
 use super::frame::{CONTROL_LEN_MAX, FIN, LEN_16, LEN_64, MASKED, apply_mask};
 use super::{Mask, Opcode, WebSocketError};
@@ -6,26 +6,26 @@ use super::{Mask, Opcode, WebSocketError};
 /// Which end of a WebSocket this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// It connected: it masks its frames.
+    /// The side that connected. It masks its frames.
     Client,
-    /// It accepted: it expects masked frames.
+    /// The side that accepted. It expects masked frames.
     Server,
 }
 
-/// What a peer sent next.
+/// What came next in the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Incoming {
-    /// So many bytes of payload stand in the output now.
+    /// This many bytes of payload were appended to the output.
     Data(usize),
-    /// A ping, to be answered with this payload.
+    /// A ping with this payload, which is to be answered.
     Ping(Vec<u8>),
-    /// A pong, which needs nothing.
+    /// A pong, which can be ignored.
     Pong,
-    /// The end, with the peer's code, if it gave one.
+    /// The end, with the peer's code if it sent one.
     Close(Option<u16>),
 }
 
-/// Takes frames apart, however their bytes arrive.
+/// Decodes frames from bytes that arrive in any pieces.
 ///
 /// ```text
 /// between frames --header--> in a data frame --last byte--> between frames
@@ -36,7 +36,7 @@ pub struct FrameReader {
     side: Side,
     /// The data frame whose payload is arriving.
     data: Option<Payload>,
-    /// Whether a message has begun whose last frame has not.
+    /// Whether a message has begun and its last frame has not come.
     is_fragmented: bool,
 }
 
@@ -48,7 +48,7 @@ struct Payload {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Header {
+struct FrameHeader {
     start: [u8; 2],
     is_last: bool,
     opcode: Opcode,
@@ -58,7 +58,7 @@ struct Header {
 }
 
 impl FrameReader {
-    /// A reader at the start of the first frame; `side` is ours.
+    /// A reader at the start of the first frame. `side` is our own side.
     pub fn new(side: Side) -> Self {
         Self {
             side,
@@ -67,8 +67,8 @@ impl FrameReader {
         }
     }
 
-    /// Takes what comes next off the front of `input`, and says how many of its bytes that were.
-    /// Payload is put into `output`, as far as there is room. `None` if more must come first.
+    /// Takes the next item off the front of `input`. Returns how many bytes it took. Appends payload to `output`, as
+    /// far as there is room. Returns `None` if the input is incomplete.
     ///
     /// # Errors
     /// [`WebSocketError`]: the connection must be dropped.
@@ -79,7 +79,7 @@ impl FrameReader {
     ) -> Result<(usize, Option<Incoming>), WebSocketError> {
         let mut at = 0;
         if self.data.is_none() {
-            let Some(header) = Header::parse(input)? else {
+            let Some(header) = FrameHeader::parse(input)? else {
                 return Ok((0, None));
             };
             self.check(&header)?;
@@ -114,7 +114,7 @@ impl FrameReader {
         count
     }
 
-    fn check(&self, header: &Header) -> Result<(), WebSocketError> {
+    fn check(&self, header: &FrameHeader) -> Result<(), WebSocketError> {
         let expected = match (header.opcode, self.side, header.mask) {
             (_, Side::Server, None) => "a masked frame from a client",
             (_, Side::Client, Some(_)) => "a frame without a mask from a server",
@@ -141,13 +141,13 @@ impl FrameReader {
     }
 }
 
-impl Header {
-    /// Reads a header; `None` if more must come first.
+impl FrameHeader {
+    /// Decodes a header. Returns `None` if it is incomplete.
     fn parse(input: &[u8]) -> Result<Option<Self>, WebSocketError> {
         let Some(&start) = input.first_chunk::<2>() else {
             return Ok(None);
         };
-        // The reserved bits are among those of the opcode here: no extension is agreed upon.
+        // The reserved bits count as opcode bits here, since no extension has been negotiated.
         let opcode = Opcode::from_code(start[0] & !FIN).ok_or(WebSocketError::Frame {
             expected: "binary data or a control frame, without extensions",
             start,
@@ -179,8 +179,8 @@ impl Header {
     }
 }
 
-/// Takes a whole control frame, of which the header has been checked.
-fn read_control(header: &Header, input: &[u8]) -> (usize, Option<Incoming>) {
+/// Takes a whole control frame, whose header has been checked.
+fn read_control(header: &FrameHeader, input: &[u8]) -> (usize, Option<Incoming>) {
     let end = header.header_len + header.payload_len as usize;
     let Some(payload) = input.get(header.header_len..end) else {
         return (0, None);

@@ -1,4 +1,4 @@
-//! The recorded session of Ice 3.7.8, and peers that break the rules.
+//! The recorded session of Ice 3.7.8, and peers that violate the protocol.
 
 use proptest::prelude::*;
 
@@ -17,7 +17,7 @@ fn vector(name: &str) -> Vec<u8> {
         .collect()
 }
 
-/// All that a reader makes of bytes that arrive `step` at a time: payload and other events.
+/// Everything that a reader decodes from bytes that arrive `step` at a time.
 fn read_all(
     side: Side,
     bytes: &[u8],
@@ -84,7 +84,7 @@ fn the_recorded_frames_are_read_and_written_in_the_same_bytes() {
     append_control(&mut close, Opcode::Close, &CLOSE_NORMAL.to_be_bytes(), None);
     assert_eq!(close, vector("ws_08_server"));
     let closed = read_all(Side::Server, &vector("ws_09_client"), 1).unwrap();
-    // The answer of Ice says that its side goes away.
+    // Ice answers that its side goes away.
     assert_eq!(closed.1, [Incoming::Close(Some(1001))]);
 }
 
@@ -222,9 +222,9 @@ fn openings_that_break_the_rules_are_refused() {
     );
 }
 
-/// Each was accepted by Ice 3.7.8.
+/// Ice 3.7.8 accepted each of these.
 #[test]
-fn openings_that_are_written_otherwise_mean_the_same() {
+fn openings_in_other_spellings_are_accepted() {
     let request = vector("ws_00_client");
     let plain = check_request(&request).unwrap();
     for (from, to) in [
@@ -244,7 +244,7 @@ fn openings_that_are_written_otherwise_mean_the_same() {
         let written = String::from_utf8(request.clone())
             .unwrap()
             .replace(from, to);
-        // As ISO 8859-1, in which a letter with an accent is a byte that is no text by itself.
+        // ISO 8859-1, in which an accented letter is a byte that is not valid UTF-8.
         let mut bytes: Vec<u8> = written
             .chars()
             .map(|it| u8::try_from(it).unwrap())
@@ -265,9 +265,9 @@ fn openings_that_are_written_otherwise_mean_the_same() {
     assert!(!String::from_utf8(answer).unwrap().contains("Protocol:"));
 }
 
-/// Each was accepted by Ice 3.7.8.
+/// Ice 3.7.8 accepted each of these.
 #[test]
-fn responses_that_are_written_otherwise_mean_the_same() {
+fn responses_in_other_spellings_are_accepted() {
     let random = crate::base64::decode("ohioMTNxkYkpSBy9ZL00ww==").unwrap();
     let key = Key::from_random(random.try_into().unwrap());
     let response = String::from_utf8(vector("ws_01_server")).unwrap();
@@ -304,7 +304,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_a_peer_sends_panics_or_takes_more_than_there_is(bytes: Vec<u8>) {
+    fn hostile_bytes_never_panic_or_take_more_than_the_input(bytes: Vec<u8>) {
         for side in [Side::Client, Side::Server] {
             let _ = read_all(side, &bytes, 3);
         }

@@ -132,8 +132,7 @@ impl Thrown {
     }
 
     fn build(json: &Value) -> Self {
-        let graph = &mut Graph::default();
-        match text(&json["$exception"]) {
+        Graph::default().finished(|graph| match text(&json["$exception"]) {
             E0::TYPE_ID => Self::E0(E0::build(json, graph)),
             E1::TYPE_ID => Self::E1(E1::build(json, graph)),
             E2::TYPE_ID => Self::E2(E2::build(json, graph)),
@@ -141,7 +140,7 @@ impl Thrown {
             EOpt::TYPE_ID => Self::EOpt(EOpt::build(json, graph)),
             EClass::TYPE_ID => Self::EClass(EClass::build(json, graph)),
             other => panic!("no exception {other}"),
-        }
+        })
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use floe_wire::encoding::{AnyClass, ClassFormat, ClassInfo, ClassTable, Extends, Link, Ref};
-use floe_wire::{Decoder, EncodeError, Encoder, EncodingVersion};
+use floe_wire::encoding::{
+    AnyClass, ClassFormat, ClassInfo, ClassTable, Extends, Graph, Link, Ref,
+};
+use floe_wire::{Decoder, EncodingVersion};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -34,10 +36,11 @@ fn graph() -> impl Strategy<Value = Vec<Vertex>> {
     )
 }
 
-/// Builds a graph depth first; links to instances that are being built lead back.
+/// Builds what the first instance leads to.
 struct Builder<'a> {
     vertices: &'a [Vertex],
     has_tagged: bool,
+    graph: Graph,
     links: HashMap<usize, Link<Shape>>,
 }
 
@@ -46,24 +49,19 @@ impl Builder<'_> {
         if let Some(link) = self.links.get(&at) {
             return link.clone();
         }
-        let instance = match self.vertices[at].0 {
+        match self.vertices[at].0 {
             0 => self.instance(at, Self::shape),
             1 => self.instance(at, Self::group),
             _ => self.instance(at, Self::secret),
         };
-        self.links.insert(at, instance.clone().into());
-        instance.into()
+        self.links[&at].clone()
     }
 
-    fn instance<U: Extends<Shape>>(
-        &mut self,
-        at: usize,
-        build: fn(&mut Self, usize) -> U,
-    ) -> Ref<Shape> {
-        Ref::new_cyclic(|back| {
-            self.links.insert(at, back.clone());
-            build(self, at)
-        })
+    fn instance<U: Extends<Shape>>(&mut self, at: usize, build: fn(&mut Self, usize) -> U) {
+        let draft = self.graph.draft::<U>();
+        self.links.insert(at, draft.link());
+        let value = build(self, at);
+        self.graph.fill(&draft, value);
     }
 
     fn shape(&mut self, at: usize) -> Shape {
@@ -104,13 +102,15 @@ impl Builder<'_> {
 }
 
 fn build(vertices: &[Vertex], has_tagged: bool) -> Link<Shape> {
-    let links = HashMap::new();
     let mut builder = Builder {
         vertices,
         has_tagged,
-        links,
+        graph: Graph::new(),
+        links: HashMap::new(),
     };
-    builder.link(0)
+    let link = builder.link(0);
+    builder.graph.finish().expect("a whole graph");
+    link
 }
 
 fn decode(bytes: &[u8], encoding: EncodingVersion, classes: &ClassTable) -> Link<Shape> {
@@ -192,50 +192,55 @@ fn a_link_to_a_base_holds_a_derived_instance_which_can_be_cast() {
     assert!(instance.cast::<types::C3>().is_none());
 }
 
-#[test]
-fn a_cycle_is_printed_compared_and_freed() {
-    let ring = || {
-        Ref::<Node>::new_cyclic(|back| Node {
-            name: "first".to_owned(),
-            next: Link::new(Node {
-                name: "second".to_owned(),
-                next: back.clone(),
-            }),
+/// Nodes in a ring; a link to the first.
+pub(crate) fn ring<const N: usize>(names: [&str; N]) -> Link<Node> {
+    let mut graph = Graph::new();
+    let nodes = names.map(|name| {
+        graph.add(Node {
+            name: name.to_owned(),
+            next: Link::nil(),
         })
-    };
-    let (one, other) = (ring(), ring());
-    assert_eq!(one, other);
-    assert_eq!(
-        format!("{one:?}"),
-        r#"Node { name: "first", next: Node { name: "second", next: (back to ::V::Node) } }"#
-    );
+    });
+    for (node, next) in nodes.iter().zip(nodes.iter().cycle().skip(1)) {
+        graph[node].next = next.link();
+    }
+    graph.finish().expect("a whole ring");
+    nodes[0].link()
+}
 
-    let second = one.next.get().expect("a ring of two");
-    assert!(second.next.get().expect("it is still held").ptr_eq(&one));
-    drop(one);
-    assert!(second.next.get().is_none());
-    let mut buffer = Vec::new();
-    let mut encoder = Encoder::new(&mut buffer, EncodingVersion::V1_1);
-    encoder.put(&Link::from(second));
-    assert_eq!(encoder.finish(), Err(EncodeError::DanglingLink));
+fn next(node: &Link<Node>) -> Link<Node> {
+    node.get().expect("a node").next.clone()
 }
 
 #[test]
-fn a_decoded_cycle_is_freed_too() {
+fn a_cycle_is_printed_and_compared() {
+    let one = ring(["first", "second"]);
+    assert_eq!(one, ring(["first", "second"]));
+    assert_ne!(one, ring(["first", "third"]));
+    assert_ne!(one, ring(["first", "second", "third"]));
+    assert_eq!(
+        format!("{one:?}"),
+        r#"Node { name: "first", next: Node { name: "second", next: (again ::V::Node) } }"#
+    );
+}
+
+#[test]
+fn a_part_of_a_cycle_leads_to_all_of_it() {
     for (encoding, format) in FORMATS {
-        let sent = Ref::<Node>::new_cyclic(|back| Node {
-            name: "alone".to_owned(),
-            next: back.clone(),
-        });
-        let bytes = encode(&Link::from(sent), encoding, format);
-        let mut decoder = Decoder::new(&bytes, encoding);
-        let link: Link<Node> = decoder.get().expect("a ring");
-        decoder.finish_classes().expect("its instances");
-        drop(decoder);
-        let back = link.get().expect("not nil").next.clone();
-        assert!(back.is_back());
-        drop(link);
-        assert!(back.get().is_none());
+        let sent = ring(["first", "second"]);
+        let bytes = encode(&sent, encoding, format);
+        let received: Link<Node> = crate::classes::decode(&bytes, encoding).expect("a ring");
+        for first in [sent, received] {
+            let second = next(&first);
+            drop(first);
+            let first = next(&second);
+            assert_eq!(first.get().expect("still there").name, "first");
+            drop(second);
+            let second = next(&first);
+            drop(first);
+            let sent_on = encode(&next(&second), encoding, format);
+            assert_eq!(sent_on, bytes);
+        }
     }
 }
 

@@ -176,7 +176,7 @@ fn a_tagged_value_takes_as_many_bytes_as_it_says() {
 fn run<T: Build + Tagged + Decode + PartialEq + Debug>(vector: &Vector) {
     let tag = vector.json["tag"].as_u64().expect("a tag");
     let tag = u32::try_from(tag).expect("a tag");
-    let value: Option<T> = Graph::default().tagged(vector.value());
+    let value: Option<T> = Graph::default().finished(|graph| graph.tagged(vector.value()));
 
     let mut encoded = Vec::new();
     let mut encoder = Encoder::new(&mut encoded, vector.encoding());

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use blocking::demo::{GreeterGreetError, GreeterProxy};
+use blocking::demo::{GreeterProxy, NoNameError};
 use floe::blocking::Communicator;
 
 fn main() -> ExitCode {
@@ -28,7 +28,7 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     for name in ["Ada", "Grace", ""] {
         match greeter.greet(name).wait() {
             Ok((greeting, count)) => println!("{greeting} (number {count})"),
-            Err(GreeterGreetError::NoName(error)) => println!("refused: {}", error.advice),
+            Err(NoNameError::NoName(error)) => println!("refused: {}", error.advice),
             Err(error) => return Err(error.into()),
         }
     }

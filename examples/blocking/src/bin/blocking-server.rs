@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-use blocking::demo::{GreeterBlocking, GreeterDispatcher, GreeterGreetError, NoName};
+use blocking::demo::{GreeterBlocking, GreeterDispatcher, NoName, NoNameError};
 use floe::Current;
 use floe::blocking::Communicator;
 
@@ -15,7 +15,7 @@ struct Polite {
 }
 
 impl GreeterBlocking for Polite {
-    fn greet(&self, name: String, _current: &Current) -> Result<(String, i32), GreeterGreetError> {
+    fn greet(&self, name: String, _current: &Current) -> Result<(String, i32), NoNameError> {
         if name.is_empty() {
             return Err(NoName {
                 advice: "say who you are".into(),

@@ -32,11 +32,11 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
 
     let names = ["North", "East", "South"].map(str::to_owned);
     let circle = library.circle(&names).await?;
-    // What keeps the first station keeps the ring.
     let first = circle.get().ok_or("there is no station")?;
     let mut station = first.clone();
     loop {
         println!("at {}", station.name);
+        // Whoever keeps one station keeps them all.
         station = station.next.get().ok_or("the line ends")?;
         if station.ptr_eq(&first) {
             break;

@@ -4,7 +4,7 @@
 
 use std::process::ExitCode;
 
-use floe::{Communicator, Current, InvokeError, Link, Ref};
+use floe::{Communicator, Current, Draft, Graph, InvokeError, Link};
 use graph::demo::{Folder, Library, LibraryDispatcher, Mount, Names, Station};
 
 struct Shelf;
@@ -17,7 +17,17 @@ impl Library for Shelf {
     }
 
     async fn circle(&self, names: Names, _: &Current) -> Result<Link<Station>, InvokeError> {
-        Ok(circle(&names))
+        let mut graph = Graph::new();
+        let mut stations = Vec::new();
+        for name in names {
+            let next = Link::nil();
+            stations.push(graph.add(Station { name, next }));
+        }
+        for (station, next) in stations.iter().zip(stations.iter().cycle().skip(1)) {
+            graph[station].next = next.link();
+        }
+        graph.finish()?;
+        Ok(stations.first().map(Draft::link).unwrap_or_default())
     }
 }
 
@@ -32,24 +42,6 @@ fn list(folder: &Link<Folder>, depth: usize, lines: &mut Names) {
     for inner in &folder.folders {
         list(inner, depth + 1, lines);
     }
-}
-
-/// The stations from the last one to the first: the last gets the link back to the first, which
-/// does not own it.
-fn circle(names: &[String]) -> Link<Station> {
-    let Some((first, others)) = names.split_first() else {
-        return Link::nil();
-    };
-    let first = Ref::new_cyclic(|back| {
-        let others = others.iter().rev();
-        let next = others.fold(back.clone(), |next, name| {
-            let name = name.clone();
-            Link::new(Station { name, next })
-        });
-        let name = first.clone();
-        Station { name, next }
-    });
-    first.into()
 }
 
 #[tokio::main]

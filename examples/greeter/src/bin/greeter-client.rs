@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use floe::Communicator;
-use greeter::demo::{GreeterGreetError, GreeterProxy};
+use greeter::demo::{GreeterProxy, NoNameError};
 
 #[tokio::main]
 async fn main() -> ExitCode {
@@ -29,7 +29,7 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     for name in ["Ada", "Grace", ""] {
         match greeter.greet(name).await {
             Ok((greeting, count)) => println!("{greeting} (number {count})"),
-            Err(GreeterGreetError::NoName(error)) => println!("refused: {}", error.advice),
+            Err(NoNameError::NoName(error)) => println!("refused: {}", error.advice),
             Err(error) => return Err(error.into()),
         }
     }

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use floe::{Communicator, Current};
-use greeter::demo::{Greeter, GreeterDispatcher, GreeterGreetError, NoName};
+use greeter::demo::{Greeter, GreeterDispatcher, NoName, NoNameError};
 
 #[derive(Default)]
 struct Polite {
@@ -14,11 +14,7 @@ struct Polite {
 }
 
 impl Greeter for Polite {
-    async fn greet(
-        &self,
-        name: String,
-        _current: &Current,
-    ) -> Result<(String, i32), GreeterGreetError> {
+    async fn greet(&self, name: String, _current: &Current) -> Result<(String, i32), NoNameError> {
         if name.is_empty() {
             return Err(NoName {
                 advice: "say who you are".into(),

@@ -7,11 +7,11 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use floe::contracts::ice::{
+    AdapterAlreadyActiveOrAdapterNotFoundError,
+    AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError, AdapterNotFoundError,
     AdapterNotFoundException, InvalidReplicaGroupIdException, Locator, LocatorDispatcher,
-    LocatorFindAdapterByIdError, LocatorFindObjectByIdError, LocatorRegistry,
-    LocatorRegistryDispatcher, LocatorRegistryProxy, LocatorRegistrySetAdapterDirectProxyError,
-    LocatorRegistrySetReplicatedAdapterDirectProxyError, LocatorRegistrySetServerProcessProxyError,
-    ObjectNotFoundException, ProcessProxy, ServerNotFoundException,
+    LocatorRegistry, LocatorRegistryDispatcher, LocatorRegistryProxy, ObjectNotFoundError,
+    ObjectNotFoundException, ProcessProxy, ServerNotFoundError, ServerNotFoundException,
 };
 use floe::{Communicator, Current, Identity, InvokeError, Proxy, TypedProxy};
 
@@ -31,7 +31,7 @@ impl Locator for Book {
         &self,
         id: String,
         _: &Current,
-    ) -> Result<Option<Proxy>, LocatorFindAdapterByIdError> {
+    ) -> Result<Option<Proxy>, AdapterNotFoundError> {
         let place = self.places().get(&id).cloned();
         Ok(Some(place.ok_or(AdapterNotFoundException {})?))
     }
@@ -41,7 +41,7 @@ impl Locator for Book {
         &self,
         _: Identity,
         _: &Current,
-    ) -> Result<Option<Proxy>, LocatorFindObjectByIdError> {
+    ) -> Result<Option<Proxy>, ObjectNotFoundError> {
         Err(ObjectNotFoundException {}.into())
     }
 
@@ -61,7 +61,7 @@ impl LocatorRegistry for Book {
         id: String,
         place: Option<Proxy>,
         _: &Current,
-    ) -> Result<(), LocatorRegistrySetAdapterDirectProxyError> {
+    ) -> Result<(), AdapterAlreadyActiveOrAdapterNotFoundError> {
         match place {
             Some(place) => {
                 println!("{id} is at {place}");
@@ -81,7 +81,7 @@ impl LocatorRegistry for Book {
         _: String,
         _: Option<Proxy>,
         _: &Current,
-    ) -> Result<(), LocatorRegistrySetReplicatedAdapterDirectProxyError> {
+    ) -> Result<(), AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError> {
         Err(InvalidReplicaGroupIdException {}.into())
     }
 
@@ -90,7 +90,7 @@ impl LocatorRegistry for Book {
         _: String,
         _: Option<ProcessProxy>,
         _: &Current,
-    ) -> Result<(), LocatorRegistrySetServerProcessProxyError> {
+    ) -> Result<(), ServerNotFoundError> {
         Err(ServerNotFoundException {}.into())
     }
 }

@@ -259,18 +259,15 @@ fn objects_self(proxy: &EverythingProxy) -> Option<Proxy> {
 async fn check_user_exceptions(proxy: &EverythingProxy) {
     assert_eq!(proxy.fail(0).await.expect("no failure"), 0);
     let one = proxy.fail(1).await;
-    assert!(
-        matches!(one, Err(FailingFailError::E1(E1 { code: 11 }))),
-        "{one:?}"
-    );
+    assert!(matches!(one, Err(E1Error::E1(E1 { code: 11 }))), "{one:?}");
     match proxy.fail(2).await {
-        Err(FailingFailError::E2(two)) => {
+        Err(E1Error::E2(two)) => {
             assert_eq!((two.code, two.reason.as_str()), (22, "two"));
         }
         other => panic!("expected E2, got {other:?}"),
     }
     match proxy.fail_as_base(3).await {
-        Err(FailingFailAsBaseError::E3(three)) => {
+        Err(E1Error::E3(three)) => {
             assert_eq!((three.code, three.reason.as_str()), (33, "three"));
             assert_eq!(three.place, Point { x: 3, y: -3 });
         }
@@ -278,7 +275,7 @@ async fn check_user_exceptions(proxy: &EverythingProxy) {
     }
     let unrelated = proxy.fail_unrelated().await;
     assert!(
-        matches!(unrelated, Err(FailingFailUnrelatedError::Unrelated(_))),
+        matches!(unrelated, Err(E1OrUnrelatedError::Unrelated(_))),
         "{unrelated:?}"
     );
 }

@@ -121,7 +121,7 @@ fn e3() -> E3 {
 }
 
 impl Failing for Servant {
-    async fn fail(&self, depth: i32, _: &Current) -> Result<i32, FailingFailError> {
+    async fn fail(&self, depth: i32, _: &Current) -> Result<i32, E1Error> {
         match depth {
             1 => Err(e1().into()),
             2 => Err(e2().into()),
@@ -130,7 +130,7 @@ impl Failing for Servant {
         }
     }
 
-    async fn fail_as_base(&self, depth: i32, _: &Current) -> Result<i32, FailingFailAsBaseError> {
+    async fn fail_as_base(&self, depth: i32, _: &Current) -> Result<i32, E1Error> {
         match depth {
             1 => Err(e1().into()),
             2 => Err(e2().into()),
@@ -139,7 +139,7 @@ impl Failing for Servant {
         }
     }
 
-    async fn fail_unrelated(&self, _: &Current) -> Result<(), FailingFailUnrelatedError> {
+    async fn fail_unrelated(&self, _: &Current) -> Result<(), E1OrUnrelatedError> {
         Err(Unrelated {}.into())
     }
 

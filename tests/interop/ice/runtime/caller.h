@@ -103,6 +103,19 @@ inline void checkRequests(Checks& checks, const Probes& proxy)
     implicit->setContext({});
 }
 
+inline void checkModes(Checks& checks, const Probes& proxy)
+{
+    checks.equal("mode", proxy->see().mode, 0);
+    checks.equal("mode of nonmutating", proxy->peek().mode, 1);
+    const auto located = addressed(proxy, "located", "someone");
+    located->ice_ping();
+    checks.equal("mode of ice_ping", proxy->locatedMode(), 1);
+    located->total();
+    checks.equal("mode of idempotent", proxy->locatedMode(), 2);
+    located->ice_ids();
+    checks.equal("mode of ice_ids", proxy->locatedMode(), 1);
+}
+
 inline void checkServants(Checks& checks, const Probes& proxy)
 {
     const auto side = Ice::checkedCast<Runtime::ProbePrx>(proxy, "side");
@@ -464,6 +477,7 @@ inline void call(const std::shared_ptr<Ice::Communicator>& communicator, const s
     const auto proxy = Ice::checkedCast<Runtime::ProbePrx>(communicator->stringToProxy(text));
     checks.that("checked cast", proxy != nullptr);
     checkRequests(checks, proxy);
+    checkModes(checks, proxy);
     checkServants(checks, proxy);
     checkFailures(checks, proxy);
     checkForwarding(checks, proxy);

@@ -73,6 +73,17 @@ def check_requests(checks, proxy):
     implicit.remove("b")
 
 
+def check_modes(checks, proxy):
+    """Ice 3.7 tells apart two modes of what may be repeated, Ice 3.8 sends one."""
+    older = 2 if IS_38 else 1
+    checks.equal("mode", proxy.see().mode, 0)
+    checks.equal("mode of nonmutating", proxy.peek().mode, older)
+    located = addressed(proxy, "located", "someone")
+    for name in ("ice_ping", "ice_id", "ice_ids", "total"):
+        getattr(located, name)()
+        checks.equal(f"mode of {name}", proxy.locatedMode(), 2 if name == "total" else older)
+
+
 def check_servants(checks, proxy):
     side = Runtime.ProbePrx.checkedCast(proxy, "side")
     seen = side.see()
@@ -337,6 +348,7 @@ def call(communicator, text):
     proxy = Runtime.ProbePrx.checkedCast(communicator.stringToProxy(text))
     checks.equal("checked cast", proxy is not None, True)
     check_requests(checks, proxy)
+    check_modes(checks, proxy)
     check_servants(checks, proxy)
     check_failures(checks, proxy)
     check_forwarding(checks, proxy)

@@ -26,6 +26,7 @@ pub(crate) async fn check(communicator: &Communicator, proxy: &str) {
     let probe = ProbeProxy::checked(untyped).await.expect("an answer");
     let probe = probe.expect("it is a probe");
     check_requests(communicator, &probe).await;
+    check_modes(&probe).await;
     check_servants(&probe).await;
     check_failures(&probe).await;
     check_forwarding(&probe).await;
@@ -94,6 +95,27 @@ async fn check_requests(communicator: &Communicator, probe: &ProbeProxy) {
     implicit.remove("b");
 }
 
+/// A servant of Ice 3.7 may check what these expect.
+async fn check_modes(probe: &ProbeProxy) {
+    assert_eq!(probe.see().await.expect("seen").mode, 0);
+    assert_eq!(probe.peek().await.expect("seen").mode, 1);
+    let located = addressed(probe, "located", "someone");
+    let mode = async || probe.located_mode().await.expect("a mode");
+    located.ice_ping().await.expect("a ping");
+    assert_eq!(mode().await, 1, "ice_ping");
+    located.total().await.expect("the total");
+    assert_eq!(mode().await, 2, "idempotent");
+    let is_a = located.ice_is_a(ProbeProxy::TYPE_ID).await;
+    assert!(is_a.expect("an answer"));
+    assert_eq!(mode().await, 1, "ice_isA");
+    located.total().await.expect("the total");
+    assert_eq!(located.ice_id().await.expect("an id"), ProbeProxy::TYPE_ID);
+    assert_eq!(mode().await, 1, "ice_id");
+    located.total().await.expect("the total");
+    assert_eq!(located.ice_ids().await.expect("ids").len(), 2);
+    assert_eq!(mode().await, 1, "ice_ids");
+}
+
 async fn check_servants(probe: &ProbeProxy) {
     let side = ProbeProxy::checked(probe.ice_facet("side")).await;
     let side = side.expect("an answer").expect("it is a probe");
@@ -129,7 +151,7 @@ async fn check_locator(probe: &ProbeProxy) {
     located.ice_ping().await.expect("a ping");
     let refused = located.fail("refused").await;
     assert!(
-        matches!(refused, Err(ProbeFailError::Refused(_))),
+        matches!(refused, Err(RefusedError::Refused(_))),
         "{refused:?}"
     );
     becomes(
@@ -178,14 +200,14 @@ async fn check_failures(probe: &ProbeProxy) {
     }
     // Ice for Python looks at what is thrown, Ice for C++ leaves that to the caller.
     match probe.fail("undeclared").await {
-        Err(ProbeFailError::Invoke(InvokeError::UndeclaredException { type_id: text }))
-        | Err(ProbeFailError::Invoke(InvokeError::System(Failure::UnknownUserException(text)))) => {
+        Err(RefusedError::Invoke(InvokeError::UndeclaredException { type_id: text }))
+        | Err(RefusedError::Invoke(InvokeError::System(Failure::UnknownUserException(text)))) => {
             assert!(text.contains("::Runtime::Undeclared"), "{text}");
         }
         other => panic!("expected an undeclared exception, got {other:?}"),
     }
     match probe.fail("refused").await {
-        Err(ProbeFailError::Refused(refused)) => assert_eq!(refused.reason, "asked to"),
+        Err(RefusedError::Refused(refused)) => assert_eq!(refused.reason, "asked to"),
         other => panic!("expected Refused, got {other:?}"),
     }
     let nothing = [6, 0, 0, 0, 1, 1];
@@ -207,9 +229,9 @@ async fn system_exception(probe: &ProbeProxy, kind: &str) -> SystemException {
     }
 }
 
-fn into_invoke_error(error: ProbeFailError) -> Option<InvokeError> {
+fn into_invoke_error(error: RefusedError) -> Option<InvokeError> {
     match error {
-        ProbeFailError::Invoke(error) => Some(error),
+        RefusedError::Invoke(error) => Some(error),
         _ => None,
     }
 }
@@ -226,7 +248,7 @@ async fn check_forwarding(probe: &ProbeProxy) {
     assert_eq!(seen.context, key.into_iter().collect());
     let refused = forwarded.fail("refused").await;
     assert!(
-        matches!(refused, Err(ProbeFailError::Refused(_))),
+        matches!(refused, Err(RefusedError::Refused(_))),
         "{refused:?}"
     );
     match addressed(probe, "forward", "nobody").see().await {

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use floe::contracts::ice::{
-    Locator, LocatorDispatcher, LocatorFindAdapterByIdError, LocatorFindObjectByIdError,
-    LocatorRegistryProxy,
+    AdapterNotFoundError, Locator, LocatorDispatcher, LocatorRegistryProxy, ObjectNotFoundError,
 };
 use floe::{
     Communicator, Current, EndpointSelection, Identity, InvokeError, Proxy, Settings, TypedProxy,
@@ -191,7 +190,7 @@ impl Locator for Directory {
         &self,
         id: Identity,
         _: &Current,
-    ) -> Result<Option<Proxy>, LocatorFindObjectByIdError> {
+    ) -> Result<Option<Proxy>, ObjectNotFoundError> {
         if id.name == "probe" {
             return Ok(Some(self.0.clone()));
         }
@@ -202,7 +201,7 @@ impl Locator for Directory {
         &self,
         id: String,
         _: &Current,
-    ) -> Result<Option<Proxy>, LocatorFindAdapterByIdError> {
+    ) -> Result<Option<Proxy>, AdapterNotFoundError> {
         if id == "known" {
             return Ok(Some(self.0.ice_identity(Identity::new("dummy"))));
         }

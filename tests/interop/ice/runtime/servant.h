@@ -46,6 +46,7 @@ struct Shared
     std::map<std::string, int> executions;
     int located = 0;
     int finished = 0;
+    Ice::Byte locatedMode = 0;
 };
 
 class ProbeServant : public Runtime::Probe
@@ -60,6 +61,8 @@ public:
         return {current.id.category, current.id.name, current.facet, current.operation,
                 mode, current.requestId == 0, encoding, current.ctx, _name};
     }
+
+    Runtime::Seen peek(const Ice::Current& current) override { return see(current); }
 
     int add(int amount, const Ice::Current&) override
     {
@@ -182,6 +185,12 @@ public:
         return _shared->located;
     }
 
+    Ice::Byte locatedMode(const Ice::Current&) override
+    {
+        const std::lock_guard<std::mutex> lock(_shared->mutex);
+        return _shared->locatedMode;
+    }
+
 private:
     const std::string _name;
     const std::shared_ptr<Shared> _shared;
@@ -203,6 +212,7 @@ public:
         }
         const std::lock_guard<std::mutex> lock(_shared->mutex);
         ++_shared->located;
+        _shared->locatedMode = static_cast<Ice::Byte>(current.mode);
         cookie = _shared;
         return _servant;
     }

@@ -57,6 +57,7 @@ class Shared:
         self.executions = {}
         self.located = 0
         self.finished = 0
+        self.located_mode = 0
 
 
 class Probe(Runtime.Probe):
@@ -71,6 +72,8 @@ class Probe(Runtime.Probe):
         mode = current.mode.value
         where = (identity.category, identity.name, current.facet, current.operation, mode)
         return Runtime.Seen(*where, is_oneway, encoding, current.ctx, self._name)
+
+    peek = see
 
     def add(self, amount, current=None):
         with self._shared.lock:
@@ -145,6 +148,9 @@ class Probe(Runtime.Probe):
     def located(self, current=None):
         return self._shared.located, self._shared.finished
 
+    def locatedMode(self, current=None):
+        return self._shared.located_mode
+
 
 class Locator(Ice.ServantLocator):
     def __init__(self, servant, shared):
@@ -156,6 +162,7 @@ class Locator(Ice.ServantLocator):
             return None
         with self._shared.lock:
             self._shared.located += 1
+            self._shared.located_mode = current.mode.value
         return self._servant, "cookie"
 
     def finished(self, current, servant, cookie):

@@ -1,7 +1,7 @@
 //! The Floe servants of `Runtime.ice`: they do as those of the Ice peers beside them.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -48,6 +48,7 @@ struct Shared {
     executions: Mutex<HashMap<String, i32>>,
     located: AtomicI32,
     finished: AtomicI32,
+    located_mode: AtomicU8,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -73,6 +74,10 @@ impl Probe for Servant {
             context: current.context(),
             servant: self.name.to_owned(),
         })
+    }
+
+    async fn peek(&self, current: &Current) -> Result<Seen, InvokeError> {
+        self.see(current).await
     }
 
     async fn add(&self, amount: i32, _: &Current) -> Result<i32, InvokeError> {
@@ -194,7 +199,7 @@ impl Probe for Servant {
         Ok(total)
     }
 
-    async fn fail(&self, kind: String, _: &Current) -> Result<(), ProbeFailError> {
+    async fn fail(&self, kind: String, _: &Current) -> Result<(), RefusedError> {
         let told = || "told so".to_owned();
         let exception = match kind.as_str() {
             "object" => SystemException::ObjectNotExist(RequestFailed::default()),
@@ -224,6 +229,10 @@ impl Probe for Servant {
             located.load(Ordering::SeqCst),
             finished.load(Ordering::SeqCst),
         ))
+    }
+
+    async fn located_mode(&self, _: &Current) -> Result<u8, InvokeError> {
+        Ok(self.shared.located_mode.load(Ordering::SeqCst))
     }
 }
 
@@ -264,6 +273,8 @@ impl ServantLocator for Locator {
                 return Ok(None);
             }
             self.shared.located.fetch_add(1, Ordering::SeqCst);
+            let mode = current.mode() as u8;
+            self.shared.located_mode.store(mode, Ordering::SeqCst);
             Ok(Some(
                 Located::new(self.servant.clone()).with_cookie("cookie"),
             ))

@@ -9,8 +9,8 @@ mod contract {
 use std::time::Duration;
 
 use floe::contracts::ice_storm::{
-    QoS, TopicManagerCreateError, TopicManagerProxy, TopicManagerRetrieveError, TopicProxy,
-    TopicSubscribeAndGetPublisherError,
+    AlreadySubscribedOrBadQoSOrInvalidSubscriberError, NoSuchTopicError, QoS, TopicExistsError,
+    TopicManagerProxy, TopicProxy,
 };
 use floe::{Adapter, Communicator, Current, Identity, InvokeError, Proxy, TypedProxy};
 use floe_tests::ice::{Ice, Language, event_lines};
@@ -72,7 +72,7 @@ impl Station {
     async fn topic(&self, name: &str) -> TopicProxy {
         match self.manager.create(name).await {
             Ok(topic) => topic.expect("not nil"),
-            Err(TopicManagerCreateError::TopicExists(_)) => self
+            Err(TopicExistsError::TopicExists(_)) => self
                 .manager
                 .retrieve(name)
                 .await
@@ -229,13 +229,13 @@ async fn failures_of_ice_storm_have_their_types() {
     let station = Station::new(storm.manager()).await;
     let missing = station.manager.retrieve("missing").await;
     assert!(
-        matches!(&missing, Err(TopicManagerRetrieveError::NoSuchTopic(error)) if error.name == "missing"),
+        matches!(&missing, Err(NoSuchTopicError::NoSuchTopic(error)) if error.name == "missing"),
         "{missing:?}"
     );
     let topic = station.topic("weather").await;
     let again = station.manager.create("weather").await;
     assert!(
-        matches!(again, Err(TopicManagerCreateError::TopicExists(_))),
+        matches!(again, Err(TopicExistsError::TopicExists(_))),
         "{again:?}"
     );
     assert_eq!(topic.get_name().await.expect("a name"), "weather");
@@ -247,7 +247,7 @@ async fn failures_of_ice_storm_have_their_types() {
     assert!(
         matches!(
             twice,
-            Err(TopicSubscribeAndGetPublisherError::AlreadySubscribed(_))
+            Err(AlreadySubscribedOrBadQoSOrInvalidSubscriberError::AlreadySubscribed(_))
         ),
         "{twice:?}"
     );
@@ -255,7 +255,10 @@ async fn failures_of_ice_storm_have_their_types() {
     let other = subscriber.ice_identity(Identity::new("other"));
     let bad = topic.subscribe_and_get_publisher(&bad, Some(&other)).await;
     assert!(
-        matches!(bad, Err(TopicSubscribeAndGetPublisherError::BadQoS(_))),
+        matches!(
+            bad,
+            Err(AlreadySubscribedOrBadQoSOrInvalidSubscriberError::BadQoS(_))
+        ),
         "{bad:?}"
     );
     let topics = station.manager.retrieve_all().await.expect("an answer");

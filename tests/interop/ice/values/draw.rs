@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use floe::{Class, ClassType, Link, Ref};
+use floe::{AnyClass, Class, ClassType, Draft, Extends, Graph, Link};
 
 use super::older::contract::values::*;
 use super::older::tell::Any;
@@ -18,8 +18,16 @@ pub(crate) struct Draw<'a> {
     tape: std::slice::Iter<'a, u64>,
     has_tagged: bool,
     has_nan: bool,
-    /// Links to the instances made so far, or being made.
-    instances: Vec<Any>,
+    graph: Graph,
+    /// The instances made so far.
+    instances: Vec<Made>,
+}
+
+/// An instance that has been made; nil while it is being made.
+#[derive(Default)]
+struct Made {
+    link: Any,
+    type_ids: Vec<String>,
 }
 
 impl<'a> Draw<'a> {
@@ -29,8 +37,14 @@ impl<'a> Draw<'a> {
             tape: tape.iter(),
             has_tagged,
             has_nan: true,
+            graph: Graph::new(),
             instances: Vec::new(),
         }
+    }
+
+    /// Completes all instances that were made.
+    pub(crate) fn finish(self) {
+        self.graph.finish().expect("a whole graph");
     }
 
     /// Makes no floating-point number of which Python might write another pattern of bits.
@@ -69,23 +83,31 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// The link to an instance if it is one of class `T`; the instance may be unfinished, so that only
-    /// those that are complete are asked.
+    /// The link to the instance if it is one of class `T`.
     fn typed<T: ClassType + ?Sized>(&self, at: usize) -> Link<T> {
-        let link = &self.instances[at];
-        match link.get() {
-            Some(instance) if T::cast(&*instance).is_some() => link.cast().unwrap_or_default(),
-            _ => Link::nil(),
+        let Made { link, type_ids } = &self.instances[at];
+        match T::NAME == <dyn AnyClass>::NAME || type_ids.iter().any(|id| id == T::NAME) {
+            true => link.cast().unwrap_or_default(),
+            false => Link::nil(),
         }
     }
 
     /// Makes an instance to which its own members can refer.
-    fn new_instance<T: Class>(&mut self, make: impl FnOnce(&mut Self, &Link<T>) -> T) -> Any {
+    fn new_instance<T: Class>(&mut self, make: impl FnOnce(&mut Self, &Draft<T>) -> T) -> Any {
         let at = self.instances.len();
-        self.instances.push(Link::nil());
-        let made = Ref::new_cyclic(|back: &Link<T>| make(self, back));
-        self.instances[at] = Any::to(&made);
-        Any::to(&made)
+        self.instances.push(Made::default());
+        let draft = self.graph.draft::<T>();
+        let value = make(self, &draft);
+        let levels = std::iter::successors(Some(&value as &dyn AnyClass), |level| level.base());
+        let type_ids = levels.map(|level| level.class_type_id().to_owned());
+        let type_ids = type_ids.collect();
+        self.graph.fill(&draft, value);
+        let link: Any = draft.link();
+        self.instances[at] = Made {
+            link: link.clone(),
+            type_ids,
+        };
+        link
     }
 
     pub(crate) fn any(&mut self) -> Any {
@@ -97,7 +119,7 @@ impl<'a> Draw<'a> {
             Self::make_square,
             Self::make_sample,
             Self::make_optionals,
-            |draw| draw.new_instance(|_, _: &Link<Empty>| Empty {}),
+            |draw| draw.new_instance(|_, _: &Draft<Empty>| Empty {}),
         ];
         self.link(&makers)
     }
@@ -115,19 +137,19 @@ impl<'a> Draw<'a> {
     }
 
     /// A member: often the instance that has it, which makes a cycle.
-    fn or_back<T: Class, U: ClassType + ?Sized>(
+    fn or_back<T: Extends<U>, U: ClassType + ?Sized>(
         &mut self,
-        back: &Link<T>,
+        back: &Draft<T>,
         make: fn(&mut Self) -> Link<U>,
     ) -> Link<U> {
         match self.below(5) {
-            4 => back.cast().unwrap_or_default(),
+            4 => back.link(),
             _ => make(self),
         }
     }
 
     fn make_node(&mut self) -> Any {
-        self.new_instance(|draw, back: &Link<Node>| Node {
+        self.new_instance(|draw, back: &Draft<Node>| Node {
             name: draw.text(),
             left: draw.or_back(back, Self::node),
             right: draw.or_back(back, Self::node),
@@ -135,7 +157,7 @@ impl<'a> Draw<'a> {
     }
 
     fn make_shape(&mut self) -> Any {
-        self.new_instance(|draw, _: &Link<Shape>| draw.shape_members())
+        self.new_instance(|draw, _: &Draft<Shape>| draw.shape_members())
     }
 
     fn shape_members(&mut self) -> Shape {
@@ -147,7 +169,7 @@ impl<'a> Draw<'a> {
     }
 
     fn make_circle(&mut self) -> Any {
-        self.new_instance(|draw, _: &Link<Circle>| Circle {
+        self.new_instance(|draw, _: &Draft<Circle>| Circle {
             base: draw.shape_members(),
             radius: draw.double(),
             center: draw.maybe(Self::pair),
@@ -155,14 +177,14 @@ impl<'a> Draw<'a> {
     }
 
     fn make_kept(&mut self) -> Any {
-        self.new_instance(|draw, back: &Link<Kept>| Kept {
+        self.new_instance(|draw, back: &Draft<Kept>| Kept {
             name: draw.text(),
             other: draw.or_back(back, Self::kept),
         })
     }
 
     fn make_square(&mut self) -> Any {
-        self.new_instance(|draw, back: &Link<Square>| Square {
+        self.new_instance(|draw, back: &Draft<Square>| Square {
             base: Kept {
                 name: draw.text(),
                 other: draw.or_back(back, Self::kept),
@@ -173,7 +195,7 @@ impl<'a> Draw<'a> {
     }
 
     pub(crate) fn make_sample(&mut self) -> Any {
-        self.new_instance(|draw, _: &Link<Sample>| Sample {
+        self.new_instance(|draw, _: &Draft<Sample>| Sample {
             flag: draw.flag(),
             octet: draw.byte(),
             small: draw.short(),
@@ -204,7 +226,7 @@ impl<'a> Draw<'a> {
     }
 
     pub(crate) fn make_optionals(&mut self) -> Any {
-        self.new_instance(|draw, _: &Link<Optionals>| Optionals {
+        self.new_instance(|draw, _: &Draft<Optionals>| Optionals {
             flag: draw.maybe(Self::flag),
             octet: draw.maybe(Self::byte),
             small: draw.maybe(Self::short),

@@ -21,6 +21,7 @@ fn dynamic_values_make_the_bytes_of_ice_again() {
     let exchanged = runner(COUNT).run(&vec(any::<u64>(), 0..300), |tape| {
         let mut draw = Draw::new(&tape, true).without_nan();
         let (name, value, format) = random_instance(&mut draw);
+        draw.finish();
         let operation = contract.operation(name).map_err(text)?;
         let sent = parameters(&value, format);
         let invocation = peer.invoke(name, OperationMode::Normal, &sent);

@@ -11,7 +11,7 @@
 mod draw;
 mod dynamic;
 #[cfg(feature = "ice38")]
-mod ice38;
+pub(crate) mod ice38;
 mod newer;
 mod older;
 mod pairs;

@@ -155,7 +155,9 @@ fn values_of_any_kind_come_back_from_ice_as_they_were() {
     let seen = Mutex::new(BTreeMap::new());
     let sent = runner(SENT).run(&vec(any::<u64>(), 0..300), |tape| {
         for encoding in ENCODINGS {
-            let value = Draw::new(&tape, encoding != EncodingVersion::V1_0).any();
+            let mut draw = Draw::new(&tape, encoding != EncodingVersion::V1_0);
+            let value = draw.any();
+            draw.finish();
             count_kinds(&mut seen.lock().expect("nobody panics"), &told(&[&value]));
             python.echo(encoding, &value)?;
         }
@@ -187,6 +189,7 @@ fn ice_writes_the_same_bytes() {
     let written = runner(SENT).run(&vec(any::<u64>(), 0..300), |tape| {
         let mut draw = Draw::new(&tape, true).without_nan();
         let (operation, value, format) = random_instance(&mut draw);
+        draw.finish();
         let sent = parameters(&value, format);
         let invocation = peer.invoke(operation, OperationMode::Normal, &sent);
         match python.runtime.block_on(invocation) {
@@ -230,6 +233,7 @@ fn exceptions_with_any_values_come_back_from_ice() {
             let mut draw = Draw::new(&tape, encoding != EncodingVersion::V1_0);
             let maker = python.maker.ice_encoding(encoding);
             let sent = exception(&mut draw);
+            draw.finish();
             let fallen = python.runtime.block_on(maker.fall(
                 &sent.why,
                 sent.code,

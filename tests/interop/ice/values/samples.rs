@@ -1,6 +1,6 @@
 //! The samples of `Values.ice`, by name, the same as those of `values.py` and `values.h`.
 
-use floe::{Communicator, Link, Proxy, Ref};
+use floe::{Communicator, Graph, Link, Proxy, Ref};
 
 use super::contract::values::*;
 use super::tell::Any;
@@ -45,14 +45,7 @@ pub(crate) fn make(name: &str, proxy: &Proxy) -> Option<Any> {
         "shape" => Link::new(shape()),
         "circle" => Link::new(circle(ring().into())),
         "kept" => Link::new(kept()),
-        "square" => Link::to(&Ref::new_cyclic(|square: &Link<Square>| Square {
-            base: Kept {
-                name: "square".into(),
-                other: square.cast().expect("a square is kept"),
-            },
-            side: 4,
-            corner: leaf(),
-        })),
+        "square" => square(),
         "sample" => Link::new(sample(proxy)),
         "set" => Link::new(set(proxy)),
         "unset" => Link::new(Optionals {
@@ -67,10 +60,10 @@ if_newer! {
     fn make_newer(name: &str, proxy: &Proxy) -> Option<Any> {
         Some(match name {
             "keptMore" => Link::new(kept_more(leaf(), Link::nil())),
-            "keptMost" => Link::to(&kept_most()),
+            "keptMost" => kept_most().upcast(),
             "keptInside" => Link::new(Kept {
                 name: "holds".into(),
-                other: Link::to(&kept_most()),
+                other: kept_most().upcast(),
             }),
             "hoop" => Link::new(hoop()),
             "alone" => Link::new(Alone {
@@ -98,14 +91,18 @@ if_newer! {
         }
     }
 
-    fn kept_most() -> Ref<KeptMost> {
+    fn kept_most() -> Link<KeptMost> {
         let leaf = leaf();
-        Ref::new_cyclic(|most: &Link<KeptMost>| KeptMost {
-            base: kept_more(leaf.clone(), most.cast().expect("it is kept")),
+        let mut graph = Graph::new();
+        let most = graph.add(KeptMost {
+            base: kept_more(leaf.clone(), Link::nil()),
             most: 6,
-            fourth: leaf.clone(),
+            fourth: leaf,
             fifth: ring().into(),
-        })
+        });
+        graph[&most].base.base.base.other = most.link();
+        graph.finish().expect("a whole graph");
+        most.link()
     }
 
     fn hoop() -> Ring {
@@ -173,15 +170,35 @@ fn shared() -> Link<Node> {
 
 /// Two nodes that refer to one another and to themselves.
 pub(crate) fn ring() -> Ref<Node> {
-    Ref::new_cyclic(|first: &Link<Node>| Node {
-        name: "first".into(),
-        left: Link::to(&Ref::new_cyclic(|second: &Link<Node>| Node {
-            name: "second".into(),
-            left: first.clone(),
-            right: second.clone(),
-        })),
-        right: first.clone(),
-    })
+    let mut graph = Graph::new();
+    let [first, second] = ["first", "second"].map(|name| {
+        graph.add(Node {
+            name: name.into(),
+            ..Node::default()
+        })
+    });
+    for (node, other) in [(&first, &second), (&second, &first)] {
+        graph[node].left = other.link();
+        graph[node].right = node.link();
+    }
+    graph.finish().expect("a whole ring");
+    first.link().get().expect("it is complete")
+}
+
+/// A square that refers to itself.
+fn square() -> Any {
+    let mut graph = Graph::new();
+    let square = graph.add(Square {
+        base: Kept {
+            name: "square".into(),
+            other: Link::nil(),
+        },
+        side: 4,
+        corner: leaf(),
+    });
+    graph[&square].base.other = square.link();
+    graph.finish().expect("a whole graph");
+    square.link()
 }
 
 fn shape() -> Shape {

@@ -107,19 +107,19 @@ impl Peer for Servant {
         Ok((shape, node, other, seen))
     }
 
-    async fn make(&self, sample: String, _: &Current) -> Result<Any, PeerMakeError> {
+    async fn make(&self, sample: String, _: &Current) -> Result<Any, FailedError> {
         make(&sample, &self.proxy).ok_or_else(|| failure("none"))
     }
 
-    async fn make_compact(&self, sample: String, _: &Current) -> Result<Any, PeerMakeCompactError> {
+    async fn make_compact(&self, sample: String, _: &Current) -> Result<Any, FailedError> {
         make(&sample, &self.proxy).ok_or_else(|| failure("none"))
     }
 
-    async fn fail(&self, sample: String, _: &Current) -> Result<(), PeerFailError> {
+    async fn fail(&self, sample: String, _: &Current) -> Result<(), FailedError> {
         Err(failure(&sample))
     }
 
-    async fn fail_compact(&self, sample: String, _: &Current) -> Result<(), PeerFailCompactError> {
+    async fn fail_compact(&self, sample: String, _: &Current) -> Result<(), FailedError> {
         Err(failure(&sample))
     }
 

@@ -255,17 +255,10 @@ impl Tell for InvokeError {
     }
 }
 
-/// Implements telling for the errors of operations, each of which has a variant for each exception.
+/// Implements telling for the errors of operations, which have a variant for each exception.
 macro_rules! failures {
     ($($exception:ident)*) => {
-        failures! { MakerFallError: $($exception)* }
-        failures! { PeerMakeError: $($exception)* }
-        failures! { PeerMakeCompactError: $($exception)* }
-        failures! { PeerFailError: $($exception)* }
-        failures! { PeerFailCompactError: $($exception)* }
-    };
-    ($error:ident: $($exception:ident)*) => {
-        impl Tell for $error {
+        impl Tell for FailedError {
             fn tell(&self, teller: &mut Teller) {
                 match self {
                     $(Self::$exception(exception) => {

@@ -7,7 +7,7 @@ use std::task::Poll;
 use floe::{InvokeError, TypedProxy};
 
 use super::worker::Worker;
-use crate::contract::soak::{TargetProxy, TargetRefuseError};
+use crate::contract::soak::{RefusedError, TargetProxy};
 use crate::id::{CallId, Kind};
 use crate::journal::Note;
 
@@ -37,10 +37,10 @@ impl Worker {
     pub(super) async fn refuse(&mut self, target: &TargetProxy) {
         let id = self.notes.begin(Kind::Refuse);
         match target.refuse(id.wire()).await {
-            Err(TargetRefuseError::Refused(refused)) if refused.id == id.wire() => {
+            Err(RefusedError::Refused(refused)) if refused.id == id.wire() => {
                 self.notes.end_call(id, Note::Promised);
             }
-            Err(TargetRefuseError::Invoke(error)) => self.notes.fail(id, &error),
+            Err(RefusedError::Invoke(error)) => self.notes.fail(id, &error),
             other => self.odd(id, &format!("{other:?}")),
         }
     }

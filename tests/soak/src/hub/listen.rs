@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode};
 
 use clap::Args;
 use floe::Communicator;
-use floe::contracts::ice_storm::TopicSubscribeAndGetPublisherError;
+use floe::contracts::ice_storm::AlreadySubscribedOrBadQoSOrInvalidSubscriberError;
 
 use super::hearing::Hearing;
 use super::station::{Mode, own_program, topic, wishes};
@@ -54,7 +54,8 @@ impl Listen {
         let subscribed = topic.subscribe_and_get_publisher(&qos, Some(&subscriber));
         match subscribed.await {
             // The one in whose place it is was subscribed.
-            Ok(_) | Err(TopicSubscribeAndGetPublisherError::AlreadySubscribed(_)) => {}
+            Ok(_)
+            | Err(AlreadySubscribedOrBadQoSOrInvalidSubscriberError::AlreadySubscribed(_)) => {}
             Err(error) => {
                 eprintln!("{error}");
                 return ExitCode::FAILURE;

@@ -1,7 +1,7 @@
 //! `floe topic link` and `floe topic unlink`: which topics get the events of another.
 
 use clap::Args;
-use floe::contracts::ice_storm::{LinkInfo, TopicLinkError, TopicProxy, TopicUnlinkError};
+use floe::contracts::ice_storm::{LinkExistsError, LinkInfo, NoSuchLinkError, TopicProxy};
 use floe::{Communicator, Identity, Proxy, TypedProxy};
 
 use super::Access;
@@ -50,12 +50,12 @@ impl Link {
         let other = other.topic(communicator, to).await?;
         match topic.link(Some(&other), *cost).await {
             Ok(()) => {}
-            Err(TopicLinkError::LinkExists(_)) => {
+            Err(LinkExistsError::LinkExists(_)) => {
                 let message = format_args!("topic `{from}` is linked to `{to}` already");
                 return Err(Failure::new(Exit::Refused, message)
                     .help("to change its cost, `floe topic unlink` it first"));
             }
-            Err(TopicLinkError::Invoke(error)) => return Err(hub.unanswered(error.into())),
+            Err(LinkExistsError::Invoke(error)) => return Err(hub.unanswered(error.into())),
             Err(error) => return Err(Failure::new(Exit::Failure, error)),
         }
         output::talk(format_args!(
@@ -100,8 +100,8 @@ impl Unlink {
         let other = topic.as_proxy().ice_identity(self.chosen(&ends)?);
         match topic.unlink(Some(&TopicProxy::from_proxy(other))).await {
             Ok(()) => {}
-            Err(TopicUnlinkError::NoSuchLink(_)) => return Err(self.not_linked()),
-            Err(TopicUnlinkError::Invoke(error)) => return Err(hub.unanswered(error.into())),
+            Err(NoSuchLinkError::NoSuchLink(_)) => return Err(self.not_linked()),
+            Err(NoSuchLinkError::Invoke(error)) => return Err(hub.unanswered(error.into())),
             Err(error) => return Err(Failure::new(Exit::Failure, error)),
         }
         output::talk(format_args!("unlinked topic `{from}` from `{to}`"));

@@ -1,83 +1,55 @@
-//! The error enum of an operation: its exceptions, and what else can go wrong with a call.
+//! The error enum of operations: their exceptions, and what else can go wrong with a call.
 
-use floe_slice::model::{Definition, DefinitionId, Model, Operation};
+use floe_slice::model::DefinitionId;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use crate::names;
-use crate::rust::scope::{Scope, error_name, type_name};
+use crate::rust::errors::ErrorSet;
+use crate::rust::scope::Scope;
 
-/// The enum, its conversions and its encoding.
-pub(super) fn error(
-    scope: &Scope<'_>,
-    interface: &Definition,
-    operation: &Operation,
-) -> TokenStream {
-    let name = names::ident(&error_name(interface, &operation.name, &operation.metadata));
-    let variants = variants(scope.model, operation);
-    let declaration = declaration(scope, interface, operation, &name, &variants);
+/// The enum, its conversions and its encoding; or the name of one that another module has.
+pub(super) fn error(scope: &Scope<'_>, set: &ErrorSet) -> TokenStream {
+    let name = names::ident(&set.name);
+    if let Some(home) = scope.facts.errors.home(set) {
+        let other = names::ident(&home.name);
+        let path = scope.relative(&home.modules, &other);
+        let r#as = (name != other).then(|| quote!(as #name));
+        return quote!(pub use #path #r#as;);
+    }
+    let variants = set.variants(scope.model);
+    let declaration = declaration(scope, set, &name, &variants);
     let root = scope.root();
     let exceptions = variants.iter().map(|(id, variant)| {
         let path = scope.path(*id, "");
         quote!(#variant(#path))
     });
+    let subsets = scope.facts.errors.subsets(set).map(|subset| {
+        let path = scope.relative(&subset.modules, &names::ident(&subset.name));
+        let variants = subset.variants(scope.model);
+        let variants = variants.iter().map(|(_, variant)| variant);
+        quote!(from #path { #(#variants),* })
+    });
     let table = scope.class_table();
     let classes = table.map(|table| quote!(classes #table));
     quote! {
         #declaration
-        #root::codegen::errors!(#name { #(#exceptions),* } #classes);
+        #root::codegen::errors!(#name { #(#exceptions),* } #(#subsets)* #classes);
     }
-}
-
-/// The exceptions of an operation with the names of their variants: the declared ones, then every
-/// known one that derives from them, so that a servant can fail with it and a caller sees it.
-fn variants(model: &Model, operation: &Operation) -> Vec<(DefinitionId, Ident)> {
-    let mut exceptions = operation.throws.clone();
-    for declared in &operation.throws {
-        for derived in model.derived_exceptions(*declared) {
-            if !exceptions.contains(&derived) {
-                exceptions.push(derived);
-            }
-        }
-    }
-    let short = |id: &DefinitionId| type_name(model.definition(*id));
-    let is_shared = |id: &DefinitionId| {
-        let name = short(id);
-        name == "Invoke"
-            || exceptions
-                .iter()
-                .filter(|other| short(other) == name)
-                .count()
-                > 1
-    };
-    exceptions
-        .iter()
-        .map(|id| {
-            let modules = &model.definition(*id).modules;
-            let prefix = if is_shared(id) {
-                modules
-                    .iter()
-                    .map(|module| names::upper_camel(module))
-                    .collect()
-            } else {
-                String::new()
-            };
-            (*id, names::ident(&format!("{prefix}{}", short(id))))
-        })
-        .collect()
 }
 
 fn declaration(
     scope: &Scope<'_>,
-    interface: &Definition,
-    operation: &Operation,
+    set: &ErrorSet,
     name: &Ident,
     variants: &[(DefinitionId, Ident)],
 ) -> TokenStream {
     let root = scope.root();
+    let scoped = |id: &DefinitionId| format!("`{}`", scope.model.definition(*id).scoped);
+    let throws: Vec<String> = set.throws.iter().map(scoped).collect();
     let doc = format!(
-        " What a call of `{}` of `{}` fails with.",
-        operation.name, interface.scoped
+        " What an operation that throws {} fails with.",
+        throws.join(" or ")
     );
     let variants = variants.iter().map(|(id, variant)| {
         let doc = format!(" User exception `{}`.", scope.model.definition(*id).scoped);

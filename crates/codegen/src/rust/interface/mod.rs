@@ -1,5 +1,5 @@
 //! Interfaces: a proxy to call them, a trait to serve them (and another one without async, if that is
-//! wanted), a dispatcher that joins the trait to an adapter, and an error enum for every operation that declares exceptions.
+//! wanted), a dispatcher that joins the trait to an adapter, and error enums for operations that declare exceptions.
 
 mod dispatcher;
 mod error;
@@ -7,24 +7,19 @@ mod proxy;
 mod servant;
 mod values;
 
-use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Operation};
+use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Operation, OperationMode};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::docs::{self, deprecated};
-use super::scope::{Scope, error_name, snake_ident};
+use super::scope::{Scope, snake_ident};
 use values::Values;
 
 /// Everything that an interface becomes, or a class of Ice 3.7 besides its struct. One that is only
 /// declared has proxies, which call nothing.
 pub(super) fn interface(scope: &Scope<'_>, id: DefinitionId, is_complete: bool) -> TokenStream {
-    let definition = scope.model.definition(id);
-    let errors = scope
-        .model
-        .own_operations(id)
-        .iter()
-        .filter(|operation| !operation.throws.is_empty())
-        .map(|operation| error::error(scope, definition, operation));
+    let errors = scope.facts.errors.before(id);
+    let errors = errors.map(|set| error::error(scope, set));
     let proxy = proxy::proxy(scope, id);
     let servant = is_complete.then(|| servant::servant(scope, id));
     let dispatcher = is_complete.then(|| dispatcher::dispatcher(scope, id));
@@ -81,10 +76,8 @@ fn error_type(scope: &Scope<'_>, interface: DefinitionId, operation: &Operation)
         let root = scope.root();
         return quote!(#root::InvokeError);
     }
-    let definition = scope.model.definition(interface);
-    let whole = error_name(definition, &operation.name, &operation.metadata);
-    let suffix = &whole[super::scope::type_name(definition).len()..];
-    scope.path(interface, suffix)
+    let name = scope.facts.errors.name(scope.model, interface, operation);
+    scope.beside(interface, &name)
 }
 
 fn operation_ident(operation: &Operation) -> Ident {
@@ -103,10 +96,10 @@ fn operation_docs(interface: &Definition, operation: &Operation) -> TokenStream 
 
 fn operation_mode(scope: &Scope<'_>, operation: &Operation) -> TokenStream {
     let root = scope.root();
-    if operation.is_idempotent {
-        quote!(#root::OperationMode::Idempotent)
-    } else {
-        quote!(#root::OperationMode::Normal)
+    match operation.mode() {
+        OperationMode::Normal => quote!(#root::OperationMode::Normal),
+        OperationMode::Nonmutating => quote!(#root::OperationMode::Nonmutating),
+        OperationMode::Idempotent => quote!(#root::OperationMode::Idempotent),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The proxy of an interface: a method for every operation, inherited ones included, which returns a call.
 
-use floe_slice::model::{DefinitionId, Operation};
+use floe_slice::model::{DefinitionId, Operation, OperationMode};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -46,9 +46,10 @@ fn method(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> 
     let root = scope.root();
     let docs = operation_docs(scope.model.definition(declaring), operation);
     let (method, name) = (operation_ident(operation), &operation.name);
-    let kind = match operation.is_idempotent {
-        true => quote!(idempotent),
-        false => quote!(operation),
+    let kind = match operation.mode() {
+        OperationMode::Normal => quote!(operation),
+        OperationMode::Nonmutating => quote!(nonmutating),
+        OperationMode::Idempotent => quote!(idempotent),
     };
     let returns_data = operation.returns_data();
     let results = result_type(scope, operation);

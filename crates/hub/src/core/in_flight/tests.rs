@@ -1,4 +1,4 @@
-//! Windows driven by random answers: nothing is lost or doubled, and the order stays.
+//! Random replies to a window: every event ends once, and the order stays.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ fn lost() -> InvokeError {
     InvokeError::NotDispatched(LocalError::Shutdown)
 }
 
-/// A generator of numbers that are random enough (xorshift).
+/// A xorshift generator of pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -36,9 +36,9 @@ impl Random {
     }
 }
 
-/// A window, and what is known of every event that was sent.
-struct Course {
-    in_flight: InFlight<u64>,
+/// A window, and the expected state of every event that was sent.
+struct Model {
+    in_flight: InFlightEvents<u64>,
     random: Random,
     now: Instant,
     open: BTreeSet<u64>,
@@ -47,12 +47,12 @@ struct Course {
     late: u64,
 }
 
-impl Course {
+impl Model {
     const WINDOW: usize = 10;
 
     fn new(seed: u64) -> Self {
         Self {
-            in_flight: InFlight::default(),
+            in_flight: InFlightEvents::default(),
             random: Random(seed),
             now: Instant::now(),
             open: BTreeSet::new(),
@@ -62,9 +62,9 @@ impl Course {
         }
     }
 
-    /// Sends what the window allows; some answers come before the window has taken note.
+    /// Sends as many events as the window allows. Some replies come before the events are noted.
     fn send(&mut self) {
-        let Some(room) = Room::beside(self.in_flight.load(), Self::WINDOW) else {
+        let Some(room) = WindowRoom::beside(self.in_flight.load(), Self::WINDOW) else {
             return;
         };
         self.in_flight.open();
@@ -82,8 +82,8 @@ impl Course {
             return;
         }
         let early = self.random.below(count + 1);
-        let told = self.in_flight.handle_returned(first..first + early, drop);
-        assert_eq!(told, 0);
+        let delivered = self.in_flight.handle_returned(first..first + early, drop);
+        assert_eq!(delivered, 0);
         assert!(self.in_flight.end_sending());
         self.open.extend(first..first + count);
         let handles = first..first + count;
@@ -102,7 +102,7 @@ impl Course {
         self.delivered += delivered;
     }
 
-    /// One of those in flight, or one that is not.
+    /// The number of an event that may be in flight.
     fn some_number(&mut self) -> u64 {
         let at = self.random.below(Self::WINDOW as u64 + 1) as usize;
         let known = self.open.iter().nth(at).copied();
@@ -152,34 +152,34 @@ impl Course {
 #[test]
 fn every_event_is_delivered_failed_or_late_once() {
     for seed in 1..200 {
-        let mut course = Course::new(seed * 0x9E37_79B9);
-        (0..500).for_each(|_| course.step());
-        course.in_flight.close();
-        let failed = course.in_flight.take_failed();
-        course
+        let mut model = Model::new(seed * 0x9E37_79B9);
+        (0..500).for_each(|_| model.step());
+        model.in_flight.close();
+        let failed = model.in_flight.take_failed();
+        model
             .failed
             .extend(failed.into_iter().map(|(number, ..)| number));
-        let failed: BTreeSet<_> = course.failed.iter().collect();
-        assert_eq!(failed.len(), course.failed.len(), "seed {seed}: once each");
-        let ended = course.delivered + course.failed.len() as u64 + course.late;
-        let sent = course.in_flight.next();
+        let failed: BTreeSet<_> = model.failed.iter().collect();
+        assert_eq!(failed.len(), model.failed.len(), "seed {seed}: once each");
+        let ended = model.delivered + model.failed.len() as u64 + model.late;
+        let sent = model.in_flight.next();
         assert_eq!(
-            ended + course.open.len() as u64,
+            ended + model.open.len() as u64,
             sent,
             "seed {seed}: all of them"
         );
-        assert!(course.delivered > 0 && sent > 0, "seed {seed}");
+        assert!(model.delivered > 0 && sent > 0, "seed {seed}");
     }
 }
 
 #[test]
-fn a_window_that_is_abandoned_while_the_scheduler_sends_takes_no_note_of_it() {
-    let mut in_flight = InFlight::default();
+fn a_window_abandoned_during_a_send_does_not_note_the_events() {
+    let mut in_flight = InFlightEvents::default();
     in_flight.open();
     assert!(in_flight.begin_sending());
     in_flight.abandon(2);
     assert!(!in_flight.is_open() && !in_flight.close());
-    // The scheduler has not noticed yet; its events may be answered.
+    // The scheduler has not noticed this yet, and replies to its events may come.
     assert_eq!(in_flight.handle_returned(0..2, |(): ()| ()), 0);
     assert!(!in_flight.end_sending());
     assert!(in_flight.close());
@@ -192,8 +192,8 @@ fn a_window_that_is_abandoned_while_the_scheduler_sends_takes_no_note_of_it() {
 }
 
 #[test]
-fn a_scheduler_that_panics_loses_what_it_took_and_no_more() {
-    let mut in_flight = InFlight::default();
+fn a_scheduler_that_panics_loses_only_what_it_took() {
+    let mut in_flight = InFlightEvents::default();
     let mut sent = vec![event(OperationMode::Normal)];
     in_flight.note_sent(&mut sent, std::iter::once(()), Instant::now());
     in_flight.open();

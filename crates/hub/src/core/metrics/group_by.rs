@@ -1,13 +1,13 @@
-//! What the things of a metrics object have in common: attributes, and what stands between them.
+//! The id of a metrics object: the values of attributes, with text between them.
 
 use std::fmt;
 
-use super::Thing;
+use super::Measured;
 
-/// How a metrics map groups: attributes with other characters between them, as in `topic/state`.
+/// How a metrics map groups: attributes with text between them, as in `topic/state`.
 ///
-/// Names of attributes are letters, digits, dots and underscores; all else stands as it is between their values.
-/// The attribute `none` has no value, and groups all.
+/// Names of attributes consist of letters, digits, dots and underscores. Other characters are copied to the id. The
+/// attribute `none` has no value, so that all objects share one id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupBy {
     parts: Vec<Part>,
@@ -22,7 +22,7 @@ enum Part {
 /// An attribute that a map does not have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GroupByError {
-    /// What was given; empty if there was none.
+    /// The given attribute; empty if none was given.
     attribute: String,
     known: &'static [&'static str],
 }
@@ -39,22 +39,22 @@ impl fmt::Display for GroupByError {
 
 impl std::error::Error for GroupByError {}
 
-/// An attribute that ends so has any name behind it.
+/// An attribute that ends with this stands for any name with the same beginning.
 const ANY: &str = ".*";
 
 impl GroupBy {
     /// The attributes of topics.
     pub const OF_TOPICS: &'static [&'static str] = &["id", "parent", "none", "topic", "service"];
-    /// The attributes of subscribers; `qos.` with a key behind it is what was asked for.
+    /// The attributes of subscribers; `qos.` with a key is a QoS that the subscriber asked for.
     pub const OF_SUBSCRIBERS: &'static [&'static str] = &[
         "id", "parent", "none", "topic", "service", "identity", "facet", "encoding", "mode",
         "proxy", "link", "state", "qos.*",
     ];
 
-    /// Reads a text such as `topic/state`, of these attributes.
+    /// Parses a text such as `topic/state`, with the attributes in `known`.
     ///
     /// # Errors
-    /// [`GroupByError`] if it names another one, or none.
+    /// [`GroupByError`] if it names another attribute, or none.
     pub fn parse(text: &str, known: &'static [&'static str]) -> Result<Self, GroupByError> {
         let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '_';
         let (mut parts, mut rest) = (Vec::new(), text);
@@ -91,11 +91,11 @@ impl GroupBy {
         }
     }
 
-    /// What this thing has in common with others of its group.
-    pub(super) fn id(&self, thing: &impl Thing) -> String {
+    /// The id of the group that this object belongs to.
+    pub(super) fn id(&self, object: &impl Measured) -> String {
         let text = |part: &Part| match part {
             Part::Attribute(name) if name == "none" => String::new(),
-            Part::Attribute(name) => thing.attribute(name),
+            Part::Attribute(name) => object.attribute(name),
             Part::Text(text) => text.clone(),
         };
         self.parts.iter().map(text).collect()
@@ -108,7 +108,7 @@ mod tests {
 
     struct Named;
 
-    impl Thing for Named {
+    impl Measured for Named {
         fn number(&self) -> usize {
             0
         }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_are_replaced_and_all_else_stands() {
+    fn attributes_are_replaced_and_other_text_is_copied() {
         let id = |text| GroupBy::parse(text, GroupBy::OF_SUBSCRIBERS).map(|by| by.id(&Named));
         assert_eq!(id("id").as_deref(), Ok("ID"));
         assert_eq!(
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attribute_that_there_is_not_is_refused_with_those_that_there_are() {
+    fn the_error_for_an_unknown_attribute_lists_the_known_ones() {
         let error = |text| {
             GroupBy::parse(text, GroupBy::OF_TOPICS)
                 .unwrap_err()

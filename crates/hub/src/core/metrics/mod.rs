@@ -1,7 +1,7 @@
-//! What a view of metrics keeps, from one look to the next: counts since it was enabled, of things that share an
-//! id, those that are gone included.
+//! What a metrics view keeps from one reading to the next: counts since it was enabled, in groups of objects with the
+//! same id. Objects that are gone still count.
 //!
-//! - `group_by.rs`: what things have in common
+//! - `group_by.rs`: the id of a group
 //!
 //! Source: Ice manual, "The Metrics Facet", "IceStorm Metrics"; observed: IceStorm 3.7.8.
 
@@ -13,38 +13,38 @@ use std::time::{Duration, Instant};
 pub use group_by::{GroupBy, GroupByError};
 
 /// Something that is measured.
-pub(crate) trait Thing {
-    /// What tells it from all others that anybody holds.
+pub(crate) trait Measured {
+    /// Distinguishes it from all other objects that exist.
     fn number(&self) -> usize;
 
-    /// What only grows.
+    /// Counters, which only grow.
     fn counts(&self) -> [u64; 2];
 
-    /// What grows and shrinks; nothing when it is gone.
+    /// Amounts, which grow and shrink. A gone object has none.
     fn amounts(&self) -> [u64; 2];
 
-    /// An attribute that things are grouped by.
+    /// The value of an attribute to group by.
     fn attribute(&self, name: &str) -> String;
 }
 
-/// Things of one kind, by what they have in common.
+/// Objects of one kind, in groups.
 #[derive(Debug)]
-pub(crate) struct Map<T> {
+pub(crate) struct GroupedMetrics<T> {
     group_by: GroupBy,
-    /// Groups that are kept although nothing is left in them.
+    /// How many empty groups are kept.
     retained_max: usize,
-    /// Those that were there at the last look, by their numbers.
-    known: BTreeMap<usize, Known<T>>,
+    /// The objects of the last reading, by number.
+    known: BTreeMap<usize, Member<T>>,
     groups: BTreeMap<String, Group>,
-    /// Counts the groups that nothing was left in.
+    /// How many times a group became empty.
     emptied: u64,
 }
 
 #[derive(Debug)]
-struct Known<T> {
-    thing: T,
+struct Member<T> {
+    object: T,
     group: String,
-    /// What had been counted when it came here.
+    /// The counters when the object joined its group.
     base: [u64; 2],
     since: Instant,
 }
@@ -53,36 +53,36 @@ struct Known<T> {
 struct Group {
     total: u64,
     current: u64,
-    /// Of those that are gone.
+    /// The sum of the counters of gone objects.
     counts: [u64; 2],
     lifetime: Duration,
-    /// When nothing was left in it; which of several was earlier is what matters.
+    /// When it became empty, as a value of the map's `emptied`; only the order matters.
     emptied: Option<u64>,
 }
 
-/// What is told of a group.
+/// The metrics of one group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Row {
-    /// What its things have in common.
+pub(crate) struct GroupMetrics {
+    /// The id of the group.
     pub(crate) id: String,
-    /// How many things there have been.
+    /// How many objects it has had.
     pub(crate) total: u64,
-    /// How many there are.
+    /// How many objects it has now.
     pub(crate) current: u64,
-    /// How long those were seen together that are gone.
+    /// The sum of the times for which gone objects were seen.
     pub(crate) lifetime: Duration,
-    /// Those of all things, since the view was enabled.
+    /// The counters of all objects, since the view was enabled.
     pub(crate) counts: [u64; 2],
-    /// Those of the things that are there.
+    /// The amounts of the objects that it has now.
     pub(crate) amounts: [u64; 2],
 }
 
-impl<T: Thing> Map<T> {
-    /// Begins with these things: what they have counted so far does not count.
+impl<T: Measured> GroupedMetrics<T> {
+    /// Starts with these objects, whose counters so far do not count.
     pub(crate) fn new(
         group_by: GroupBy,
         retained_max: usize,
-        things: impl IntoIterator<Item = T>,
+        objects: impl IntoIterator<Item = T>,
         now: Instant,
     ) -> Self {
         let mut map = Self {
@@ -92,54 +92,58 @@ impl<T: Thing> Map<T> {
             groups: BTreeMap::new(),
             emptied: 0,
         };
-        for thing in things {
-            let base = thing.counts();
-            map.begin(thing, base, now);
+        for object in objects {
+            let base = object.counts();
+            map.begin(object, base, now);
         }
         map
     }
 
-    /// Sees which things there are now; what has been measured of all.
-    pub(crate) fn look(&mut self, things: impl IntoIterator<Item = T>, now: Instant) -> Vec<Row> {
+    /// Reads the objects that exist now. Returns the metrics of all groups.
+    pub(crate) fn read(
+        &mut self,
+        objects: impl IntoIterator<Item = T>,
+        now: Instant,
+    ) -> Vec<GroupMetrics> {
         let mut present = BTreeSet::new();
-        for thing in things {
-            present.insert(thing.number());
-            self.see(thing, now);
+        for object in objects {
+            present.insert(object.number());
+            self.see(object, now);
         }
         let is_gone = |number: &&usize| !present.contains(*number);
         let gone: Vec<usize> = self.known.keys().filter(is_gone).copied().collect();
         gone.into_iter().for_each(|number| self.end(number, now));
         self.forget();
-        self.rows()
+        self.all()
     }
 
-    fn see(&mut self, thing: T, now: Instant) {
-        let number = thing.number();
+    fn see(&mut self, object: T, now: Instant) {
+        let number = object.number();
         match self.known.get(&number) {
-            // It came after the last look, so all that it counts is new.
-            None => self.begin(thing, [0, 0], now),
-            Some(known) if known.group == self.group_by.id(&thing) => {}
+            // The object came after the last reading, so all its counters are new.
+            None => self.begin(object, [0, 0], now),
+            Some(known) if known.group == self.group_by.id(&object) => {}
             Some(_) => {
-                let base = thing.counts();
+                let base = object.counts();
                 self.end(number, now);
-                self.begin(thing, base, now);
+                self.begin(object, base, now);
             }
         }
     }
 
-    fn begin(&mut self, thing: T, base: [u64; 2], now: Instant) {
-        let id = self.group_by.id(&thing);
+    fn begin(&mut self, object: T, base: [u64; 2], now: Instant) {
+        let id = self.group_by.id(&object);
         let group = self.groups.entry(id.clone()).or_default();
         group.total += 1;
         group.current += 1;
         group.emptied = None;
-        let known = Known {
+        let known = Member {
             group: id,
             base,
             since: now,
-            thing,
+            object,
         };
-        self.known.insert(known.thing.number(), known);
+        self.known.insert(known.object.number(), known);
     }
 
     fn end(&mut self, number: usize, now: Instant) {
@@ -158,7 +162,7 @@ impl<T: Thing> Map<T> {
         }
     }
 
-    /// Forgets the groups that were emptied first, of those that are too many.
+    /// Forgets the groups that became empty first, if there are too many.
     fn forget(&mut self) {
         let mut emptied: Vec<_> = self.groups.values().filter_map(|g| g.emptied).collect();
         emptied.sort_unstable();
@@ -169,33 +173,33 @@ impl<T: Thing> Map<T> {
         }
     }
 
-    fn rows(&self) -> Vec<Row> {
-        let mut rows: BTreeMap<&str, Row> = BTreeMap::new();
+    fn all(&self) -> Vec<GroupMetrics> {
+        let mut all: BTreeMap<&str, GroupMetrics> = BTreeMap::new();
         for (id, group) in &self.groups {
-            let row = Row {
+            let metrics = GroupMetrics {
                 id: id.clone(),
                 total: group.total,
                 current: group.current,
                 lifetime: group.lifetime,
                 counts: group.counts,
-                ..Row::default()
+                ..GroupMetrics::default()
             };
-            rows.insert(id, row);
+            all.insert(id, metrics);
         }
         for known in self.known.values() {
-            if let Some(row) = rows.get_mut(known.group.as_str()) {
-                add(&mut row.counts, known.counts());
-                add(&mut row.amounts, known.thing.amounts());
+            if let Some(metrics) = all.get_mut(known.group.as_str()) {
+                add(&mut metrics.counts, known.counts());
+                add(&mut metrics.amounts, known.object.amounts());
             }
         }
-        rows.into_values().collect()
+        all.into_values().collect()
     }
 }
 
-impl<T: Thing> Known<T> {
-    /// What it has counted since it came here.
+impl<T: Measured> Member<T> {
+    /// The counters since the object joined its group.
     fn counts(&self) -> [u64; 2] {
-        let [first, second] = self.thing.counts();
+        let [first, second] = self.object.counts();
         let [first_before, second_before] = self.base;
         [
             first.saturating_sub(first_before),
@@ -217,7 +221,7 @@ mod tests {
 
     use super::*;
 
-    /// A thing whose counts and attribute a test changes.
+    /// An object whose counter and attribute a test changes.
     #[derive(Debug, Clone)]
     struct Counter(usize, Rc<RefCell<(&'static str, u64)>>);
 
@@ -231,7 +235,7 @@ mod tests {
         }
     }
 
-    impl Thing for Counter {
+    impl Measured for Counter {
         fn number(&self) -> usize {
             self.0
         }
@@ -249,80 +253,88 @@ mod tests {
         }
     }
 
-    fn map(things: &[&Counter], retained_max: usize) -> Map<Counter> {
-        let things: Vec<_> = things.iter().map(|thing| (*thing).clone()).collect();
+    fn map(objects: &[&Counter], retained_max: usize) -> GroupedMetrics<Counter> {
+        let objects: Vec<_> = objects.iter().map(|object| (*object).clone()).collect();
         let group_by = GroupBy::parse("id", &["id"]).unwrap();
-        Map::new(group_by, retained_max, things, Instant::now())
+        GroupedMetrics::new(group_by, retained_max, objects, Instant::now())
     }
 
-    fn look(map: &mut Map<Counter>, things: &[&Counter]) -> Vec<(String, u64, u64, u64)> {
-        let things: Vec<_> = things.iter().map(|thing| (*thing).clone()).collect();
-        let rows = map.look(things, Instant::now());
-        let told = rows
-            .into_iter()
-            .map(|row| (row.id, row.total, row.current, row.counts[0]));
+    fn read(
+        map: &mut GroupedMetrics<Counter>,
+        objects: &[&Counter],
+    ) -> Vec<(String, u64, u64, u64)> {
+        let objects: Vec<_> = objects.iter().map(|object| (*object).clone()).collect();
+        let all = map.read(objects, Instant::now());
+        let told = all.into_iter().map(|metrics| {
+            (
+                metrics.id,
+                metrics.total,
+                metrics.current,
+                metrics.counts[0],
+            )
+        });
         told.collect()
     }
 
-    fn row(id: &str, total: u64, current: u64, count: u64) -> (String, u64, u64, u64) {
+    fn metrics(id: &str, total: u64, current: u64, count: u64) -> (String, u64, u64, u64) {
         (id.to_owned(), total, current, count)
     }
 
     #[test]
-    fn what_was_counted_before_does_not_count_and_what_is_new_counts_whole() {
+    fn earlier_counts_are_subtracted_and_new_objects_count_whole() {
         let (old, new) = (Counter::new(1, "a"), Counter::new(2, "b"));
         old.count(7);
         let mut map = map(&[&old], 10);
         old.count(2);
         new.count(5);
-        let expected = [row("a", 1, 1, 2), row("b", 1, 1, 5)];
-        assert_eq!(look(&mut map, &[&old, &new]), expected);
+        let expected = [metrics("a", 1, 1, 2), metrics("b", 1, 1, 5)];
+        assert_eq!(read(&mut map, &[&old, &new]), expected);
     }
 
     #[test]
-    fn what_is_gone_counts_to_its_end_and_another_with_its_id_goes_on() {
+    fn a_gone_object_keeps_its_counts_and_another_with_its_id_adds_to_them() {
         let (first, second) = (Counter::new(1, "a"), Counter::new(2, "a"));
         let mut map = map(&[], 10);
-        look(&mut map, &[&first]);
+        read(&mut map, &[&first]);
         first.count(3);
-        assert_eq!(look(&mut map, &[]), [row("a", 1, 0, 3)]);
+        assert_eq!(read(&mut map, &[]), [metrics("a", 1, 0, 3)]);
         second.count(4);
-        assert_eq!(look(&mut map, &[&second]), [row("a", 2, 1, 7)]);
+        assert_eq!(read(&mut map, &[&second]), [metrics("a", 2, 1, 7)]);
     }
 
     #[test]
-    fn a_thing_whose_attribute_changes_goes_to_another_group_and_leaves_its_counts() {
-        let thing = Counter::new(1, "online");
-        let mut map = map(&[&thing], 10);
-        thing.count(3);
-        look(&mut map, &[&thing]);
-        thing.1.borrow_mut().0 = "offline";
-        thing.count(1);
-        let expected = [row("offline", 1, 1, 0), row("online", 1, 0, 4)];
-        assert_eq!(look(&mut map, &[&thing]), expected);
+    fn an_object_whose_attribute_changes_moves_to_another_group_and_leaves_its_counts() {
+        let object = Counter::new(1, "online");
+        let mut map = map(&[&object], 10);
+        object.count(3);
+        read(&mut map, &[&object]);
+        object.1.borrow_mut().0 = "offline";
+        object.count(1);
+        let expected = [metrics("offline", 1, 1, 0), metrics("online", 1, 0, 4)];
+        assert_eq!(read(&mut map, &[&object]), expected);
     }
 
     #[test]
-    fn of_groups_that_were_emptied_the_latest_are_kept() {
-        let things =
+    fn the_groups_that_became_empty_last_are_kept() {
+        let objects =
             ["a", "b", "c"].map(|id| Counter::new(id.len() + usize::from(id.as_bytes()[0]), id));
-        let mut map = map(&things.iter().collect::<Vec<_>>(), 2);
-        look(&mut map, &[&things[0], &things[2]]);
-        look(&mut map, &[&things[0]]);
-        let expected = [row("b", 1, 0, 0), row("c", 1, 0, 0)];
-        assert_eq!(look(&mut map, &[])[1..], expected[1..]);
-        assert_eq!(look(&mut map, &[]).len(), 2);
+        let mut map = map(&objects.iter().collect::<Vec<_>>(), 2);
+        read(&mut map, &[&objects[0], &objects[2]]);
+        read(&mut map, &[&objects[0]]);
+        let expected = [metrics("b", 1, 0, 0), metrics("c", 1, 0, 0)];
+        assert_eq!(read(&mut map, &[])[1..], expected[1..]);
+        assert_eq!(read(&mut map, &[]).len(), 2);
     }
 
     #[test]
-    fn amounts_are_those_of_what_is_there() {
-        let things = [Counter::new(1, "a"), Counter::new(2, "a")];
-        let mut map = map(&[&things[0], &things[1]], 10);
-        let rows = map.look(things.clone(), Instant::now());
-        assert_eq!(rows[0].amounts, [0, 2]);
-        let rows = map.look([things[0].clone()], Instant::now());
+    fn only_present_objects_have_amounts() {
+        let objects = [Counter::new(1, "a"), Counter::new(2, "a")];
+        let mut map = map(&[&objects[0], &objects[1]], 10);
+        let all = map.read(objects.clone(), Instant::now());
+        assert_eq!(all[0].amounts, [0, 2]);
+        let all = map.read([objects[0].clone()], Instant::now());
         assert_eq!(
-            (rows[0].amounts, rows[0].total, rows[0].current),
+            (all[0].amounts, all[0].total, all[0].current),
             ([0, 1], 2, 1)
         );
     }

@@ -1,7 +1,7 @@
-//! The rules of subscriptions, one by one; `tests/random.rs` has them in any order.
+//! The rules of subscriptions, one by one. `tests/random.rs` checks them after any sequence of steps.
 //!
-//! - `tests/overflow.rs`: what people are told of a full queue
-//! - `tests/waiting.rs`: those of publishers that wait for room
+//! - `tests/overflow.rs`: the notices of a full queue
+//! - `tests/waiting.rs`: publishers that wait for room
 
 mod overflow;
 mod random;
@@ -14,7 +14,7 @@ use crate::core::qos::TWOWAY_OUTSTANDING_MAX;
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Numbered(Vec<(u32, usize)>);
 
-impl Run for Numbered {
+impl EventBatch for Numbered {
     fn len(&self) -> usize {
         self.0.len()
     }
@@ -81,12 +81,16 @@ fn take(subscription: &mut Subscription<Numbered>, events_max: usize) -> Vec<u32
 }
 
 fn numbers(taken: &[Numbered]) -> Vec<u32> {
-    let events = taken.iter().flat_map(|run| &run.0);
+    let events = taken.iter().flat_map(|batch| &batch.0);
     events.map(|(number, _)| *number).collect()
 }
 
 /// Lets a subscription fail with one event in delivery and one in the queue.
-fn failed(retry_count: RetryCount, failure: Failure, now: Instant) -> Subscription<Numbered> {
+fn failed(
+    retry_count: RetryCount,
+    failure: DeliveryFailure,
+    now: Instant,
+) -> Subscription<Numbered> {
     let mut subscription = subscription(retry_count);
     subscription.handle_events(event(0), now);
     assert_eq!(take(&mut subscription, 1), [0]);
@@ -136,7 +140,7 @@ fn a_full_queue_loses_its_oldest_events_and_counts_them() {
 }
 
 #[test]
-fn an_event_that_never_fits_leaves_the_others_alone() {
+fn an_event_that_never_fits_is_lost_alone() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     subscription.handle_events(event(0), now);
@@ -154,20 +158,20 @@ fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
     subscription.handle_events(event(0), now);
     assert_eq!(subscription.next_step(100), DeliveryStep::Wait);
-    let run = events(1..6);
-    assert!(subscription.handle_events(run, now), "woken to end");
+    let batch = events(1..6);
+    assert!(subscription.handle_events(batch, now), "woken to end");
     assert_eq!(subscription.next_step(100), DeliveryStep::End);
     let notice = Some(OverflowNotice::Disconnected);
     assert_eq!(subscription.poll_notice(), notice);
     let snapshot = subscription.snapshot();
-    assert_eq!(snapshot.state, State::Gone);
+    assert_eq!(snapshot.state, SubscriptionState::Gone);
     let accounts = snapshot.accounts;
     assert_eq!(accounts.offered, 4, "it ended before the rest came");
     assert_eq!((accounts.lost.overflow, accounts.lost.removed), (1, 3));
 }
 
 #[test]
-fn what_is_collected_for_a_batch_leaves_though_the_subscription_is_removed() {
+fn a_collected_batch_is_sent_when_the_subscription_is_removed() {
     let now = Instant::now();
     let qos = qos(Delivery::Batch, RetryCount::Limited(0));
     let limits = limits(OverflowPolicy::DropOldest);
@@ -181,13 +185,13 @@ fn what_is_collected_for_a_batch_leaves_though_the_subscription_is_removed() {
     subscription.handle_delivered(1);
     assert_eq!(subscription.next_step(100), DeliveryStep::End);
     let snapshot = subscription.snapshot();
-    assert_eq!(snapshot.state, State::Gone);
+    assert_eq!(snapshot.state, SubscriptionState::Gone);
     let accounts = snapshot.accounts;
     assert_eq!((accounts.delivered, accounts.lost.removed), (1, 1));
 }
 
 #[test]
-fn what_waits_behind_a_batch_under_way_is_lost_with_the_subscription() {
+fn events_behind_a_batch_that_is_being_sent_are_lost_with_the_subscription() {
     let now = Instant::now();
     let qos = qos(Delivery::Batch, RetryCount::Limited(0));
     let limits = limits(OverflowPolicy::DropOldest);
@@ -205,8 +209,8 @@ fn what_waits_behind_a_batch_under_way_is_lost_with_the_subscription() {
 #[test]
 fn the_first_failure_ends_a_subscription_with_the_next_event() {
     let now = Instant::now();
-    let mut subscription = failed(RetryCount::Limited(0), Failure::Soft, now);
-    assert_eq!(subscription.snapshot().state, State::Failed);
+    let mut subscription = failed(RetryCount::Limited(0), DeliveryFailure::Soft, now);
+    assert_eq!(subscription.snapshot().state, SubscriptionState::Failed);
     assert_eq!(subscription.next_step(1), DeliveryStep::Wait);
     assert!(subscription.handle_events(event(2), now));
     assert_eq!(subscription.next_step(1), DeliveryStep::End);
@@ -219,34 +223,34 @@ fn the_first_failure_ends_a_subscription_with_the_next_event() {
 #[test]
 fn a_tolerated_failure_discards_events_for_an_interval() {
     let now = Instant::now();
-    let mut subscription = failed(RetryCount::Limited(1), Failure::Soft, now);
+    let mut subscription = failed(RetryCount::Limited(1), DeliveryFailure::Soft, now);
     let later = now + DISCARD_INTERVAL;
     subscription.handle_events(event(2), later - Duration::from_millis(1));
     let snapshot = subscription.snapshot();
-    assert_eq!(snapshot.state, State::Offline);
+    assert_eq!(snapshot.state, SubscriptionState::Offline);
     assert_eq!(snapshot.accounts.lost.offline, 2);
     assert!(!subscription.handle_events(event(3), later));
     assert_eq!(take(&mut subscription, 10), [3]);
-    subscription.handle_failed(1, Failure::Soft, later);
-    assert_eq!(subscription.snapshot().state, State::Failed);
+    subscription.handle_failed(1, DeliveryFailure::Soft, later);
+    assert_eq!(subscription.snapshot().state, SubscriptionState::Failed);
 }
 
 #[test]
-fn an_interval_too_long_to_be_told_lasts_for_ever() {
+fn an_interval_beyond_the_clock_lasts_for_ever() {
     let now = Instant::now();
     let qos = qos(TWOWAY, RetryCount::Unlimited);
     let limits = limits(OverflowPolicy::DropOldest);
     let mut subscription = Subscription::new(&qos, limits, Duration::MAX);
-    subscription.handle_failed(0, Failure::Soft, now);
+    subscription.handle_failed(0, DeliveryFailure::Soft, now);
     subscription.handle_events(event(2), now + Duration::from_secs(1_000_000_000));
-    assert_eq!(subscription.snapshot().state, State::Offline);
+    assert_eq!(subscription.snapshot().state, SubscriptionState::Offline);
     assert_eq!(subscription.snapshot().accounts.lost.offline, 1);
 }
 
 #[test]
-fn an_answer_proves_that_a_twoway_subscriber_lives() {
+fn a_reply_proves_that_a_twoway_subscriber_is_alive() {
     let now = Instant::now();
-    let mut subscription = failed(RetryCount::Limited(1), Failure::Soft, now);
+    let mut subscription = failed(RetryCount::Limited(1), DeliveryFailure::Soft, now);
     let mut now = now;
     for number in 2..5 {
         now += DISCARD_INTERVAL;
@@ -255,16 +259,16 @@ fn an_answer_proves_that_a_twoway_subscriber_lives() {
         subscription.handle_delivered(1);
         subscription.handle_events(event(number), now);
         take(&mut subscription, 1);
-        subscription.handle_failed(1, Failure::Soft, now);
-        assert_eq!(subscription.snapshot().state, State::Offline);
+        subscription.handle_failed(1, DeliveryFailure::Soft, now);
+        assert_eq!(subscription.snapshot().state, SubscriptionState::Offline);
     }
 }
 
 #[test]
 fn an_object_that_does_not_exist_is_never_tried_again() {
     let now = Instant::now();
-    let subscription = failed(RetryCount::Unlimited, Failure::Hard, now);
-    assert_eq!(subscription.snapshot().state, State::Failed);
+    let subscription = failed(RetryCount::Unlimited, DeliveryFailure::Hard, now);
+    assert_eq!(subscription.snapshot().state, SubscriptionState::Failed);
 }
 
 #[test]
@@ -274,18 +278,18 @@ fn failures_of_requests_that_were_outstanding_count_once() {
     subscription.handle_events(event(0), now);
     subscription.handle_events(event(1), now);
     take(&mut subscription, 2);
-    subscription.handle_failed(1, Failure::Soft, now);
-    subscription.handle_failed(1, Failure::Soft, now);
+    subscription.handle_failed(1, DeliveryFailure::Soft, now);
+    subscription.handle_failed(1, DeliveryFailure::Soft, now);
     let snapshot = subscription.snapshot();
-    assert_eq!(snapshot.state, State::Offline);
+    assert_eq!(snapshot.state, SubscriptionState::Offline);
     assert_eq!(snapshot.accounts.lost.failed, 2);
 }
 
 #[test]
-fn a_connection_that_breaks_is_a_failure_only_if_the_next_one_takes_no_events_either() {
+fn a_broken_connection_is_a_failure_only_if_the_next_one_breaks_too() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
-    let mut deliver = |outcome: Option<Failure>| {
+    let mut deliver = |outcome: Option<DeliveryFailure>| {
         subscription.handle_events(event(0), now);
         take(&mut subscription, 1);
         match outcome {
@@ -294,35 +298,44 @@ fn a_connection_that_breaks_is_a_failure_only_if_the_next_one_takes_no_events_ei
         }
         subscription.state()
     };
-    assert_eq!(deliver(Some(Failure::Broken)), State::Online);
-    assert_eq!(deliver(None), State::Online);
-    assert_eq!(deliver(Some(Failure::Broken)), State::Online);
-    assert_eq!(deliver(Some(Failure::Broken)), State::Failed);
+    assert_eq!(
+        deliver(Some(DeliveryFailure::Broken)),
+        SubscriptionState::Online
+    );
+    assert_eq!(deliver(None), SubscriptionState::Online);
+    assert_eq!(
+        deliver(Some(DeliveryFailure::Broken)),
+        SubscriptionState::Online
+    );
+    assert_eq!(
+        deliver(Some(DeliveryFailure::Broken)),
+        SubscriptionState::Failed
+    );
     assert_eq!(subscription.snapshot().accounts.lost.failed, 3);
 }
 
 #[test]
 fn a_connection_after_an_interval_offline_may_break_as_the_first_did() {
     let now = Instant::now();
-    let mut subscription = failed(RetryCount::Limited(1), Failure::Broken, now);
-    subscription.handle_failed(0, Failure::Soft, now);
-    assert_eq!(subscription.state(), State::Offline);
+    let mut subscription = failed(RetryCount::Limited(1), DeliveryFailure::Broken, now);
+    subscription.handle_failed(0, DeliveryFailure::Soft, now);
+    assert_eq!(subscription.state(), SubscriptionState::Offline);
     let later = now + DISCARD_INTERVAL;
     subscription.handle_events(event(2), later);
     assert_eq!(take(&mut subscription, 10), [2]);
-    subscription.handle_failed(1, Failure::Broken, later);
-    assert_eq!(subscription.state(), State::Online);
+    subscription.handle_failed(1, DeliveryFailure::Broken, later);
+    assert_eq!(subscription.state(), SubscriptionState::Online);
 }
 
 #[test]
-fn a_shutdown_of_the_hub_is_not_the_subscribers_fault() {
+fn a_shutdown_of_the_hub_is_no_failure_of_the_subscriber() {
     let now = Instant::now();
-    let subscription = failed(RetryCount::Limited(0), Failure::Ours, now);
-    assert_eq!(subscription.snapshot().state, State::Online);
+    let subscription = failed(RetryCount::Limited(0), DeliveryFailure::Ours, now);
+    assert_eq!(subscription.snapshot().state, SubscriptionState::Online);
 }
 
 #[test]
-fn draining_delivers_what_waits_and_takes_nothing_new() {
+fn draining_delivers_queued_events_and_accepts_no_new_ones() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     subscription.handle_events(event(0), now);
@@ -336,7 +349,7 @@ fn draining_delivers_what_waits_and_takes_nothing_new() {
 }
 
 #[test]
-fn a_parked_delivery_is_woken_once_and_only_when_it_is_worth_it() {
+fn a_waiting_delivery_is_woken_once_and_only_for_enough_bytes() {
     let now = Instant::now();
     let mut subscription = long_subscription();
     assert!(
@@ -353,7 +366,7 @@ fn a_parked_delivery_is_woken_once_and_only_when_it_is_worth_it() {
 }
 
 #[test]
-fn a_queue_that_is_half_full_is_worth_a_delivery_however_short_it_is() {
+fn a_half_full_queue_is_delivered_whatever_its_bytes() {
     let now = Instant::now();
     let mut subscription = long_subscription();
     assert_eq!(subscription.next_step(1_000), DeliveryStep::Wait);
@@ -379,7 +392,7 @@ fn long_subscription() -> Subscription<Numbered> {
 }
 
 #[test]
-fn events_that_came_together_are_parted_only_where_they_must_be() {
+fn events_that_came_together_are_separated_only_where_they_must_be() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     subscription.handle_events(events(0..3), now);
@@ -393,7 +406,7 @@ fn events_that_came_together_are_parted_only_where_they_must_be() {
 }
 
 #[test]
-fn what_was_accepted_stays_if_the_newest_are_dropped() {
+fn queued_events_stay_if_the_newest_are_dropped() {
     let now = Instant::now();
     for overflow in [OverflowPolicy::DropNewest, OverflowPolicy::Block] {
         let qos = qos(TWOWAY, RetryCount::Limited(0));
@@ -404,7 +417,7 @@ fn what_was_accepted_stays_if_the_newest_are_dropped() {
     }
 }
 
-/// Takes events of a subscriber that wants to know of gaps: each run with what was lost before it.
+/// Takes events of a subscriber that wants to know of gaps: each batch with what was lost before it.
 fn take_with_gaps(subscription: &mut Subscription<Numbered>) -> Vec<(Option<u64>, Vec<u32>)> {
     let mut all = Vec::new();
     while subscription.next_step(1) == DeliveryStep::Deliver {
@@ -416,7 +429,7 @@ fn take_with_gaps(subscription: &mut Subscription<Numbered>) -> Vec<(Option<u64>
 }
 
 #[test]
-fn a_subscriber_that_asked_learns_of_a_gap_where_it_is() {
+fn a_subscriber_is_notified_of_a_gap_where_it_is() {
     let now = Instant::now();
     let mut qos = qos(TWOWAY, RetryCount::Limited(1));
     qos.lost_facet = Some("gaps".to_owned());
@@ -438,14 +451,14 @@ fn a_subscriber_that_asked_learns_of_a_gap_where_it_is() {
 
     let mut offline = new(OverflowPolicy::DropOldest);
     offline.handle_events(events(0..2), now);
-    offline.handle_failed(0, Failure::Soft, now);
+    offline.handle_failed(0, DeliveryFailure::Soft, now);
     offline.handle_events(events(2..5), now);
     offline.handle_events(event(5), now + DISCARD_INTERVAL);
     assert_eq!(take_with_gaps(&mut offline), [(Some(5), vec![5])]);
 }
 
 #[test]
-fn a_subscriber_that_asked_learns_of_events_whose_delivery_failed() {
+fn a_subscriber_is_notified_of_events_whose_delivery_failed() {
     let now = Instant::now();
     let mut qos = qos(TWOWAY, RetryCount::Unlimited);
     qos.lost_facet = Some("gaps".to_owned());
@@ -455,13 +468,13 @@ fn a_subscriber_that_asked_learns_of_events_whose_delivery_failed() {
     behind.handle_events(events(0..2), now);
     let mut first = Vec::new();
     assert_eq!(behind.take(1, usize::MAX, &mut first), None);
-    behind.handle_failed(1, Failure::Ours, now);
+    behind.handle_failed(1, DeliveryFailure::Ours, now);
     assert_eq!(take_with_gaps(&mut behind), [(Some(1), vec![1])]);
 
     let mut offline = new();
     offline.handle_events(event(0), now);
     assert_eq!(take_with_gaps(&mut offline), [(None, vec![0])]);
-    offline.handle_failed(1, Failure::Soft, now);
+    offline.handle_failed(1, DeliveryFailure::Soft, now);
     offline.handle_events(event(1), now);
     offline.handle_events(event(2), now + DISCARD_INTERVAL);
     assert_eq!(take_with_gaps(&mut offline), [(Some(2), vec![2])]);

@@ -1,25 +1,24 @@
-//! Delivery in batches: events wait in the queue until the oldest has waited for an interval, or
-//! until there are many.
+//! Batch delivery: events stay in the queue until the oldest one has waited for an interval, or until there are many.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
+use crate::settings::LiveSettings;
 
-/// A longer interval is as good as none that ends, and may be more than the clock can tell.
+/// A longer interval never ends in practice, and could overflow the clock.
 const INTERVAL_MAX: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 /// Delivers until the subscription ends.
-pub(super) async fn run(subscriber: &Subscriber, registry: &Registry) {
+pub(super) async fn run(subscriber: &Subscriber, settings: &LiveSettings) {
     while subscriber.wait_for_bytes(1).await {
-        // They may change between one batch and the next.
-        let settings = registry.live_settings();
-        let flush_interval = settings.flush_interval.min(INTERVAL_MAX);
-        // Nothing is never enough for a batch.
-        let flush_bytes = settings.flush_bytes.max(1);
-        drop(settings);
+        // The settings may change between two batches.
+        let current = settings.current();
+        let flush_interval = current.flush_interval.min(INTERVAL_MAX);
+        // A batch holds at least one event.
+        let flush_bytes = current.flush_bytes.max(1);
+        drop(current);
         let deadline = Instant::now() + flush_interval;
         loop {
             match timeout_at(deadline, subscriber.wait_for_bytes(flush_bytes)).await {
@@ -46,12 +45,12 @@ async fn send_all(subscriber: &Subscriber, bytes_max: usize) {
     }
 }
 
-/// Sends a batch; how many events it had.
+/// Sends one batch. Returns how many events it had.
 async fn send(subscriber: &Subscriber, events_max: usize, bytes_max: usize) -> usize {
     let mut events = Vec::new();
     let count = subscriber.take(events_max, bytes_max, &mut events).await;
     if count > 0 {
-        // Boxed: it is 2 kB long, which an idle subscriber need not hold.
+        // Boxed, because it takes 2 kB, which an idle subscriber should not hold.
         let result = Box::pin(subscriber.proxy().forward_all(&events)).await;
         subscriber.settle(count, result);
     }

@@ -1,4 +1,4 @@
-//! Waits that ask whether events have come instead of sleeping.
+//! A busy poll: the thread keeps asking for events instead of sleeping.
 
 use std::pin::pin;
 use std::task::Context;
@@ -9,26 +9,28 @@ use tokio::task::yield_now;
 
 use crate::core::BackOff;
 
-/// Keeps the thread of the runtime awake for a while.
+/// Keeps the thread of the runtime awake for a short time.
 ///
-/// To sleep and to be woken by another core takes longer than all else that the hub does with an event. While events come
-/// one after the other, a thread that looks again and again has the next one immediately. Between two looks it does all else
-/// that the runtime has to do, and yields the core to other threads. Where others need the core, or nothing comes, the wait
-/// was in vain, and later waits sleep.
+/// For a thread, to sleep and to be woken by another core takes longer than everything else that the hub does with an
+/// event. While events come one after the other, a busy poll gets the next one without this delay. Between two looks,
+/// it lets the runtime run other tasks, and yields the core to other threads. If other threads need the core, or no
+/// event comes, the poll has failed, and a back-off makes the next waits sleep.
 #[derive(Debug, Default)]
 pub(super) struct BusyPoll {
-    /// Until when, while it lasts.
+    /// The end of the current poll.
     until: Option<Instant>,
-    /// Whether it has looked in vain once: an event that was there already would not have needed it.
+    /// Whether the poll has looked and found nothing. If events were there before the first look, the poll was not
+    /// needed.
     has_looked: bool,
     back_off: BackOff,
 }
 
 impl BusyPoll {
-    /// Other threads that take the core for longer than this need it. A peer on the same core takes less for an event.
+    /// If another thread takes the core for longer than this, it needs the core. A peer on the same core takes less
+    /// time for an event.
     const OTHERS_MAX: Duration = Duration::from_micros(50);
 
-    /// A wait begins, which lasts until then at most.
+    /// Begins a poll that ends at `until`, unless the back-off says to sleep.
     pub(super) fn begin(&mut self, until: Instant, context: &mut Context<'_>) {
         if self.back_off.is_due() {
             self.until = Some(until);
@@ -37,14 +39,14 @@ impl BusyPoll {
         }
     }
 
-    /// Nothing has come so far: comes back for the next look, or sleeps.
+    /// No events have come: looks again, or ends the poll.
     pub(super) fn handle_nothing(&mut self, context: &mut Context<'_>) {
         let Some(until) = self.until else {
             return;
         };
         self.has_looked = true;
         let asked = Instant::now();
-        // A peer on this core can answer only if it gets its turn.
+        // A peer on this core can answer only if it runs.
         thread::yield_now();
         if asked < until && asked.elapsed() <= Self::OTHERS_MAX {
             return poll_again(context);
@@ -53,7 +55,7 @@ impl BusyPoll {
         self.back_off.handle_failure();
     }
 
-    /// Events have come.
+    /// Events have come: ends the poll.
     pub(super) fn handle_events(&mut self) {
         if self.until.take().is_some() && self.has_looked {
             self.back_off.handle_success();
@@ -61,7 +63,7 @@ impl BusyPoll {
     }
 }
 
-/// Lets the runtime look once for whatever has come, and then poll this task again.
+/// Lets the runtime look for I/O once, and then polls this task again.
 fn poll_again(context: &mut Context<'_>) {
     let _ = pin!(yield_now()).poll(context);
 }

@@ -1,22 +1,21 @@
-//! Delivery to another topic: all that is queued in one call, one call at a time.
+//! Delivery over a link: one call forwards all queued events to the other topic, and the next call waits for it.
 
 use floe::{Events, InvokeError, OperationMode, RequestFailed, SystemException};
 
 use crate::core::encode_forward;
-use crate::service::registry::Registry;
+use crate::service::directory::ObjectDirectory;
 use crate::service::subscriber::Subscriber;
 
-/// Bytes in one call, if there is more than one event: peers refuse messages of more than 1 MiB
-/// unless they are told otherwise.
+/// The maximum bytes in one call, unless a single event is longer. Peers refuse messages of more than 1 MiB by default.
 const CALL_BYTES_MAX: usize = 256 * 1024;
 
 /// Delivers until the link ends.
-pub(super) async fn run(link: &Subscriber, registry: &Registry) {
+pub(super) async fn run(link: &Subscriber, directory: &ObjectDirectory) {
     let mut events = Vec::new();
     while link.wait_for_bytes(1).await {
         let count = link.take(usize::MAX, CALL_BYTES_MAX, &mut events).await;
-        // Boxed: it is 2 kB long, which an idle link need not hold.
-        let result = Box::pin(forward(link, registry, &events)).await;
+        // Boxed, because it takes 2 kB, which an idle link should not hold.
+        let result = Box::pin(forward(link, directory, &events)).await;
         events.clear();
         link.settle(count, result);
         tokio::task::consume_budget().await;
@@ -25,12 +24,14 @@ pub(super) async fn run(link: &Subscriber, registry: &Registry) {
 
 async fn forward(
     link: &Subscriber,
-    registry: &Registry,
+    directory: &ObjectDirectory,
     events: &[Events],
 ) -> Result<(), InvokeError> {
-    if let Some(name) = link.link().and_then(|link| link.name_here()) {
-        let topic = registry.topic(name).ok_or_else(|| no_topic(link))?;
-        events.iter().for_each(|run| topic.publish_forwarded(run));
+    if let Some(name) = link.link().and_then(|link| link.local_name()) {
+        let topic = directory.topic(name).ok_or_else(|| no_topic(link))?;
+        for events in events {
+            topic.publish_forwarded(events);
+        }
         return Ok(());
     }
     let parameters =
@@ -41,7 +42,7 @@ async fn forward(
     forwarded.await.map(drop)
 }
 
-/// What the receiving end of a topic that is gone would say.
+/// The error that the link receiver of a destroyed topic would return.
 fn no_topic(link: &Subscriber) -> InvokeError {
     let gone = RequestFailed {
         identity: link.identity().clone(),

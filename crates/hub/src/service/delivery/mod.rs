@@ -1,20 +1,29 @@
-//! How events leave: a task for each subscriber, and one scheduler for all whose events need no wait.
+//! How events leave the hub.
 //!
-//! - `oneway.rs`: immediately, all that is queued in one write
-//! - `batched.rs`: collected for a while
-//! - `twoway.rs`: a few at a time, each answered; what the scheduler does not do
-//! - `link.rs`: to another topic, all that is queued in one call
-//! - `scheduler.rs`: the sender of twoway events that need no wait
-//! - `replies.rs`: their replies, which settle them where they are read
-//! - `slow_path.rs`: twoway events that connect, wait for room, or are sent again
-//! - `timer.rs`: rests of less than a millisecond
-//! - `busy_poll.rs`: a thread that stays awake for the next events
+//! Each subscriber has a delivery task, which runs the file of its mode:
+//!
+//! - `oneway.rs`: sends all queued events in one write
+//! - `batched.rs`: collects events for a while
+//! - `twoway.rs`: keeps a window of a few unanswered events
+//! - `link.rs`: forwards all queued events to another topic in one call
+//!
+//! A twoway event takes these steps:
+//!
+//! 1. A publisher puts it into the queue of the subscriber (`Subscriber::publish`).
+//! 2. If the delivery task has nothing to decide, it has left its window to the delivery scheduler: `scheduler.rs` then takes
+//!    events for many subscribers in one round, and `timer.rs` and `busy_poll.rs` say when the next round begins.
+//!    Otherwise the delivery task in `twoway.rs` takes the event.
+//! 3. Either of them sends it by `fast_path.rs`, which never waits.
+//! 4. The task that reads the reply settles it there, too. `reply_timeout.rs` gives up events whose replies are late.
+//! 5. If an event must wait for a connection or for room in it, or has failed and is sent again, the delivery task polls it
+//!    in `slow_path.rs`.
 
 mod batched;
 mod busy_poll;
+mod fast_path;
 mod link;
 mod oneway;
-mod replies;
+mod reply_timeout;
 mod scheduler;
 mod slow_path;
 mod timer;
@@ -25,19 +34,21 @@ pub(super) use scheduler::serve;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::registry::Registry;
+use super::directory::ObjectDirectory;
 use super::subscriber::Subscriber;
 use crate::core::Delivery;
+use crate::settings::LiveSettings;
 
-/// Delivers until the subscription ends. Each mode's task is only as large as that mode needs.
+/// Delivers until the subscription ends. The future is only as large as its mode needs.
 pub(super) fn run<'a>(
     subscriber: &'a Arc<Subscriber>,
-    registry: &'a Registry,
+    settings: &'a LiveSettings,
+    directory: &'a ObjectDirectory,
 ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
     match subscriber.qos().delivery {
         Delivery::Oneway => Box::pin(oneway::run(subscriber)),
-        Delivery::Batch => Box::pin(batched::run(subscriber, registry)),
+        Delivery::Batch => Box::pin(batched::run(subscriber, settings)),
         Delivery::Twoway { outstanding_max } => Box::pin(twoway::run(subscriber, outstanding_max)),
-        Delivery::Link => Box::pin(link::run(subscriber, registry)),
+        Delivery::Link => Box::pin(link::run(subscriber, directory)),
     }
 }

@@ -1,11 +1,11 @@
-//! Delivery without answers: all that is queued leaves in one write.
+//! Oneway delivery: all queued events leave in one write, and no replies come.
 
 use crate::service::subscriber::Subscriber;
 
-/// Bytes in one write: enough that the system call hardly counts, few enough that a failure loses
-/// little.
+/// The maximum bytes in one write: so many that the cost of the system call hardly counts, and so few that a failure
+/// loses little.
 const WRITE_BYTES_MAX: usize = 64 * 1024;
-/// Events in one write, likewise.
+/// The maximum events in one write, for the same reasons.
 const WRITE_EVENTS_MAX: usize = 1024;
 
 /// Delivers until the subscription ends.
@@ -14,7 +14,7 @@ pub(super) async fn run(subscriber: &Subscriber) {
     while subscriber.wait_for_bytes(1).await {
         let taking = subscriber.take(WRITE_EVENTS_MAX, WRITE_BYTES_MAX, &mut events);
         let count = taking.await;
-        // Boxed: it is 2 kB long, which an idle subscriber need not hold.
+        // Boxed, because it takes 2 kB, which an idle subscriber should not hold.
         let result = Box::pin(subscriber.proxy().forward_all(&events)).await;
         events.clear();
         subscriber.settle(count, result);

@@ -1,8 +1,9 @@
 //! The delivery scheduler: one task that sends to all twoway subscribers whose events need no wait.
 //!
-//! A delivery task that waits for events, has nothing to send again, and knows a connection, leaves its window to the
-//! scheduler. Publishers then add the subscriber to the queue of those that are ready, and the scheduler sends to one after
-//! the other what their windows allow. Whatever needs a wait it leaves to the delivery task of the subscriber, which it wakes.
+//! A delivery task leaves its window to the scheduler while it waits for events, has nothing to send again, and has a
+//! connection. Publishers then add the subscriber to the ready queue. The scheduler takes one ready subscriber after
+//! the other and sends as many of its events as its window allows. If an event needs a wait, the scheduler wakes the
+//! delivery task of the subscriber, which sends it.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -14,29 +15,29 @@ use floe::{Event, Events};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::busy_poll::BusyPoll;
-use super::replies::SendPosition;
+use super::fast_path::SendPosition;
 use super::timer::Timer;
-use crate::core::{DeliveryStep, Room, Schedule};
+use crate::core::{DeliveryStep, Schedule, WindowRoom};
 use crate::service::subscriber::{ReadyQueue, SchedulerPace, Subscriber};
 
-/// Serves until this is dropped; then each delivery task sends by itself.
-pub(in crate::service) async fn serve(ready: &ReadyQueue) {
+/// Runs until it is dropped. Each delivery task then sends its own events.
+pub(crate) async fn serve(ready: &ReadyQueue) {
     let mut scheduler = Scheduler::new(ready);
     let mut buffers = Buffers::default();
     poll_fn(|context| scheduler.poll(context, &mut buffers)).await
 }
 
-/// Subscribers that are served before other tasks may run.
+/// The number of subscribers that one poll serves, so that other tasks get their turn.
 const SERVED_MAX: usize = 64;
 
 struct Scheduler<'a> {
     ready: &'a ReadyQueue,
-    /// Subscribers that are still to be served in this poll; the first one is being served.
+    /// Subscribers that this poll still has to serve. The first one is being served.
     served: VecDeque<Arc<Subscriber>>,
     schedule: Schedule,
     timer: Timer,
     busy_poll: BusyPoll,
-    /// Whether the runtime has one thread, which the scheduler may keep awake.
+    /// Whether the scheduler may keep the thread of the runtime awake, because the runtime has only that one.
     may_poll: bool,
 }
 
@@ -54,7 +55,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Serves those that are ready, some at a time. It never ends.
+    /// Serves some of the subscribers that are ready. It never completes.
     fn poll(&mut self, context: &mut Context<'_>, buffers: &mut Buffers) -> Poll<()> {
         let has_rested = self.ready.is_resting();
         if has_rested {
@@ -68,7 +69,7 @@ impl<'a> Scheduler<'a> {
         self.busy_poll.handle_events();
         let now = Instant::now();
         if !has_rested && self.begin_rest(now, self.rest_max(pace), context) {
-            // Subscribers that become ready meanwhile find no waker.
+            // Subscribers that become ready during the rest have no waker to wake: the timer wakes the scheduler.
             return Poll::Pending;
         }
         let count = self.schedule.serve(count, SERVED_MAX, now);
@@ -82,9 +83,9 @@ impl<'a> Scheduler<'a> {
         if let Some(ended) = ended
             && self.may_poll
             && !pace.polling.is_zero()
-            && self.schedule.are_awaited(self.rest_max(pace))
+            && self.schedule.expects_events(self.rest_max(pace))
         {
-            let until = ended + pace.polling.min(Schedule::PRESSING_TIME);
+            let until = ended + pace.polling.min(Schedule::GAP_MAX);
             self.busy_poll.begin(until, context);
         }
         Poll::Pending
@@ -97,7 +98,7 @@ impl<'a> Scheduler<'a> {
         }
     }
 
-    /// Rests before a round if the schedule says so; whether it does.
+    /// Pauses before a round if the schedule says so. Returns whether it rests.
     fn begin_rest(&mut self, now: Instant, rest_max: Duration, context: &mut Context<'_>) -> bool {
         let Some(rest) = self.schedule.rest(now, rest_max) else {
             return false;
@@ -106,9 +107,10 @@ impl<'a> Scheduler<'a> {
         self.ready.set_resting(is_resting);
         if is_resting {
             self.schedule.note_rest();
-            // Some have as many events already as a rest is to bring: their delivery tasks send these.
+            // A subscriber that has as many events already as a rest could bring does not wait: its delivery task
+            // sends them.
             for subscriber in self.ready.all() {
-                subscriber.wake_delivery_if_pressed();
+                subscriber.wake_delivery_if_full_batch();
             }
         }
         is_resting
@@ -118,7 +120,7 @@ impl<'a> Scheduler<'a> {
 impl Drop for Scheduler<'_> {
     fn drop(&mut self) {
         let left = self.ready.end();
-        // If it panicked, the first of these was being served.
+        // If the scheduler panicked, it was serving the first of these.
         if let Some(subscriber) = self.served.front() {
             subscriber.settle_taken();
         }
@@ -128,34 +130,34 @@ impl Drop for Scheduler<'_> {
     }
 }
 
-/// Empty lists, kept for their memory.
+/// Empty lists that keep their memory from poll to poll.
 #[derive(Default)]
 struct Buffers {
-    runs: Vec<Events>,
+    batches: Vec<Events>,
     events: Vec<Event>,
 }
 
-/// What was taken from a queue.
-struct Taken {
+/// Events that were taken from a queue.
+struct ReadyEvents {
     position: SendPosition,
-    /// Whether nothing is left, so that the next event makes the subscriber ready again.
+    /// Whether the queue is empty now, so that the next event makes the subscriber ready again.
     is_all: bool,
 }
 
 impl Subscriber {
-    /// Sends what is queued, or wakes the delivery task for it; whether there were several events, or the delivery task has
-    /// some.
+    /// Sends queued events, or wakes the delivery task to do so. Returns whether there was more than one event, or the
+    /// delivery task has some.
     fn send_ready(self: &Arc<Self>, now: Instant, buffers: &mut Buffers) -> bool {
-        let Some(taken) = self.take_ready(&mut buffers.runs) else {
+        let Some(taken) = self.take_ready(&mut buffers.batches) else {
             self.wake_delivery();
             return true;
         };
-        for run in buffers.runs.drain(..) {
-            run.append_to(&mut buffers.events);
+        for batch in buffers.batches.drain(..) {
+            batch.append_to(&mut buffers.events);
         }
         let are_several = buffers.events.len() > 1;
-        let is_sent = !buffers.events.is_empty()
-            && self.forward_at_once(&taken.position, &mut buffers.events, now);
+        let is_sent =
+            !buffers.events.is_empty() && self.send_now(&taken.position, &mut buffers.events, now);
         if !is_sent {
             self.lock().in_flight().give_back(&mut buffers.events);
         }
@@ -165,27 +167,28 @@ impl Subscriber {
         are_several
     }
 
-    /// Takes what the window allows; `None` if that is up to the delivery task.
-    fn take_ready(&self, runs: &mut Vec<Events>) -> Option<Taken> {
+    /// Takes as many events as the window allows. Returns `None` if the delivery task has to decide.
+    fn take_ready(&self, batches: &mut Vec<Events>) -> Option<ReadyEvents> {
         let mut shared = self.lock();
         let in_flight = shared.in_flight();
-        let room = Room::beside(in_flight.load(), self.outstanding_max()?)?;
+        let room = WindowRoom::beside(in_flight.load(), self.outstanding_max()?)?;
         if !in_flight.begin_sending() {
             return None;
         }
         let position = in_flight.position();
         let subscription = &mut shared.subscription;
-        // A subscriber that wants to know of gaps is never left to the scheduler.
-        let _ = subscription.take(room.events, room.bytes, runs);
+        // The result is the number of lost events, which the subscriber may want to know. The scheduler never serves
+        // such a subscriber.
+        let _ = subscription.take(room.events, room.bytes, batches);
         let is_all = subscription.next_step(1) == DeliveryStep::Wait;
         let is_roomy = subscription.is_roomy();
         let notice = subscription.poll_notice();
         drop(shared);
         if is_roomy {
-            self.call_in();
+            self.notify_room();
         }
-        self.tell(notice);
-        Some(Taken { position, is_all })
+        self.log_notice(notice);
+        Some(ReadyEvents { position, is_all })
     }
 }
 

@@ -1,7 +1,6 @@
-//! Events that were sent to a twoway subscriber, until they are answered.
+//! The slow path: events that wait for a connection or for room in it, or are sent again.
 //!
-//! What left at once is settled by whoever reads its answer (`replies.rs`); here is what the delivery sees to:
-//! what goes the long way, and what takes too slow.
+//! The delivery task polls them. Events that need no wait take the fast path (`fast_path.rs`).
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -9,328 +8,263 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
-use std::time::{Duration, Instant};
 
-use floe::{Event, InvokeError, LocalError, Outcome, Proxy, TypedProxy};
-use tokio::time::{Sleep, sleep_until};
+use floe::{Event, InvokeError, Outcome, Proxy, TypedProxy};
 
-use super::replies::{Failed, SendPosition};
+use super::fast_path::{Failed, SendPosition};
 use crate::core::{Load, Resend, may_resend};
 use crate::service::subscriber::Subscriber;
 
-/// What was sent and is not answered yet.
+/// The events of one subscriber that take the slow path.
 pub(super) struct SlowPath<'a> {
-    /// It knows what left at once.
+    /// It also holds what left by the fast path.
     subscriber: &'a Arc<Subscriber>,
-    /// In the order of their numbers, and polled in it, so that requests leave in this order.
-    slow: VecDeque<SlowDelivery<'a>>,
-    /// Whether something of it was under way when its connection broke, or had none: then each waits for the answer to
-    /// the one before, for they could take different connections.
+    /// In the order of their numbers. They are polled in this order, so that they leave in it.
+    pending: VecDeque<SlowDelivery<'a>>,
+    /// Whether events are sent again, or there was no connection. Each event then waits for the reply to the one before
+    /// it, because they could take different connections.
     is_resending: bool,
-    /// Whether the subscriber lives in the communicator of the hub.
-    is_here: bool,
-    /// The subscriber over the connection by which all leaves; there while something goes the long way.
-    bound: Option<Proxy>,
-    /// How long an answer may take.
-    limit: Option<Duration>,
-    /// One for all, set when there was none: what was sent later is due later.
-    timer: Option<Pin<Box<Sleep>>>,
+    /// Whether the subscriber is an object in the communicator of the hub.
+    is_collocated: bool,
+    /// The proxy of the subscriber, fixed to the connection that all events take; set while it is needed.
+    fixed_proxy: Option<Proxy>,
 }
 
-/// An event that may have to connect, to wait for room, or to be tried again; it keeps its own time.
+/// An event that may have to connect, to wait for room, or to be sent again. It has a time limit of its own.
 struct SlowDelivery<'a> {
-    /// Its place among all that is sent.
+    /// Its number in the order of all events that are sent.
     number: u64,
     event: Event,
-    /// Whether it leaves by the connection of what was sent before it, or comes back.
+    /// Whether it takes the connection of the events before it, and fails if that connection is lost.
     is_bound: bool,
     /// Whether it has not been sent before.
     is_first: bool,
     /// Whether it has been polled, so that it may have arrived.
     has_begun: bool,
-    /// Whether it is in the output of its connection.
+    /// Whether it is in the send queue of its connection.
     has_left: Arc<AtomicBool>,
-    answer: Pin<Box<dyn Future<Output = SlowAnswer> + Send + 'a>>,
+    reply: Pin<Box<dyn Future<Output = SlowReply> + Send + 'a>>,
 }
 
-type SlowAnswer = Result<Option<Outcome>, InvokeError>;
+type SlowReply = Result<Option<Outcome>, InvokeError>;
 
 impl<'a> SlowPath<'a> {
     pub(super) fn new(subscriber: &'a Arc<Subscriber>) -> Self {
         Self {
             subscriber,
-            slow: VecDeque::new(),
+            pending: VecDeque::new(),
             is_resending: false,
-            is_here: false,
-            bound: None,
-            limit: subscriber.send_timeout(),
-            timer: None,
+            is_collocated: false,
+            fixed_proxy: None,
         }
     }
 
-    /// How much is not answered.
+    /// How much is unanswered, on the fast path too.
     pub(super) fn load(&self) -> Load {
-        self.with_slow(self.subscriber.load())
+        self.load_with(self.subscriber.fast_load())
     }
 
-    fn with_slow(&self, load: Load) -> Load {
+    fn load_with(&self, fast: Load) -> Load {
+        let bytes: usize = self.pending.iter().map(|slow| slow.event.len()).sum();
         Load {
-            count: load.count + self.slow.len(),
-            bytes: load.bytes + self.slow.iter().map(|slow| slow.event.len()).sum::<usize>(),
+            count: fast.count + self.pending.len(),
+            bytes: fast.bytes + bytes,
         }
     }
 
-    /// Sends events in one write, and leaves none; false, and nothing is sent, if there is no connection
-    /// or no room in it, or if something waits for room or is sent again that these would overtake.
-    pub(super) fn send(&mut self, events: &mut Vec<Event>) -> bool {
-        if events.is_empty() {
-            return true;
-        }
-        let since = Instant::now();
-        self.position()
-            .is_some_and(|position| self.subscriber.forward_at_once(&position, events, since))
-    }
-
-    /// Where events that leave now have their place; `None` if they would overtake others.
-    fn position(&self) -> Option<SendPosition> {
+    /// The position of events that take the fast path now. Returns `None` if they would overtake others.
+    pub(super) fn fast_position(&self) -> Option<SendPosition> {
         let mut shared = self.subscriber.lock();
         let in_flight = shared.in_flight();
-        // What failed was sent before, and may be sent again.
-        let may_send = !self.is_resending && !self.has_line() && in_flight.is_in_order();
+        let may_send = !self.is_resending && !self.awaits_room() && in_flight.is_in_order();
         may_send.then(|| in_flight.position())
     }
 
-    /// Whether something went the long way and is not answered.
-    pub(super) fn has_slow(&self) -> bool {
-        !self.slow.is_empty()
+    /// Whether no event takes the slow path.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
     }
 
-    /// Whether something is sent again, which other events could overtake.
+    /// Whether events are sent again, which other events could overtake.
     pub(super) fn is_resending(&self) -> bool {
         self.is_resending
     }
 
-    /// Whether something is unanswered that left at once.
-    pub(super) fn has_answers_due(&self) -> bool {
-        self.subscriber.load().count > 0
+    /// Sets whether the subscriber is collocated, so that events need no connection.
+    pub(super) fn set_collocated(&mut self, is_collocated: bool) {
+        self.is_collocated = is_collocated;
     }
 
-    /// Sends events as they are polled, and leaves none.
-    pub(super) fn send_later(&mut self, events: &mut Vec<Event>) {
+    /// Adds events, and leaves the list empty. They are sent when they are polled.
+    pub(super) fn send(&mut self, events: &mut Vec<Event>) {
         let subscriber = self.subscriber;
-        let (failed, first) = {
-            let mut shared = subscriber.lock();
-            let in_flight = shared.in_flight();
-            (
-                in_flight.take_failed(),
-                in_flight.take_numbers(events.len()),
-            )
-        };
-        self.see_to(failed);
+        let mut shared = subscriber.lock();
+        let in_flight = shared.in_flight();
+        let failed = in_flight.take_failed();
+        let first = in_flight.take_numbers(events.len());
+        drop(shared);
+        self.handle_failed(failed);
         let proxy = match self.is_resending {
             true => None,
-            false => self.bound(),
+            false => self.fixed_proxy(),
         };
-        // Where there is no connection, each waits for the one before: several that connect at a time do not learn at a
-        // time that they have.
-        self.is_resending |= proxy.is_none() && !self.is_scattered();
+        // Without a connection, each event waits for the one before it: if several events connected at the same time, they
+        // could be sent in another order.
+        self.is_resending |= proxy.is_none() && !self.has_separate_connections();
         let events = (first..).zip(events.drain(..));
-        self.slow.extend(events.map(|(number, event)| match &proxy {
-            Some(bound) => SlowDelivery::bound(bound, number, event),
+        let pending = events.map(|(number, event)| match &proxy {
+            Some(proxy) => SlowDelivery::bound(proxy, number, event),
             None => SlowDelivery::new(subscriber, number, event),
-        }));
+        });
+        self.pending.extend(pending);
     }
 
-    /// Events need no connection, since the subscriber lives here.
-    pub(super) fn set_here(&mut self, is_here: bool) {
-        self.is_here = is_here;
+    /// Whether events do not share one connection.
+    fn has_separate_connections(&self) -> bool {
+        self.is_collocated || self.subscriber.qos().is_connection_cached == Some(false)
     }
 
-    /// Whether there is no one connection by which all leave.
-    fn is_scattered(&self) -> bool {
-        self.is_here || self.subscriber.qos().is_connection_cached == Some(false)
-    }
-
-    /// The subscriber over the connection by which all that is under way left, if there is one.
-    fn bound(&mut self) -> Option<Proxy> {
-        if self.is_scattered() {
+    /// The proxy of the subscriber, fixed to the connection that all unanswered events took, if there is one.
+    fn fixed_proxy(&mut self) -> Option<Proxy> {
+        if self.has_separate_connections() {
             return None;
         }
-        if !self.bound.as_ref().is_some_and(Proxy::is_connected) {
+        if !self.fixed_proxy.as_ref().is_some_and(Proxy::is_connected) {
             let proxy = self.subscriber.proxy();
             let connection = proxy.ice_cached_connection();
-            self.bound = connection.map(|connection| proxy.ice_fixed(&connection));
+            self.fixed_proxy = connection.map(|connection| proxy.ice_fixed(&connection));
         }
-        self.bound.clone()
+        self.fixed_proxy.clone()
     }
 
-    /// Whether something is bound to a connection, and has not come back.
+    /// Whether an event is bound to a connection and unanswered.
     fn has_bound(&self) -> bool {
-        self.slow.iter().any(|slow| slow.is_bound)
+        self.pending.iter().any(|slow| slow.is_bound)
     }
 
-    /// Whether something waits for room in its connection.
-    fn has_line(&self) -> bool {
-        self.slow.iter().any(SlowDelivery::is_in_line)
+    /// Whether an event waits for room in its connection.
+    fn awaits_room(&self) -> bool {
+        self.pending.iter().any(SlowDelivery::awaits_room)
     }
 
-    /// Settles what has failed, or was answered after going the long way; how much is not answered then, or a little
-    /// more.
+    /// Handles failures, and settles answered events. Returns how much is then unanswered. Pending while the scheduler
+    /// sends.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Load> {
-        // First, for it may end what others wait for.
-        self.poll_timer(context);
         loop {
             let Failed {
                 events,
-                is_astray,
+                has_lost_connection,
                 left,
-            } = ready!(self.subscriber.poll_failed(context, self.has_slow()));
-            self.see_to(events);
-            if !self.slow.is_empty() {
-                if self.poll_slow(context) {
-                    // What left before it may have failed by now, or will.
+            } = ready!(self.subscriber.poll_failed(context, !self.is_empty()));
+            self.handle_failed(events);
+            if !self.is_empty() {
+                if self.poll_pending(context) {
+                    // Events that left before this one may have failed too.
                     continue;
                 }
-                // By another connection only when all is known that is lost with the one before.
-                if self.is_resending && !is_astray && !self.has_bound() {
+                // Another connection may be used only when every event that was lost with the old one is known.
+                if self.is_resending && !has_lost_connection && !self.has_bound() {
                     self.resend(context);
                 }
             }
-            if self.slow.is_empty() {
-                // It would keep a connection that has ended.
-                self.bound = None;
+            if self.is_empty() {
+                // It would keep the state of a closed connection alive.
+                self.fixed_proxy = None;
             }
-            return Poll::Ready(self.with_slow(left));
+            return Poll::Ready(self.load_with(left));
         }
     }
 
-    /// Polls all but what waits for its turn to leave or to come again, and of what waits for room the first; whether
-    /// something has lost the connection that it was bound to, or comes again.
-    fn poll_slow(&mut self, context: &mut Context<'_>) -> bool {
+    /// Polls the events that may proceed. Skips those that wait until earlier ones are answered, and polls only the first of
+    /// those that wait for room. Returns whether an event failed and is sent again.
+    fn poll_pending(&mut self, context: &mut Context<'_>) -> bool {
         let (subscriber, is_resending) = (self.subscriber, self.is_resending);
-        let first = self.slow.front().map(|slow| slow.number);
+        let first = self.pending.front().map(|slow| slow.number);
         let mut failed = Vec::new();
-        // Room is found by whoever looks first.
-        let mut has_line = false;
-        self.slow.retain_mut(|slow| {
-            // The first is seen to by `resend`; others may be under way where each takes a connection of its own.
-            let has_turn = slow.has_begun && Some(slow.number) != first;
-            let must_wait = is_resending && !slow.is_bound && !has_turn;
-            if must_wait || has_line && slow.is_in_line() {
+        // Only the first event that waits for room is polled: a later one could find the room first.
+        let mut awaits_room = false;
+        self.pending.retain_mut(|slow| {
+            // `resend` polls the first event. Later events may be under way if each takes a connection of its own.
+            let is_under_way = slow.has_begun && Some(slow.number) != first;
+            let must_wait = is_resending && !slow.is_bound && !is_under_way;
+            if must_wait || awaits_room && slow.awaits_room() {
                 return true;
             }
             match slow.poll(context) {
                 Poll::Pending => {
-                    has_line |= slow.is_in_line();
+                    awaits_room |= slow.awaits_room();
                     return true;
                 }
-                Poll::Ready(Err(error)) if slow.is_bound || slow.comes_again_after(&error) => {
+                Poll::Ready(Err(error)) if slow.is_bound || slow.is_retried_after(&error) => {
                     failed.push((slow.number, slow.event.clone(), error));
                 }
-                Poll::Ready(answer) => subscriber.settle(1, answer),
+                Poll::Ready(reply) => subscriber.settle(1, reply),
             }
             false
         });
-        let has_lost = !failed.is_empty();
-        self.see_to(failed);
-        has_lost
+        let has_failed = !failed.is_empty();
+        self.handle_failed(failed);
+        has_failed
     }
 
-    /// Sends one event after the other. Where one fails so that the subscription is offline or at its end, those fail
-    /// with it that would have followed: each of them could take as long to find out that nobody answers. What is under
-    /// way may arrive, and is waited for.
+    /// Sends one event after the other. If one fails so that the subscriber goes offline or its subscription ends, the
+    /// events that have not been sent yet fail with it: each of them could take as long to find out that the subscriber
+    /// does not answer. Events that are under way may arrive, so it waits for their replies.
     fn resend(&mut self, context: &mut Context<'_>) {
-        while let Some(first) = self.slow.front_mut()
-            && let Poll::Ready(answer) = first.poll(context)
+        while let Some(first) = self.pending.front_mut()
+            && let Poll::Ready(reply) = first.poll(context)
         {
-            if let Err(error) = &answer
-                && first.comes_again_after(error)
+            if let Err(error) = &reply
+                && first.is_retried_after(error)
             {
-                *first = SlowDelivery::again(self.subscriber, first.number, first.event.clone());
+                *first = SlowDelivery::retry(self.subscriber, first.number, first.event.clone());
                 continue;
             }
-            self.slow.pop_front();
-            let error = answer.as_ref().err().cloned();
-            self.subscriber.settle(1, answer);
+            self.pending.pop_front();
+            let error = reply.as_ref().err().cloned();
+            self.subscriber.settle(1, reply);
             if let Some(error) = error
                 && !self.subscriber.is_online()
             {
-                let count = self.slow.len();
-                self.slow.retain(|slow| slow.has_begun);
-                let count = count - self.slow.len();
+                let count = self.pending.len();
+                self.pending.retain(|slow| slow.has_begun);
+                let count = count - self.pending.len();
                 self.subscriber.settle::<()>(count, Err(error));
             }
         }
-        self.is_resending = !self.slow.is_empty();
+        self.is_resending = !self.is_empty();
     }
 
-    /// Sends again what has failed, before what came after it, or settles it.
-    fn see_to(&mut self, failed: Vec<Resend>) {
+    /// Sends failed events again, before the events after them, or settles them.
+    fn handle_failed(&mut self, failed: Vec<Resend>) {
         for (number, event, error) in failed {
             if may_resend(&error, &event) {
                 self.is_resending = true;
-                let place = self.slow.partition_point(|slow| slow.number < number);
-                self.slow
-                    .insert(place, SlowDelivery::again(self.subscriber, number, event));
+                let index = self.pending.partition_point(|slow| slow.number < number);
+                let retry = SlowDelivery::retry(self.subscriber, number, event);
+                self.pending.insert(index, retry);
             } else {
                 self.subscriber.settle::<()>(1, Err(error));
             }
         }
     }
-
-    /// Gives up what was sent too long ago, and sees to it that it is polled when that is the case.
-    fn poll_timer(&mut self, context: &mut Context<'_>) {
-        let Some(limit) = self.limit else {
-            return;
-        };
-        if self.timer.as_ref().is_some_and(|timer| !timer.is_elapsed()) {
-            return;
-        }
-        let has_ended = self.timer.take().is_some();
-        for _ in 0..self.subscriber.give_up(limit) {
-            let timeout = LocalError::Timeout {
-                operation: "(event)".to_owned(),
-                after: limit,
-            };
-            let failed: SlowAnswer = Err(InvokeError::PerhapsDispatched(timeout));
-            self.subscriber.settle(1, failed);
-        }
-        let since = self
-            .subscriber
-            .lock()
-            .in_flight()
-            .begin_timer(has_ended, Instant::now());
-        let Some(deadline) = since.and_then(|since| since.checked_add(limit)) else {
-            return;
-        };
-        let mut timer = Box::pin(sleep_until(deadline.into()));
-        // It is not over yet: nothing left is late.
-        let _ = timer.as_mut().poll(context);
-        self.timer = Some(timer);
-    }
-}
-
-impl Drop for SlowPath<'_> {
-    fn drop(&mut self) {
-        self.subscriber.abandon();
-    }
 }
 
 impl<'a> SlowDelivery<'a> {
-    /// By whatever connection there is then.
+    /// Takes whatever connection there is when it is polled.
     fn new(subscriber: &'a Subscriber, number: u64, event: Event) -> Self {
         Self::over(Cow::Borrowed(subscriber.proxy()), number, event)
     }
 
-    /// The same once more: the last time, with as long to be answered as the first.
-    fn again(subscriber: &'a Subscriber, number: u64, event: Event) -> Self {
+    /// Sends the event once more. This is the last time, with the same time limit as the first.
+    fn retry(subscriber: &'a Subscriber, number: u64, event: Event) -> Self {
         Self {
             is_first: false,
             ..Self::new(subscriber, number, event)
         }
     }
 
-    /// By the connection of this proxy, and no other.
+    /// Takes the connection of this fixed proxy, and no other.
     fn bound(proxy: &Proxy, number: u64, event: Event) -> Self {
         Self {
             is_bound: true,
@@ -348,23 +282,23 @@ impl<'a> SlowDelivery<'a> {
             is_first: true,
             has_begun: false,
             has_left,
-            answer: Box::pin(async move { proxy.forward_noting(&sent, &noted).await }),
+            reply: Box::pin(async move { proxy.forward_noting(&sent, &noted).await }),
         }
     }
 
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<SlowAnswer> {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<SlowReply> {
         self.has_begun = true;
-        self.answer.as_mut().poll(context)
+        self.reply.as_mut().poll(context)
     }
 
-    /// Whether it was answered with a failure, and may do better.
-    fn comes_again_after(&self, error: &InvokeError) -> bool {
-        let is_answer = matches!(error, InvokeError::System(_));
-        self.is_first && is_answer && may_resend(error, &self.event)
+    /// Whether the subscriber answered with this failure, and the event is sent once more.
+    fn is_retried_after(&self, error: &InvokeError) -> bool {
+        let is_reply = matches!(error, InvokeError::System(_));
+        self.is_first && is_reply && may_resend(error, &self.event)
     }
 
-    /// Whether it waits for room in its connection, where what was sent later could find it first.
-    fn is_in_line(&self) -> bool {
+    /// Whether it waits for room in its connection. An event that is polled later could find the room first.
+    fn awaits_room(&self) -> bool {
         self.is_bound && !self.has_left.load(Ordering::Relaxed)
     }
 }

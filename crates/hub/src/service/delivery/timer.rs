@@ -1,4 +1,4 @@
-//! Pauses shorter than a millisecond, which tokio's timers do not know.
+//! Pauses shorter than a millisecond, the resolution of tokio's timers.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 #[cfg(target_os = "linux")]
 use linux::TimerFd;
 
-/// A timer of the system. Where there is none, there are no pauses.
+/// A timer of the operating system. On systems without one there are no pauses.
 pub(super) struct Timer {
     #[cfg(target_os = "linux")]
     timer: Option<TimerFd>,
@@ -14,27 +14,29 @@ pub(super) struct Timer {
 
 #[cfg(target_os = "linux")]
 impl Timer {
-    /// No pause yet. It belongs to the runtime in which this is called.
+    /// Creates a timer that belongs to the current runtime.
     pub(super) fn new() -> Self {
         let timer = TimerFd::new();
         if let Err(error) = &timer {
-            tracing::debug!("deliveries do not rest, for the system gives no timer: {error}");
+            tracing::debug!(
+                "deliveries do not rest, because the system provides no timer: {error}"
+            );
         }
         Self { timer: timer.ok() }
     }
 
-    /// Whether there are pauses.
+    /// Whether this system has such a timer.
     pub(super) fn is_possible(&self) -> bool {
         self.timer.is_some()
     }
 
-    /// A pause begins; false if there is none.
+    /// Begins a pause. Returns false if it cannot.
     pub(super) fn begin(&mut self, length: Duration) -> bool {
         let begun = |timer: &TimerFd| timer.begin(length).is_ok();
         self.timer.as_ref().is_some_and(begun)
     }
 
-    /// Waits for the end of the pause that was begun.
+    /// Waits until the pause ends.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
         match &self.timer {
             Some(timer) => timer.poll(context),
@@ -45,22 +47,22 @@ impl Timer {
 
 #[cfg(not(target_os = "linux"))]
 impl Timer {
-    /// No pause, ever.
+    /// This system has no such timer.
     pub(super) fn new() -> Self {
         Self {}
     }
 
-    /// There are none.
+    /// Always false.
     pub(super) fn is_possible(&self) -> bool {
         false
     }
 
-    /// There is none.
+    /// Always false: no pause begins.
     pub(super) fn begin(&mut self, _length: Duration) -> bool {
         false
     }
 
-    /// None has begun.
+    /// Always ready: no pause has begun.
     pub(super) fn poll(&mut self, _context: &mut Context<'_>) -> Poll<()> {
         Poll::Ready(())
     }
@@ -83,7 +85,7 @@ mod linux {
     pub(super) struct TimerFd(AsyncFd<OwnedFd>);
 
     impl TimerFd {
-        // What took the place of `with_interest` is unsafe, for types that do not own their descriptor. This one does.
+        // The replacement of `with_interest` is unsafe, for types that do not own their descriptor. This type owns it.
         #[allow(deprecated)]
         pub(super) fn new() -> io::Result<Self> {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
@@ -102,7 +104,7 @@ mod linux {
 
         pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
             if let Ok(mut ready) = ready!(self.0.poll_read_ready(context)) {
-                // It is not read: each end is told anew, and to begin again forgets the last one.
+                // The timer is not read. It reports each end anew, and beginning again discards the last one.
                 ready.clear_ready();
             }
             Poll::Ready(())

@@ -1,68 +1,71 @@
-//! Delivery with answers: a few requests at a time.
+//! The delivery task of a twoway subscriber: it sends a few events at a time, and each is answered.
 
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
-use floe::{Event, InvokeError, Outcome, TypedProxy};
+use floe::{Event, InvokeError, TypedProxy};
 
+use super::reply_timeout::ReplyTimeout;
 use super::slow_path::SlowPath;
-use crate::core::{Load, Room};
+use crate::core::{Load, WindowRoom};
 use crate::service::subscriber::Subscriber;
 
-/// Delivers until the subscription ends; answers that are outstanding then are waited for.
+/// Delivers until the subscription ends, and then waits for the last replies.
 pub(super) async fn run(subscriber: &Arc<Subscriber>, outstanding_max: usize) {
-    let mut delivering = Delivering {
+    let mut delivery = TwowayDelivery {
         subscriber,
         outstanding_max,
         slow_path: SlowPath::new(subscriber),
+        reply_timeout: ReplyTimeout::new(subscriber),
         has_ended: false,
     };
-    let (mut runs, mut events) = (Vec::new(), Vec::new());
-    while let Some(next) = poll_fn(|context| delivering.poll_next(context)).await {
+    let (mut taken, mut events) = (Vec::new(), Vec::new());
+    while let Some(next) = poll_fn(|context| delivery.poll_next(context)).await {
         match next {
-            Next::Returned(returned) => events = returned,
-            Next::Queued(room) => {
-                subscriber.take(room.events, room.bytes, &mut runs).await;
-                for run in runs.drain(..) {
-                    run.append_to(&mut events);
+            NextEvents::Returned(returned) => events = returned,
+            NextEvents::Queued(room) => {
+                subscriber.take(room.events, room.bytes, &mut taken).await;
+                for batch in taken.drain(..) {
+                    batch.append_to(&mut events);
                 }
             }
         }
-        delivering.start(&mut events).await;
+        delivery.send(&mut events).await;
     }
 }
 
-struct Delivering<'a> {
+struct TwowayDelivery<'a> {
     subscriber: &'a Arc<Subscriber>,
     outstanding_max: usize,
     slow_path: SlowPath<'a>,
-    /// Whether there will be no more events.
+    reply_timeout: ReplyTimeout,
+    /// Whether the subscription has ended: no more events come.
     has_ended: bool,
 }
 
-/// What is to be sent next.
-enum Next {
-    /// What the scheduler took and could not send.
+/// The events to send next.
+enum NextEvents {
+    /// Events that the scheduler took and could not send.
     Returned(Vec<Event>),
-    /// What is queued, so much of it.
-    Queued(Room),
+    /// Events from the queue, as many as there is room for.
+    Queued(WindowRoom),
 }
 
-impl Delivering<'_> {
-    /// Waits until there are events and room for them; `None` if there will be no more, and all are
-    /// answered.
-    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Next>> {
-        let unanswered = ready!(self.slow_path.poll(context));
+impl TwowayDelivery<'_> {
+    /// Waits until there are events and room for them. Returns `None` when no more events come and all are answered.
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<NextEvents>> {
+        let unanswered = ready!(self.poll_unanswered(context));
         if !self.has_ended
             && let Some(room) = self.room_or_await(unanswered)
         {
             let returned = self.subscriber.lock().in_flight().take_returned();
             if !returned.is_empty() {
-                return Poll::Ready(Some(Next::Returned(returned)));
+                return Poll::Ready(Some(NextEvents::Returned(returned)));
             }
             match self.subscriber.poll_bytes(context, 1) {
-                Poll::Ready(true) => return Poll::Ready(Some(Next::Queued(room))),
+                Poll::Ready(true) => return Poll::Ready(Some(NextEvents::Queued(room))),
                 Poll::Ready(false) => self.has_ended = true,
                 Poll::Pending => self.open_to_scheduler(),
             }
@@ -70,7 +73,7 @@ impl Delivering<'_> {
         if !self.has_ended {
             return Poll::Pending;
         }
-        // Before the look, so that no answer is missed in between.
+        // Asks for a wake-up before it looks, so that it misses no reply in between.
         self.subscriber.lock().in_flight().await_each();
         match self.slow_path.load().count {
             0 => Poll::Ready(None),
@@ -78,31 +81,38 @@ impl Delivering<'_> {
         }
     }
 
-    /// The room for events beside those that are not answered; if there is none, each answer that comes from now on
-    /// wakes.
-    fn room_or_await(&self, unanswered: Load) -> Option<Room> {
+    /// Handles late replies and failures. Returns how much is unanswered. Pending while the scheduler sends.
+    fn poll_unanswered(&mut self, context: &mut Context<'_>) -> Poll<Load> {
+        // The timeout comes first, because it may end what the slow path waits for.
+        self.reply_timeout.poll(self.subscriber, context);
+        self.slow_path.poll(context)
+    }
+
+    /// The room in the window. If there is none, each reply from now on wakes this task.
+    fn room_or_await(&self, unanswered: Load) -> Option<WindowRoom> {
         self.room_beside(unanswered).or_else(|| {
             self.subscriber.lock().in_flight().await_each();
-            // An answer may have come in between.
+            // A reply may have come in between.
             self.room_beside(self.slow_path.load())
         })
     }
 
-    fn room_beside(&self, unanswered: Load) -> Option<Room> {
-        // What was under way when the connection broke is answered first: events sent meanwhile could overtake it.
-        let is_lost = || unanswered.count > 0 && self.is_broken();
-        let may_send = !self.slow_path.is_resending() && !is_lost();
-        Room::beside(unanswered, self.outstanding_max).filter(|_| may_send)
+    fn room_beside(&self, unanswered: Load) -> Option<WindowRoom> {
+        // When a connection breaks, the events that were sent over it come first: new events could overtake them.
+        let has_lost_events = || unanswered.count > 0 && self.is_broken();
+        let may_send = !self.slow_path.is_resending() && !has_lost_events();
+        WindowRoom::beside(unanswered, self.outstanding_max).filter(|_| may_send)
     }
 
-    /// Whether what is under way has lost its connection, also if somebody else has made another one.
+    /// Whether the connection of the unanswered events has ended, even if a new connection exists already.
     fn is_broken(&self) -> bool {
-        !self.subscriber.proxy().is_connected() || self.subscriber.lock().in_flight().is_astray()
+        !self.subscriber.proxy().is_connected()
+            || self.subscriber.lock().in_flight().has_lost_connection()
     }
 
-    /// Leaves the sending to the scheduler while there is nothing else to do.
+    /// Lets the scheduler send while this task has nothing else to do.
     fn open_to_scheduler(&self) {
-        let is_simple = !self.slow_path.has_slow()
+        let is_simple = self.slow_path.is_empty()
             && self.subscriber.qos().lost_facet.is_none()
             && self.subscriber.proxy().is_connected();
         if is_simple {
@@ -110,38 +120,53 @@ impl Delivering<'_> {
         }
     }
 
-    /// Sends events in their order, and leaves none.
-    async fn start(&mut self, events: &mut Vec<Event>) {
-        if self.slow_path.send(events) {
+    /// Sends events in their order, and leaves the list empty.
+    async fn send(&mut self, events: &mut Vec<Event>) {
+        if self.send_now(events) {
             return;
         }
         if self.is_broken() {
-            // It has just broken: what was under way is told so, and leaves again before these.
+            // The connection has just broken. The events that were sent over it fail, and are sent again before these.
             poll_fn(|context| self.poll_broken(context)).await;
         }
-        // Connects before the first of several is sent, so that they leave in their order.
+        // Connects before it sends the first of several events, so that they keep their order.
         if let Err(error) = self.connect().await {
             for _ in events.drain(..) {
-                let failed: Result<Option<Outcome>, _> = Err(error.clone());
-                self.subscriber.settle(1, failed);
+                self.subscriber.settle::<()>(1, Err(error.clone()));
             }
         }
-        if !self.slow_path.send(events) {
-            self.slow_path.send_later(events);
+        if !self.send_now(events) {
+            self.slow_path.send(events);
         }
     }
 
+    /// Sends events by the fast path. Returns false, and sends nothing, if they need the slow path.
+    fn send_now(&mut self, events: &mut Vec<Event>) -> bool {
+        if events.is_empty() {
+            return true;
+        }
+        let now = Instant::now();
+        let position = self.slow_path.fast_position();
+        position.is_some_and(|position| self.subscriber.send_now(&position, events, now))
+    }
+
+    /// Waits until the events that were sent over a broken connection have failed.
     fn poll_broken(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        ready!(self.slow_path.poll(context));
-        if !self.slow_path.has_answers_due() {
+        ready!(self.poll_unanswered(context));
+        if !self.has_unanswered_fast() {
             return Poll::Ready(());
         }
         self.subscriber.lock().in_flight().await_each();
-        // One may have come in between.
-        match self.slow_path.has_answers_due() {
+        // The last one may have failed in between.
+        match self.has_unanswered_fast() {
             true => Poll::Pending,
             false => Poll::Ready(()),
         }
+    }
+
+    /// Whether an event that left by the fast path is unanswered.
+    fn has_unanswered_fast(&self) -> bool {
+        self.subscriber.fast_load().count > 0
     }
 
     async fn connect(&mut self) -> Result<(), InvokeError> {
@@ -149,9 +174,15 @@ impl Delivering<'_> {
         if self.slow_path.load().count > 0 || proxy.is_connected() {
             return Ok(());
         }
-        // Boxed: it is long, and seldom needed.
+        // Boxed, because it is large and seldom needed.
         let connection = Box::pin(proxy.ice_connection()).await?;
-        self.slow_path.set_here(connection.is_none());
+        self.slow_path.set_collocated(connection.is_none());
         Ok(())
+    }
+}
+
+impl Drop for TwowayDelivery<'_> {
+    fn drop(&mut self) {
+        self.subscriber.abandon();
     }
 }

@@ -1,6 +1,6 @@
-//! The views of metrics of a hub: topics and subscribers as IceStorm measures them.
+//! The metrics views of a hub, with the metrics of topics and subscribers that IceStorm has.
 //!
-//! They are measured when somebody looks. What comes and goes between two looks is not seen.
+//! MetricsViews are measured when a program reads them. A subscriber that comes and goes between two reads is not measured.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,47 +8,47 @@ use std::time::Instant;
 
 use floe::{Identity, InvocationMode, Proxy};
 
-use crate::core::{Map, Row, State, Thing, receiver_name};
+use crate::core::{GroupMetrics, GroupedMetrics, Measured, SubscriptionState, receiver_name};
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::Topic;
 use crate::settings::{AdminSettings, MetricsMap, MetricsView};
 
 /// The views of a hub.
-pub(in crate::service) struct Metrics {
+pub(crate) struct MetricsViews {
     registry: Arc<Registry>,
     service_name: Arc<str>,
-    views: Mutex<BTreeMap<String, View>>,
+    views: Mutex<BTreeMap<String, ViewState>>,
 }
 
-/// A view, and what it measures if it is enabled.
-struct View {
+/// A view, with its maps if it is enabled.
+struct ViewState {
     settings: MetricsView,
     maps: Option<Maps>,
 }
 
 struct Maps {
-    topics: Option<Map<TopicThing>>,
-    subscribers: Option<Map<SubscriberThing>>,
+    topics: Option<GroupedMetrics<MeasuredTopic>>,
+    subscribers: Option<GroupedMetrics<MeasuredSubscriber>>,
 }
 
-/// What was measured, by map.
-pub(in crate::service) struct Look {
-    /// `published` and `forwarded` count.
-    pub(in crate::service) topics: Option<Vec<Row>>,
-    /// `delivered` counts; `queued` and `outstanding` are amounts.
-    pub(in crate::service) subscribers: Option<Vec<Row>>,
+/// What a view has measured, by map.
+pub(crate) struct ViewMetrics {
+    /// Counts `published` and `forwarded`.
+    pub(crate) topics: Option<Vec<GroupMetrics>>,
+    /// Counts `delivered`; `queued` and `outstanding` are amounts.
+    pub(crate) subscribers: Option<Vec<GroupMetrics>>,
 }
 
-/// There is no such view.
-pub(in crate::service) struct NoSuchView;
+/// The hub has no such view.
+pub(crate) struct NoSuchView;
 
-impl Metrics {
-    pub(in crate::service) fn new(registry: &Arc<Registry>, settings: &AdminSettings) -> Self {
+impl MetricsViews {
+    pub(crate) fn new(registry: &Arc<Registry>, settings: &AdminSettings) -> Self {
         let view = |(name, settings): (&String, &MetricsView)| {
-            let view = View {
+            let view = ViewState {
                 settings: settings.clone(),
-                // Nothing has been counted yet but what a store brought back, so nothing is left out.
+                // The counts of restored topics begin at zero, so that there is nothing to subtract.
                 maps: settings.is_enabled.then(|| Maps::new(settings, Vec::new())),
             };
             (name.clone(), view)
@@ -60,8 +60,8 @@ impl Metrics {
         }
     }
 
-    /// The names of views that measure, and of those that do not.
-    pub(in crate::service) fn names(&self) -> (Vec<String>, Vec<String>) {
+    /// The names of the enabled views, and of the disabled ones.
+    pub(crate) fn names(&self) -> (Vec<String>, Vec<String>) {
         let views = self.lock();
         let names_of = |is_enabled: bool| {
             let named = views
@@ -72,8 +72,8 @@ impl Metrics {
         (names_of(true), names_of(false))
     }
 
-    /// Lets a view measure from now on.
-    pub(in crate::service) fn enable(&self, name: &str) -> Result<(), NoSuchView> {
+    /// Enables a view: it measures from now on.
+    pub(crate) fn enable(&self, name: &str) -> Result<(), NoSuchView> {
         let topics = self.topics();
         let mut views = self.lock();
         let view = views.get_mut(name).ok_or(NoSuchView)?;
@@ -83,51 +83,56 @@ impl Metrics {
         Ok(())
     }
 
-    /// Lets a view measure no more, and forget.
-    pub(in crate::service) fn disable(&self, name: &str) -> Result<(), NoSuchView> {
+    /// Disables a view: it forgets what it has measured.
+    pub(crate) fn disable(&self, name: &str) -> Result<(), NoSuchView> {
         let mut views = self.lock();
         views.get_mut(name).ok_or(NoSuchView)?.maps = None;
         Ok(())
     }
 
     /// What a view has measured; nothing if it is disabled.
-    pub(in crate::service) fn look(&self, name: &str) -> Result<Look, NoSuchView> {
+    pub(crate) fn read(&self, name: &str) -> Result<ViewMetrics, NoSuchView> {
         let topics = self.topics();
         let mut views = self.lock();
         let view = views.get_mut(name).ok_or(NoSuchView)?;
         let now = Instant::now();
         let Some(maps) = &mut view.maps else {
-            return Ok(Look {
+            return Ok(ViewMetrics {
                 topics: None,
                 subscribers: None,
             });
         };
         let subscribers = maps.subscribers.as_mut();
-        let subscribers = subscribers.map(|map| map.look(subscribers_of(&topics), now));
-        let topics = maps.topics.as_mut().map(|map| map.look(topics, now));
-        Ok(Look {
+        let subscribers = subscribers.map(|map| map.read(subscribers_of(&topics), now));
+        let topics = maps.topics.as_mut().map(|map| map.read(topics, now));
+        Ok(ViewMetrics {
             topics,
             subscribers,
         })
     }
 
-    fn topics(&self) -> Vec<TopicThing> {
-        let thing = |topic: Arc<Topic>| TopicThing {
+    fn topics(&self) -> Vec<MeasuredTopic> {
+        let measure = |topic: Arc<Topic>| MeasuredTopic {
             topic,
             registry: self.registry.clone(),
             service_name: self.service_name.clone(),
         };
-        self.registry.topics().into_iter().map(thing).collect()
+        self.registry
+            .directory()
+            .topics()
+            .into_iter()
+            .map(measure)
+            .collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, View>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, ViewState>> {
         self.views.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Maps {
-    /// Maps that do not count what these have counted.
-    fn new(settings: &MetricsView, topics: Vec<TopicThing>) -> Self {
+    /// Creates maps that subtract what these topics have counted so far.
+    fn new(settings: &MetricsView, topics: Vec<MeasuredTopic>) -> Self {
         let now = Instant::now();
         let subscribers = settings.subscribers.as_ref();
         let subscribers = subscribers.map(|map| measured(map, subscribers_of(&topics), now));
@@ -139,16 +144,20 @@ impl Maps {
     }
 }
 
-fn measured<T: Thing>(settings: &MetricsMap, things: Vec<T>, now: Instant) -> Map<T> {
+fn measured<T: Measured>(
+    settings: &MetricsMap,
+    objects: Vec<T>,
+    now: Instant,
+) -> GroupedMetrics<T> {
     let group_by = settings.group_by.clone();
-    Map::new(group_by, settings.retained_max, things, now)
+    GroupedMetrics::new(group_by, settings.retained_max, objects, now)
 }
 
-fn subscribers_of(topics: &[TopicThing]) -> Vec<SubscriberThing> {
-    let of_topic = |topic: &TopicThing| {
+fn subscribers_of(topics: &[MeasuredTopic]) -> Vec<MeasuredSubscriber> {
+    let of_topic = |topic: &MeasuredTopic| {
         let topic = topic.clone();
         let subscribers = topic.topic.subscribers().into_iter();
-        subscribers.map(move |subscriber| SubscriberThing {
+        subscribers.map(move |subscriber| MeasuredSubscriber {
             subscriber,
             topic: topic.clone(),
         })
@@ -156,15 +165,15 @@ fn subscribers_of(topics: &[TopicThing]) -> Vec<SubscriberThing> {
     topics.iter().flat_map(of_topic).collect()
 }
 
-/// A topic as it is measured.
+/// A topic to be measured.
 #[derive(Clone)]
-struct TopicThing {
+struct MeasuredTopic {
     topic: Arc<Topic>,
     registry: Arc<Registry>,
     service_name: Arc<str>,
 }
 
-impl Thing for TopicThing {
+impl Measured for MeasuredTopic {
     fn number(&self) -> usize {
         Arc::as_ptr(&self.topic) as usize
     }
@@ -185,13 +194,13 @@ impl Thing for TopicThing {
     }
 }
 
-/// A subscriber or a link as it is measured.
-struct SubscriberThing {
+/// A subscriber or a link to be measured.
+struct MeasuredSubscriber {
     subscriber: Arc<Subscriber>,
-    topic: TopicThing,
+    topic: MeasuredTopic,
 }
 
-impl Thing for SubscriberThing {
+impl Measured for MeasuredSubscriber {
     fn number(&self) -> usize {
         Arc::as_ptr(&self.subscriber) as usize
     }
@@ -224,7 +233,7 @@ impl Thing for SubscriberThing {
             _ => {
                 let key = name.strip_prefix("qos.").unwrap_or_default();
                 let wishes = self.subscriber.qos_text();
-                // What was not asked for is told so. Observed: IceStorm 3.7.8.
+                // IceStorm shows `default` for a QoS that was not asked for. Observed: IceStorm 3.7.8.
                 let wish = wishes.get(key).map_or("default", String::as_str);
                 wish.to_owned()
             }
@@ -232,22 +241,22 @@ impl Thing for SubscriberThing {
     }
 }
 
-impl SubscriberThing {
-    /// Where its events go. A link within the hub has no such proxy; it is told as if it had.
+impl MeasuredSubscriber {
+    /// The object that receives the events. A link within the hub needs none; this makes the proxy that it would have.
     fn proxy(&self) -> Proxy {
         let registry = &self.topic.registry;
-        let within = self.subscriber.link().and_then(|link| link.name_here());
+        let within = self.subscriber.link().and_then(|link| link.local_name());
         match within.zip(registry.adapters()) {
             Some((name, adapters)) => {
-                let adapter = adapters.publish.as_ref().unwrap_or(&adapters.main);
                 let category = &registry.settings().instance_name;
-                adapter.proxy(Identity::with_category(receiver_name(name), category))
+                let identity = Identity::with_category(receiver_name(name), category);
+                adapters.publish().proxy(identity)
             }
             None => self.subscriber.proxy().clone(),
         }
     }
 
-    /// The topic that it leads to, if it is a link.
+    /// The topic at the other end, if this is a link.
     fn link(&self) -> Option<Proxy> {
         let link = self.subscriber.link()?;
         let adapters = self.topic.registry.adapters()?;
@@ -265,10 +274,10 @@ fn mode(mode: InvocationMode) -> &'static str {
     }
 }
 
-fn state(state: State) -> &'static str {
+fn state(state: SubscriptionState) -> &'static str {
     match state {
-        State::Online => "online",
-        State::Offline => "offline",
-        State::Failed | State::Gone => "error",
+        SubscriptionState::Online => "online",
+        SubscriptionState::Offline => "offline",
+        SubscriptionState::Failed | SubscriptionState::Gone => "error",
     }
 }

@@ -1,9 +1,7 @@
-//! What operators, monitoring programs and subscribers are told of a hub.
+//! What operators and monitoring programs see of a hub.
 //!
-//! - `status.rs`: what is known of the hub, its topics and its subscribers
-//! - `metrics.rs`: the same as IceStorm measures it
-//! - `loss_log.rs`: what the log and subscribers are told of losses
+//! - `status.rs`: the status of the hub, its topics and its subscribers
+//! - `metrics.rs`: metrics, as IceStorm has them
 
-mod loss_log;
 pub(super) mod metrics;
 pub(super) mod status;

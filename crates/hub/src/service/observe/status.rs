@@ -1,4 +1,4 @@
-//! What is known of a hub, its topics and their subscribers, as its contract has it.
+//! The status of a hub, its topics and their subscribers, in the types of its contract.
 
 use std::time::Instant;
 
@@ -8,17 +8,18 @@ use crate::contracts::floe::{
     HubStatus, SubscriberInfo, SubscriberState, SubscriberStatus, TopicInfo, TopicStatus,
     TopicTotals,
 };
-use crate::core::{Snapshot, State};
+use crate::core::{Snapshot, SubscriptionState};
 use crate::service::count::{losses, number};
-use crate::service::past_topics::Counts;
+use crate::service::destroyed_topics::TopicCounts;
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::Topic;
 
 /// The hub and all its topics.
-pub(in crate::service) fn of_hub(registry: &Registry) -> HubStatus {
+pub(crate) fn of_hub(registry: &Registry) -> HubStatus {
     let counts = adapter_counts(registry);
     let mut topics: Vec<_> = registry
+        .directory()
         .topics()
         .iter()
         .map(|topic| totals(topic))
@@ -35,19 +36,19 @@ pub(in crate::service) fn of_hub(registry: &Registry) -> HubStatus {
     }
 }
 
-/// All topics together, those that were destroyed included.
-pub(in crate::service) fn of_all(registry: &Registry) -> TopicTotals {
-    let (topics, mut all) = registry.topics_and_past();
+/// The sum over all topics, destroyed ones included.
+pub(crate) fn of_all(registry: &Registry) -> TopicTotals {
+    let (topics, mut all) = registry.directory().topics_and_destroyed();
     let mut subscribers = 0;
     for topic in &topics {
-        all += Counts::of(topic);
+        all += TopicCounts::of(topic);
         subscribers += topic.subscribers().len();
     }
     told(String::new(), subscribers, &all)
 }
 
 /// A topic and its subscribers.
-pub(in crate::service) fn of_topic(registry: &Registry, topic: &Topic) -> TopicStatus {
+pub(crate) fn of_topic(registry: &Registry, topic: &Topic) -> TopicStatus {
     let subscribers = topic.subscribers();
     TopicStatus {
         uptime: uptime(registry),
@@ -59,8 +60,8 @@ pub(in crate::service) fn of_topic(registry: &Registry, topic: &Topic) -> TopicS
     }
 }
 
-/// The same as older clients know it.
-pub(in crate::service) fn info_of_topic(registry: &Registry, topic: &Topic) -> TopicInfo {
+/// A topic and its subscribers, for older clients.
+pub(crate) fn info_of_topic(registry: &Registry, topic: &Topic) -> TopicInfo {
     let accounts = topic.totals().accounts;
     let subscribers = topic.subscribers();
     TopicInfo {
@@ -78,10 +79,10 @@ pub(in crate::service) fn info_of_topic(registry: &Registry, topic: &Topic) -> T
 
 fn totals(topic: &Topic) -> TopicTotals {
     let (name, subscribers) = (topic.name().to_owned(), topic.subscribers().len());
-    told(name, subscribers, &Counts::of(topic))
+    told(name, subscribers, &TopicCounts::of(topic))
 }
 
-fn told(name: String, subscribers: usize, counts: &Counts) -> TopicTotals {
+fn told(name: String, subscribers: usize, counts: &TopicCounts) -> TopicTotals {
     let totals = &counts.totals;
     TopicTotals {
         name,
@@ -115,9 +116,9 @@ fn info(registry: &Registry, subscriber: &Subscriber, snapshot: &Snapshot) -> Su
         cost: link.map_or(0, |link| link.cost().0),
         qos: subscriber.qos_text().clone(),
         state: match snapshot.state {
-            State::Online => SubscriberState::Online,
-            State::Offline => SubscriberState::Offline,
-            State::Failed | State::Gone => SubscriberState::Failed,
+            SubscriptionState::Online => SubscriberState::Online,
+            SubscriptionState::Offline => SubscriberState::Offline,
+            SubscriptionState::Failed | SubscriptionState::Gone => SubscriberState::Failed,
         },
         offered: number(snapshot.accounts.offered),
         delivered: number(snapshot.accounts.delivered),
@@ -143,7 +144,7 @@ fn uptime(registry: &Registry) -> i64 {
     micros(registry.uptime())
 }
 
-/// How long the event has waited that waits longest.
+/// How long the oldest queued event has waited.
 fn lag(oldest: Option<Instant>) -> i64 {
     oldest.map_or(0, |since| micros(since.elapsed()))
 }

@@ -1,16 +1,16 @@
-//! Links between topics, among the other changes.
+//! Links between topics begin and end.
 
 use std::sync::Arc;
 
 use floe::{Communicator, Identity};
 
-use super::Registry;
+use super::{Registry, too_long};
 use crate::core::is_too_long;
 use crate::error::ChangeError;
-use crate::service::link::Link;
 use crate::service::one_line::OneLine;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::Topic;
+use crate::service::topic_link::TopicLink;
 use crate::store::{Change, StoredLink};
 
 impl Registry {
@@ -21,21 +21,15 @@ impl Registry {
         link: StoredLink,
         communicator: &Communicator,
     ) -> Result<(), ChangeError> {
-        let mut changes = self.begin_change();
-        if topic.is_destroyed() {
-            return Err(ChangeError::TopicGone);
-        }
+        let mut changes = self.begin_change_of(topic)?;
         let identity = &link.topic.identity;
         let former = topic.find(identity);
         if former.as_ref().is_some_and(|former| !former.is_gone()) {
             return Err(ChangeError::LinkExists);
         }
-        if is_too_long(&self.settings.instance_name, topic.name(), identity) {
+        if is_too_long(&self.settings().instance_name, topic.name(), identity) {
             let len = topic.name().len() + identity.name.len() + identity.category.len();
-            return Err(super::too_long(
-                "topic name and identity of the other topic",
-                len,
-            ));
+            return Err(too_long("topic name and identity of the other topic", len));
         }
         let change = Change::Link {
             topic: topic.name(),
@@ -45,30 +39,30 @@ impl Registry {
         let (shown, cost) = (OneLine(identity), link.cost);
         let name = topic.name();
         tracing::info!("linked topic {name:?} to \"{shown}\" at cost {cost}");
-        self.show_link(topic, link, communicator);
+        self.add_link(topic, link, communicator);
         Ok(())
     }
 
     /// Removes a link.
     pub(crate) fn unlink(&self, topic: &Topic, identity: &Identity) -> Result<(), ChangeError> {
-        let mut changes = self.begin_change();
-        if topic.is_destroyed() {
-            return Err(ChangeError::TopicGone);
-        }
+        let mut changes = self.begin_change_of(topic)?;
         let found = topic.find(identity).filter(|found| found.link().is_some());
         let link = found.ok_or(ChangeError::NoSuchLink)?;
         self.remove(&mut changes, topic, &[link])
     }
 
-    pub(super) fn show_link(
+    pub(super) fn add_link(
         self: &Arc<Self>,
         topic: &Arc<Topic>,
         link: StoredLink,
         communicator: &Communicator,
     ) {
-        let link = Link::new(link, self, |reference| communicator.proxy_from(reference));
-        let settings = self.live_settings();
-        let link = Subscriber::new_link(topic.shared_name(), link, &settings, &self.ready);
-        self.show_recipient(topic, Arc::new(link));
+        let instance = &self.settings().instance_name;
+        let link = TopicLink::new(link, instance, |reference| {
+            communicator.proxy_from(reference)
+        });
+        let (name, settings) = (topic.shared_name(), self.live_settings());
+        let link = Subscriber::new_link(name, link, &settings, self.deliveries.ready());
+        self.add_recipient(topic, Arc::new(link));
     }
 }

@@ -1,9 +1,10 @@
-//! Changes that meet one another, or a store that fails.
+//! Concurrent changes, and a store that fails.
 //!
-//! - `tests/random.rs`: the rules, whatever happens in whatever order
+//! - `tests/random.rs`: the rules hold after any sequence of steps
 
 mod random;
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -14,10 +15,12 @@ use floe::{
 use tokio::sync::mpsc;
 
 use super::*;
+use crate::core::Qos;
+use crate::service::directory::Object;
 use crate::service::servants;
-use crate::store::StoredLink;
+use crate::store::{StoredLink, StoredSubscription};
 
-/// Keeps nothing, and fails while the flag says so.
+/// A store that keeps nothing, and fails while the flag is set.
 struct Failing {
     is_failing: Arc<AtomicBool>,
 }
@@ -78,8 +81,8 @@ impl World {
         let text = format!("{name}:tcp -h 127.0.0.1 -p 1");
         let proxy = self.communicator.proxy(&text).unwrap();
         let qos = Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway).unwrap();
-        let wishes = BTreeMap::new();
-        self.registry.subscribe(topic, &proxy, wishes, qos)
+        let qos_text = BTreeMap::new();
+        self.registry.subscribe(topic, &proxy, qos_text, qos)
     }
 
     fn subscribe(&self, topic: &Arc<Topic>, name: &str) -> Arc<Subscriber> {
@@ -92,24 +95,24 @@ impl World {
     }
 }
 
-/// Lets other tasks run until it is so.
-async fn until(is_so: impl Fn() -> bool) {
+/// Lets other tasks run until the condition holds.
+async fn until(condition: impl Fn() -> bool) {
     let waiting = async {
-        while !is_so() {
+        while !condition() {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
     let waited = tokio::time::timeout(Duration::from_secs(30), waiting);
-    waited.await.expect("it is so in time");
+    waited.await.expect("the condition holds in time");
 }
 
-/// Waits until nobody else keeps it.
+/// Waits until this is the only reference to the subscriber.
 async fn release(subscriber: Arc<Subscriber>) {
     until(|| Arc::strong_count(&subscriber) == 1).await;
 }
 
 #[tokio::test]
-async fn a_subscriber_that_has_left_is_let_go() {
+async fn a_subscriber_that_has_left_is_released() {
     let world = World::new();
     let topic = world.create("t");
     let subscriber = world.subscribe(&topic, "s");
@@ -119,7 +122,7 @@ async fn a_subscriber_that_has_left_is_let_go() {
 }
 
 #[tokio::test]
-async fn a_new_subscriber_takes_the_place_of_a_dead_one_at_once() {
+async fn a_new_subscriber_replaces_one_whose_subscription_has_ended() {
     let world = World::new();
     let topic = world.create("t");
     let dead = world.subscribe(&topic, "s");
@@ -129,12 +132,12 @@ async fn a_new_subscriber_takes_the_place_of_a_dead_one_at_once() {
     assert_eq!(topic.all_subscribers().len(), 1);
     let again = world.try_subscribe(&topic, "s").unwrap_err();
     assert!(matches!(again, ChangeError::AlreadySubscribed), "{again}");
-    let found = world.registry.find("topic.t.publish.s");
+    let found = world.registry.directory.find("topic.t.publish.s");
     assert!(matches!(found, Some(Object::SubscriberPublisher(s)) if Arc::ptr_eq(&s, &new)));
 }
 
 #[tokio::test]
-async fn a_topic_that_was_destroyed_meanwhile_takes_no_more_changes() {
+async fn a_destroyed_topic_refuses_changes() {
     let world = World::new();
     let topic = world.create("t");
     world.registry.destroy(&topic).unwrap();
@@ -146,7 +149,7 @@ async fn a_topic_that_was_destroyed_meanwhile_takes_no_more_changes() {
 }
 
 #[tokio::test]
-async fn a_dead_subscriber_that_could_not_be_removed_is_removed_with_the_next_change() {
+async fn a_removal_that_failed_is_tried_again_with_the_next_change() {
     let world = World::new();
     let topic = world.create("t");
     let subscriber = world.subscribe(&topic, "s");
@@ -164,7 +167,7 @@ async fn a_dead_subscriber_that_could_not_be_removed_is_removed_with_the_next_ch
 }
 
 #[tokio::test]
-async fn a_dead_subscriber_in_whose_place_is_a_new_one_takes_nothing_with_it() {
+async fn removing_an_ended_subscriber_leaves_its_successor_alone() {
     let world = World::new();
     let topic = world.create("t");
     let dead = world.subscribe(&topic, "s");
@@ -180,7 +183,7 @@ async fn a_dead_subscriber_in_whose_place_is_a_new_one_takes_nothing_with_it() {
 }
 
 #[tokio::test]
-async fn subscribers_that_were_stored_with_one_publisher_harm_one_another_no_more() {
+async fn stored_subscribers_with_the_same_publisher_name_do_not_affect_each_other() {
     let stored = [("a", "b.publish.c"), ("a.publish.b", "c")].map(|(topic, name)| StoredTopic {
         name: topic.to_owned(),
         recipients: vec![StoredRecipient::Subscription(StoredSubscription {
@@ -189,19 +192,19 @@ async fn subscribers_that_were_stored_with_one_publisher_harm_one_another_no_mor
         })],
     });
     let world = World::with(stored.to_vec());
-    let topic = |name| world.registry.topic(name).unwrap();
+    let topic = |name| world.registry.directory.topic(name).unwrap();
     let one = topic("a").all_subscribers()[0].clone();
     let other = topic("a.publish.b");
     world
         .registry
         .unsubscribe(&other, &[Identity::new("c")])
         .unwrap();
-    let found = world.registry.find("topic.a.publish.b.publish.c");
+    let found = world.registry.directory.find("topic.a.publish.b.publish.c");
     assert!(matches!(found, Some(Object::SubscriberPublisher(s)) if Arc::ptr_eq(&s, &one)));
 }
 
 #[tokio::test]
-async fn what_is_made_after_a_change_of_the_settings_holds_to_the_new_ones() {
+async fn new_recipients_follow_changed_settings() {
     let world = World::new();
     let topic = world.create("t");
     world.create("other");
@@ -217,7 +220,7 @@ async fn what_is_made_after_a_change_of_the_settings_holds_to_the_new_ones() {
     linked.unwrap();
     world.subscribe(&topic, "s");
     let event = event(&world.communicator, 10).await;
-    // Nobody delivers before the test waits.
+    // No delivery task runs before the test waits.
     for _ in 0..5 {
         topic.publish(event.clone().into(), Instant::now());
     }
@@ -232,7 +235,7 @@ async fn adapter(communicator: &Communicator) -> Adapter {
 }
 
 #[tokio::test]
-async fn the_publisher_of_a_dead_subscriber_that_is_still_kept_does_not_exist() {
+async fn the_publisher_of_an_ended_subscription_does_not_exist() {
     let world = World::new();
     let hub = adapter(&world.communicator).await;
     servants::register(&hub, &world.registry).unwrap();
@@ -254,27 +257,27 @@ async fn the_publisher_of_a_dead_subscriber_that_is_still_kept_does_not_exist() 
     );
 }
 
-/// Gives each request away as an event.
-struct Events(mpsc::UnboundedSender<Event>);
+/// Sends each request to a channel, as an event.
+struct EventSource(mpsc::UnboundedSender<Event>);
 
-impl Dispatcher for Events {
+impl Dispatcher for EventSource {
     fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
         requests.each(slot, move |request| self.clone().respond(request));
     }
 }
 
-impl Events {
+impl EventSource {
     fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         self.0.send(request.event()).expect("the test listens");
         Box::pin(async move { request.returned_nothing() })
     }
 }
 
-/// An event with so many bytes of parameters, in the buffer that it was read into.
+/// An event with this many bytes of parameters, in the buffer that it was read into.
 async fn event(communicator: &Communicator, parameters_len: usize) -> Event {
     let (sender, mut events) = mpsc::unbounded_channel();
     let adapter = adapter(communicator).await;
-    let proxy = adapter.add("events", Events(sender)).unwrap();
+    let proxy = adapter.add("events", EventSource(sender)).unwrap();
     adapter.activate();
     let mut parameters = vec![0; 6 + parameters_len];
     let len = u32::try_from(parameters.len()).unwrap();
@@ -286,19 +289,19 @@ async fn event(communicator: &Communicator, parameters_len: usize) -> Event {
 }
 
 #[tokio::test]
-async fn an_event_of_a_publisher_that_waits_counts_however_late_it_comes() {
+async fn a_late_event_of_a_waiting_publisher_counts() {
     let world = World::new();
     let topic = world.create("t");
-    // As a dispatch has it from the moment in which it saw that the object is there.
-    let found = world.registry.find(&publisher_name("t"));
+    // A dispatch keeps the topic after it has found the object.
+    let found = world.registry.directory.find(&publisher_name("t"));
     let Some(Object::Publisher(found)) = found else {
         panic!("the topic has a publisher");
     };
-    let forgotten = Arc::downgrade(&topic);
+    let weak = Arc::downgrade(&topic);
     world.registry.destroy(&topic).unwrap();
     drop(topic);
-    // Each look at the counts gives up what nobody has any more.
-    let published = || world.registry.topics_and_past().1.published;
+    // Reading the counts releases topics that nothing else refers to.
+    let published = || world.registry.directory.topics_and_destroyed().1.published;
     assert_eq!(published(), 0);
     let event = event(&world.communicator, 100).await;
     assert!(
@@ -308,6 +311,6 @@ async fn an_event_of_a_publisher_that_waits_counts_however_late_it_comes() {
     );
     drop(found);
     assert_eq!(published(), 1);
-    assert!(forgotten.upgrade().is_none());
+    assert!(weak.upgrade().is_none());
     assert_eq!(published(), 1);
 }

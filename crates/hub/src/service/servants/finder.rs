@@ -1,5 +1,5 @@
-//! The finder: gives the topic manager to those who do not know the instance name. Unlike that of a
-//! transient IceStorm it is always there: tools that know a host and a port have no other way.
+//! The finder returns the topic manager to clients that do not know the instance name. A transient IceStorm has no
+//! finder, but a hub always has one: tools that know only a host and a port need it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the hub tells of itself.
+//! The administrative interface of the hub: status and counts.
 
 use std::sync::Arc;
 
@@ -6,8 +6,7 @@ use floe::contracts::ice_storm::NoSuchTopic;
 use floe::{Current, InvokeError};
 
 use crate::contracts::floe::{
-    HubAdmin, HubAdminTopicInfoError, HubAdminTopicStatusError, HubStatus, TopicInfo, TopicStatus,
-    TopicTotals,
+    HubAdmin, HubStatus, IceStormNoSuchTopicError, TopicInfo, TopicStatus, TopicTotals,
 };
 use crate::service::observe::status;
 use crate::service::registry::Registry;
@@ -29,8 +28,8 @@ impl HubAdmin for HubAdminServant {
         &self,
         name: String,
         _current: &Current,
-    ) -> Result<TopicInfo, HubAdminTopicInfoError> {
-        let Some(topic) = self.registry.topic(&name) else {
+    ) -> Result<TopicInfo, IceStormNoSuchTopicError> {
+        let Some(topic) = self.registry.directory().topic(&name) else {
             return Err(NoSuchTopic { name }.into());
         };
         Ok(status::info_of_topic(&self.registry, &topic))
@@ -48,8 +47,8 @@ impl HubAdmin for HubAdminServant {
         &self,
         name: String,
         _current: &Current,
-    ) -> Result<TopicStatus, HubAdminTopicStatusError> {
-        match self.registry.topic(&name) {
+    ) -> Result<TopicStatus, IceStormNoSuchTopicError> {
+        match self.registry.directory().topic(&name) {
             Some(topic) => Ok(status::of_topic(&self.registry, &topic)),
             None => Err(NoSuchTopic { name }.into()),
         }

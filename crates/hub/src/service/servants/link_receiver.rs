@@ -1,13 +1,13 @@
-//! The receiving end of links: the events of other topics, of this hub or another service.
+//! The receiving end of links: takes the events of other topics, in this hub or in another service.
 //!
-//! By hand, for a typed servant would make a map of the context of each event.
+//! It is written by hand, because a typed servant would make a map of the context of each event.
 
 use floe::{OperationMode, Request, Response, SystemException};
 
 use crate::core::decode_forward;
 use crate::service::topic::Topic;
 
-/// Answers a request to the receiving end of a topic.
+/// Dispatches a request to the link receiver of a topic.
 pub(super) fn answer(request: Request, topic: &Topic) -> Result<Response, SystemException> {
     if request.operation() != "forward" {
         let types = ["::Ice::Object", "::IceStorm::TopicLink"];

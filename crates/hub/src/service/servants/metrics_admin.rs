@@ -1,30 +1,28 @@
-//! Gives metrics to monitoring programs, as the administrative object of an IceStorm does.
+//! Gives metrics to monitoring programs, as the administrative object of IceStorm does.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use floe::{Current, InvokeError, Link};
 
 use crate::contracts::ice_mx::{
-    Metrics as MetricsObject, MetricsAdmin, MetricsAdminDisableMetricsViewError,
-    MetricsAdminEnableMetricsViewError, MetricsAdminGetMapMetricsFailuresError,
-    MetricsAdminGetMetricsFailuresError, MetricsAdminGetMetricsViewError, MetricsFailures,
-    MetricsFailuresSeq, MetricsView, SubscriberMetrics, TopicMetrics, UnknownMetricsView,
+    Metrics as MetricsObject, MetricsAdmin, MetricsFailures, MetricsFailuresSeq, MetricsView,
+    SubscriberMetrics, TopicMetrics, UnknownMetricsView, UnknownMetricsViewError,
 };
-use crate::core::Row;
+use crate::core::GroupMetrics;
 use crate::service::count::number;
-use crate::service::observe::metrics::{Look, Metrics};
+use crate::service::observe::metrics::{MetricsViews, ViewMetrics};
 
 pub(super) struct MetricsAdminServant {
-    metrics: Metrics,
+    metrics: MetricsViews,
 }
 
 impl MetricsAdminServant {
-    pub(super) fn new(metrics: Metrics) -> Self {
+    pub(super) fn new(metrics: MetricsViews) -> Self {
         Self { metrics }
     }
 
-    fn look(&self, view: &str) -> Result<Look, UnknownMetricsView> {
-        self.metrics.look(view).map_err(|_| UnknownMetricsView {})
+    fn read(&self, view: &str) -> Result<ViewMetrics, UnknownMetricsView> {
+        self.metrics.read(view).map_err(|_| UnknownMetricsView {})
     }
 }
 
@@ -40,7 +38,7 @@ impl MetricsAdmin for MetricsAdminServant {
         &self,
         name: String,
         _current: &Current,
-    ) -> Result<(), MetricsAdminEnableMetricsViewError> {
+    ) -> Result<(), UnknownMetricsViewError> {
         let enabled = self.metrics.enable(&name);
         enabled.map_err(|_| UnknownMetricsView {}.into())
     }
@@ -49,7 +47,7 @@ impl MetricsAdmin for MetricsAdminServant {
         &self,
         name: String,
         _current: &Current,
-    ) -> Result<(), MetricsAdminDisableMetricsViewError> {
+    ) -> Result<(), UnknownMetricsViewError> {
         let disabled = self.metrics.disable(&name);
         disabled.map_err(|_| UnknownMetricsView {}.into())
     }
@@ -58,30 +56,30 @@ impl MetricsAdmin for MetricsAdminServant {
         &self,
         view: String,
         _current: &Current,
-    ) -> Result<(MetricsView, i64), MetricsAdminGetMetricsViewError> {
-        let Look {
+    ) -> Result<(MetricsView, i64), UnknownMetricsViewError> {
+        let ViewMetrics {
             topics,
             subscribers,
-        } = self.look(&view)?;
+        } = self.read(&view)?;
         let mut maps = MetricsView::new();
-        if let Some(rows) = topics {
-            maps.insert(TOPIC.to_owned(), rows.into_iter().map(of_topic).collect());
+        if let Some(groups) = topics {
+            maps.insert(TOPIC.to_owned(), groups.into_iter().map(of_topic).collect());
         }
-        if let Some(rows) = subscribers {
-            let metrics = rows.into_iter().map(of_subscriber).collect();
+        if let Some(groups) = subscribers {
+            let metrics = groups.into_iter().map(of_subscriber).collect();
             maps.insert(SUBSCRIBER.to_owned(), metrics);
         }
         Ok((maps, milliseconds()))
     }
 
-    /// There are none: a failure ends a subscription or makes it pause, and is told by its state.
+    /// Always empty: a failure ends or pauses a subscription, and the state of the subscriber shows it.
     async fn get_map_metrics_failures(
         &self,
         view: String,
         _map: String,
         _current: &Current,
-    ) -> Result<MetricsFailuresSeq, MetricsAdminGetMapMetricsFailuresError> {
-        self.look(&view)?;
+    ) -> Result<MetricsFailuresSeq, UnknownMetricsViewError> {
+        self.read(&view)?;
         Ok(MetricsFailuresSeq::new())
     }
 
@@ -91,14 +89,14 @@ impl MetricsAdmin for MetricsAdminServant {
         map: String,
         id: String,
         _current: &Current,
-    ) -> Result<MetricsFailures, MetricsAdminGetMetricsFailuresError> {
-        let look = self.look(&view)?;
-        let rows = match map.as_str() {
-            TOPIC => look.topics,
-            SUBSCRIBER => look.subscribers,
+    ) -> Result<MetricsFailures, UnknownMetricsViewError> {
+        let metrics = self.read(&view)?;
+        let groups = match map.as_str() {
+            TOPIC => metrics.topics,
+            SUBSCRIBER => metrics.subscribers,
             _ => None,
         };
-        let is_there = rows.into_iter().flatten().any(|row| row.id == id);
+        let is_there = groups.into_iter().flatten().any(|group| group.id == id);
         Ok(MetricsFailures {
             id: if is_there { id } else { String::new() },
             ..MetricsFailures::default()
@@ -110,32 +108,32 @@ impl MetricsAdmin for MetricsAdminServant {
 const TOPIC: &str = "Topic";
 const SUBSCRIBER: &str = "Subscriber";
 
-fn of_topic(row: Row) -> Link<MetricsObject> {
-    let [published, forwarded] = row.counts.map(number);
+fn of_topic(group: GroupMetrics) -> Link<MetricsObject> {
+    let [published, forwarded] = group.counts.map(number);
     Link::new(TopicMetrics {
-        base: object(row),
+        base: object(group),
         published,
         forwarded,
     })
 }
 
-fn of_subscriber(row: Row) -> Link<MetricsObject> {
-    let [delivered, _] = row.counts.map(number);
-    let [queued, outstanding] = row.amounts.map(small);
+fn of_subscriber(group: GroupMetrics) -> Link<MetricsObject> {
+    let [delivered, _] = group.counts.map(number);
+    let [queued, outstanding] = group.amounts.map(small);
     Link::new(SubscriberMetrics {
-        base: object(row),
+        base: object(group),
         queued,
         outstanding,
         delivered,
     })
 }
 
-fn object(row: Row) -> MetricsObject {
-    let lifetime = i64::try_from(row.lifetime.as_micros());
+fn object(group: GroupMetrics) -> MetricsObject {
+    let lifetime = i64::try_from(group.lifetime.as_micros());
     MetricsObject {
-        id: row.id,
-        total: number(row.total),
-        current: small(row.current),
+        id: group.id,
+        total: number(group.total),
+        current: small(group.current),
         total_lifetime: lifetime.unwrap_or(i64::MAX),
         failures: 0,
     }
@@ -145,7 +143,7 @@ fn small(count: u64) -> i32 {
     i32::try_from(count).unwrap_or(i32::MAX)
 }
 
-/// Since 1970.
+/// Milliseconds since 1970.
 fn milliseconds() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {

@@ -1,10 +1,10 @@
 //! The objects that peers invoke.
 //!
-//! - `objects.rs`: finds the object of a request among all topics
-//! - `publisher.rs`: publisher objects: any request is an event
-//! - `link_receiver.rs`: receiving ends of links
+//! - `objects.rs`: finds the object of a request
+//! - `publisher.rs`: publisher objects: every request is an event
+//! - `link_receiver.rs`: the receiving end of links
 //! - `topic.rs`, `topic_manager.rs`, `finder.rs`: IceStorm's interfaces
-//! - `hub_admin.rs`: the hub's own
+//! - `hub_admin.rs`: the hub's own interface
 //! - `metrics_admin.rs`: metrics, on an adapter of its own
 
 mod finder;
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use floe::contracts::ice_storm::FinderDispatcher;
 use floe::{Adapter, AdapterError, Identity};
 
-use super::observe::metrics::Metrics;
+use super::observe::metrics::MetricsViews;
 use super::registry::Registry;
 use crate::contracts::floe::HubAdminDispatcher;
 use crate::contracts::ice_mx::MetricsAdminDispatcher;
@@ -42,7 +42,7 @@ pub(super) fn register(adapter: &Adapter, registry: &Arc<Registry>) -> Result<()
     Ok(())
 }
 
-/// Registers publisher objects on an adapter of their own, where there is nothing else.
+/// Registers publisher objects on an adapter that has no other objects.
 pub(super) fn register_publishers(
     adapter: &Adapter,
     registry: &Arc<Registry>,
@@ -52,14 +52,14 @@ pub(super) fn register_publishers(
     Ok(())
 }
 
-/// Registers the administrative object on an adapter where there is nothing else.
+/// Registers the administrative object on an adapter that has no other objects.
 pub(super) fn register_admin(
     adapter: &Adapter,
     registry: &Arc<Registry>,
     settings: &AdminSettings,
 ) -> Result<(), AdapterError> {
     let identity = Identity::with_category("admin", &settings.instance_name);
-    let servant = MetricsAdminServant::new(Metrics::new(registry, settings));
+    let servant = MetricsAdminServant::new(MetricsViews::new(registry, settings));
     let servant = Arc::new(MetricsAdminDispatcher::new(servant));
     let of_service = format!("IceBox.Service.{}.Metrics", settings.service_name);
     for facet in ["Metrics", &of_service] {
@@ -68,12 +68,12 @@ pub(super) fn register_admin(
     Ok(())
 }
 
-/// Takes publisher objects away from an adapter of their own.
+/// Removes publisher objects from an adapter of their own.
 pub(super) fn unregister_publishers(adapter: &Adapter, registry: &Arc<Registry>) {
     adapter.remove_default(&registry.settings().instance_name);
 }
 
-/// Takes all servants of a hub away.
+/// Removes all servants of a hub.
 pub(super) fn unregister(adapter: &Adapter, registry: &Arc<Registry>) {
     adapter.remove_default(&registry.settings().instance_name);
     for identity in [FINDER, HUB_ADMIN] {
@@ -82,7 +82,8 @@ pub(super) fn unregister(adapter: &Adapter, registry: &Arc<Registry>) {
     }
 }
 
-/// Identity of the finder, whatever the instance is called.
+/// Identity of the finder, with any instance name.
 const FINDER: &str = "IceStorm/Finder";
-/// Identity of the object that tells of the hub: [`contracts::floe::HubAdminProxy`](crate::contracts::floe::HubAdminProxy).
+/// Identity of the hub's own administrative object:
+/// [`contracts::floe::HubAdminProxy`](crate::contracts::floe::HubAdminProxy).
 pub const HUB_ADMIN: &str = "Floe/HubAdmin";

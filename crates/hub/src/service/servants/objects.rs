@@ -1,5 +1,5 @@
-//! The default servant of the hub's category: finds the object of a request among all topics, so
-//! that a topic costs no registration.
+//! The default servant of the hub's category. It finds the object of each request, so that a topic needs no
+//! registration with the adapter.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -11,7 +11,8 @@ use super::topic::TopicServant;
 use super::topic_manager::TopicManagerServant;
 use super::{FINDER, HUB_ADMIN, link_receiver, publisher};
 use crate::core::WAITING_FACET;
-use crate::service::registry::{Object, Registry};
+use crate::service::directory::Object;
+use crate::service::registry::Registry;
 
 /// All objects of the hub but the finder.
 pub(super) struct Objects {
@@ -20,12 +21,12 @@ pub(super) struct Objects {
     topic_manager: Arc<TopicManagerInternalDispatcher<TopicManagerServant>>,
 }
 
-/// Which objects there are on an adapter.
+/// Which objects an adapter has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reach {
-    /// All.
+    /// All objects.
     All,
-    /// What takes events, alone: publisher objects and receiving ends of links.
+    /// Only publisher objects and link receivers, which take events.
     Publishers,
 }
 
@@ -39,7 +40,7 @@ impl Objects {
         }
     }
 
-    /// The object of this name, if it is to be found here.
+    /// The object with this name, if this adapter has it.
     fn find(&self, name: &str) -> Option<Object> {
         let is_publisher = |object: &Object| {
             matches!(
@@ -47,7 +48,7 @@ impl Objects {
                 Object::Publisher(_) | Object::SubscriberPublisher(_) | Object::LinkReceiver(_)
             )
         };
-        let found = self.registry.find(name);
+        let found = self.registry.directory().find(name);
         found.filter(|object| self.reach == Reach::All || is_publisher(object))
     }
 }
@@ -56,7 +57,7 @@ impl Dispatcher for Objects {
     fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
         let current = requests.front().current();
         let Some(object) = self.find(current.name()) else {
-            // Other facets than the default of what has a servant of its own come here, too.
+            // Requests to other facets of the finder and of the administrative object come here too.
             let identity = current.identity().to_string();
             return match [FINDER, HUB_ADMIN].contains(&identity.as_str()) {
                 true => refuse(slot, SystemException::FacetNotExist),
@@ -89,7 +90,7 @@ impl Dispatcher for Objects {
     }
 }
 
-/// The runtime says which object it was.
+/// Throws an exception. The runtime fills in the identity of the object.
 fn refuse(slot: &mut DispatchSlot, exception: impl FnOnce(RequestFailed) -> SystemException) {
     slot.run(ready(Err(exception(RequestFailed::default()))));
 }

@@ -1,7 +1,7 @@
-//! Publisher objects: any request is an event, answered with nothing in its own encoding.
+//! Publisher objects: every request is an event, and its reply has no results.
 //!
-//! The operations that every object has are no exception, as in IceStorm: `ice_ping` is an event. The
-//! facet for publishers that wait ([`WAITING_FACET`](crate::WAITING_FACET)) is ours.
+//! As in IceStorm, this holds for the operations of every object too: `ice_ping` is an event. The facet for publishers
+//! that wait ([`WAITING_FACET`](crate::WAITING_FACET)) is an addition of Floe.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub(super) fn publish(requests: Requests, slot: &mut DispatchSlot, topic: &Topic
         .answer(slot);
 }
 
-/// The same for a publisher that waits for room.
+/// Publishes to all subscribers of a topic, and replies when each has room.
 pub(super) fn publish_waiting(requests: Requests, slot: &mut DispatchSlot, topic: &Topic) {
     let mut waits = Vec::new();
     let taken = requests.take_events(|events, now| {
@@ -47,7 +47,7 @@ pub(super) fn publish_to_one(
     taken.answer(slot);
 }
 
-/// The same for a publisher that waits for room.
+/// Publishes to one subscriber, and replies when it has room.
 pub(super) fn publish_to_one_waiting(
     requests: Requests,
     slot: &mut DispatchSlot,
@@ -74,7 +74,7 @@ pub(super) fn publish_to_one_waiting(
     }
 }
 
-/// The runtime says which object it was.
+/// The runtime fills in the identity of the object.
 fn gone() -> SystemException {
     SystemException::ObjectNotExist(Default::default())
 }

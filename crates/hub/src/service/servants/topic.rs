@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use floe::contracts::ice::IdentitySeq;
 use floe::contracts::ice_storm::{
-    AlreadySubscribed, BadQoS, InvalidSubscriber, LinkExists, LinkInfo, LinkInfoSeq, NoSuchLink,
-    QoS, Topic as TopicContract, TopicInternal, TopicInternalProxy, TopicInternalReapError,
-    TopicLinkError, TopicLinkProxy, TopicProxy,
-    TopicSubscribeAndGetPublisherError as SubscribeError, TopicUnlinkError,
+    AlreadySubscribed, AlreadySubscribedOrBadQoSOrInvalidSubscriberError as SubscribeError, BadQoS,
+    InvalidSubscriber, LinkExists, LinkExistsError, LinkInfo, LinkInfoSeq, NoSuchLink,
+    NoSuchLinkError, QoS, ReapWouldBlockError, Topic as TopicContract, TopicInternal,
+    TopicInternalProxy, TopicLinkProxy, TopicProxy,
 };
 use floe::{
     Current, Identity, InvocationMode, InvokeError, Proxy, Reference, SystemException, Target,
@@ -16,8 +16,8 @@ use floe::{
 
 use super::topic_manager::{own_identity, publisher_proxy, publishing_adapter};
 use crate::core::{
-    Qos, QosError, State, named_topic, publisher_name, receiver_name, subscriber_publisher_name,
-    topic_name,
+    Qos, QosError, SubscriptionState, named_topic, publisher_name, receiver_name,
+    subscriber_publisher_name, topic_name,
 };
 use crate::error::ChangeError;
 use crate::service::registry::Registry;
@@ -41,7 +41,7 @@ impl TopicServant {
         own_identity(&self.registry, publisher_name(self.topic.name()))
     }
 
-    /// Who takes the events for a topic; none if it is a topic of this hub, which needs no call.
+    /// The object that takes the events of a link to this topic; `None` for a topic of this hub, which needs no call.
     async fn receiver_of(
         &self,
         topic: &Proxy,
@@ -61,7 +61,7 @@ impl TopicServant {
         let is_ours = identity.category == self.registry.settings().instance_name
             && identity.name == topic_name(name)
             && facet.is_empty();
-        if is_ours && is_here(topic, current) && self.registry.topic(name).is_some() {
+        if is_ours && is_here(topic, current) && self.registry.directory().topic(name).is_some() {
             return Ok(None);
         }
         let limit = self.registry.live_settings().send_timeout;
@@ -73,7 +73,7 @@ impl TopicServant {
         Ok(Some(receiver.as_proxy().reference().clone()))
     }
 
-    /// Who is subscribed is told so, whatever else is wrong.
+    /// The exception for an invalid subscription. If the object is subscribed already, it says that instead.
     fn refused(&self, subscriber: &Identity, error: QosError) -> SubscribeError {
         let former = self.topic.find(subscriber);
         match error {
@@ -141,7 +141,7 @@ impl TopicContract for TopicServant {
         _current: &Current,
     ) -> Result<(), InvokeError> {
         let Some(subscriber) = subscriber else {
-            // IceStorm 3.7 throws it here, too, where its contract does not declare it.
+            // IceStorm 3.7 throws this exception here, although its contract does not declare it.
             let type_id = "::IceStorm::InvalidSubscriber".to_owned();
             return Err(SystemException::UnknownUserException(type_id).into());
         };
@@ -154,7 +154,7 @@ impl TopicContract for TopicServant {
         link_to: Option<TopicProxy>,
         cost: i32,
         current: &Current,
-    ) -> Result<(), TopicLinkError> {
+    ) -> Result<(), LinkExistsError> {
         let link_to = link_to.ok_or_else(nil_topic)?;
         let link_to = link_to.as_proxy();
         let receiver = self.receiver_of(link_to, current).await?;
@@ -181,7 +181,7 @@ impl TopicContract for TopicServant {
         &self,
         link_to: Option<TopicProxy>,
         _current: &Current,
-    ) -> Result<(), TopicUnlinkError> {
+    ) -> Result<(), NoSuchLinkError> {
         let link_to = link_to.ok_or_else(nil_topic)?;
         let identity = link_to.as_proxy().reference().identity.clone();
         let name = named_topic(&identity.name).to_owned();
@@ -199,9 +199,12 @@ impl TopicContract for TopicServant {
 
     async fn get_link_info_seq(&self, current: &Current) -> Result<LinkInfoSeq, InvokeError> {
         let subscribers = self.topic.subscribers();
-        let working = subscribers
-            .iter()
-            .filter(|s| matches!(s.snapshot().state, State::Online | State::Offline));
+        let working = subscribers.iter().filter(|s| {
+            matches!(
+                s.snapshot().state,
+                SubscriptionState::Online | SubscriptionState::Offline
+            )
+        });
         let adapter = current.adapter();
         let infos = working.filter_map(|s| s.link()).map(|link| LinkInfo {
             the_topic: Some(TopicProxy::from_proxy(link.topic_from(&adapter))),
@@ -234,18 +237,14 @@ impl TopicInternal for TopicServant {
         Ok(Some(TopicLinkProxy::from_proxy(receiver)))
     }
 
-    async fn reap(
-        &self,
-        id: IdentitySeq,
-        _current: &Current,
-    ) -> Result<(), TopicInternalReapError> {
+    async fn reap(&self, id: IdentitySeq, _current: &Current) -> Result<(), ReapWouldBlockError> {
         self.remove(id)
             .await
             .map_err(|error| InvokeError::from(error).into())
     }
 }
 
-/// Whether an object lives where the hub listens; one that says nothing of where does.
+/// Whether the hub has this object. A proxy without endpoints or adapter id counts as an object of the hub.
 fn is_here(proxy: &Proxy, current: &Current) -> bool {
     let adapter = current.adapter();
     match &proxy.reference().target {
@@ -259,7 +258,7 @@ fn is_here(proxy: &Proxy, current: &Current) -> bool {
     }
 }
 
-/// IceStorm answers a nil proxy so.
+/// IceStorm throws this exception for a nil proxy.
 fn nil_topic() -> InvokeError {
     let text = "expected the proxy of a topic to link to, got a nil proxy";
     SystemException::UnknownException(text.to_owned()).into()

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use floe::contracts::ice::SliceChecksumDict;
 use floe::contracts::ice_storm::{
-    NoSuchTopic, TopicDict, TopicExists, TopicManager, TopicManagerCreateError,
-    TopicManagerInternal, TopicManagerProxy, TopicManagerRetrieveError, TopicProxy,
+    NoSuchTopic, NoSuchTopicError, TopicDict, TopicExists, TopicExistsError, TopicManager,
+    TopicManagerInternal, TopicManagerProxy, TopicProxy,
 };
 use floe::{Adapter, Current, Identity, InvokeError, Proxy, TypedProxy};
 
@@ -34,7 +34,7 @@ impl TopicManager for TopicManagerServant {
         &self,
         name: String,
         current: &Current,
-    ) -> Result<Option<TopicProxy>, TopicManagerCreateError> {
+    ) -> Result<Option<TopicProxy>, TopicExistsError> {
         let wanted = name.clone();
         match self
             .registry
@@ -51,8 +51,8 @@ impl TopicManager for TopicManagerServant {
         &self,
         name: String,
         current: &Current,
-    ) -> Result<Option<TopicProxy>, TopicManagerRetrieveError> {
-        match self.registry.topic(&name) {
+    ) -> Result<Option<TopicProxy>, NoSuchTopicError> {
+        match self.registry.directory().topic(&name) {
             Some(_) => Ok(Some(self.topic_proxy(&name, current))),
             None => Err(NoSuchTopic { name }.into()),
         }
@@ -63,14 +63,14 @@ impl TopicManager for TopicManagerServant {
         name: String,
         current: &Current,
     ) -> Result<Option<TopicProxy>, InvokeError> {
-        if self.registry.topic(&name).is_none() {
+        if self.registry.directory().topic(&name).is_none() {
             let wanted = name.clone();
             match self
                 .registry
                 .change(|registry| registry.create(wanted))
                 .await
             {
-                // Somebody else has created it meanwhile.
+                // Another client has created it meanwhile.
                 Ok(_) | Err(ChangeError::TopicExists) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -79,7 +79,7 @@ impl TopicManager for TopicManagerServant {
     }
 
     async fn retrieve_all(&self, current: &Current) -> Result<TopicDict, InvokeError> {
-        let topics = self.registry.topics();
+        let topics = self.registry.directory().topics();
         let entries = topics.iter().map(|topic| {
             let name = topic.name();
             (name.to_owned(), Some(self.topic_proxy(name, current)))
@@ -95,7 +95,7 @@ impl TopicManager for TopicManagerServant {
     }
 }
 
-/// There are no replicas.
+/// A hub has no replicas.
 impl TopicManagerInternal for TopicManagerServant {
     async fn get_replica_node(&self, _current: &Current) -> Result<Option<Proxy>, InvokeError> {
         Ok(None)
@@ -112,7 +112,7 @@ pub(super) fn publisher_proxy(registry: &Registry, name: String, current: &Curre
     publishing_adapter(registry, current).proxy(own_identity(registry, name))
 }
 
-/// Where publisher objects are.
+/// The adapter of publisher objects.
 pub(super) fn publishing_adapter(registry: &Registry, current: &Current) -> Adapter {
     let adapters = registry.adapters();
     let own = adapters.and_then(|adapters| adapters.publish.clone());

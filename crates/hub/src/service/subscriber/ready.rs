@@ -1,4 +1,4 @@
-//! Subscribers that have events for the delivery scheduler.
+//! The ready queue: subscribers that have events for the delivery scheduler.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,22 +9,22 @@ use std::time::Duration;
 use super::Subscriber;
 use crate::settings::HubSettings;
 
-/// The queue between publishers, which add subscribers, and the one scheduler that serves them.
+/// The queue between publishers, which add subscribers, and the one scheduler, which serves them.
 #[derive(Default)]
-pub(in crate::service) struct ReadyQueue {
-    /// Guards the subscribers to be served; held for a moment. It may be taken while that of a subscriber is held, and never
-    /// the other way round.
+pub(crate) struct ReadyQueue {
+    /// Guards the subscribers to be served. It is held for a moment. A thread may take it while it holds the lock of a
+    /// subscriber, but not the other way round.
     ready: Mutex<Ready>,
-    /// Whether the scheduler rests. A subscriber whose events are not to wait so long wakes its delivery task.
+    /// Whether the scheduler rests. A subscriber with many events then wakes its delivery task.
     is_resting: AtomicBool,
 }
 
 #[derive(Default)]
 struct Ready {
-    /// In the order in which events came for them. A subscriber is seldom there twice, for it is added again only after it
-    /// was served.
+    /// In the order in which they became ready. A subscriber is seldom in it twice, because it is added again only
+    /// after it was served.
     subscribers: VecDeque<Arc<Subscriber>>,
-    /// The scheduler, while it waits.
+    /// Wakes the scheduler, which waits.
     waker: Option<Waker>,
     is_served: bool,
     pace: SchedulerPace,
@@ -32,11 +32,11 @@ struct Ready {
 
 /// What the scheduler does while events keep coming.
 #[derive(Debug, Clone, Copy, Default)]
-pub(in crate::service) struct SchedulerPace {
+pub(crate) struct SchedulerPace {
     /// The longest rest between two rounds.
-    pub(in crate::service) rest_max: Duration,
+    pub(crate) rest_max: Duration,
     /// How long the thread stays awake after a round.
-    pub(in crate::service) polling: Duration,
+    pub(crate) polling: Duration,
 }
 
 impl From<&HubSettings> for SchedulerPace {
@@ -49,22 +49,22 @@ impl From<&HubSettings> for SchedulerPace {
 }
 
 impl ReadyQueue {
-    /// Sets the pace from now on.
-    pub(in crate::service) fn set_pace(&self, pace: SchedulerPace) {
+    /// Sets the pace.
+    pub(crate) fn set_pace(&self, pace: SchedulerPace) {
         self.lock().pace = pace;
     }
 
     /// Whether the scheduler rests.
-    pub(in crate::service) fn is_resting(&self) -> bool {
+    pub(crate) fn is_resting(&self) -> bool {
         self.is_resting.load(Ordering::Relaxed)
     }
 
-    pub(in crate::service) fn set_resting(&self, is_resting: bool) {
+    pub(crate) fn set_resting(&self, is_resting: bool) {
         self.is_resting.store(is_resting, Ordering::Relaxed);
     }
 
-    /// Adds a subscriber that has events; false if no scheduler would serve it.
-    pub(in crate::service) fn push(&self, subscriber: &Arc<Subscriber>) -> bool {
+    /// Adds a subscriber that has events. Returns false if no scheduler would serve it.
+    pub(crate) fn push(&self, subscriber: &Arc<Subscriber>) -> bool {
         let mut ready = self.lock();
         if !ready.is_served {
             return false;
@@ -79,12 +79,12 @@ impl ReadyQueue {
     }
 
     /// A scheduler begins to serve.
-    pub(in crate::service) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.lock().is_served = true;
     }
 
-    /// The scheduler has ended; gives those that it has not served.
-    pub(in crate::service) fn end(&self) -> VecDeque<Arc<Subscriber>> {
+    /// The scheduler has ended. Returns the subscribers that it has not served.
+    pub(crate) fn end(&self) -> VecDeque<Arc<Subscriber>> {
         self.set_resting(false);
         let mut ready = self.lock();
         ready.is_served = false;
@@ -92,11 +92,8 @@ impl ReadyQueue {
         std::mem::take(&mut ready.subscribers)
     }
 
-    /// How many subscribers there are, and the pace; the scheduler is woken by the next one if there is none.
-    pub(in crate::service) fn poll_len(
-        &self,
-        context: &mut Context<'_>,
-    ) -> Option<(usize, SchedulerPace)> {
+    /// The number of ready subscribers, and the pace. If there is none, the next one wakes the scheduler.
+    pub(crate) fn poll_len(&self, context: &mut Context<'_>) -> Option<(usize, SchedulerPace)> {
         let mut ready = self.lock();
         if ready.subscribers.is_empty() {
             ready.waker = Some(context.waker().clone());
@@ -105,8 +102,9 @@ impl ReadyQueue {
         Some((ready.subscribers.len(), ready.pace))
     }
 
-    /// Takes the first `count` subscribers. The scheduler is woken for the others, now or when they come.
-    pub(in crate::service) fn take(
+    /// Takes the first `count` subscribers. The scheduler is woken for the others: immediately if there are some, or
+    /// when they come.
+    pub(crate) fn take(
         &self,
         count: usize,
         taken: &mut VecDeque<Arc<Subscriber>>,
@@ -120,8 +118,8 @@ impl ReadyQueue {
         }
     }
 
-    /// All subscribers that are to be served.
-    pub(in crate::service) fn all(&self) -> Vec<Arc<Subscriber>> {
+    /// All ready subscribers.
+    pub(crate) fn all(&self) -> Vec<Arc<Subscriber>> {
         self.lock().subscribers.iter().cloned().collect()
     }
 

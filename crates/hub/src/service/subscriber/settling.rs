@@ -1,4 +1,4 @@
-//! What became of events that a delivery took, in the accounts of their subscriber and in words.
+//! Counts and logs what happened to the events that a delivery took.
 
 use std::fmt::Arguments;
 use std::time::{Duration, Instant};
@@ -7,21 +7,21 @@ use floe::InvokeError;
 use tokio::runtime::Handle;
 
 use super::Subscriber;
-use crate::core::{Failure, State};
+use crate::core::{DeliveryFailure, SubscriptionState};
 use crate::service::failure::{failure, is_for_want_of_descriptors};
 use crate::service::one_line::OneLine;
 
 impl Subscriber {
-    /// Says what became of events that the delivery took.
-    pub(in crate::service) fn settle<T>(&self, count: usize, result: Result<T, InvokeError>) {
+    /// Settles events that the delivery took.
+    pub(crate) fn settle<T>(&self, count: usize, result: Result<T, InvokeError>) {
         match result {
             Ok(_) => self.settle_delivered(count),
             Err(error) => self.settle_failed(count, error),
         }
     }
 
-    /// The same of events that reached the subscriber.
-    pub(in crate::service) fn settle_delivered(&self, count: usize) {
+    /// Settles events that reached the subscriber.
+    pub(crate) fn settle_delivered(&self, count: usize) {
         self.lock().subscription.handle_delivered(count as u64);
     }
 
@@ -42,48 +42,49 @@ impl Subscriber {
                  hub (`ulimit -n`)"
             ),
             _ if is_leaving => {
-                tracing::warn!("the last events for {name}, which is removed, are lost: {error}");
+                tracing::warn!("lost the last events for {name}, which was unsubscribed: {error}");
             }
-            State::Offline if before != after => {
+            SubscriptionState::Offline if before != after => {
                 let until = match self.lock().subscription.discard_interval() {
                     Duration::MAX => "ever".to_owned(),
                     interval => format!("{interval:?}, then it is tried again"),
                 };
                 tracing::warn!("no events for {name} for {until}: {error}");
             }
-            State::Failed if before != after => {
+            SubscriptionState::Failed if before != after => {
                 tracing::warn!("the next event ends the subscription of {name}: {error}");
             }
-            State::Online if failure == Failure::Broken => {
+            SubscriptionState::Online if failure == DeliveryFailure::Broken => {
                 tracing::warn!("lost {count} events for {name}, whose connection broke: {error}");
             }
             _ => tracing::debug!("could not deliver to {name}: {error}"),
         }
     }
 
-    /// The delivery has panicked: what was under way is lost, or nobody knows what became of it. That says nothing of the
-    /// subscriber, which stays subscribed; what is queued waits for another delivery.
-    pub(in crate::service) fn settle_panicked(&self) {
+    /// Settles a panic of the delivery task. The unanswered events count as lost, because nothing says what happened to
+    /// them. The subscriber stays subscribed, since the panic is not its fault; queued events wait for the next
+    /// delivery task.
+    pub(crate) fn settle_panicked(&self) {
         let mut shared = self.lock();
         let count = shared.subscription.snapshot().outstanding;
         let in_flight = shared.in_flight.as_mut();
         let abandoned = in_flight.map(|in_flight| in_flight.abandon(count));
         shared
             .subscription
-            .handle_failed(count, Failure::Ours, Instant::now());
+            .handle_failed(count, DeliveryFailure::Ours, Instant::now());
         drop(shared);
-        // Without the lock, for that of the connection is taken.
+        // Dropped after the lock is released, because that takes the lock of the connection.
         drop(abandoned);
         self.backpressure.notify();
         report(format_args!(
-            "lost {count} events for {}, whose delivery panicked: it begins anew, with what waits in the queue",
+            "lost {count} events for {}, whose delivery panicked: the delivery starts again with the queued events",
             self.log_name()
         ));
     }
 
-    /// The scheduler has panicked while it served this subscriber: what it took, and neither sent nor gave back, is lost.
-    /// That says nothing of the subscriber.
-    pub(in crate::service) fn settle_taken(&self) {
+    /// Settles a panic of the scheduler while it served this subscriber. Events that the scheduler took, and neither
+    /// sent nor gave back, are lost. The subscriber stays subscribed, since the panic is not its fault.
+    pub(crate) fn settle_taken(&self) {
         let mut shared = self.lock();
         let outstanding = shared.subscription.snapshot().outstanding;
         let count = shared.in_flight().forget_taken(outstanding);
@@ -92,17 +93,16 @@ impl Subscriber {
         }
         shared
             .subscription
-            .handle_failed(count, Failure::Ours, Instant::now());
+            .handle_failed(count, DeliveryFailure::Ours, Instant::now());
         drop(shared);
         report(format_args!(
-            "lost {count} events for {}, for the delivery scheduler panicked: it begins anew",
+            "lost {count} events for {}, because the delivery scheduler panicked: it starts again",
             self.log_name()
         ));
     }
 }
 
-/// Tells people of a panic. By a task of its own: if it is the log that panics, what goes on after it does so all the same,
-/// and the process does not end.
+/// Logs a panic, in a task of its own: if the log itself panics, the caller goes on, and the process does not end.
 fn report(what: Arguments<'_>) {
     let Ok(runtime) = Handle::try_current() else {
         return;
@@ -110,7 +110,7 @@ fn report(what: Arguments<'_>) {
     let what = what.to_string();
     runtime.spawn(async move {
         tracing::error!(
-            "{what}; please report the panic, which is told on standard error: it is a fault of the hub"
+            "{what}; this is a fault of the hub: please report the panic message on standard error"
         );
     });
 }

@@ -1,4 +1,4 @@
-//! What is on disk after changes, failures and restarts.
+//! The file after changes, failures and restarts.
 
 use std::io;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 
-/// A store in a directory that is removed with it.
+/// A directory that is deleted when this is dropped.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -27,7 +27,7 @@ fn open_error(directory: &Path) -> String {
     opened.err().expect("an error").to_string()
 }
 
-/// A file on a disk that is full while the flag says so.
+/// A file on a disk that is full while the flag is set.
 #[derive(Debug)]
 struct Filling {
     file: redb::backends::FileBackend,

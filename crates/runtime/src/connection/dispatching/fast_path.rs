@@ -9,7 +9,7 @@ use std::task::Poll;
 use floe_wire::message::{HeaderCache, RequestBatch, SingleRequest};
 
 use super::Dispatching;
-use crate::connection::input::Input;
+use crate::connection::read_buffer::Input;
 use crate::connection::send_queue::is_long;
 use crate::dispatch::Parts;
 
@@ -79,7 +79,9 @@ impl Dispatching {
             }
         } else {
             let request = &parts.current.request;
-            self.connection.compress_reply(request, &mut parts.buffer);
+            self.connection
+                .compression()
+                .compress_reply(request, &mut parts.buffer);
         }
         self.write_single(parts)
     }
@@ -90,7 +92,10 @@ impl Dispatching {
         // Long buffers go through the output, which knows when to keep them.
         let is_written = !is_long(&mut self.replies)
             && !is_long(&mut parts.buffer)
-            && self.connection.send_sole_reply(&mut parts.buffer);
+            && self
+                .connection
+                .output
+                .send_single_reply(&self.connection, &mut parts.buffer);
         match is_written {
             true => self.end_single(parts),
             false => self.append_single(parts),

@@ -10,7 +10,7 @@ use rustls::Connection;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::explain::explain;
-use crate::connection::handle::ConnectionInfo;
+use crate::transport::ConnectionInfo;
 use crate::transport::{Stream, StreamWriter};
 
 /// Bytes that are encrypted before any of them is written: four records.

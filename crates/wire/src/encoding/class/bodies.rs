@@ -56,9 +56,10 @@ impl Decoder<'_> {
             if !is_read {
                 self.read_body(id, start)?;
             }
-        } else if let hash_map::Entry::Vacant(entry) = graph.instances.entry(id) {
-            entry.insert(Entry::wanted());
-            graph.wanted.push(id);
+        } else if let hash_map::Entry::Vacant(vacant) = graph.instances.entry(id) {
+            let (entry, promise) = Entry::wanted();
+            vacant.insert(entry);
+            graph.wanted.push((id, promise));
         }
         Ok(Some(id))
     }
@@ -76,11 +77,12 @@ impl Decoder<'_> {
         }
         let (end, whole) = (self.position(), self.whole());
         self.graph().whole = whole;
-        for id in std::mem::take(&mut self.graph().wanted) {
+        for (id, promise) in std::mem::take(&mut self.graph().wanted) {
             let is_read = self.graph().instances.get(&id).is_some_and(Entry::is_read);
             if !is_read {
                 self.read_body(id, end)?;
             }
+            self.graph().keep_promise(id, &promise);
         }
         self.seek(end);
         Ok(())

@@ -1,4 +1,5 @@
-//! Printing and comparing graphs: both end, whatever leads to what.
+//! Printing and comparing graphs: both end, whatever leads to what, and neither takes more stack than
+//! its limit.
 //!
 //! The traversals are the derived ones of the structs, so what has been seen is kept per thread for
 //! as long as the outermost call runs.
@@ -6,85 +7,108 @@
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, Weak};
 
-use super::instance::Slot;
-
-/// Calls inside one another after which links back are not followed any more: a peer decides what
-/// they lead to, and each takes stack.
-const BACK_DEPTH_MAX: usize = 200;
+use super::GRAPH_DEPTH_MAX;
+use super::instance::Held;
 
 #[derive(Default)]
-struct Traversal {
+struct Printing {
     depth: usize,
-    seen: HashSet<(usize, usize)>,
+    seen: HashSet<usize>,
 }
 
-impl Traversal {
-    fn enter(&mut self) -> usize {
-        self.depth += 1;
-        self.depth
-    }
-
-    fn leave(&mut self) {
-        self.depth -= 1;
-        if self.depth == 0 {
-            self.seen.clear();
-        }
-    }
+#[derive(Default)]
+struct Comparison {
+    seen: HashSet<(usize, usize)>,
+    /// Pairs that have been met and are still to be compared.
+    pending: Vec<(Held, Held)>,
 }
 
 thread_local! {
-    static PRINTED: RefCell<Traversal> = RefCell::default();
-    static COMPARED: RefCell<Traversal> = RefCell::default();
+    static PRINTING: RefCell<Printing> = RefCell::default();
+    static COMPARISON: RefCell<Option<Comparison>> = const { RefCell::new(None) };
 }
 
-/// Prints an instance, or only its type if it has been printed already.
-pub(super) fn print(slot: &Arc<Slot>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let Some(instance) = slot.get() else {
-        return f.write_str("(incomplete)");
-    };
-    let is_new = PRINTED.with_borrow_mut(|printed| printed.seen.insert((address(slot), 0)));
-    if !is_new {
-        return write!(f, "(again {})", instance.value.class_type_id());
-    }
-    PRINTED.with_borrow_mut(Traversal::enter);
-    let result = fmt::Debug::fmt(&*instance.value, f);
-    PRINTED.with_borrow_mut(Traversal::leave);
-    result
-}
-
-/// Prints the type of the instance that a link leads back to.
-pub(super) fn print_back(slot: &Weak<Slot>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match slot.upgrade().as_deref().map(Slot::get) {
-        None => f.write_str("(gone)"),
-        Some(None) => f.write_str("(incomplete)"),
-        Some(Some(instance)) => write!(f, "(back to {})", instance.value.class_type_id()),
+/// Prints an instance, or only its type if it has been printed already or is too deep.
+pub(super) fn print(held: &Held, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let value = &*held.instance().value;
+    let (depth, is_new) = PRINTING.with_borrow_mut(|printing| {
+        let is_deep = printing.depth >= GRAPH_DEPTH_MAX;
+        let is_new = !is_deep && printing.seen.insert(held.address());
+        (printing.depth, is_new)
+    });
+    match (is_new, depth < GRAPH_DEPTH_MAX) {
+        (true, _) => {
+            let _level = PrintedLevel::enter();
+            fmt::Debug::fmt(value, f)
+        }
+        (false, true) => write!(f, "(again {})", value.class_type_id()),
+        (false, false) => write!(f, "(deeper {})", value.class_type_id()),
     }
 }
 
-/// Whether two instances are equal; a pair that is being compared already, or was, counts as equal.
-pub(super) fn equal(one: &Arc<Slot>, other: &Arc<Slot>, is_owned: bool) -> bool {
-    if Arc::ptr_eq(one, other) {
-        return true;
+/// An instance that is being printed.
+struct PrintedLevel;
+
+impl PrintedLevel {
+    fn enter() -> Self {
+        PRINTING.with_borrow_mut(|printing| printing.depth += 1);
+        Self
     }
-    let pair = (address(one), address(other));
-    let is_new = COMPARED.with_borrow_mut(|compared| compared.seen.insert(pair));
-    if !is_new {
-        return true;
-    }
-    let depth = COMPARED.with_borrow_mut(Traversal::enter);
-    let result = (is_owned || depth < BACK_DEPTH_MAX)
-        && match (one.get(), other.get()) {
-            (Some(one), Some(other)) => {
-                one.value.equals(&*other.value) && one.unknown == other.unknown
+}
+
+impl Drop for PrintedLevel {
+    fn drop(&mut self) {
+        PRINTING.with_borrow_mut(|printing| {
+            printing.depth -= 1;
+            if printing.depth == 0 {
+                printing.seen.clear();
             }
-            _ => false,
-        };
-    COMPARED.with_borrow_mut(Traversal::leave);
-    result
+        });
+    }
 }
 
-fn address(slot: &Arc<Slot>) -> usize {
-    Arc::as_ptr(slot) as usize
+/// Whether two instances are equal, and all that they lead to.
+///
+/// The outermost call compares pair by pair. Links that it meets meanwhile add their pair and count as
+/// equal, so that depth takes no stack: two graphs are equal if no pair differs.
+pub(super) fn equal(one: &Held, other: &Held) -> bool {
+    let pair = (one.address(), other.address());
+    if pair.0 == pair.1 {
+        return true;
+    }
+    let is_outermost = COMPARISON.with_borrow_mut(|comparison| {
+        let is_outermost = comparison.is_none();
+        let comparison = comparison.get_or_insert_default();
+        if comparison.seen.insert(pair) {
+            comparison.pending.push((one.clone(), other.clone()));
+        }
+        is_outermost
+    });
+    if !is_outermost {
+        return true;
+    }
+    let _comparison = RunningComparison;
+    while let Some((one, other)) = next_pair() {
+        let (one, other) = (one.instance(), other.instance());
+        if !one.value.equals(&*other.value) || one.unknown != other.unknown {
+            return false;
+        }
+    }
+    true
+}
+
+fn next_pair() -> Option<(Held, Held)> {
+    COMPARISON.with_borrow_mut(|comparison| comparison.as_mut()?.pending.pop())
+}
+
+/// The outermost comparison of this thread.
+struct RunningComparison;
+
+impl Drop for RunningComparison {
+    fn drop(&mut self) {
+        // Dropped outside of the borrow, since values have destructors of their own.
+        let comparison = COMPARISON.take();
+        drop(comparison);
+    }
 }

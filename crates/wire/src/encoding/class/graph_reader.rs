@@ -1,22 +1,24 @@
 //! Reading references to instances, and instances inline (encoding 1.1).
 //!
-//! Instances are read depth first. A reference to one that is still being read closes a cycle and
-//! becomes a link back; any other owns its instance. So what is owned is a graph without cycles, of
-//! which the height is known and limited.
+//! Instances are read depth first, and each is complete when all is known that it leads to: if it leads
+//! to one that is still being read, it is part of a cycle, and waits for the outermost instance of that
+//! cycle. Then the instances of the cycle become a group. Links between them are links inside, all
+//! others hold their instance. (This is Tarjan's algorithm for strongly connected components.)
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map};
 use std::sync::Arc;
 
 use super::bodies::Body;
 use super::class_reader::SliceHeader;
 use super::expected::Expected;
-use super::instance::Slot;
+use super::instance::{Group, Held, Member, Slot};
 use super::link::Target;
+use super::promise::Promise;
 use super::{
     AnyClass, ClassFactory, ClassId, ClassReader, ClassType, Classes, GRAPH_DEPTH_MAX,
     GRAPH_STACK_MAX, Link, SliceId, TYPE_ID_LEN_MAX, UnknownClass, UnknownSlice,
 };
-use crate::encoding::slice::{self, HAS_TAGGED, TYPE_ID_KIND};
+use crate::encoding::slice::{self, Extent, HAS_TAGGED, TYPE_ID_KIND};
 use crate::encoding::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
 
 /// What the references of one encapsulation have in common.
@@ -26,8 +28,12 @@ pub(in crate::encoding) struct GraphReader<'a> {
     /// Type ids that may be referred to by index, from 1.
     pub(super) type_ids: Vec<Arc<str>>,
     pub(super) instances: HashMap<i32, Entry>,
-    /// Heights of the instances that are being read, as far as is known; outermost first.
-    open: Vec<usize>,
+    /// The instances that are being read, outermost first.
+    open: Vec<Open>,
+    /// How many have been opened.
+    opened_count: usize,
+    /// Instances that were read and lead to one that is still being read.
+    waiting: Vec<Waiting>,
     /// Where the stack stood when the outermost of them was opened.
     stack_base: usize,
     /// The indirection table of the slice that is being read, and whether it has been used.
@@ -39,7 +45,7 @@ pub(in crate::encoding) struct GraphReader<'a> {
     /// All bytes of the encapsulation, for the bodies of encoding 1.0.
     pub(super) whole: &'a [u8],
     /// Ids of encoding 1.0 in the order in which parameters refer to them.
-    pub(super) wanted: Vec<i32>,
+    pub(super) wanted: Vec<(i32, Arc<Promise>)>,
 }
 
 impl std::fmt::Debug for GraphReader<'_> {
@@ -52,19 +58,43 @@ impl std::fmt::Debug for GraphReader<'_> {
 
 /// An instance that has an id.
 pub(super) struct Entry {
-    pub(super) slot: Arc<Slot>,
     progress: Progress,
-    /// What references that came before the instance was complete expect of it.
+    /// What references that came before the instance was read expect of it.
     expected: Vec<Expected>,
 }
 
 enum Progress {
     /// Encoding 1.0: a parameter refers to it, its body comes later.
-    Wanted,
-    /// It is being read.
-    Open,
+    Wanted {
+        slot: Arc<Slot>,
+        promise: Arc<Promise>,
+    },
+    /// It is being read; the number is that of [`Open::number`].
+    Open { slot: Arc<Slot>, number: usize },
+    /// It stands at this position of the waiting.
+    Waiting { at: usize },
     /// It is complete, and has so many instances below one another.
-    Complete { height: usize },
+    Complete { held: Held, height: usize },
+}
+
+/// An instance that is being read.
+struct Open {
+    /// Its position in the order in which instances were opened.
+    number: usize,
+    /// The lowest number of those that it leads to, as far as is known.
+    lowest: usize,
+    /// How many instances it has below one another, as far as is known.
+    height: usize,
+    /// How many were waiting when it was opened.
+    waiting_len: usize,
+}
+
+/// An instance that was read, and that leads to one that is still being read.
+struct Waiting {
+    id: i32,
+    lowest: usize,
+    height: usize,
+    member: Member,
 }
 
 /// An instance in the indirection table of a slice.
@@ -84,6 +114,8 @@ impl Default for GraphReader<'_> {
             type_ids: Vec::new(),
             instances: HashMap::new(),
             open: Vec::new(),
+            opened_count: 0,
+            waiting: Vec::new(),
             stack_base: 0,
             table: None,
             depth_max: GRAPH_DEPTH_MAX,
@@ -103,6 +135,68 @@ impl<'a> GraphReader<'a> {
     /// Whether an instance is being read.
     pub(super) fn is_reading(&self) -> bool {
         !self.open.is_empty()
+    }
+
+    /// Completes an instance with those that waited for it, or lets it wait.
+    fn complete(
+        &mut self,
+        id: i32,
+        open: Open,
+        value: Box<dyn AnyClass>,
+        unknown: Vec<UnknownSlice>,
+    ) {
+        let Open { lowest, height, .. } = open;
+        let entry = self.instances.get_mut(&id).expect("it was opened");
+        let at = self.waiting.len();
+        let before = std::mem::replace(&mut entry.progress, Progress::Waiting { at });
+        let Progress::Open { slot, .. } = before else {
+            unreachable!("only an open instance is completed");
+        };
+        let is_alone = at == open.waiting_len;
+        if lowest == open.number && is_alone {
+            slot.fill(value, unknown);
+            let held = Held::Lone(slot);
+            entry.progress = Progress::Complete { held, height };
+            return;
+        }
+        self.waiting.push(Waiting {
+            id,
+            lowest,
+            height,
+            member: Member {
+                slot,
+                value,
+                unknown,
+            },
+        });
+        if lowest == open.number {
+            self.group(open.waiting_len);
+        } else if let Some(outer) = self.open.last_mut() {
+            outer.lowest = outer.lowest.min(lowest);
+        }
+    }
+
+    /// Completes the instances of a cycle: those that wait, from this position on.
+    fn group(&mut self, from: usize) {
+        let waiting = self.waiting.drain(from..);
+        let (known, members): (Vec<_>, Vec<_>) = waiting
+            .map(|waiting| ((waiting.id, waiting.height), waiting.member))
+            .unzip();
+        let group = Group::of(members);
+        for (index, (id, height)) in known.into_iter().enumerate() {
+            let held = Held::member(&group, index);
+            let entry = self.instances.get_mut(&id).expect("it was opened");
+            entry.progress = Progress::Complete { held, height };
+        }
+    }
+
+    /// Lets the links of parameters hold the instance with this id.
+    pub(super) fn keep_promise(&self, id: i32, promise: &Promise) {
+        if let Some(Progress::Complete { held, .. }) =
+            self.instances.get(&id).map(|entry| &entry.progress)
+        {
+            promise.hold(held.clone());
+        }
     }
 
     fn know(&mut self, classes: &'a dyn Classes) {
@@ -221,42 +315,44 @@ impl<'a> Decoder<'a> {
     /// What a link to the instance holds; fails if that has the wrong class.
     fn target(&mut self, id: i32, expected: Expected, at: usize) -> Result<Target, DecodeError> {
         let graph = self.graph();
-        let is_parameter = graph.open.is_empty();
         let entry = graph.instances.get_mut(&id).expect("its id was looked up");
-        match entry.progress {
-            Progress::Complete { height } => {
-                let slot = Arc::clone(&entry.slot);
-                if let Some(top) = graph.open.last_mut() {
-                    *top = (*top).max(height + 1);
+        let top = graph.open.last_mut();
+        match &entry.progress {
+            Progress::Complete { held, height } => {
+                if let Some(top) = top {
+                    top.height = top.height.max(height + 1);
                 }
-                self.check(&slot, &expected, at)?;
-                Ok(Target::Owned(slot))
+                let held = held.clone();
+                match unexpected(&*held.instance().value, &expected) {
+                    None => Ok(Target::Held(held)),
+                    Some(kind) => Err(self.error_at(at, expected.what(), kind)),
+                }
             }
-            _ => {
-                // Once for each type: a peer can repeat a reference for a byte.
-                if !entry
-                    .expected
-                    .iter()
-                    .any(|old| old.name() == expected.name())
-                {
-                    entry.expected.push(expected);
+            Progress::Waiting { at: position } => {
+                let waiting = &graph.waiting[*position];
+                let top = top.expect("it waits for one that is being read");
+                top.height = top.height.max(waiting.height + 1);
+                top.lowest = top.lowest.min(waiting.lowest);
+                let value = &*waiting.member.value;
+                let target = Target::Inside(Arc::downgrade(&waiting.member.slot));
+                match unexpected(value, &expected) {
+                    None => Ok(target),
+                    Some(kind) => Err(self.error_at(at, expected.what(), kind)),
                 }
-                let slot = &entry.slot;
-                Ok(match is_parameter {
-                    true => Target::Owned(Arc::clone(slot)),
-                    false => Target::Back(Arc::downgrade(slot)),
-                })
+            }
+            Progress::Open { slot, number } => {
+                let top = top.expect("it is being read");
+                top.lowest = top.lowest.min(*number);
+                let target = Target::Inside(Arc::downgrade(slot));
+                entry.expect(expected);
+                Ok(target)
+            }
+            Progress::Wanted { promise, .. } => {
+                let target = Target::Promised(Arc::clone(promise));
+                entry.expect(expected);
+                Ok(target)
             }
         }
-    }
-
-    fn check(&self, slot: &Slot, expected: &Expected, at: usize) -> Result<(), DecodeError> {
-        let value = &*slot.get().expect("a complete instance is filled").value;
-        if expected.is_met(value) {
-            return Ok(());
-        }
-        let kind = DecodeErrorKind::UnexpectedClass(value.class_type_id().into());
-        Err(self.error_at(at, expected.what(), kind))
     }
 
     /// Registers an instance that starts here.
@@ -273,39 +369,46 @@ impl<'a> Decoder<'a> {
             let kind = DecodeErrorKind::GraphStack(graph.open.len());
             return Err(self.error("class instance", kind));
         }
-        graph.open.push(1);
-        let entry = graph.instances.entry(id).or_insert_with(Entry::wanted);
-        entry.progress = Progress::Open;
+        let number = graph.opened_count;
+        graph.opened_count += 1;
+        graph.open.push(Open {
+            number,
+            lowest: number,
+            height: 1,
+            waiting_len: graph.waiting.len(),
+        });
+        match graph.instances.entry(id) {
+            hash_map::Entry::Vacant(entry) => {
+                let slot = Arc::new(Slot::empty());
+                entry.insert(Entry::new(Progress::Open { slot, number }));
+            }
+            hash_map::Entry::Occupied(mut entry) => entry.get_mut().open(number),
+        }
         Ok(())
     }
 
-    /// Fills the instance that was opened last.
+    /// Ends the instance that was opened last.
     pub(super) fn close_instance(
         &mut self,
         id: i32,
         value: Box<dyn AnyClass>,
         unknown: Vec<UnknownSlice>,
     ) -> Result<(), DecodeError> {
+        let at = self.position();
         let graph = self.graph();
-        let height = graph.open.pop().expect("it was opened");
-        if height > graph.depth_max {
+        let open = graph.open.pop().expect("it was opened");
+        if open.height > graph.depth_max {
             let kind = DecodeErrorKind::GraphTooDeep(graph.depth_max);
             return Err(self.error("class instance", kind));
         }
         let entry = graph.instances.get_mut(&id).expect("it was opened");
-        entry.progress = Progress::Complete { height };
-        entry.slot.fill(value, unknown);
-        let slot = Arc::clone(&entry.slot);
-        let at = self.position();
-        let expected = std::mem::take(&mut self.entry(id).expected);
-        expected
-            .iter()
-            .try_for_each(|expected| self.check(&slot, expected, at))
-    }
-
-    fn entry(&mut self, id: i32) -> &mut Entry {
-        let entry = self.graph().instances.get_mut(&id);
-        entry.expect("it was opened")
+        for expected in std::mem::take(&mut entry.expected) {
+            if let Some(kind) = unexpected(&*value, &expected) {
+                return Err(self.error_at(at, expected.what(), kind));
+            }
+        }
+        self.graph().complete(id, open, value, unknown);
+        Ok(())
     }
 
     fn inline_instance(&mut self) -> Result<i32, DecodeError> {
@@ -323,7 +426,7 @@ impl<'a> Decoder<'a> {
             if let Some(factory) = self.graph().find(class_id.as_class_id()) {
                 break ClassReader::inline(self, header).read(factory)?;
             }
-            unknown.push(self.unknown_slice(&header)?);
+            unknown.push(self.unknown_slice(class_id.clone(), header.extent)?);
             if is_last {
                 break Box::new(UnknownClass::new(&unknown[0].id)) as Box<dyn AnyClass>;
             }
@@ -334,16 +437,19 @@ impl<'a> Decoder<'a> {
         Ok(id)
     }
 
-    /// Keeps a slice of an unknown class.
-    fn unknown_slice(&mut self, header: &SliceHeader) -> Result<UnknownSlice, DecodeError> {
-        let id = header.id.clone().expect("the caller looked for its class");
-        let Some(end) = header.extent.end else {
+    /// Keeps a slice of an unknown class or exception, at whose members the decoder stands.
+    pub(in crate::encoding) fn unknown_slice(
+        &mut self,
+        id: SliceId,
+        extent: Extent,
+    ) -> Result<UnknownSlice, DecodeError> {
+        let Some(end) = extent.end else {
             let kind = DecodeErrorKind::UnknownClass(id.to_string());
             return Err(self.error("class instance", kind));
         };
-        let (table, after) = slice::read_table(self, header.extent)?;
+        let (table, after) = slice::read_table(self, extent)?;
         let members = self.bytes(end - self.position(), "slice of an unknown class")?;
-        let has_tagged = header.extent.flags & HAS_TAGGED != 0;
+        let has_tagged = extent.flags & HAS_TAGGED != 0;
         let bytes = match (has_tagged, members.split_last()) {
             (true, Some((_, members))) => members,
             _ => members,
@@ -358,7 +464,7 @@ impl<'a> Decoder<'a> {
             id,
             bytes: bytes.to_vec(),
             has_tagged,
-            is_last: header.extent.is_last(),
+            is_last: extent.is_last(),
             instances,
         })
     }
@@ -459,6 +565,12 @@ impl<'a> Decoder<'a> {
     }
 }
 
+/// What is wrong with an instance that should be another.
+fn unexpected(value: &dyn AnyClass, expected: &Expected) -> Option<DecodeErrorKind> {
+    let is_met = expected.is_met(value);
+    (!is_met).then(|| DecodeErrorKind::UnexpectedClass(value.class_type_id().into()))
+}
+
 /// About where the stack stands. The address is only compared.
 #[inline(never)]
 fn stack_position() -> usize {
@@ -467,17 +579,42 @@ fn stack_position() -> usize {
 }
 
 impl Entry {
-    /// An instance that parameters refer to and that comes later.
-    pub(super) fn wanted() -> Self {
+    /// An instance that comes later, and the promise of it for the parameters that refer to it.
+    pub(super) fn wanted() -> (Self, Arc<Promise>) {
+        let slot = Arc::new(Slot::empty());
+        let promise = Promise::of(&slot);
+        let entry = Self::new(Progress::Wanted {
+            slot,
+            promise: Arc::clone(&promise),
+        });
+        (entry, promise)
+    }
+
+    const fn new(progress: Progress) -> Self {
         Self {
-            slot: Arc::new(Slot::empty()),
-            progress: Progress::Wanted,
+            progress,
             expected: Vec::new(),
         }
     }
 
+    /// Starts reading what was wanted.
+    fn open(&mut self, number: usize) {
+        if let Progress::Wanted { slot, .. } = &self.progress {
+            let slot = Arc::clone(slot);
+            self.progress = Progress::Open { slot, number };
+        }
+    }
+
     pub(super) fn is_read(&self) -> bool {
-        !matches!(self.progress, Progress::Wanted)
+        !matches!(self.progress, Progress::Wanted { .. })
+    }
+
+    /// Remembers what a reference expects, once for each type: a peer can repeat a reference for a byte.
+    fn expect(&mut self, expected: Expected) {
+        let mut names = self.expected.iter().map(Expected::name);
+        if !names.any(|name| name == expected.name()) {
+            self.expected.push(expected);
+        }
     }
 }
 

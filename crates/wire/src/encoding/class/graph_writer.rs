@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::Arc;
 
-use super::instance::Slot;
+use super::instance::{Held, Instance};
 use super::link::Target;
+use super::links::Links;
+use super::references::References;
 use super::{AnyClass, ClassFormat, GRAPH_DEPTH_MAX, OBJECT_TYPE_ID, SliceId, UnknownSlice};
 use crate::encoding::slice::{self, HAS_SIZE, IS_LAST};
 use crate::encoding::{EncodeError, Encoder, EncodingVersion};
@@ -14,18 +15,20 @@ use crate::encoding::{EncodeError, Encoder, EncodingVersion};
 #[derive(Default)]
 pub(in crate::encoding) struct GraphWriter {
     /// Ids by the address of the instance, which is kept so that no other gets it.
-    ids: HashMap<usize, (Arc<Slot>, i32)>,
+    ids: HashMap<usize, (Held, i32)>,
     /// Type ids that were written, with their index.
     type_ids: HashMap<Box<str>, usize>,
     /// The indirection table of the slice that is being written, if it has one.
     table: Option<Table>,
     /// Instances of encoding 1.0 whose bodies are still to be written.
-    pending: Vec<(i32, Arc<Slot>)>,
-    /// The instance of encoding 1.0 that is being written, and which one owns which so far.
-    owner: Option<i32>,
-    owned: Vec<(i32, i32)>,
+    pending: Vec<(i32, Held)>,
+    /// The instance of encoding 1.0 that is being written; none while parameters are.
+    referrer: Option<i32>,
+    references: References,
     /// Instances that are being written, one inside the other.
     depth: usize,
+    /// Links that are only visited, and not written.
+    pub(super) visited: Option<Links>,
 }
 
 impl std::fmt::Debug for GraphWriter {
@@ -39,7 +42,7 @@ impl std::fmt::Debug for GraphWriter {
 /// The instances that a slice refers to.
 #[derive(Default)]
 pub(in crate::encoding) struct Table {
-    entries: Vec<Arc<Slot>>,
+    entries: Vec<Held>,
     index: HashMap<usize, usize>,
 }
 
@@ -55,41 +58,13 @@ impl Table {
     }
 
     /// The index of an instance, from 1.
-    fn index_of(&mut self, slot: Arc<Slot>) -> usize {
+    fn index_of(&mut self, held: Held) -> usize {
         let next = self.entries.len() + 1;
-        let index = *self.index.entry(address(&slot)).or_insert(next);
+        let index = *self.index.entry(held.address()).or_insert(next);
         if index == next {
-            self.entries.push(slot);
+            self.entries.push(held);
         }
         index
-    }
-}
-
-impl GraphWriter {
-    /// How many instances of encoding 1.0 are below one another at most. They do not stand inside one
-    /// another there, so it is found when all are written: what owns is no cycle, so that an instance
-    /// comes when all of its owners have come.
-    fn height_1_0(&self) -> usize {
-        let mut owners = vec![0_usize; self.ids.len() + 1];
-        let mut owned: HashMap<i32, Vec<i32>> = HashMap::new();
-        for (owner, id) in &self.owned {
-            owners[*id as usize] += 1;
-            owned.entry(*owner).or_default().push(*id);
-        }
-        let mut depths = vec![1_usize; owners.len()];
-        let ids = 1..owners.len() as i32;
-        let mut ready: Vec<i32> = ids.filter(|id| owners[*id as usize] == 0).collect();
-        while let Some(owner) = ready.pop() {
-            for id in owned.get(&owner).into_iter().flatten() {
-                let index = *id as usize;
-                depths[index] = depths[index].max(depths[owner as usize] + 1);
-                owners[index] -= 1;
-                if owners[index] == 0 {
-                    ready.push(*id);
-                }
-            }
-        }
-        depths.into_iter().max().unwrap_or(0)
     }
 }
 
@@ -111,40 +86,42 @@ impl Encoder<'_> {
             if batch.is_empty() {
                 break;
             }
-            for (id, slot) in batch {
+            for (id, held) in batch {
                 self.int(id);
-                self.graph().owner = Some(id);
-                self.instance_1_0(&slot);
+                self.graph().referrer = Some(id);
+                self.instance_1_0(held.instance());
             }
-            self.graph().owner = None;
+            self.graph().referrer = None;
         }
-        if self.graph().height_1_0() > GRAPH_DEPTH_MAX {
+        if !self.graph().references.can_be_read() {
             self.fail(EncodeError::GraphTooDeep(GRAPH_DEPTH_MAX));
         }
     }
 
     pub(super) fn class_reference(&mut self, target: &Target) {
-        let slot = match target {
+        if let Some(links) = &mut self.graph().visited {
+            return links.visit(target);
+        }
+        let held = match target {
             Target::Nil => return self.nil(),
-            Target::Owned(slot) => Arc::clone(slot),
-            Target::Back(slot) => match slot.upgrade() {
-                Some(slot) => slot,
+            Target::Held(held) => held.clone(),
+            Target::Inside(_) | Target::Promised(_) => match target.held() {
+                Some(held) => held,
                 None => {
-                    self.fail(EncodeError::DanglingLink);
+                    self.fail(EncodeError::IncompleteInstance);
                     return self.nil();
                 }
             },
         };
         if self.encoding() == EncodingVersion::V1_0 {
-            let is_owned = matches!(target, Target::Owned(_));
-            return self.reference_1_0(slot, is_owned);
+            return self.reference_1_0(held);
         }
         match &mut self.graph().table {
             Some(table) => {
-                let index = table.index_of(slot);
+                let index = table.index_of(held);
                 self.size(index);
             }
-            None => self.direct_reference(&slot),
+            None => self.direct_reference(held),
         }
     }
 
@@ -155,47 +132,42 @@ impl Encoder<'_> {
         }
     }
 
-    fn reference_1_0(&mut self, slot: Arc<Slot>, is_owned: bool) {
+    fn reference_1_0(&mut self, held: Held) {
         let graph = self.graph();
         let next = graph.ids.len() as i32 + 1;
-        let id = match graph.ids.entry(address(&slot)) {
+        let id = match graph.ids.entry(held.address()) {
             Entry::Occupied(entry) => entry.get().1,
             Entry::Vacant(entry) => {
-                entry.insert((Arc::clone(&slot), next));
-                graph.pending.push((next, slot));
+                entry.insert((held.clone(), next));
+                graph.pending.push((next, held));
                 next
             }
         };
-        if let Some(owner) = graph.owner.filter(|_| is_owned) {
-            graph.owned.push((owner, id));
-        }
+        graph.references.add(graph.referrer, id);
         self.int(-id);
     }
 
     /// Writes an id, or the instance if it has none yet.
-    fn direct_reference(&mut self, slot: &Arc<Slot>) {
+    fn direct_reference(&mut self, held: Held) {
         let graph = self.graph();
         let next = graph.ids.len() as i32 + 2;
-        match graph.ids.entry(address(slot)) {
+        match graph.ids.entry(held.address()) {
             Entry::Occupied(entry) => {
                 let id = entry.get().1;
                 self.size(id as usize);
             }
             Entry::Vacant(entry) => {
-                entry.insert((Arc::clone(slot), next));
+                entry.insert((held.clone(), next));
                 self.byte(1);
-                self.instance(slot);
+                self.instance(held.instance());
             }
         }
     }
 
-    fn instance(&mut self, slot: &Slot) {
+    fn instance(&mut self, instance: &Instance) {
         if self.graph().depth >= GRAPH_DEPTH_MAX {
             return self.fail(EncodeError::GraphTooDeep(GRAPH_DEPTH_MAX));
         }
-        let Some(instance) = slot.get() else {
-            return self.fail(EncodeError::DanglingLink);
-        };
         self.graph().depth += 1;
         let outer = self.begin_slice(false);
         let is_sliced = self.class_format == ClassFormat::Sliced;
@@ -258,21 +230,18 @@ impl Encoder<'_> {
     }
 
     /// The members of a kept slice, whose references are indexes into its table as it was.
-    fn kept_members(&mut self, kept: &UnknownSlice) {
+    pub(in crate::encoding) fn kept_members(&mut self, kept: &UnknownSlice) {
         self.bytes(&kept.bytes);
         self.has_tagged = kept.has_tagged;
         for link in &kept.instances {
-            match (link.slot(), &mut self.graph().table) {
-                (Some(slot), Some(table)) => table.entries.push(slot),
-                _ => self.fail(EncodeError::DanglingLink),
+            match (link.target().held(), &mut self.graph().table) {
+                (Some(held), Some(table)) => table.entries.push(held),
+                _ => self.fail(EncodeError::IncompleteInstance),
             }
         }
     }
 
-    fn instance_1_0(&mut self, slot: &Slot) {
-        let Some(instance) = slot.get() else {
-            return self.fail(EncodeError::DanglingLink);
-        };
+    fn instance_1_0(&mut self, instance: &Instance) {
         if instance.unknown.last().is_some_and(|slice| slice.is_last) {
             return self.fail_unknown(&*instance.value);
         }
@@ -335,16 +304,12 @@ impl Encoder<'_> {
     }
 
     /// Writes the instances that a slice refers to.
-    pub(in crate::encoding) fn indirection_table(&mut self, table: &Table) {
+    pub(in crate::encoding) fn indirection_table(&mut self, table: Table) {
         let outer = self.begin_slice(false);
         self.size(table.entries.len());
-        for slot in &table.entries {
-            self.direct_reference(slot);
+        for held in table.entries {
+            self.direct_reference(held);
         }
         self.end_slice(outer);
     }
-}
-
-fn address(slot: &Arc<Slot>) -> usize {
-    Arc::as_ptr(slot) as usize
 }

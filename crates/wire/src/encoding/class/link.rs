@@ -5,15 +5,17 @@ use std::marker::PhantomData;
 use std::ops::Deref;
 use std::sync::{Arc, Weak};
 
-use super::instance::{Instance, Slot};
+use super::instance::{Held, Slot};
+use super::promise::Promise;
 use super::{AnyClass, Class, ClassType, Extends, UnknownSlice, compare};
 use crate::encoding::{Decode, DecodeError, Decoder, Encode, Encoder};
 
 /// A shared instance of class `T` or of one that extends it; it derefs to `T`.
 ///
-/// Cloning it is cheap and shares the instance.
+/// Cloning it is cheap and shares the instance. It keeps the instance alive, and with it everything
+/// that the instance leads to.
 pub struct Ref<T: ClassType + ?Sized> {
-    slot: Arc<Slot>,
+    held: Held,
     class: PhantomData<fn() -> Box<T>>,
 }
 
@@ -23,66 +25,62 @@ impl<T: ClassType + ?Sized> Ref<T> {
     /// # Panics
     /// If `U` claims to extend `T` but its chain of bases does not have it.
     pub fn new<U: Extends<T>>(value: U) -> Self {
-        let slot = Slot::empty();
-        slot.fill(Box::new(value), Vec::new());
-        Self::checked(Arc::new(slot)).expect("a class that extends T has a base of type T")
-    }
-
-    /// Shares an instance that is part of a cycle: `build` gets a link back to it.
-    ///
-    /// # Panics
-    /// As [`Ref::new`].
-    pub fn new_cyclic<U: Extends<T>>(build: impl FnOnce(&Link<T>) -> U) -> Self {
-        let slot = Arc::new(Slot::empty());
-        let back = Link::new_in(Target::Back(Arc::downgrade(&slot)));
-        slot.fill(Box::new(build(&back)), Vec::new());
-        Self::checked(slot).expect("a class that extends T has a base of type T")
+        let held = Held::lone(Box::new(value), Vec::new());
+        Self::checked(held).expect("a class that extends T has a base of type T")
     }
 
     /// The same instance as one of class `U`, if it is: a derived class, a base, or itself.
     #[doc(alias = "downcast")]
     pub fn cast<U: ClassType + ?Sized>(&self) -> Option<Ref<U>> {
-        Ref::checked(Arc::clone(&self.slot))
+        Ref::checked(self.held.clone())
     }
 
     /// The instance, whatever its class.
     pub fn any(&self) -> &dyn AnyClass {
-        &*self.instance().value
+        &*self.held.instance().value
     }
 
     /// What a peer sent of the instance that this program has no class for, most derived first.
     pub fn unknown_slices(&self) -> &[UnknownSlice] {
-        &self.instance().unknown
+        &self.held.instance().unknown
     }
 
     /// What tells this instance from all others.
     pub fn id(&self) -> InstanceId {
-        InstanceId(Arc::as_ptr(&self.slot) as usize)
+        InstanceId(self.held.address())
     }
 
     /// Whether both are the same instance.
     pub fn ptr_eq<U: ClassType + ?Sized>(&self, other: &Ref<U>) -> bool {
-        Arc::ptr_eq(&self.slot, &other.slot)
+        self.id() == other.id()
     }
 
-    fn checked(slot: Arc<Slot>) -> Option<Self> {
-        T::cast(&*slot.get()?.value)?;
+    fn checked(held: Held) -> Option<Self> {
+        T::cast(&*held.instance().value)?;
         Some(Self {
-            slot,
+            held,
             class: PhantomData,
         })
-    }
-
-    fn instance(&self) -> &Instance {
-        let instance = self.slot.get();
-        instance.expect("a Ref is only made of a slot that is filled")
     }
 }
 
 impl<T: Class> Ref<T> {
-    /// The instance to be changed, if its class is `T` itself and nothing else refers to it.
+    /// The same instance as one of a class that `T` extends.
+    #[must_use]
+    pub fn upcast<U: ClassType + ?Sized>(&self) -> Ref<U>
+    where
+        T: Extends<U>,
+    {
+        Ref {
+            held: self.held.clone(),
+            class: PhantomData,
+        }
+    }
+
+    /// The instance to be changed, if its class is `T` itself and nothing else refers to it. One that
+    /// is part of a cycle, or was built in a [`Graph`](super::Graph), cannot be changed.
     pub fn get_mut(&mut self) -> Option<&mut T> {
-        let instance = Arc::get_mut(&mut self.slot)?.get_mut()?;
+        let instance = self.held.instance_mut()?;
         (&mut *instance.value as &mut dyn std::any::Any).downcast_mut()
     }
 }
@@ -98,7 +96,7 @@ impl<T: ClassType + ?Sized> Deref for Ref<T> {
 impl<T: ClassType + ?Sized> Clone for Ref<T> {
     fn clone(&self) -> Self {
         Self {
-            slot: Arc::clone(&self.slot),
+            held: self.held.clone(),
             class: PhantomData,
         }
     }
@@ -106,14 +104,14 @@ impl<T: ClassType + ?Sized> Clone for Ref<T> {
 
 impl<T: ClassType + ?Sized> fmt::Debug for Ref<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        compare::print(&self.slot, f)
+        compare::print(&self.held, f)
     }
 }
 
 /// Equal if all that is reached from them is; how it is shared makes no difference.
 impl<T: ClassType + ?Sized, U: ClassType + ?Sized> PartialEq<Ref<U>> for Ref<T> {
     fn eq(&self, other: &Ref<U>) -> bool {
-        compare::equal(&self.slot, &other.slot, true)
+        compare::equal(&self.held, &other.held)
     }
 }
 
@@ -123,10 +121,9 @@ pub struct InstanceId(usize);
 
 /// A member, element or parameter of a class type: nil, or a link to an instance.
 ///
-/// A link owns its instance together with all others to it, except a link *back*: one that closes
-/// a cycle. It does not keep its instance alive, so that a cycle is freed when nobody outside holds
-/// it. A decoder makes the links back that it must, those from an instance to itself or to one
-/// above it; keep the graph's root for as long as you follow them.
+/// A link that you hold keeps its instance alive, and everything that the instance leads to, cycles
+/// included. Cycles do not leak: links between the instances of a cycle do not count. Build one with a
+/// [`Graph`](super::Graph).
 ///
 /// ```
 /// use floe_wire::encoding::{AnyClass, Link};
@@ -139,11 +136,38 @@ pub struct Link<T: ClassType + ?Sized> {
     class: PhantomData<fn() -> Box<T>>,
 }
 
-#[derive(Clone)]
 pub(super) enum Target {
     Nil,
-    Owned(Arc<Slot>),
-    Back(Weak<Slot>),
+    /// An instance outside of the group, if any, that the link stands in.
+    Held(Held),
+    /// An instance of the same group: so the link does not keep it alive.
+    Inside(Weak<Slot>),
+    /// What was promised before the instance was complete.
+    Promised(Arc<Promise>),
+}
+
+impl Target {
+    /// The instance, if it is complete.
+    pub(super) fn held(&self) -> Option<Held> {
+        match self {
+            Self::Nil => None,
+            Self::Held(held) => Some(held.clone()),
+            Self::Inside(slot) => Held::of(slot.upgrade()?),
+            Self::Promised(promise) => promise.held(),
+        }
+    }
+}
+
+/// A clone may be taken anywhere, so it holds what it leads to.
+impl Clone for Target {
+    fn clone(&self) -> Self {
+        match (self, self.held()) {
+            (_, Some(held)) => Self::Held(held),
+            (Self::Inside(slot), None) => Self::Inside(Weak::clone(slot)),
+            (Self::Promised(promise), None) => Self::Promised(promise.again()),
+            (Self::Nil | Self::Held(_), None) => Self::Nil,
+        }
+    }
 }
 
 impl<T: ClassType + ?Sized> Link<T> {
@@ -159,32 +183,24 @@ impl<T: ClassType + ?Sized> Link<T> {
 
     /// A link that shares an instance.
     pub fn to<U: Extends<T>>(instance: &Ref<U>) -> Self {
-        Self::new_in(Target::Owned(Arc::clone(&instance.slot)))
+        instance.upcast().into()
     }
 
-    /// A link that closes a cycle: it does not keep the instance alive.
-    pub fn back_to<U: Extends<T>>(instance: &Ref<U>) -> Self {
-        Self::new_in(Target::Back(Arc::downgrade(&instance.slot)))
-    }
-
-    /// The instance; `None` for nil, and for a link back to an instance that is no more.
+    /// The instance; `None` for nil.
+    ///
+    /// Until a [`Graph`](super::Graph) is finished, or a decoder's `finish_classes` has been called,
+    /// there is no instance either.
     pub fn get(&self) -> Option<Ref<T>> {
-        Ref::checked(self.slot()?)
+        Ref::checked(self.target.held()?)
     }
 
-    /// Which instance it leads to, also while that is not complete yet; `None` for nil, and for a
-    /// link back to an instance that is no more.
+    /// Which instance it leads to, also while that is not complete yet; `None` for nil.
     pub fn id(&self) -> Option<InstanceId> {
-        let slot = self.slot()?;
-        Some(InstanceId(Arc::as_ptr(&slot) as usize))
-    }
-
-    /// The same link as one back, which does not keep its instance alive.
-    #[must_use]
-    pub fn to_back(&self) -> Self {
         match &self.target {
-            Target::Owned(slot) => Self::new_in(Target::Back(Arc::downgrade(slot))),
-            _ => self.clone(),
+            Target::Nil => None,
+            Target::Held(held) => Some(InstanceId(held.address())),
+            Target::Inside(slot) => Some(InstanceId(slot.as_ptr().addr())),
+            Target::Promised(promise) => Some(InstanceId(promise.address())),
         }
     }
 
@@ -193,20 +209,15 @@ impl<T: ClassType + ?Sized> Link<T> {
         matches!(self.target, Target::Nil)
     }
 
-    /// Whether it closes a cycle, and so does not keep its instance alive.
-    pub const fn is_back(&self) -> bool {
-        matches!(self.target, Target::Back(_))
-    }
-
     /// The same link as one to class `U`. `None` if it leads to an instance that is none; of an
     /// instance that is still being built that is not known, and [`Link::get`] will tell.
+    #[doc(alias = "downcast")]
     pub fn cast<U: ClassType + ?Sized>(&self) -> Option<Link<U>> {
-        let slot = self.slot();
-        let instance = slot.as_deref().and_then(Slot::get);
-        if instance.is_some_and(|instance| U::cast(&*instance.value).is_none()) {
-            return None;
+        let target = self.target.clone();
+        match &target {
+            Target::Held(held) if U::cast(&*held.instance().value).is_none() => None,
+            _ => Some(Link::new_in(target)),
         }
-        Some(Link::new_in(self.target.clone()))
     }
 
     pub(super) const fn new_in(target: Target) -> Self {
@@ -216,12 +227,27 @@ impl<T: ClassType + ?Sized> Link<T> {
         }
     }
 
-    pub(super) fn slot(&self) -> Option<Arc<Slot>> {
-        match &self.target {
-            Target::Nil => None,
-            Target::Owned(slot) => Some(Arc::clone(slot)),
-            Target::Back(slot) => slot.upgrade(),
-        }
+    pub(super) fn target(&self) -> &Target {
+        &self.target
+    }
+}
+
+impl<T: Class> Link<T> {
+    /// The same link as one to a class that `T` extends.
+    #[must_use]
+    pub fn upcast<U: ClassType + ?Sized>(&self) -> Link<U>
+    where
+        T: Extends<U>,
+    {
+        Link::new_in(self.target.clone())
+    }
+}
+
+impl Link<dyn AnyClass> {
+    /// A link to a new instance of a class that is not known when the program is compiled. `unknown`
+    /// are the slices that a peer sent of classes that nobody here knows, most derived first.
+    pub fn any(value: Box<dyn AnyClass>, unknown: Vec<UnknownSlice>) -> Self {
+        Self::new_in(Target::Held(Held::lone(value, unknown)))
     }
 }
 
@@ -239,28 +265,28 @@ impl<T: ClassType + ?Sized> Clone for Link<T> {
 
 impl<T: ClassType + ?Sized> From<Ref<T>> for Link<T> {
     fn from(instance: Ref<T>) -> Self {
-        Self::new_in(Target::Owned(instance.slot))
+        Self::new_in(Target::Held(instance.held))
     }
 }
 
-/// Each instance is printed once, and no link back is followed, so it ends.
+/// Each instance is printed once, so it ends.
 impl<T: ClassType + ?Sized> fmt::Debug for Link<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.target {
-            Target::Nil => f.write_str("nil"),
-            Target::Owned(slot) => compare::print(slot, f),
-            Target::Back(slot) => compare::print_back(slot, f),
+        match self.target.held() {
+            Some(held) => compare::print(&held, f),
+            None if self.is_nil() => f.write_str("nil"),
+            None => f.write_str("(incomplete)"),
         }
     }
 }
 
-/// As [`Ref`]; links to instances that are no more are equal to nil.
+/// As [`Ref`]; links to an instance that is not complete are equal to one another.
 impl<T: ClassType + ?Sized, U: ClassType + ?Sized> PartialEq<Link<U>> for Link<T> {
     fn eq(&self, other: &Link<U>) -> bool {
-        let is_owned = !self.is_back() && !other.is_back();
-        match (self.slot(), other.slot()) {
-            (Some(one), Some(other)) => compare::equal(&one, &other, is_owned),
-            (one, other) => one.is_none() && other.is_none(),
+        match (self.target.held(), other.target.held()) {
+            (Some(one), Some(other)) => compare::equal(&one, &other),
+            (None, None) => self.id() == other.id(),
+            _ => false,
         }
     }
 }

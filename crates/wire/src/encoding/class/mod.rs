@@ -16,12 +16,15 @@
 mod bodies;
 mod class_reader;
 mod compare;
-mod draft;
 mod expected;
+mod graph;
 mod graph_reader;
 mod graph_writer;
 mod instance;
 mod link;
+mod links;
+mod promise;
+mod references;
 mod unknown;
 
 use std::any::Any;
@@ -29,7 +32,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 pub use class_reader::ClassReader;
-pub use draft::Draft;
+pub use graph::{Draft, Graph};
 pub(super) use graph_reader::{GraphReader, TableEntry};
 pub(super) use graph_writer::GraphWriter;
 pub use link::{InstanceId, Link, Ref};

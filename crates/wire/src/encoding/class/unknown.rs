@@ -1,11 +1,11 @@
-//! Slices of classes that this program does not know.
+//! Slices of classes and exceptions that this program does not know.
 
 use std::sync::Arc;
 
 use super::{AnyClass, Link};
 use crate::encoding::Encoder;
 
-/// How a kept slice names its class.
+/// How a kept slice names its class or exception.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SliceId {
     /// By type id.
@@ -14,7 +14,7 @@ pub enum SliceId {
     Compact(i32),
 }
 
-/// A slice of a class that this program does not know, kept to be sent again.
+/// A slice of a class or exception that this program does not know, kept to be sent again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UnknownSlice {
     pub(super) id: SliceId,
@@ -50,12 +50,12 @@ impl UnknownSlice {
         self.has_tagged
     }
 
-    /// The class whose slice it is.
+    /// The class or exception whose slice it is.
     pub fn id(&self) -> &SliceId {
         &self.id
     }
 
-    /// The encoded members of the class.
+    /// The encoded members.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

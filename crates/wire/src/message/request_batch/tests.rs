@@ -32,7 +32,7 @@ fn split(input: &mut BytesMut) -> Option<RequestBatch> {
 }
 
 #[test]
-fn a_run_gives_what_each_message_alone_would_have_given() {
+fn a_batch_has_the_same_requests_as_the_messages_one_by_one() {
     let messages = [
         request(0, "a", b""),
         request(7, "a", b"longer"),
@@ -98,7 +98,7 @@ fn requests_to_the_same_object_are_taken_and_others_are_left() {
 }
 
 #[test]
-fn a_run_ends_before_what_does_not_belong_to_it() {
+fn a_batch_ends_before_a_message_that_does_not_belong_to_it() {
     let good = request(0, "a", b"p");
     let mut is_malformed = good.clone();
     *is_malformed.last_mut().unwrap() = 0;
@@ -131,7 +131,7 @@ fn parameters_never_reach_into_the_next_message() {
 }
 
 #[test]
-fn a_request_without_its_bytes_is_made_another_one() {
+fn a_request_without_its_bytes_becomes_another_one() {
     let mut input = BytesMut::from(&request(3, "a", b"p")[..]);
     let mut request = split(&mut input)
         .and_then(|mut batch| batch.next())
@@ -145,7 +145,7 @@ fn a_request_without_its_bytes_is_made_another_one() {
 }
 
 #[test]
-fn what_a_read_remembers_of_those_before_changes_nothing() {
+fn a_cached_header_does_not_change_the_requests() {
     let messages = [
         request(1, "a", b"p"),
         request(2, "a", b"longer"),
@@ -168,7 +168,7 @@ fn what_a_read_remembers_of_those_before_changes_nothing() {
 }
 
 #[test]
-fn one_that_begins_as_known_must_still_be_whole() {
+fn a_request_with_a_cached_head_must_still_be_whole() {
     let good = request(0, "a", b"p");
     let mut known = HeaderCache::default();
     let mut input = BytesMut::from(&good[..]);
@@ -223,7 +223,7 @@ fn a_request_is_repeated_exactly_if_the_next_one_begins_alike() {
 }
 
 #[test]
-fn damaged_messages_are_the_same_however_they_are_taken() {
+fn damaged_messages_are_read_the_same_in_every_way() {
     let bytes = [0, 7, 0, 0].map(|id| request(id, "a", b"p")).concat();
     for at in 0..bytes.len() {
         for flipped in [0x01, 0x04, 0x80, 0xff] {
@@ -248,14 +248,14 @@ fn damaged_messages_are_the_same_however_they_are_taken() {
                 assert_eq!(request.parameters(), expected.parameters());
                 assert_eq!(request.event(), expected.event());
             }
-            // What is left is no whole request, or an error.
+            // The rest is not a whole request, or is malformed.
             assert!(split(&mut alone).is_none(), "{flipped:x} at {at}");
         }
     }
 }
 
 #[test]
-fn a_request_that_was_not_the_last_one_is_not_repeated() {
+fn only_the_last_request_is_repeated() {
     let bytes = [
         request(0, "a", b""),
         request(0, "a", b""),

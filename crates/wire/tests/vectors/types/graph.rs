@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use floe_wire::encoding::{AnyClass, Class, ClassType, Link, Ref};
+use floe_wire::encoding::{self, AnyClass, Class, ClassType, Link};
 use floe_wire::reference::Reference;
 use serde_json::Value;
 
@@ -12,6 +12,7 @@ use crate::json::FromJson;
 /// Instances that have been met, by their label.
 #[derive(Default)]
 pub(crate) struct Graph {
+    graph: encoding::Graph,
     links: HashMap<u64, Link<dyn AnyClass>>,
 }
 
@@ -21,22 +22,28 @@ pub(crate) trait Build {
 }
 
 impl Graph {
+    /// What is made with the graph, with all instances complete.
+    pub(crate) fn finished<T>(mut self, make: impl FnOnce(&mut Self) -> T) -> T {
+        let made = make(&mut self);
+        self.graph.finish().expect("a whole graph");
+        made
+    }
+
     pub(crate) fn tagged<T: Build>(&mut self, json: &Value) -> Option<T> {
         (json["$unset"] != true).then(|| T::build(json, self))
     }
 
-    /// The link that a value stands for; one to an instance that is being built leads back.
+    /// The link that a value stands for.
     fn link(&mut self, json: &Value) -> Link<dyn AnyClass> {
         if let Some(label) = json["$ref"].as_u64() {
             return self.links[&label].clone();
         }
         let label = json["$id"].as_u64().expect("an instance has a label");
-        let instance = self.instance(json, label);
-        self.links.insert(label, instance.clone().into());
-        instance.into()
+        self.instance(json, label);
+        self.links[&label].clone()
     }
 
-    fn instance(&mut self, json: &Value, label: u64) -> Ref<dyn AnyClass> {
+    fn instance(&mut self, json: &Value, label: u64) {
         match json["$class"].as_str() {
             Some("::V::C0") => self.new_instance::<values::C0>(json, label),
             Some("::V::C1") => self.new_instance::<values::C1>(json, label),
@@ -65,11 +72,11 @@ impl Graph {
         }
     }
 
-    fn new_instance<T: Class + Build>(&mut self, json: &Value, label: u64) -> Ref<dyn AnyClass> {
-        Ref::new_cyclic(|back| {
-            self.links.insert(label, back.clone());
-            T::build(json, self)
-        })
+    fn new_instance<T: Class + Build>(&mut self, json: &Value, label: u64) {
+        let draft = self.graph.draft::<T>();
+        self.links.insert(label, draft.link());
+        let value = T::build(json, self);
+        self.graph.fill(&draft, value);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::contracts::ice_storm::TopicUnlinkError;
+use floe::contracts::ice_storm::NoSuchLinkError;
 use tokio::task::JoinHandle;
 
 use super::{Shared, TOPICS};
@@ -117,7 +117,7 @@ pub(super) async fn link(shared: Arc<Shared>, mut random: Random) -> u64 {
         match from.unlink(Some(&to)).await {
             Ok(()) => {}
             // A link whose queue is full loses events and stays.
-            Err(TopicUnlinkError::NoSuchLink(_)) => shared.findings.add("a link has gone"),
+            Err(NoSuchLinkError::NoSuchLink(_)) => shared.findings.add("a link has gone"),
             Err(error) => shared.findings.add(format!("cannot unlink: {error}")),
         }
         rest(&mut random, LAST_MAX).await;

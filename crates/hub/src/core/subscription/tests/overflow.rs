@@ -1,4 +1,4 @@
-//! What people are told of a full queue.
+//! The notices of a full queue.
 
 use super::*;
 use crate::core::OverflowSummary;
@@ -8,7 +8,7 @@ const BEGAN: OverflowNotice = OverflowNotice::Began {
 };
 
 #[test]
-fn an_overflow_is_told_of_when_it_begins_and_when_there_is_room_again() {
+fn an_overflow_is_logged_when_it_begins_and_when_it_ends() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     for number in 0..3 {
@@ -17,7 +17,7 @@ fn an_overflow_is_told_of_when_it_begins_and_when_there_is_room_again() {
     }
     subscription.handle_events(event(3), now);
     assert_eq!(subscription.poll_notice(), Some(BEGAN));
-    // It is a little too slow: there is never much room.
+    // The subscriber is a little too slow: there is never much room.
     for number in 4..8 {
         assert_eq!(take(&mut subscription, 1).len(), 1);
         subscription.handle_events(event(number), now);
@@ -31,20 +31,20 @@ fn an_overflow_is_told_of_when_it_begins_and_when_there_is_room_again() {
 }
 
 #[test]
-fn an_overflow_ends_with_the_events_that_are_discarded_after_a_failure() {
+fn a_failure_that_discards_events_ends_an_overflow() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(1));
     for number in 0..4 {
         subscription.handle_events(event(number), now);
     }
     assert_eq!(subscription.poll_notice(), Some(BEGAN));
-    subscription.handle_failed(0, Failure::Soft, now);
+    subscription.handle_failed(0, DeliveryFailure::Soft, now);
     let ended = OverflowNotice::Ended { lost: 1 };
     assert_eq!(subscription.poll_notice(), Some(ended));
 }
 
 #[test]
-fn an_event_that_no_queue_has_room_for_is_told_as_such() {
+fn an_event_that_fits_no_queue_has_its_own_notice() {
     let now = Instant::now();
     for overflow in [OverflowPolicy::DropOldest, OverflowPolicy::DropNewest] {
         let qos = qos(TWOWAY, RetryCount::Unlimited);
@@ -61,9 +61,9 @@ fn an_event_that_no_queue_has_room_for_is_told_as_such() {
 }
 
 #[test]
-fn an_event_that_is_too_long_hides_no_overflow() {
+fn an_event_that_is_too_long_does_not_hide_an_overflow() {
     let now = Instant::now();
-    let runs = [
+    let batches = [
         (vec![(0, 10), (1, 10), (2, 10), (3, 10), (4, 101)], 2),
         (vec![(0, 101), (1, 10), (2, 10), (3, 10), (4, 10)], 1),
     ];
@@ -71,9 +71,9 @@ fn an_event_that_is_too_long_hides_no_overflow() {
         too_long_count: 1,
         ..OverflowSummary::default()
     };
-    for (run, lost) in runs {
+    for (batch, lost) in batches {
         let mut subscription = subscription(RetryCount::Unlimited);
-        subscription.handle_events(Numbered(run), now);
+        subscription.handle_events(Numbered(batch), now);
         assert_eq!(subscription.poll_notice(), Some(BEGAN));
         take(&mut subscription, 10);
         let ended = OverflowNotice::Ended { lost };
@@ -83,7 +83,7 @@ fn an_event_that_is_too_long_hides_no_overflow() {
 }
 
 #[test]
-fn a_queue_for_no_events_is_full_and_blames_no_bytes() {
+fn a_queue_for_no_events_is_full_and_not_too_short() {
     let qos = qos(TWOWAY, RetryCount::Unlimited);
     let limits = QueueLimits {
         events: 0,
@@ -95,7 +95,7 @@ fn a_queue_for_no_events_is_full_and_blames_no_bytes() {
     assert_eq!(subscription.snapshot().accounts.lost.overflow, 1);
 }
 
-/// Fills the queue, loses this many events, and empties it; what people are told.
+/// Fills the queue, loses this many events, and empties it. Returns the notices.
 fn overflow(
     subscription: &mut Subscription<Numbered>,
     lost: u32,
@@ -112,11 +112,11 @@ fn overflow(
 }
 
 #[test]
-fn a_queue_that_flaps_is_told_of_at_first_and_then_in_summaries_that_miss_nothing() {
+fn a_flapping_queue_is_logged_once_and_then_in_complete_summaries() {
     let start = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     let (mut lines, mut told, mut comes_at) = (0, 0, None);
-    // A minute, twenty times a second.
+    // One minute, twenty times a second.
     for step in 0..1200 {
         let now = start + Duration::from_millis(50) * step;
         for notice in overflow(&mut subscription, 2, now) {
@@ -141,7 +141,7 @@ fn a_queue_that_flaps_is_told_of_at_first_and_then_in_summaries_that_miss_nothin
     let rest = subscription.poll_summary(start + Duration::from_secs(60));
     told += rest.expect("it has flapped since").lost;
     assert_eq!(told, subscription.snapshot().accounts.lost.overflow);
-    // Then it is calm: nobody is to come any more, and the next one is told of as the first.
+    // Then no overflow begins: the shell does not poll any more, and the next overflow is logged as the first one was.
     let later = start + Duration::from_secs(70);
     assert_eq!(subscription.poll_summary(later), None);
     let notices = overflow(&mut subscription, 1, later);
@@ -151,7 +151,7 @@ fn a_queue_that_flaps_is_told_of_at_first_and_then_in_summaries_that_miss_nothin
 }
 
 #[test]
-fn an_overflow_that_lasts_when_a_summary_tells_of_it_is_told_of_when_it_ends() {
+fn an_overflow_that_outlasts_a_summary_is_logged_when_it_ends() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     overflow(&mut subscription, 1, now);
@@ -174,7 +174,7 @@ fn an_overflow_that_lasts_when_a_summary_tells_of_it_is_told_of_when_it_ends() {
 }
 
 #[test]
-fn events_that_no_queue_has_room_for_are_told_of_once_and_then_counted() {
+fn events_that_fit_no_queue_are_logged_once_and_then_counted() {
     let now = Instant::now();
     let mut subscription = subscription(RetryCount::Unlimited);
     let too_long = OverflowNotice::TooLong { len: 101, max: 100 };
@@ -182,7 +182,7 @@ fn events_that_no_queue_has_room_for_are_told_of_once_and_then_counted() {
         subscription.handle_events(Numbered(vec![(0, 101)]), now);
         assert_eq!(subscription.poll_notice(), told);
     }
-    // It is another thing that the queue is full.
+    // A full queue is another kind of notice.
     let notices = overflow(&mut subscription, 1, now);
     assert_eq!(notices, [BEGAN, OverflowNotice::Ended { lost: 1 }]);
     let summary = OverflowSummary {
@@ -193,7 +193,7 @@ fn events_that_no_queue_has_room_for_are_told_of_once_and_then_counted() {
 }
 
 #[test]
-fn what_begins_when_nobody_is_to_come_any_more_is_told_of() {
+fn an_overflow_that_begins_after_the_last_poll_is_logged() {
     let start = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     let both = [BEGAN, OverflowNotice::Ended { lost: 1 }];
@@ -201,14 +201,14 @@ fn what_begins_when_nobody_is_to_come_any_more_is_told_of() {
     assert!(subscription.await_summary().is_some());
     let later = start + Duration::from_secs(10);
     assert_eq!(subscription.poll_summary(later), None);
-    // A publisher looked at the clock before.
+    // The publisher read the clock earlier.
     let before = later - Duration::from_millis(1);
     assert_eq!(overflow(&mut subscription, 1, before), both);
     assert!(subscription.await_summary().is_some());
 }
 
 #[test]
-fn where_nobody_comes_for_the_summary_somebody_else_is_asked() {
+fn if_a_summary_is_not_polled_the_shell_is_asked_again() {
     let start = Instant::now();
     let mut subscription = subscription(RetryCount::Limited(0));
     let both = [BEGAN, OverflowNotice::Ended { lost: 1 }];

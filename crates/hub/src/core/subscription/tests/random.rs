@@ -1,4 +1,4 @@
-//! The rules of subscriptions, whatever happens in whatever order.
+//! The rules of subscriptions hold after any sequence of steps.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use proptest::test_runner::TestCaseError;
 
 use super::*;
 
-/// What may happen to a subscription.
+/// A step of the test.
 #[derive(Debug, Clone)]
 enum Step {
     Events {
@@ -23,14 +23,14 @@ enum Step {
     Take {
         events_max: usize,
         bytes_max: usize,
-        is_told: bool,
+        is_notified: bool,
     },
     Delivered {
         share: u64,
     },
     Failed {
         share: u64,
-        failure: Failure,
+        failure: DeliveryFailure,
     },
     Wait {
         seconds: u64,
@@ -45,10 +45,10 @@ fn byte_lens() -> impl Strategy<Value = Vec<usize>> {
 
 fn step() -> impl Strategy<Value = Step> {
     let failure = prop_oneof![
-        6 => Just(Failure::Soft),
-        1 => Just(Failure::Hard),
-        1 => Just(Failure::Broken),
-        1 => Just(Failure::Ours),
+        6 => Just(DeliveryFailure::Soft),
+        1 => Just(DeliveryFailure::Hard),
+        1 => Just(DeliveryFailure::Broken),
+        1 => Just(DeliveryFailure::Ours),
     ];
     prop_oneof![
         30 => byte_lens().prop_map(|byte_lens| Step::Events { byte_lens }),
@@ -56,7 +56,7 @@ fn step() -> impl Strategy<Value = Step> {
         10 => Just(Step::OfferAgain),
         15 => (1..80_usize).prop_map(|bytes_min| Step::Next { bytes_min }),
         20 => (1..6_usize, 1..150_usize, any::<bool>())
-            .prop_map(|(events_max, bytes_max, is_told)| Step::Take { events_max, bytes_max, is_told }),
+            .prop_map(|(events_max, bytes_max, is_notified)| Step::Take { events_max, bytes_max, is_notified }),
         15 => (0..4_u64).prop_map(|share| Step::Delivered { share }),
         5 => (0..4_u64, failure).prop_map(|(share, failure)| Step::Failed { share, failure }),
         3 => (1..90_u64).prop_map(|seconds| Step::Wait { seconds }),
@@ -89,28 +89,28 @@ fn numbered_from(first: u32, byte_lens: &[usize]) -> Numbered {
     Numbered((first..).zip(byte_lens.iter().copied()).collect())
 }
 
-/// A subscription, and what is to be seen of it.
-struct Seen {
+/// A subscription, and what a test expects of it.
+struct Model {
     subscription: Subscription<Numbered>,
     now: Instant,
-    /// Events that it counts, those that were lost while they waited for room included.
+    /// The number of events that it counts, including those that were lost while they waited for room.
     published: u32,
-    /// Publishers that wait, with the lengths of their events.
+    /// The lengths of the events of each waiting publisher.
     waiting: VecDeque<Vec<usize>>,
     last_taken: Option<u32>,
-    /// Lost events of which the subscriber has been told.
-    told: u64,
-    /// The bytes at which the delivery must have been woken.
-    parked_until: Option<usize>,
+    /// The number of lost events of which the subscriber has been notified.
+    notified: u64,
+    /// The queued bytes at which the waiting delivery task must be woken.
+    wakes_at: Option<usize>,
 }
 
-type Checked<T = ()> = Result<T, TestCaseError>;
-/// [`Subscription::offer`], or what is done with events that have waited.
+type Check<T = ()> = Result<T, TestCaseError>;
+/// [`Subscription::offer`] or [`Subscription::offer_again`].
 type Offer = fn(&mut Subscription<Numbered>, Numbered, Instant) -> (bool, Option<Numbered>);
 
-impl Seen {
-    /// Does this; whether the delivery is woken.
-    fn take(&mut self, step: Step) -> Checked<bool> {
+impl Model {
+    /// Applies a step. Returns whether the delivery task is woken.
+    fn apply(&mut self, step: Step) -> Check<bool> {
         let outstanding = self.subscription.snapshot().outstanding;
         let subscription = &mut self.subscription;
         match step {
@@ -128,19 +128,19 @@ impl Seen {
                 }
             }
             Step::Next { bytes_min } => {
-                let is_parked = subscription.next_step(bytes_min) == DeliveryStep::Wait;
-                self.parked_until = is_parked.then_some(bytes_min);
+                let waits = subscription.next_step(bytes_min) == DeliveryStep::Wait;
+                self.wakes_at = waits.then_some(bytes_min);
             }
             Step::Take {
                 events_max,
                 bytes_max,
-                is_told,
+                is_notified,
             } => {
                 let mut taken = Vec::new();
                 let gap = subscription.take(events_max, bytes_max, &mut taken);
                 match gap {
-                    Some(count) if is_told => self.told += count,
-                    Some(count) => subscription.handle_untold(count),
+                    Some(count) if is_notified => self.notified += count,
+                    Some(count) => subscription.handle_unnotified(count),
                     None => {}
                 }
                 for number in numbers(&taken) {
@@ -159,24 +159,24 @@ impl Seen {
         Ok(false)
     }
 
-    fn publish(&mut self, byte_lens: &[usize]) -> Checked<bool> {
-        let was_gone = self.subscription.state() == State::Gone;
+    fn publish(&mut self, byte_lens: &[usize]) -> Check<bool> {
+        let was_gone = self.subscription.state() == SubscriptionState::Gone;
         let before = self.subscription.snapshot().accounts;
-        let run = numbered_from(self.published, byte_lens);
-        let is_woken = self.subscription.handle_events(run, self.now);
+        let batch = numbered_from(self.published, byte_lens);
+        let is_woken = self.subscription.handle_events(batch, self.now);
         let offered = self.offered_since(&before);
-        // The rest came after the subscription had ended.
+        // The other events came after the subscription had ended.
         let is_whole = offered == byte_lens.len();
-        prop_assert!(is_whole || self.subscription.state() == State::Gone);
+        prop_assert!(is_whole || self.subscription.state() == SubscriptionState::Gone);
         prop_assert!(!was_gone || offered == 0);
         self.published += offered as u32;
         Ok(is_woken)
     }
 
-    fn offer(&mut self, byte_lens: &[usize], offer: Offer) -> Checked<bool> {
+    fn offer(&mut self, byte_lens: &[usize], offer: Offer) -> Check<bool> {
         let before = self.subscription.snapshot().accounts;
-        let run = numbered_from(self.published, byte_lens);
-        let (is_woken, rest) = offer(&mut self.subscription, run, self.now);
+        let batch = numbered_from(self.published, byte_lens);
+        let (is_woken, rest) = offer(&mut self.subscription, batch, self.now);
         let offered = self.offered_since(&before);
         self.published += offered as u32;
         if let Some(rest) = rest {
@@ -190,7 +190,7 @@ impl Seen {
         Ok(is_woken)
     }
 
-    /// Events of this step that count by now, without those that waited and are lost with the subscription.
+    /// The events of this step that count by now, without those that waited and were lost with the subscription.
     fn offered_since(&self, before: &Accounts) -> usize {
         let offered = self.subscription.snapshot().accounts.offered - before.offered;
         match self.subscription.is_ending() {
@@ -203,15 +203,15 @@ impl Seen {
         self.waiting.iter().map(Vec::len).sum()
     }
 
-    /// Checks what holds after a step.
-    fn check(&mut self, is_woken: bool) -> Checked {
+    /// Checks the rules that hold after each step.
+    fn check(&mut self, is_woken: bool) -> Check {
         if self.subscription.is_ending() {
             self.published += self.waiting_count() as u32;
             self.waiting.clear();
         }
         if is_woken {
-            let was_parked = self.parked_until.take().is_some();
-            prop_assert!(was_parked, "woken although it was not parked");
+            let was_waiting = self.wakes_at.take().is_some();
+            prop_assert!(was_waiting, "woken although it was not parked");
         }
         let Snapshot {
             state,
@@ -228,14 +228,14 @@ impl Seen {
         prop_assert_eq!(accounts.offered, accounts.delivered + elsewhere);
         prop_assert_eq!(accounts.offered, u64::from(self.published));
         if self.subscription.notices_gaps && !self.subscription.is_ending() {
-            prop_assert_eq!(lost, self.told + self.subscription.queue.gaps());
+            prop_assert_eq!(lost, self.notified + self.subscription.queue.gaps());
         }
         prop_assert!(queued <= 3 && queued_bytes <= 100);
-        prop_assert!(state == State::Online || queued == 0);
+        prop_assert!(state == SubscriptionState::Online || queued == 0);
         let is_due = |bytes: usize| queued_bytes >= bytes as u64;
-        let must_be_awake = self.parked_until.is_some_and(is_due);
+        let must_be_awake = self.wakes_at.is_some_and(is_due);
         prop_assert!(!must_be_awake, "parked although there is enough to do");
-        let must_end = state == State::Gone && self.parked_until.is_some();
+        let must_end = state == SubscriptionState::Gone && self.wakes_at.is_some();
         prop_assert!(!must_end, "parked although the subscription has ended");
         Ok(())
     }
@@ -247,18 +247,18 @@ proptest! {
         subscription in any_subscription(),
         steps in prop::collection::vec(step(), 1..200),
     ) {
-        let mut seen = Seen {
+        let mut model = Model {
             subscription,
             now: Instant::now(),
             published: 0,
             waiting: VecDeque::new(),
             last_taken: None,
-            told: 0,
-            parked_until: None,
+            notified: 0,
+            wakes_at: None,
         };
         for step in steps {
-            let is_woken = seen.take(step)?;
-            seen.check(is_woken)?;
+            let is_woken = model.apply(step)?;
+            model.check(is_woken)?;
         }
     }
 }

@@ -1,9 +1,9 @@
-//! The rules of publishers that wait for room.
+//! Publishers that wait for room.
 
 use super::*;
 
 #[test]
-fn who_waits_gets_back_what_has_no_room_and_loses_nothing() {
+fn a_waiting_publisher_gets_back_events_without_room_and_loses_none() {
     let now = Instant::now();
     let qos = qos(TWOWAY, RetryCount::Limited(0));
     let limits = limits(OverflowPolicy::Block);
@@ -20,7 +20,7 @@ fn who_waits_gets_back_what_has_no_room_and_loses_nothing() {
 }
 
 #[test]
-fn nobody_waits_for_a_subscription_that_fails_or_ends_or_could_never_take_the_event() {
+fn publishers_do_not_wait_if_the_event_could_never_be_queued() {
     let now = Instant::now();
     let qos = qos(TWOWAY, RetryCount::Limited(0));
     let full = || {
@@ -30,7 +30,7 @@ fn nobody_waits_for_a_subscription_that_fails_or_ends_or_could_never_take_the_ev
         subscription
     };
     let mut failed = full();
-    failed.handle_failed(0, Failure::Hard, now);
+    failed.handle_failed(0, DeliveryFailure::Hard, now);
     assert!(failed.is_roomy());
     assert_eq!(failed.offer(event(3), now).1, None);
     let mut removed = full();
@@ -45,11 +45,11 @@ fn nobody_waits_for_a_subscription_that_fails_or_ends_or_could_never_take_the_ev
 }
 
 #[test]
-fn an_event_that_never_fits_is_lost_alone_and_those_behind_it_wait() {
+fn events_behind_one_that_never_fits_still_wait() {
     let now = Instant::now();
     let (mut subscription, _) = waited_for();
-    let run = Numbered(vec![(3, 101), (4, 10), (5, 101), (6, 10)]);
-    let (_, rest) = subscription.offer(run, now);
+    let batch = Numbered(vec![(3, 101), (4, 10), (5, 101), (6, 10)]);
+    let (_, rest) = subscription.offer(batch, now);
     let rest = rest.expect("what can fit waits");
     assert_eq!(numbers(std::slice::from_ref(&rest)), [4, 5, 6]);
     assert_eq!(take(&mut subscription, 3), [0, 1, 2]);
@@ -58,7 +58,7 @@ fn an_event_that_never_fits_is_lost_alone_and_those_behind_it_wait() {
     assert_eq!(subscription.snapshot().accounts.lost.overflow, 2);
 }
 
-/// A full queue for which publishers wait, and one of them does with two events.
+/// A full queue for which publishers wait. One of them waits with two events.
 fn waited_for() -> (Subscription<Numbered>, Numbered) {
     let qos = qos(TWOWAY, RetryCount::Limited(0));
     let limits = limits(OverflowPolicy::Block);
@@ -69,7 +69,7 @@ fn waited_for() -> (Subscription<Numbered>, Numbered) {
 }
 
 #[test]
-fn nobody_overtakes_those_who_wait_when_nobody_is_to_wait_any_more() {
+fn publishers_that_wait_are_not_overtaken_under_another_policy() {
     let now = Instant::now();
     let (mut subscription, first) = waited_for();
     subscription.reconfigure(limits(OverflowPolicy::DropOldest), DISCARD_INTERVAL);
@@ -101,7 +101,7 @@ fn events_that_wait_for_room_are_lost_and_counted_with_the_subscription() {
             (after.accounts.offered, after.accounts.lost.removed),
             (9, removed)
         );
-        // They hear of it later.
+        // The publishers learn of it later.
         assert_eq!(subscription.offer_again(first, now), (false, None));
         assert_eq!(subscription.offer_again(events(5..9), now), (false, None));
         assert_eq!(subscription.snapshot(), after);

@@ -1,4 +1,4 @@
-//! What becomes of events when the scheduler panics, and of subscribers that become ready while it rests.
+//! The scheduler panics, or subscribers become ready while it rests.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::Waker;
@@ -9,7 +9,7 @@ use crate::settings::HubSettings;
 #[tokio::test]
 async fn what_a_scheduler_that_panics_has_taken_is_accounted_for() {
     let ready = Arc::<ReadyQueue>::default();
-    let subscriber = Subscriber::to_nobody(&ready);
+    let subscriber = Subscriber::unreachable(&ready);
     let mut settings = HubSettings::default();
     settings.queue_limits.events = 2;
     subscriber.reconfigure(&settings);
@@ -23,7 +23,7 @@ async fn what_a_scheduler_that_panics_has_taken_is_accounted_for() {
     subscriber.lock().in_flight().open();
     let mut scheduler = Scheduler::new(&ready);
     assert!(ready.push(&subscriber));
-    // It says that there is room again when it has taken them.
+    // The scheduler logs, after it has taken the events, that the queue has room again. This log panics.
     let log = tracing_subscriber::fmt().with_writer(|| -> std::io::Sink { panic!("on purpose") });
     let panicked = catch_unwind(AssertUnwindSafe(|| {
         tracing::subscriber::with_default(log.finish(), || {
@@ -44,7 +44,7 @@ async fn what_a_scheduler_that_panics_has_taken_is_accounted_for() {
     assert!(subscriber.is_online());
 }
 
-/// Rests need a timer of microseconds.
+/// Pauses need a timer with a resolution of microseconds.
 #[cfg(target_os = "linux")]
 mod at_work {
     use std::pin::pin;
@@ -55,7 +55,7 @@ mod at_work {
 
     use super::*;
 
-    /// A task that is woken so many times.
+    /// Counts how often it is woken.
     #[derive(Default)]
     struct Task(AtomicUsize);
 
@@ -71,23 +71,24 @@ mod at_work {
         }
     }
 
-    /// A subscriber whose delivery task waits, and has not left its window to the scheduler: that wakes it in its turn.
+    /// A subscriber whose delivery task waits and has not left its window to the scheduler. The scheduler wakes the
+    /// task when it serves the subscriber.
     fn subscriber(ready: &Arc<ReadyQueue>, delivery: &Arc<Task>) -> Arc<Subscriber> {
-        let subscriber = Subscriber::to_nobody(ready);
+        let subscriber = Subscriber::unreachable(ready);
         subscriber.lock().note_delivery(&delivery.clone().into());
         subscriber
     }
 
-    /// A scheduler that begins to rest as soon as a subscriber is ready.
+    /// A scheduler that rests as soon as a subscriber is ready.
     fn about_to_rest(ready: &ReadyQueue) -> Scheduler<'_> {
         pressed(ready, Duration::from_millis(20), Duration::ZERO)
     }
 
-    /// A scheduler for which events have come immediately after each round so far.
+    /// A scheduler for which events have followed each round immediately so far.
     fn pressed(ready: &ReadyQueue, rest_max: Duration, polling: Duration) -> Scheduler<'_> {
         ready.set_pace(SchedulerPace { rest_max, polling });
         let mut scheduler = Scheduler::new(ready);
-        // Rounds that are over by then, whenever that is.
+        // These rounds end in the future, so that the next events follow them immediately at any speed of the test.
         let later = Instant::now() + Duration::from_secs(3600);
         for _ in 0..4 {
             scheduler.schedule.rest(later, Duration::from_millis(20));

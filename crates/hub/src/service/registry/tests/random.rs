@@ -1,24 +1,24 @@
-//! The rules of a hub, whatever happens in whatever order: topics, subscriptions and links come and go, events are
+//! The rules of a hub hold after any sequence of steps: topics, subscriptions and links come and go, events are
 //! published, and subscribers fail, hang and recover, while deliveries are under way.
 //!
-//! - `random/stage.rs`: a registry, its subscribers, and what each of them must have
-//! - `random/ears.rs`: what subscribers hear, and how they answer
+//! - `random/scenario.rs`: a registry, its subscribers, and what each of them must receive
+//! - `random/receivers.rs`: what subscribers receive, and how they answer
 
-mod ears;
-mod stage;
+mod receivers;
+mod scenario;
 
 use floe::InvocationMode;
 use proptest::prelude::*;
 
-use ears::Mood;
-use stage::Stage;
+use receivers::Behavior;
+use scenario::Scenario;
 
-/// Names of topics, subscribers of each, and publishers.
+/// The number of topic names, of subscribers of each topic, and of publishers.
 const TOPICS: usize = 3;
-const EARS: usize = 3;
+const RECEIVERS: usize = 3;
 const PUBLISHERS: usize = 2;
 
-/// What may happen to a hub.
+/// A step of the test.
 #[derive(Debug, Clone)]
 enum Step {
     Create {
@@ -29,12 +29,12 @@ enum Step {
     },
     Subscribe {
         topic: usize,
-        ear: usize,
-        wish: Wish,
+        receiver: usize,
+        requested: RequestedQos,
     },
     Unsubscribe {
         topic: usize,
-        ear: usize,
+        receiver: usize,
     },
     Link {
         from: usize,
@@ -44,28 +44,28 @@ enum Step {
         from: usize,
         to: usize,
     },
-    /// By a publisher that waits for room, or one that does not.
+    /// By a publisher that waits for room if `waits` is set.
     Publish {
         topic: usize,
         publisher: usize,
         count: usize,
         waits: bool,
     },
-    Turn {
-        ear: usize,
-        mood: Mood,
+    SetBehavior {
+        receiver: usize,
+        behavior: Behavior,
     },
-    /// Deliveries go on for so many turns of the tasks.
+    /// Deliveries proceed while this task yields so many times.
     Deliver {
-        turns: usize,
+        yields: usize,
     },
-    /// Time passes: discard intervals end, batches leave.
+    /// Time passes: discard intervals end, and batches leave.
     Pause,
 }
 
-/// What a subscriber asks for.
+/// The quality of service that a subscriber asks for.
 #[derive(Debug, Clone)]
-struct Wish {
+struct RequestedQos {
     mode: InvocationMode,
     is_ordered: bool,
     overflow: &'static str,
@@ -76,19 +76,19 @@ struct Wish {
 fn step() -> impl Strategy<Value = Step> {
     let topic = 0..TOPICS;
     let pair = (0..TOPICS, 1..TOPICS).prop_map(|(from, by)| (from, (from + by) % TOPICS));
-    let mood = prop_oneof![
-        4 => Just(Mood::Well),
-        2 => Just(Mood::Failing),
-        2 => Just(Mood::Stuck),
-        1 => Just(Mood::Missing),
+    let behavior = prop_oneof![
+        4 => Just(Behavior::Answering),
+        2 => Just(Behavior::Failing),
+        2 => Just(Behavior::Hanging),
+        1 => Just(Behavior::Missing),
     ];
     let publish = (topic.clone(), 0..PUBLISHERS, 1..6_usize, any::<bool>());
     prop_oneof![
         3 => topic.clone().prop_map(|topic| Step::Create { topic }),
         1 => topic.clone().prop_map(|topic| Step::Destroy { topic }),
-        6 => (topic.clone(), 0..EARS, wish())
-            .prop_map(|(topic, ear, wish)| Step::Subscribe { topic, ear, wish }),
-        2 => (topic, 0..EARS).prop_map(|(topic, ear)| Step::Unsubscribe { topic, ear }),
+        6 => (topic.clone(), 0..RECEIVERS, requested())
+            .prop_map(|(topic, receiver, requested)| Step::Subscribe { topic, receiver, requested }),
+        2 => (topic, 0..RECEIVERS).prop_map(|(topic, receiver)| Step::Unsubscribe { topic, receiver }),
         3 => pair.clone().prop_map(|(from, to)| Step::Link { from, to }),
         1 => pair.prop_map(|(from, to)| Step::Unlink { from, to }),
         20 => publish.prop_map(|(topic, publisher, count, waits)| Step::Publish {
@@ -97,13 +97,13 @@ fn step() -> impl Strategy<Value = Step> {
             count,
             waits,
         }),
-        5 => (0..EARS, mood).prop_map(|(ear, mood)| Step::Turn { ear, mood }),
-        12 => (1..8_usize).prop_map(|turns| Step::Deliver { turns }),
+        5 => (0..RECEIVERS, behavior).prop_map(|(receiver, behavior)| Step::SetBehavior { receiver, behavior }),
+        12 => (1..8_usize).prop_map(|yields| Step::Deliver { yields }),
         2 => Just(Step::Pause),
     ]
 }
 
-fn wish() -> impl Strategy<Value = Wish> {
+fn requested() -> impl Strategy<Value = RequestedQos> {
     let mode = prop_oneof![
         3 => Just(InvocationMode::Twoway),
         1 => Just(InvocationMode::Oneway),
@@ -113,7 +113,7 @@ fn wish() -> impl Strategy<Value = Wish> {
     let rest = (any::<bool>(), 1..9_usize, -1..3);
     (mode, overflow, rest).prop_map(|(mode, overflow, rest)| {
         let (is_ordered, queue_events, retry_count) = rest;
-        Wish {
+        RequestedQos {
             mode,
             is_ordered: is_ordered && mode == InvocationMode::Twoway,
             overflow,
@@ -132,16 +132,16 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         runtime.expect("a runtime").block_on(async {
-            let mut stage = Stage::set(is_remote).await;
-            // Nothing can be shown before there is a topic.
-            stage.take(Step::Create { topic: 0 }).await?;
+            let mut scenario = Scenario::new(is_remote).await;
+            // Most steps need a topic.
+            scenario.apply(Step::Create { topic: 0 }).await?;
             for step in steps {
-                stage.take(step).await?;
-                stage.check_accounts()?;
+                scenario.apply(step).await?;
+                scenario.check_accounts()?;
             }
-            stage.settle().await?;
-            stage.check_accounts()?;
-            stage.check_end()
+            scenario.settle().await?;
+            scenario.check_accounts()?;
+            scenario.check_end()
         })?;
     }
 }

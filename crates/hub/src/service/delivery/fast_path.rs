@@ -1,0 +1,192 @@
+//! The fast path: events that leave without a wait, and their replies.
+//!
+//! The task that reads a reply settles its event, so that the delivery task is not woken for each reply.
+
+use std::ops::Range;
+use std::sync::{Arc, MutexGuard};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use floe::{ConnectionToken, Event, InvokeError, Outcome, PendingEvent, ReplySink};
+
+use crate::core::{InFlightEvents, Load, Resend};
+use crate::service::subscriber::{Shared, Subscriber};
+
+/// The position of events in the order of all events that are sent.
+pub(super) struct SendPosition {
+    /// The number of the first event.
+    first: u64,
+    /// The connection of the events before these, while those are unanswered.
+    behind: Option<ConnectionToken>,
+}
+
+/// Events that failed, and how much is still in flight.
+pub(super) struct Failed {
+    pub(super) events: Vec<Resend>,
+    /// Whether more failures will follow, because the connection of the other events has ended. This is looked up only
+    /// while the slow path has events.
+    pub(super) has_lost_connection: bool,
+    pub(super) left: Load,
+}
+
+impl InFlightEvents<PendingEvent> {
+    /// The position of the events that are sent next.
+    pub(super) fn position(&self) -> SendPosition {
+        SendPosition {
+            first: self.next(),
+            behind: self.connection(),
+        }
+    }
+
+    /// Whether the connection of the unanswered events has ended, and they have not failed yet.
+    pub(super) fn has_lost_connection(&self) -> bool {
+        self.connection().is_some_and(|token| !token.is_open())
+    }
+
+    /// The connection of all unanswered events. There is only one: events take a new connection only after the events on
+    /// the old one have failed.
+    fn connection(&self) -> Option<ConnectionToken> {
+        self.oldest()?.token()
+    }
+}
+
+impl Subscriber {
+    /// How much is unanswered of what left by the fast path.
+    pub(super) fn fast_load(&self) -> Load {
+        self.lock().in_flight().load()
+    }
+
+    /// Sends events in one write, and leaves the list empty. Returns false, and sends nothing, if they would have to wait.
+    /// The caller has the right to send, so `position` is still current.
+    pub(super) fn send_now(
+        self: &Arc<Self>,
+        position: &SendPosition,
+        events: &mut Vec<Event>,
+        now: Instant,
+    ) -> bool {
+        // This must not hold the lock: if the connection breaks meanwhile, it reports that to this subscriber.
+        let (proxy, behind) = (self.proxy(), position.behind.as_ref());
+        let Some(sent) = proxy.forward_at_once(events, self, position.first, behind) else {
+            return false;
+        };
+        let mut shared = self.lock();
+        if !shared.in_flight().end_sending() {
+            drop(shared);
+            // The window was abandoned, and these events with it.
+            events.clear();
+            return true;
+        }
+        let in_flight = shared.in_flight();
+        let early = in_flight.note_sent(events, sent, now);
+        // The delivery task starts the reply timer when it is polled next. If the scheduler sends, it must wake the task.
+        let needs_timer =
+            in_flight.is_open() && !in_flight.is_timed() && self.send_timeout().is_some();
+        if needs_timer {
+            in_flight.ask_for_timer();
+        }
+        if in_flight.poll_sender_awaited() || needs_timer {
+            in_flight.await_each();
+        } else if early.is_empty() {
+            return true;
+        }
+        for (number, answer) in early {
+            shared.handle_answer(number, answer);
+        }
+        wake_if_awaited(shared);
+        true
+    }
+
+    /// Takes the events that failed, and stops the scheduler from sending. The next failure wakes the delivery task. If the
+    /// slow path has events, or some have failed, and the connection is lost, each reply wakes it. Pending while the
+    /// scheduler sends.
+    pub(super) fn poll_failed(
+        &self,
+        context: &mut Context<'_>,
+        has_slow_events: bool,
+    ) -> Poll<Failed> {
+        let mut shared = self.lock();
+        shared.note_delivery(context.waker());
+        let in_flight = shared.in_flight();
+        if !in_flight.close() {
+            return Poll::Pending;
+        }
+        let events = in_flight.take_failed();
+        let may_resend = has_slow_events || !events.is_empty();
+        let has_lost_connection = may_resend && in_flight.has_lost_connection();
+        in_flight.set_awaited(has_lost_connection);
+        Poll::Ready(Failed {
+            events,
+            has_lost_connection,
+            left: in_flight.load(),
+        })
+    }
+
+    /// Gives up the events that were sent at least `limit` ago. Returns how many.
+    pub(super) fn give_up_late(&self, limit: Duration) -> usize {
+        let late = self.lock().in_flight().take_late(limit, Instant::now());
+        // Dropped after the lock is released, because that takes the lock of the connection.
+        late.len()
+    }
+
+    /// Gives up all unanswered events when the delivery ends, and those that the scheduler is sending.
+    pub(super) fn abandon(&self) {
+        let mut shared = self.lock();
+        let in_flight = shared.in_flight();
+        let abandoned = match in_flight.close() {
+            true => in_flight.abandon(0),
+            // The scheduler has not noted the numbers of its events yet.
+            false => in_flight.abandon(self.outstanding_max().unwrap_or(0) as u64),
+        };
+        drop(shared);
+        drop(abandoned);
+    }
+}
+
+impl ReplySink for Subscriber {
+    fn returned(&self, numbers: Range<u64>) {
+        let mut shared = self.lock();
+        let delivered = shared
+            .in_flight()
+            .handle_returned(numbers, PendingEvent::end);
+        if delivered > 0 {
+            shared.subscription.handle_delivered(delivered);
+            wake_if_awaited(shared);
+        }
+    }
+
+    fn answered(&self, number: u64, answer: Result<Option<Outcome>, InvokeError>) {
+        let mut shared = self.lock();
+        shared.handle_answer(number, answer.map(drop));
+        wake_if_awaited(shared);
+    }
+
+    fn failed(&self, failures: Vec<(u64, InvokeError)>) {
+        let mut shared = self.lock();
+        for (number, error) in failures {
+            shared.handle_answer(number, Err(error));
+        }
+        wake_if_awaited(shared);
+    }
+}
+
+impl Shared {
+    fn handle_answer(&mut self, number: u64, answer: Result<(), InvokeError>) {
+        let in_flight = self.in_flight();
+        let delivered = in_flight.handle_answer(number, answer, PendingEvent::end);
+        if delivered > 0 {
+            self.subscription.handle_delivered(delivered);
+        }
+    }
+}
+
+/// Wakes the delivery task if it waits for a reply.
+#[inline]
+fn wake_if_awaited(mut shared: MutexGuard<'_, Shared>) {
+    if shared.in_flight().poll_awaited() {
+        let delivery = shared.take_delivery();
+        drop(shared);
+        if let Some(delivery) = delivery {
+            delivery.wake();
+        }
+    }
+}

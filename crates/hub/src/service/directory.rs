@@ -1,0 +1,141 @@
+//! The objects of a hub by name.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use super::destroyed_topics::{DestroyedTopics, TopicCounts};
+use super::subscriber::Subscriber;
+use super::topic::Topic;
+use crate::core::{ObjectName, subscriber_publisher_name};
+
+/// Finds topics, and the objects that belong to topics and subscribers.
+#[derive(Default)]
+pub(crate) struct ObjectDirectory {
+    /// Guards the names. It is held for one look-up or one change.
+    names: RwLock<Names>,
+    /// Topics that have no name any more.
+    destroyed: DestroyedTopics,
+}
+
+#[derive(Default)]
+struct Names {
+    topics: HashMap<String, Arc<Topic>>,
+    /// By the name of the publisher object that sends to this subscriber alone.
+    subscriber_publishers: HashMap<String, Arc<Subscriber>>,
+}
+
+/// An object of the hub.
+pub(crate) enum Object {
+    /// The topic manager.
+    TopicManager,
+    /// A topic.
+    Topic(Arc<Topic>),
+    /// The publisher object of a topic.
+    Publisher(Arc<Topic>),
+    /// The object that receives the events of links to a topic.
+    LinkReceiver(Arc<Topic>),
+    /// The publisher object of one subscriber.
+    SubscriberPublisher(Arc<Subscriber>),
+}
+
+impl ObjectDirectory {
+    /// The object with this name.
+    pub(crate) fn find(&self, name: &str) -> Option<Object> {
+        self.read().find(name)
+    }
+
+    /// The first of these names that an object has already.
+    pub(crate) fn first_taken<'a>(&self, candidates: &'a [String]) -> Option<&'a String> {
+        let names = self.read();
+        candidates.iter().find(|name| names.find(name).is_some())
+    }
+
+    /// The topic with this name.
+    pub(crate) fn topic(&self, name: &str) -> Option<Arc<Topic>> {
+        self.read().topics.get(name).cloned()
+    }
+
+    /// All topics.
+    pub(crate) fn topics(&self) -> Vec<Arc<Topic>> {
+        self.read().topics.values().cloned().collect()
+    }
+
+    /// All topics, and the counts of those that were destroyed.
+    pub(crate) fn topics_and_destroyed(&self) -> (Vec<Arc<Topic>>, TopicCounts) {
+        let names = self.read();
+        let topics = names.topics.values().cloned().collect();
+        (topics, self.destroyed.counts())
+    }
+
+    /// All subscribers and links with deliveries under way, those that are leaving included.
+    pub(crate) fn recipients(&self) -> Vec<Arc<Subscriber>> {
+        let topics = self.topics();
+        let mut recipients: Vec<_> = topics.iter().flat_map(|t| t.recipients()).collect();
+        recipients.extend(self.destroyed.recipients());
+        recipients
+    }
+
+    /// Adds a new topic.
+    pub(crate) fn add_topic(&self, name: String) -> Arc<Topic> {
+        let topic = Topic::new(name.clone());
+        self.write().topics.insert(name, topic.clone());
+        topic
+    }
+
+    /// Removes a topic and keeps its counts. Both happen under one lock, so that the totals of the hub always include it.
+    pub(crate) fn remove_topic(&self, name: &str) {
+        let mut names = self.write();
+        if let Some(topic) = names.topics.remove(name) {
+            self.destroyed.add(topic);
+        }
+    }
+
+    /// Adds the publisher object of a subscriber. A subscriber of another topic can have the same name if an older hub
+    /// wrote the store; the first one keeps it.
+    pub(crate) fn add_publisher(&self, topic: &Topic, subscriber: &Arc<Subscriber>) {
+        let name = subscriber_publisher_name(topic.name(), subscriber.identity());
+        let mut names = self.write();
+        let publisher = names.subscriber_publishers.entry(name);
+        publisher.or_insert_with(|| subscriber.clone());
+    }
+
+    /// Removes the publisher object of a subscriber.
+    pub(crate) fn remove_publisher(&self, topic: &Topic, subscriber: &Arc<Subscriber>) {
+        let name = subscriber_publisher_name(topic.name(), subscriber.identity());
+        if let Entry::Occupied(publisher) = self.write().subscriber_publishers.entry(name)
+            && Arc::ptr_eq(publisher.get(), subscriber)
+        {
+            publisher.remove();
+        }
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Names> {
+        self.names.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Names> {
+        self.names.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Names {
+    /// The first object that the name can mean.
+    fn find(&self, name: &str) -> Option<Object> {
+        ObjectName::candidates(name).find_map(|candidate| self.object(candidate))
+    }
+
+    fn object(&self, name: ObjectName<'_>) -> Option<Object> {
+        let topic = |name: &str| self.topics.get(name).cloned();
+        match name {
+            ObjectName::TopicManager => Some(Object::TopicManager),
+            ObjectName::Topic(name) => topic(name).map(Object::Topic),
+            ObjectName::Publisher(name) => topic(name).map(Object::Publisher),
+            ObjectName::LinkReceiver(name) => topic(name).map(Object::LinkReceiver),
+            ObjectName::SubscriberPublisher(name) => {
+                let subscriber = self.subscriber_publishers.get(name).cloned();
+                subscriber.map(Object::SubscriberPublisher)
+            }
+        }
+    }
+}

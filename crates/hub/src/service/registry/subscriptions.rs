@@ -1,0 +1,188 @@
+//! Subscriptions begin and end.
+
+use std::collections::BTreeMap;
+use std::slice;
+use std::sync::Arc;
+
+use floe::{Communicator, Identity, Proxy};
+
+use super::{Changes, Registry, name_taken, too_long};
+use crate::core::{Qos, is_too_long, subscriber_publisher_name};
+use crate::error::ChangeError;
+use crate::service::directory::Object;
+use crate::service::one_line::OneLine;
+use crate::service::subscriber::Subscriber;
+use crate::service::topic::Topic;
+use crate::store::{Change, StoredSubscription};
+
+impl Registry {
+    /// Subscribes an object.
+    pub(crate) fn subscribe(
+        self: &Arc<Self>,
+        topic: &Arc<Topic>,
+        proxy: &Proxy,
+        qos_text: BTreeMap<String, String>,
+        qos: Qos,
+    ) -> Result<(), ChangeError> {
+        let mut changes = self.begin_change_of(topic)?;
+        let identity = &proxy.reference().identity;
+        let former = topic.find(identity);
+        if former.as_ref().is_some_and(|former| !former.is_gone()) {
+            return Err(ChangeError::AlreadySubscribed);
+        }
+        self.check_subscriber_name(topic.name(), identity, former.as_ref())?;
+        let subscription = StoredSubscription {
+            subscriber: proxy.reference().clone(),
+            qos: qos_text,
+        };
+        let change = Change::Subscribe {
+            topic: topic.name(),
+            subscription: &subscription,
+        };
+        self.replace(&mut changes, topic, former, &change)?;
+        let shown = OneLine(proxy);
+        tracing::info!("subscribed \"{shown}\" to topic {:?}", topic.name());
+        if let Err(error) = proxy.check_endpoints() {
+            tracing::warn!("the first event will fail: {}", OneLine(error));
+        }
+        self.add_subscriber(topic, proxy, subscription.qos, qos);
+        Ok(())
+    }
+
+    /// Ends the subscriptions of those of the objects that are subscribed.
+    pub(crate) fn unsubscribe(
+        &self,
+        topic: &Topic,
+        identities: &[Identity],
+    ) -> Result<(), ChangeError> {
+        let mut changes = self.begin_change_of(topic)?;
+        let found = |identity| topic.find(identity);
+        let subscribers: Vec<_> = identities.iter().filter_map(found).collect();
+        self.remove(&mut changes, topic, &subscribers)
+    }
+
+    /// Removes a subscriber whose delivery has ended, because it failed for good or was removed.
+    pub(super) fn remove_gone(&self, topic: Arc<Topic>, subscriber: Arc<Subscriber>) {
+        let mut changes = self.begin_change();
+        changes.unremoved.push((topic, subscriber));
+        self.remove_ended(&mut changes);
+    }
+
+    /// Removes subscribers whose deliveries have ended, until the store fails.
+    pub(super) fn remove_ended(&self, changes: &mut Changes) {
+        while let Some((topic, subscriber)) = changes.unremoved.pop() {
+            let removed = self.remove(changes, &topic, slice::from_ref(&subscriber));
+            if removed.is_err() {
+                return changes.unremoved.push((topic, subscriber));
+            }
+            topic.settle(&subscriber);
+        }
+    }
+
+    /// Commits a change that adds a recipient, and removes the one with the same identity first, if its subscription has
+    /// ended.
+    pub(super) fn replace(
+        &self,
+        changes: &mut Changes,
+        topic: &Topic,
+        former: Option<Arc<Subscriber>>,
+        change: &Change<'_>,
+    ) -> Result<(), ChangeError> {
+        if let Some(former) = former {
+            // A link and a subscription have separate records: the new record would not overwrite the old one.
+            self.remove(changes, topic, &[former])?;
+        }
+        Ok(self.apply(changes, change)?)
+    }
+
+    /// Removes those of the subscribers and links that have not been removed yet.
+    pub(super) fn remove(
+        &self,
+        changes: &mut Changes,
+        topic: &Topic,
+        recipients: &[Arc<Subscriber>],
+    ) -> Result<(), ChangeError> {
+        let is_present = |recipient: &&Arc<Subscriber>| topic.has(recipient);
+        let present: Vec<_> = recipients.iter().filter(is_present).collect();
+        if present.is_empty() {
+            return Ok(());
+        }
+        let identities: Vec<_> = present.iter().map(|s| s.identity().clone()).collect();
+        let change = Change::Unsubscribe {
+            topic: topic.name(),
+            subscribers: &identities,
+        };
+        self.apply(changes, &change)?;
+        for recipient in present {
+            tracing::info!("removed {}", recipient.log_name());
+            self.take_out(topic, recipient);
+        }
+        Ok(())
+    }
+
+    /// Takes a subscriber or link out of its topic and out of the directory. Its delivery task then ends.
+    pub(super) fn take_out(&self, topic: &Topic, recipient: &Arc<Subscriber>) {
+        self.directory.remove_publisher(topic, recipient);
+        topic.remove(recipient);
+    }
+
+    /// Adds a subscription from the store.
+    pub(super) fn restore(
+        self: &Arc<Self>,
+        topic: &Arc<Topic>,
+        subscription: StoredSubscription,
+        communicator: &Communicator,
+    ) {
+        let StoredSubscription { subscriber, qos } = subscription;
+        match Qos::parse(&qos, subscriber.mode) {
+            Ok(parsed) => {
+                let proxy = communicator.proxy_from(subscriber);
+                self.add_subscriber(topic, &proxy, qos, parsed);
+            }
+            Err(reason) => tracing::error!(
+                "ignored the stored subscription of \"{}\" to topic {:?}: {}",
+                OneLine(&subscriber.identity),
+                topic.name(),
+                OneLine(reason)
+            ),
+        }
+    }
+
+    fn add_subscriber(
+        self: &Arc<Self>,
+        topic: &Arc<Topic>,
+        proxy: &Proxy,
+        qos_text: BTreeMap<String, String>,
+        qos: Qos,
+    ) {
+        let (name, settings) = (topic.shared_name(), self.live_settings());
+        let ready = self.deliveries.ready();
+        let subscriber = Subscriber::new(name, proxy, qos_text, qos, &settings, ready);
+        let subscriber = Arc::new(subscriber);
+        self.directory.add_publisher(topic, &subscriber);
+        self.add_recipient(topic, subscriber);
+    }
+
+    /// `former` is the subscriber that the new one replaces.
+    fn check_subscriber_name(
+        &self,
+        topic: &str,
+        identity: &Identity,
+        former: Option<&Arc<Subscriber>>,
+    ) -> Result<(), ChangeError> {
+        if is_too_long(&self.settings().instance_name, topic, identity) {
+            let len = topic.len() + identity.name.len() + identity.category.len();
+            return Err(too_long("topic name and subscriber identity", len));
+        }
+        let name = subscriber_publisher_name(topic, identity);
+        match self.directory.find(&name) {
+            None => Ok(()),
+            Some(Object::SubscriberPublisher(found))
+                if former.is_some_and(|former| Arc::ptr_eq(former, &found)) =>
+            {
+                Ok(())
+            }
+            Some(_) => Err(name_taken(&name)),
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The communicator: what proxies, adapters and connections of a program have in common.
+//!
+//! It joins its parts and hands them out. What makes a proxy of it is in `crate::proxy`, what makes an adapter in
+//! `crate::adapter`, and what ends it in `crate::shutdown`. `batches.rs` has the proxies that have collected requests.
+
+mod batches;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use floe_wire::reference::Reference;
+
+pub(crate) use batches::{Batches, CollectedBatch, FlushFuture};
+
+use crate::connection::Connections;
+use crate::dispatch::AdapterCore;
+use crate::environment::{Environment, Owner};
+use crate::implicit_context::ImplicitContext;
+use crate::locator_cache::LocatorCache;
+use crate::settings::Settings;
+
+/// What proxies and adapters are made from; a clone is the same communicator.
+///
+/// It must be used inside a tokio runtime. It owns its adapters: they serve until it is shut down,
+/// or until its last clone, proxy and [`Adapter`] handle is gone. Then its connections close, too;
+/// [`Communicator::shutdown`] does so in order and waits for it. (A servant that holds a proxy or an
+/// adapter of its own communicator keeps it alive until the shutdown.)
+#[derive(Clone)]
+#[doc(alias = "Ice.Communicator")]
+pub struct Communicator {
+    core: Arc<CommunicatorCore>,
+}
+
+impl Communicator {
+    /// A communicator with default settings.
+    pub fn new() -> Self {
+        Self::with_settings(Settings::default())
+    }
+
+    /// A communicator with other settings.
+    pub fn with_settings(settings: Settings) -> Self {
+        Self {
+            core: CommunicatorCore::new(settings, false),
+        }
+    }
+
+    /// A communicator whose callers and own threads do the reading and writing.
+    pub(crate) fn blocking(settings: Settings) -> Self {
+        Self {
+            core: CommunicatorCore::new(settings, true),
+        }
+    }
+
+    /// Its limits and waits.
+    pub fn settings(&self) -> &Arc<Settings> {
+        self.core.environment.settings()
+    }
+
+    /// The context that goes along with each request of each proxy.
+    #[doc(alias = "getImplicitContext")]
+    pub fn implicit_context(&self) -> &ImplicitContext {
+        &self.core.implicit_context
+    }
+
+    /// Itself, as its parts hold it.
+    pub(crate) fn owner(&self) -> Weak<Owner> {
+        let owner: Weak<CommunicatorCore> = Arc::downgrade(&self.core);
+        owner
+    }
+
+    pub(crate) fn core(&self) -> &Arc<CommunicatorCore> {
+        &self.core
+    }
+
+    /// The communicator that its own parts hold; `None` if it is not one.
+    pub(crate) fn from_owner(owner: Arc<Owner>) -> Option<Self> {
+        let core = owner.downcast().ok()?;
+        Some(Self { core })
+    }
+
+    /// The communicator that is the context of a decoder.
+    pub(crate) fn of_context(context: &Owner) -> Option<Self> {
+        match context.downcast_ref::<CommunicatorCore>() {
+            Some(core) => core.own.upgrade().map(|core| Self { core }),
+            None => context.downcast_ref::<Self>().cloned(),
+        }
+    }
+}
+
+impl Default for Communicator {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Communicator {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Communicator")
+            .field("settings", self.settings())
+            .finish_non_exhaustive()
+    }
+}
+
+/// What all clones of a communicator share.
+pub(crate) struct CommunicatorCore {
+    own: Weak<Self>,
+    environment: Arc<Environment>,
+    connections: Arc<Connections>,
+    locator_cache: LocatorCache,
+    adapters: Mutex<Vec<Arc<AdapterCore>>>,
+    /// Whether there ever was an adapter; without, no call is collocated.
+    has_adapters: AtomicBool,
+    implicit_context: ImplicitContext,
+    batches: Batches,
+}
+
+impl CommunicatorCore {
+    fn new(settings: Settings, is_blocking: bool) -> Arc<Self> {
+        let environment = Arc::new(Environment::new(settings, is_blocking));
+        Arc::new_cyclic(|own: &Weak<Self>| Self {
+            own: own.clone(),
+            connections: Arc::new(Connections::new(environment.clone(), own.clone())),
+            environment,
+            locator_cache: LocatorCache::default(),
+            adapters: Mutex::default(),
+            has_adapters: AtomicBool::new(false),
+            implicit_context: ImplicitContext::default(),
+            batches: Batches::default(),
+        })
+    }
+
+    pub(crate) fn environment(&self) -> &Arc<Environment> {
+        &self.environment
+    }
+
+    pub(crate) fn settings(&self) -> &Arc<Settings> {
+        self.environment.settings()
+    }
+
+    pub(crate) fn connections(&self) -> &Arc<Connections> {
+        &self.connections
+    }
+
+    /// Where objects and adapters are, as far as a locator has said.
+    pub(crate) fn locator_cache(&self) -> &LocatorCache {
+        &self.locator_cache
+    }
+
+    pub(crate) fn batches(&self) -> &Batches {
+        &self.batches
+    }
+
+    pub(crate) fn is_shut_down(&self) -> bool {
+        self.environment.is_shut_down()
+    }
+
+    pub(crate) fn add_adapter(&self, adapter: Arc<AdapterCore>) {
+        self.adapters().push(adapter);
+        self.has_adapters.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn forget_adapter(&self, adapter: &Arc<AdapterCore>) {
+        self.adapters().retain(|known| !Arc::ptr_eq(known, adapter));
+    }
+
+    /// The adapter in which an object lives, if it is one of these.
+    pub(crate) fn adapter_of(&self, reference: &Reference) -> Option<Arc<AdapterCore>> {
+        if !self.has_adapters.load(Ordering::Relaxed) {
+            return None;
+        }
+        let adapters = self.adapters();
+        let mut homes = adapters.iter().filter(|a| a.is_home_of(reference));
+        homes.next().cloned()
+    }
+
+    pub(crate) fn adapters(&self) -> MutexGuard<'_, Vec<Arc<AdapterCore>>> {
+        self.adapters.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn end_adapters(&self) {
+        let adapters = std::mem::take(&mut *self.adapters());
+        for adapter in adapters {
+            adapter.end();
+        }
+    }
+}

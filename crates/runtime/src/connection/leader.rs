@@ -1,0 +1,287 @@
+//! A connection without a reader of its own: of the callers that wait for replies one leads, the others follow.
+//!
+//! ```text
+//! free --caller waits, or the watch sees bytes--> held --its reply is here--> free, one waiter is called
+//!                                                 held --connection ends--> gone
+//! ```
+//!
+//! One waiting caller reads, blocked in the system, and answers the others, too. When it leaves, for
+//! whatever reason, it gives the turn back and calls one of those that still wait. Nobody waits,
+//! nobody reads: then a task watches the socket, so that heartbeats, requests of the peer and the end
+//! of the connection are seen. It watches only what nobody has used for a while, because to be woken
+//! for each reply would cost the callers as much as the reply itself.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::io::Interest;
+use tokio::sync::Notify;
+
+use super::ConnectionCore;
+use super::driver::{is_transient, receive_polling};
+use super::followers::{Followers, WakeWatcher};
+use super::pending_reply::PendingReply;
+use super::reading::Reading;
+use super::received_reply::{ReadReply, ReceivedReply, ShortReply};
+use super::wait::Sleeper;
+use crate::transport::plain::PlainSocket;
+
+/// Whose turn it is to read, and from where.
+pub(super) struct Leadership {
+    socket: Arc<PlainSocket>,
+    followers: Followers<Box<Reading>>,
+    /// Wakes the task that watches the socket.
+    watcher: Notify,
+}
+
+impl Leadership {
+    pub(super) fn new(socket: Arc<PlainSocket>) -> Self {
+        Self {
+            socket,
+            followers: Followers::new(),
+            watcher: Notify::new(),
+        }
+    }
+
+    /// Wakes the task that watches the socket, which finds out what has changed.
+    pub(super) fn wake_watcher(&self) {
+        self.watcher.notify_one();
+    }
+
+    /// Somebody waits for a reply who cannot read it: the watch shall.
+    pub(super) fn ask(&self) {
+        self.followers.ask();
+        self.watcher.notify_one();
+    }
+
+    fn wake_if(&self, is_due: WakeWatcher) {
+        if is_due.0 {
+            self.watcher.notify_one();
+        }
+    }
+
+    /// Waits on this thread until the sleeper is woken, or until the deadline, and reads meanwhile
+    /// if nobody else does. It may return early.
+    pub(super) fn lead_or_follow(
+        &self,
+        sleeper: &Arc<Sleeper>,
+        deadline: Option<Instant>,
+        polling: Duration,
+    ) {
+        self.followers.mark_used();
+        match self.followers.take_or_wait(sleeper) {
+            Some(reading) => {
+                let reading = Some(reading);
+                let leadership = self;
+                let mut leader = Leader {
+                    leadership,
+                    reading,
+                };
+                leader.read_for(sleeper, deadline, polling);
+            }
+            None => {
+                sleeper.park(deadline);
+                self.wake_if(self.followers.stop_waiting(sleeper));
+            }
+        }
+    }
+
+    /// Reads on this thread until there is an answer in this slot, or in the place for a short one; `None`,
+    /// and nothing has happened, if that is for others to do, or somebody does it already.
+    #[inline]
+    pub(super) fn read_reply(
+        &self,
+        slot: &Arc<PendingReply>,
+        short: &mut ShortReply,
+        polling: Duration,
+    ) -> Option<ReadReply> {
+        self.followers.mark_used();
+        let reading = Some(self.followers.take()?);
+        let leadership = self;
+        Leader {
+            leadership,
+            reading,
+        }
+        .read_reply(slot, short, polling)
+    }
+
+    /// Gives the turn its reading, and watches from now on until the connection is closed.
+    pub(super) async fn watch(&self, connection: &ConnectionCore, reading: Reading) {
+        self.wake_if(self.followers.give_back(Box::new(reading)));
+        while !connection.lock().machine.is_closed() {
+            if !self.followers.is_watch_due() {
+                let idle_time = idle_time(connection);
+                let _ = tokio::time::timeout(idle_time, self.watcher.notified()).await;
+                continue;
+            }
+            if let Err(error) = self.watch_socket(connection).await {
+                let reason = format!("its socket cannot be watched: {error}");
+                tracing::warn!("dropped the connection to {}: {reason}", connection.peer());
+                connection.abort(reason);
+            }
+        }
+        self.followers.end();
+    }
+
+    /// Reads what comes, until somebody else does.
+    async fn watch_socket(&self, connection: &ConnectionCore) -> std::io::Result<()> {
+        let watched = self.socket.watched(Interest::READABLE)?;
+        loop {
+            let mut ready = tokio::select! {
+                ready = watched.readable() => ready?,
+                () = self.watcher.notified() => return Ok(()),
+            };
+            ready.clear_ready();
+            drop(ready);
+            let Some(reading) = self.followers.take_unless_used() else {
+                return Ok(());
+            };
+            let (leadership, reading) = (self, Some(reading));
+            Leader {
+                leadership,
+                reading,
+            }
+            .read_all()
+            .await;
+            if is_unasked(connection) {
+                self.followers.stop_asking();
+            }
+            if connection.lock().machine.is_closed() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The caller that reads for all.
+struct Leader<'a> {
+    leadership: &'a Leadership,
+    /// Gone when the connection has ended.
+    reading: Option<Box<Reading>>,
+}
+
+impl Leader<'_> {
+    /// Handles what has been read.
+    fn handle(&mut self, read: std::io::Result<usize>) {
+        let is_open = |reading: &mut Box<Reading>| reading.handle_here(read);
+        if !self.reading.as_mut().is_some_and(is_open) {
+            self.reading = None;
+        }
+    }
+
+    /// Reads all that is there.
+    async fn read_all(&mut self) {
+        while let Some(reading) = &mut self.reading {
+            let read = self.leadership.socket.try_receive(reading.room());
+            match &read {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if is_transient(error) => {}
+                _ => {
+                    if !reading.handle(read).await {
+                        self.reading = None;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads until there is an answer in this slot, or the connection has ended.
+    #[inline]
+    fn read_reply(
+        &mut self,
+        slot: &Arc<PendingReply>,
+        short: &mut ShortReply,
+        polling: Duration,
+    ) -> Option<ReadReply> {
+        // Whoever had the turn before may have read it. From now on nobody else does.
+        let answer = slot.answer_given();
+        if answer.is_some() {
+            return answer;
+        }
+        while let Some(reading) = &mut self.reading {
+            let socket = &self.leadership.socket;
+            let read = receive_polling(reading, socket, polling)
+                .unwrap_or_else(|| socket.receive(reading.room()));
+            match read {
+                Err(error) if is_transient(&error) => continue,
+                Ok(count @ 1..) => {
+                    if reading.take_short_reply(count, slot, short) {
+                        return Some(Ok(ReceivedReply::Short));
+                    }
+                    reading.filled(count);
+                    if let Some(reply) = reading.take_sole_reply(slot) {
+                        return Some(Ok(ReceivedReply::Whole(reply)));
+                    }
+                    if !reading.handle_filled_here() {
+                        self.reading = None;
+                    }
+                }
+                read => self.handle(read),
+            }
+            let answer = slot.answer_given();
+            if answer.is_some() {
+                return answer;
+            }
+        }
+        // Somebody else may have ended the connection, and be about to say so.
+        slot.take_answer()
+    }
+
+    /// Reads until the sleeper is woken, its deadline is over, or the connection has ended.
+    fn read_for(&mut self, sleeper: &Sleeper, deadline: Option<Instant>, polling: Duration) {
+        while !sleeper.is_woken() && deadline.is_none_or(|deadline| Instant::now() < deadline) {
+            let Some(reading) = &mut self.reading else {
+                return;
+            };
+            let socket = &self.leadership.socket;
+            let limit = deadline.map_or(polling, |deadline| {
+                polling.min(deadline.saturating_duration_since(Instant::now()))
+            });
+            let read = match receive_polling(reading, socket, limit) {
+                Some(read) => read,
+                None => match deadline {
+                    None => socket.receive(reading.room()),
+                    Some(deadline) => socket.receive_until(reading.room(), deadline),
+                },
+            };
+            if !matches!(&read, Err(error) if is_transient(error)) {
+                self.handle(read);
+            }
+        }
+    }
+}
+
+impl Drop for Leader<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        match self.reading.take() {
+            // What a panic left half done must not go on.
+            Some(mut reading) if !std::thread::panicking() => {
+                reading.rest_long();
+                let leadership = self.leadership;
+                leadership.wake_if(leadership.followers.give_back(reading));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether nobody waits for what is read: neither for a reply, nor for the end of a close.
+fn is_unasked(connection: &ConnectionCore) -> bool {
+    let shared = connection.lock();
+    shared.machine.in_flight() == 0 && shared.machine.is_active()
+}
+
+/// How long it must be idle before it is watched: where the peer calls, too, it waits for that.
+fn idle_time(connection: &ConnectionCore) -> Duration {
+    match connection.adapter() {
+        Some(_) => IDLE_TIME_SERVING,
+        None => IDLE_TIME,
+    }
+}
+
+/// How long a connection must be idle before it is watched.
+const IDLE_TIME: Duration = Duration::from_millis(100);
+/// The same for one over which the peer may call.
+const IDLE_TIME_SERVING: Duration = Duration::from_millis(1);

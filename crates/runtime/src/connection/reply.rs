@@ -1,0 +1,184 @@
+//! A request that was sent, as the future of its reply.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use floe_wire::connection::RequestIds;
+use floe_wire::encoding::{Buffer, EncodeError};
+use floe_wire::message::{IncomingReply, RequestId};
+
+#[cfg(unix)]
+use super::driver::Driver;
+use super::flush_policy::FlushPolicy;
+use super::pending_reply::{Answer, PendingReply};
+#[cfg(unix)]
+use super::received_reply::ReadReply;
+use super::received_reply::{ReceivedReply, ShortReply};
+use super::reply_sink::Recipient;
+use super::wait::{Wait, wait_depth};
+use super::{ConnectionCore, reentrancy_guard};
+use crate::error::AttemptError;
+
+/// The reply to a twoway request, as a future. Dropped early, it gives the request up.
+pub(crate) struct Reply {
+    connection: Arc<ConnectionCore>,
+    /// There until this is dropped.
+    pending: Option<Arc<PendingReply>>,
+    /// The request, while its reply is due.
+    id: Option<RequestId>,
+    /// Where the request starts in the send queue.
+    start: u64,
+}
+
+impl Reply {
+    /// Sends a twoway request if there is room for it; `None`, and nothing is sent, if there is none. The reply will be
+    /// waited for within this many waits of the thread.
+    #[inline]
+    pub(crate) fn try_request(
+        connection: Arc<ConnectionCore>,
+        wait_depth: usize,
+        write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
+    ) -> Result<Option<Self>, AttemptError> {
+        reentrancy_guard::check(&connection, wait_depth)?;
+        let mut reply = Self::new(connection);
+        let is_sent = reply.try_send(RequestIds::Next(1), &write)?;
+        Ok(is_sent.then_some(reply))
+    }
+
+    /// Sends a twoway request as soon as there is room for it, and waits for its reply. Dropping the future gives the
+    /// request up.
+    ///
+    /// `write` appends the message, with the id that is `reserved` or with a new one.
+    pub(crate) async fn request(
+        connection: Arc<ConnectionCore>,
+        reserved: Option<RequestId>,
+        write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
+    ) -> Result<IncomingReply, AttemptError> {
+        let ids = reserved.map_or(RequestIds::Next(1), RequestIds::Reserved);
+        let mut reply = Self::new(connection);
+        loop {
+            reentrancy_guard::check(&reply.connection, wait_depth())?;
+            if reply.try_send(ids, &write)? {
+                return reply.await.map_err(|failure| *failure);
+            }
+            reply.connection.wait_for_room().await;
+        }
+    }
+
+    /// The reply to a request that is not yet sent.
+    fn new(connection: Arc<ConnectionCore>) -> Self {
+        Self {
+            connection,
+            pending: Some(PendingReply::take()),
+            id: None,
+            start: 0,
+        }
+    }
+
+    /// Appends the request to the send queue; false if there is no room for it.
+    #[inline]
+    fn try_send(
+        &mut self,
+        ids: RequestIds,
+        write: &impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
+    ) -> Result<bool, AttemptError> {
+        let Some(pending) = &self.pending else {
+            return Ok(false);
+        };
+        let sent = self.connection.try_append_requests(
+            ids,
+            FlushPolicy::WithOthers,
+            |buffer, id, _| write(buffer, id),
+            |_, _| Recipient::Caller(pending.clone()),
+        )?;
+        if let Some(sent) = &sent {
+            (self.id, self.start) = (Some(sent.value), sent.start);
+        }
+        Ok(sent.is_some())
+    }
+
+    /// Waits for the reply on this thread, which waits for nothing else. A short reply is put into `short`.
+    #[inline]
+    pub(crate) fn wait_here(
+        mut self,
+        short: &mut ShortReply,
+    ) -> Result<ReceivedReply, Box<AttemptError>> {
+        #[cfg(unix)]
+        match self.read_here(short) {
+            Some(Ok(ReceivedReply::Short)) => {
+                self.end_untouched();
+                return Ok(ReceivedReply::Short);
+            }
+            Some(answer) => return self.answered(answer),
+            None => {}
+        }
+        #[cfg(not(unix))]
+        let _ = short;
+        self.wait().map(ReceivedReply::Whole)
+    }
+
+    /// Reads the connection on this thread until the reply is there; `None` if another thread reads it.
+    #[cfg(unix)]
+    #[inline]
+    fn read_here(&self, short: &mut ShortReply) -> Option<ReadReply> {
+        let pending = self.pending.as_ref()?;
+        match &self.connection.driver {
+            Driver::Own => None,
+            Driver::Callers(leadership) => {
+                leadership.read_reply(pending, short, self.connection.polling())
+            }
+        }
+    }
+
+    /// The reply was not given to the pending reply, which can be used again.
+    #[cfg(unix)]
+    #[inline]
+    fn end_untouched(mut self) {
+        self.id = None;
+        if let Some(pending) = self.pending.take() {
+            PendingReply::put_back_untouched(pending);
+        }
+    }
+
+    /// The reply is due no longer.
+    #[inline]
+    fn answered<T>(
+        &mut self,
+        answer: Result<T, Box<AttemptError>>,
+    ) -> Result<T, Box<AttemptError>> {
+        self.id = None;
+        answer.map_err(|failure| Box::new(self.connection.narrow(*failure, self.start)))
+    }
+}
+
+impl Future for Reply {
+    type Output = Answer;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Answer> {
+        let pending = self.pending.as_ref().expect("it is there until the drop");
+        match pending.poll(context.waker()) {
+            Poll::Ready(answer) => Poll::Ready(self.answered(answer)),
+            Poll::Pending => {
+                let connection = &self.connection;
+                connection
+                    .driver
+                    .wait_for_reply(connection, context.waker());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+impl Drop for Reply {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(id) = self.id {
+            self.connection.give_up(id);
+        }
+        if let Some(pending) = self.pending.take() {
+            PendingReply::put_back(pending);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! What all handles and connections of an adapter share.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
+};
+
+use floe_wire::message::{IncomingRequest, SystemException};
+use floe_wire::reference::{Endpoint, Reference, Target};
+use tokio::sync::Semaphore;
+use tokio::task::AbortHandle;
+
+use super::Dispatcher;
+use super::adapter_names::AdapterNames;
+use super::servants::Servants;
+use crate::admission::{Admissions, Counters};
+use crate::environment::{Environment, Owner};
+use crate::settings::AdapterSettings;
+use crate::transport::Listener;
+
+/// What all clones of an adapter share.
+pub(crate) struct AdapterCore {
+    pub(crate) environment: Arc<Environment>,
+    /// Its communicator, which is gone when nobody can use the adapter any more.
+    pub(crate) owner: Weak<Owner>,
+    /// Where it listens, with the ports that the system picked.
+    pub(crate) bound: Vec<Endpoint>,
+    /// What goes into proxies; held for a copy.
+    pub(crate) published: RwLock<Vec<Endpoint>>,
+    /// Guards the map of servants; held for a look-up or a change, never across a wait.
+    pub(crate) servants: RwLock<Servants>,
+    /// Changes with the map.
+    pub(crate) servants_version: AtomicU64,
+    pub(crate) settings: AdapterSettings,
+    /// By what a locator finds it.
+    pub(crate) names: Option<AdapterNames>,
+    /// Whether a locator may have been told where it is. Held while it is told.
+    pub(crate) is_registered: tokio::sync::Mutex<bool>,
+    pub(crate) admissions: Arc<Admissions>,
+    pub(crate) counters: Counters,
+    /// What the dispatches of all its connections together may take.
+    pub(crate) budget: Arc<Semaphore>,
+    pub(crate) budget_len: u32,
+    /// Whether it accepts connections, and so calls from here.
+    pub(crate) is_active: AtomicBool,
+    pub(crate) state: Mutex<ListenState>,
+}
+
+/// Listening sockets before activation, the tasks that accept afterwards.
+#[derive(Default)]
+pub(crate) struct ListenState {
+    pub(crate) listeners: Vec<Box<dyn Listener>>,
+    pub(crate) accepting: Vec<AbortHandle>,
+    pub(crate) is_deactivated: bool,
+}
+
+impl AdapterCore {
+    /// The servant that a request is for.
+    pub(crate) fn find(
+        &self,
+        request: &IncomingRequest,
+    ) -> Result<Arc<dyn Dispatcher>, SystemException> {
+        self.servants().find(request)
+    }
+
+    /// What the dispatches of all its connections together may take: a permit each.
+    pub(crate) fn budget(&self) -> &Arc<Semaphore> {
+        &self.budget
+    }
+
+    /// Whether one of these is an endpoint for streams under which it is reached.
+    pub(crate) fn has_any(&self, endpoints: &[Endpoint]) -> bool {
+        let published = self
+            .published
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        let is_own = |e: &Endpoint| self.bound.contains(e) || published.contains(e);
+        endpoints.iter().any(|e| !e.is_datagram() && is_own(e))
+    }
+
+    /// Waits until no request that came over a connection is in dispatch.
+    pub(crate) async fn idle(&self) {
+        // It fails only if the semaphore is closed, which it never is.
+        let _ = self.budget.acquire_many(self.budget_len).await;
+    }
+
+    /// Whether an object with this reference lives here, and is served.
+    pub(crate) fn is_home_of(&self, reference: &Reference) -> bool {
+        if !self.is_active.load(Ordering::Relaxed) {
+            return false;
+        }
+        match &reference.target {
+            Target::Direct(endpoints) => self.has_any(endpoints),
+            Target::WellKnown => !self.servants().facets(&reference.identity).is_empty(),
+            Target::Indirect { adapter_id } => self.is_named(adapter_id),
+        }
+    }
+
+    /// Whether a locator may be told where it is.
+    pub(crate) fn has_id(&self) -> bool {
+        self.names.is_some()
+    }
+
+    /// Whether proxies that name this adapter lead here.
+    pub(crate) fn is_named(&self, adapter_id: &str) -> bool {
+        let names = self.names.as_ref();
+        names.is_some_and(|names| names.has(adapter_id))
+    }
+
+    pub(crate) fn owner(&self) -> Option<Arc<Owner>> {
+        self.owner.upgrade()
+    }
+
+    pub(crate) fn environment(&self) -> &Arc<Environment> {
+        &self.environment
+    }
+
+    /// Ends it for good: its servants go, with all that they hold.
+    pub(crate) fn end(&self) {
+        self.deactivate();
+        let ended = std::mem::take(&mut *self.servants_mut());
+        ended.deactivate_locators();
+    }
+
+    pub(crate) fn deactivate(&self) {
+        self.is_active.store(false, Ordering::Relaxed);
+        let deactivated = ListenState {
+            is_deactivated: true,
+            ..ListenState::default()
+        };
+        let state = std::mem::replace(&mut *self.lock_state(), deactivated);
+        for accepting in state.accepting {
+            accepting.abort();
+        }
+    }
+
+    pub(crate) fn is_deactivated(&self) -> bool {
+        self.lock_state().is_deactivated
+    }
+
+    pub(crate) fn servants(&self) -> RwLockReadGuard<'_, Servants> {
+        self.servants.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A number that is another one after each change of the servants.
+    pub(crate) fn servants_version(&self) -> u64 {
+        self.servants_version.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn servants_mut(&self) -> RwLockWriteGuard<'_, Servants> {
+        let servants = self.servants.write();
+        self.servants_version.fetch_add(1, Ordering::Release);
+        servants.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn lock_state(&self) -> MutexGuard<'_, ListenState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for AdapterCore {
+    fn drop(&mut self) {
+        self.deactivate();
+    }
+}

@@ -1,0 +1,67 @@
+//! Interceptors of dispatches.
+
+use std::sync::Arc;
+
+use floe_wire::message::SystemException;
+
+use super::{DispatchFuture, Dispatcher, Request, dispatch_alone};
+
+/// Wraps dispatches of an adapter: it sees each request before its servant and the response after
+/// it, and may answer in the servant's place. It sees requests to objects that do not exist, too.
+#[doc(alias = "Ice.DispatchInterceptor")]
+pub trait DispatchInterceptor: Send + Sync + 'static {
+    /// Dispatches: mostly through `next`.
+    fn dispatch(self: Arc<Self>, request: Request, next: NextDispatch) -> DispatchFuture;
+}
+
+/// An interceptor may be shared, for example to look at what it counted.
+impl<I: DispatchInterceptor + ?Sized> DispatchInterceptor for Arc<I> {
+    fn dispatch(self: Arc<Self>, request: Request, next: NextDispatch) -> DispatchFuture {
+        Arc::clone(&*self).dispatch(request, next)
+    }
+}
+
+/// The interceptors of an adapter, outermost first; `None` if there is none.
+pub(crate) type DispatchInterceptors = Option<Arc<[Arc<dyn DispatchInterceptor>]>>;
+
+/// Adds one inside those that are there.
+pub(crate) fn push(interceptors: &mut DispatchInterceptors, added: Arc<dyn DispatchInterceptor>) {
+    let list = interceptors.as_deref().unwrap_or_default().iter().cloned();
+    *interceptors = Some(list.chain([added]).collect());
+}
+
+/// The rest of the way: the interceptors further in, and then the servant.
+pub struct NextDispatch {
+    interceptors: Arc<[Arc<dyn DispatchInterceptor>]>,
+    at: usize,
+    /// An error has the target of the request.
+    servant: Result<Arc<dyn Dispatcher>, SystemException>,
+}
+
+impl NextDispatch {
+    pub(crate) fn new(
+        interceptors: Arc<[Arc<dyn DispatchInterceptor>]>,
+        servant: Result<Arc<dyn Dispatcher>, SystemException>,
+    ) -> Self {
+        Self {
+            interceptors,
+            at: 0,
+            servant,
+        }
+    }
+
+    /// Dispatches.
+    pub fn dispatch(mut self, request: Request) -> DispatchFuture {
+        if let Some(interceptor) = self.interceptors.get(self.at).cloned() {
+            self.at += 1;
+            return interceptor.dispatch(request, self);
+        }
+        match self.servant {
+            Ok(servant) => dispatch_alone(servant, request),
+            Err(missing) => {
+                let missing = missing.with_target(&request.current().target());
+                Box::pin(std::future::ready(Err(missing)))
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! What all parts of one communicator share, and no part of which knows the communicator: settings, tasks, limits.
+
+use std::any::Any;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::runtime::{EnterGuard, Handle};
+use tokio::sync::watch;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use crate::admission::Admissions;
+use crate::background;
+use crate::log_limiter::LogLimiter;
+use crate::settings::Settings;
+
+/// The communicator as its own parts hold it: they keep it alive and hand it on, and need not name it.
+pub(crate) type Owner = dyn Any + Send + Sync;
+
+/// What all parts of one communicator share.
+pub(crate) struct Environment {
+    settings: Arc<Settings>,
+    is_blocking: bool,
+    /// Threads that read connections, now.
+    thread_count: Arc<AtomicUsize>,
+    tracker: TaskTracker,
+    is_shut_down: watch::Sender<bool>,
+    /// Incoming connections that there are, and may be.
+    admissions: Arc<Admissions>,
+    log_limiter: LogLimiter,
+}
+
+impl Environment {
+    pub(crate) fn new(settings: Settings, is_blocking: bool) -> Self {
+        Self {
+            admissions: Arc::new(Admissions::of(&settings)),
+            log_limiter: LogLimiter::default(),
+            settings: Arc::new(settings),
+            is_blocking,
+            thread_count: Arc::default(),
+            tracker: TaskTracker::new(),
+            is_shut_down: watch::Sender::new(false),
+        }
+    }
+
+    pub(crate) fn settings(&self) -> &Arc<Settings> {
+        &self.settings
+    }
+
+    /// Incoming connections that there are, and may be.
+    pub(crate) fn admissions(&self) -> &Arc<Admissions> {
+        &self.admissions
+    }
+
+    /// Logs a warning that peers can provoke as often as they like. A runtime lets the number of suppressed lines be
+    /// logged later.
+    pub(crate) fn warn_limited(&self, runtime: Option<&Handle>, line: impl FnOnce() -> String) {
+        let runtime = runtime.cloned().or_else(|| self.runtime());
+        self.log_limiter.warn(runtime, line);
+    }
+
+    pub(crate) fn is_shut_down(&self) -> bool {
+        *self.is_shut_down.borrow()
+    }
+
+    /// Notes the shutdown; whether it had begun before.
+    pub(crate) fn mark_shut_down(&self) -> bool {
+        self.is_shut_down.send_replace(true)
+    }
+
+    /// Waits until the shutdown has begun.
+    pub(crate) async fn shut_down(&self) {
+        let mut is_shut_down = self.is_shut_down.subscribe();
+        // The sender lives as long as `self`.
+        let _ = is_shut_down.wait_for(|is_shut_down| *is_shut_down).await;
+    }
+
+    /// Whether callers and own threads do the reading and writing.
+    pub(crate) fn is_blocking(&self) -> bool {
+        self.is_blocking
+    }
+
+    /// Leave to start a thread that reads a connection; `None` if there are as many as may be.
+    pub(crate) fn thread_permit(&self) -> Option<ThreadPermit> {
+        let count = self.thread_count.fetch_add(1, Ordering::Relaxed);
+        let permit = ThreadPermit {
+            thread_count: self.thread_count.clone(),
+            _tracked: self.tracker.token(),
+        };
+        (count < self.settings.thread_limit).then_some(permit)
+    }
+
+    /// Starts tasks that the shutdown waits for.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime, unless it is that of a blocking communicator.
+    pub(crate) fn tasks(&self) -> Tasks {
+        Tasks {
+            tracker: self.tracker.clone(),
+            runtime: self.runtime().unwrap_or_else(Handle::current),
+        }
+    }
+
+    /// All tasks and threads that were started.
+    pub(crate) fn tracker(&self) -> &TaskTracker {
+        &self.tracker
+    }
+
+    /// The runtime of blocking communicators, or the one around; `None` if there is none.
+    pub(crate) fn runtime(&self) -> Option<Handle> {
+        if self.is_blocking {
+            Some(background::handle().clone())
+        } else {
+            Handle::try_current().ok()
+        }
+    }
+}
+
+/// Leave for one thread to read a connection. The shutdown waits for the thread.
+pub(crate) struct ThreadPermit {
+    thread_count: Arc<AtomicUsize>,
+    _tracked: TaskTrackerToken,
+}
+
+impl Drop for ThreadPermit {
+    fn drop(&mut self) {
+        self.thread_count.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Starts tasks that the shutdown waits for.
+#[derive(Clone)]
+pub(crate) struct Tasks {
+    tracker: TaskTracker,
+    runtime: Handle,
+}
+
+impl Tasks {
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.tracker.spawn_on(task, &self.runtime);
+    }
+
+    pub(crate) fn enter(&self) -> EnterGuard<'_> {
+        self.runtime.enter()
+    }
+
+    pub(crate) fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+}

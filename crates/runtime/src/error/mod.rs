@@ -1,0 +1,411 @@
+//! How an invocation can fail, sorted by what is known of its execution.
+//!
+//! - `attempt.rs`: why one attempt to send a request got no reply
+//! - `operation_error.rs`: what an operation can fail with, user exceptions included
+//! - `registration.rs`: why a locator did not take the registration of an adapter
+
+mod attempt;
+mod operation_error;
+mod registration;
+
+use std::fmt;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use floe_wire::encoding::{DecodeError, EncodeError};
+use floe_wire::message::{ProtocolError, SystemException};
+use floe_wire::reference::ParseReferenceError;
+
+pub(crate) use attempt::{AttemptError, attempt_end};
+pub use operation_error::OperationError;
+pub use registration::RegistrationError;
+
+/// Why an invocation gave no result.
+///
+/// User exceptions are not here: each operation that declares some has an error enum of its own,
+/// with this type as one of its variants.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum InvokeError {
+    /// The peer's runtime answered in place of the servant.
+    System(SystemException),
+    /// The servant threw an exception that the caller's contract does not declare.
+    UndeclaredException {
+        /// Its type id.
+        type_id: String,
+    },
+    /// A reply came, but it is not what the contract says: do both sides have the same contract?
+    BadReply(DecodeError),
+    /// It failed here, and the operation was surely not executed.
+    NotDispatched(LocalError),
+    /// It failed here, after the request may have reached the servant.
+    PerhapsDispatched(LocalError),
+}
+
+impl InvokeError {
+    /// Whether the operation was surely not executed, so that anyone may safely try again.
+    pub fn is_surely_not_dispatched(&self) -> bool {
+        matches!(
+            self,
+            Self::NotDispatched(_)
+                | Self::System(
+                    SystemException::ObjectNotExist(_)
+                        | SystemException::FacetNotExist(_)
+                        | SystemException::OperationNotExist(_)
+                )
+        )
+    }
+
+    /// Whether it was given up because its time was over.
+    pub fn is_timeout(&self) -> bool {
+        matches!(
+            self,
+            Self::NotDispatched(LocalError::Timeout { .. } | LocalError::ConnectTimeout { .. })
+                | Self::PerhapsDispatched(LocalError::Timeout { .. })
+        )
+    }
+}
+
+impl fmt::Display for InvokeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::System(exception) => exception.fmt(f),
+            Self::UndeclaredException { type_id } => write!(
+                f,
+                "the servant threw {type_id}, which the operation does not declare: \
+                 compile both sides from the same contract"
+            ),
+            Self::BadReply(error) => write!(
+                f,
+                "the reply is not what the contract says: {error}: \
+                 compile both sides from the same contract"
+            ),
+            Self::NotDispatched(LocalError::Timeout { operation, after }) => write!(
+                f,
+                "operation \"{operation}\" was not sent within {after:?}: no connection was ready"
+            ),
+            Self::NotDispatched(error) => error.fmt(f),
+            Self::PerhapsDispatched(error) => {
+                write!(f, "{error}; the operation may have been executed")
+            }
+        }
+    }
+}
+
+impl std::error::Error for InvokeError {}
+
+impl From<SystemException> for InvokeError {
+    fn from(exception: SystemException) -> Self {
+        Self::System(exception)
+    }
+}
+
+impl From<EncodeError> for InvokeError {
+    fn from(error: EncodeError) -> Self {
+        Self::NotDispatched(error.into())
+    }
+}
+
+/// A failure of a servant's own invocation is an unknown failure to its caller, except what another server already
+/// reported.
+impl From<InvokeError> for SystemException {
+    fn from(error: InvokeError) -> Self {
+        match error {
+            InvokeError::System(exception) => exception,
+            InvokeError::UndeclaredException { type_id } => Self::UnknownUserException(type_id),
+            other => Self::UnknownLocalException(other.to_string()),
+        }
+    }
+}
+
+/// A failure on this side of the wire.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum LocalError {
+    /// No connection could be made to any endpoint of the proxy.
+    Connect {
+        /// The endpoint tried last.
+        endpoint: String,
+        /// What the system said.
+        source: Arc<io::Error>,
+    },
+    /// A connection was not ready in time.
+    ConnectTimeout {
+        /// The endpoint.
+        endpoint: String,
+        /// The limit.
+        after: Duration,
+    },
+    /// The connection broke.
+    ConnectionLost {
+        /// The endpoint or address of the peer.
+        peer: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// The peer closed the connection gracefully before it took the request.
+    ClosedByPeer {
+        /// The endpoint or address of the peer.
+        peer: String,
+    },
+    /// The peer broke the protocol.
+    Protocol {
+        /// The endpoint or address of the peer.
+        peer: String,
+        /// How.
+        error: ProtocolError,
+    },
+    /// No reply came in time.
+    Timeout {
+        /// The operation.
+        operation: String,
+        /// The limit.
+        after: Duration,
+    },
+    /// A parameter has no encoding.
+    Encode(EncodeError),
+    /// The proxy has no endpoint that this runtime can use for its mode.
+    NoEndpoint {
+        /// The proxy.
+        proxy: String,
+        /// What was looked for.
+        wanted: &'static str,
+    },
+    /// The locator does not know where the object or the adapter of a proxy is.
+    NotRegistered {
+        /// The proxy.
+        proxy: String,
+        /// What was asked for: an object or an adapter, with its name.
+        what: String,
+        /// Where it was asked for.
+        locator: String,
+    },
+    /// The locator could not be asked where the object of a proxy is.
+    Locator {
+        /// The proxy.
+        proxy: String,
+        /// Where it was asked for.
+        locator: String,
+        /// Why there was no answer.
+        source: Box<InvokeError>,
+    },
+    /// The proxy belongs to no communicator: it was decoded outside of one.
+    Unbound,
+    /// The operation returns something, but the proxy is not twoway.
+    NotTwoway {
+        /// The operation.
+        operation: String,
+    },
+    /// The connection is about to close, by this side's wish.
+    Closing {
+        /// The endpoint or address of the peer.
+        peer: String,
+    },
+    /// This side dropped the connection, by the application's wish.
+    ClosedHere {
+        /// The endpoint or address of the peer.
+        peer: String,
+    },
+    /// A servant that blocks its thread wants a reply over the connection that this thread reads:
+    /// nobody would read it.
+    OwnReader {
+        /// The endpoint or address of the peer.
+        peer: String,
+    },
+    /// Parameters that were given encoded are no encapsulation.
+    Parameters(DecodeError),
+    /// Requests that a batch had collected could not be sent.
+    BatchLost {
+        /// How many.
+        count: usize,
+        /// Why.
+        source: Box<LocalError>,
+    },
+    /// A request is too long for a datagram.
+    DatagramTooLong {
+        /// Length of its message in bytes.
+        len: usize,
+        /// The limit.
+        limit: usize,
+    },
+    /// The communicator is shut down.
+    Shutdown,
+}
+
+impl fmt::Display for LocalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connect { endpoint, source } => {
+                write!(f, "cannot connect to \"{endpoint}\": {source}")
+            }
+            Self::ConnectTimeout { endpoint, after } => write!(
+                f,
+                "\"{endpoint}\" was not ready within {after:?}: expected a connection and the peer's \
+                 ValidateConnection message; is it an Ice or Floe server, and is its transport the same (one \
+                 with ssl waits silently for a client of tcp)?"
+            ),
+            Self::ConnectionLost { peer, reason } => {
+                write!(f, "lost the connection to {peer}: {reason}")
+            }
+            Self::ClosedByPeer { peer } => write!(f, "{peer} closed the connection"),
+            Self::Protocol { peer, error } => write!(f, "{peer} broke the protocol: {error}"),
+            Self::Timeout { operation, after } => {
+                write!(f, "no reply to operation \"{operation}\" within {after:?}")
+            }
+            Self::Encode(error) => error.fmt(f),
+            Self::NoEndpoint { proxy, wanted } => {
+                write!(f, "proxy \"{proxy}\" has no usable endpoint: expected {wanted}")
+            }
+            Self::NotRegistered {
+                proxy,
+                what,
+                locator,
+            } => write!(
+                f,
+                "nobody knows where \"{proxy}\" is: {what} is not registered at the locator \"{locator}\"; does \
+                 its server run, and is it registered there?"
+            ),
+            Self::Locator {
+                proxy,
+                locator,
+                source,
+            } => write!(
+                f,
+                "cannot ask the locator \"{locator}\" where \"{proxy}\" is: {source}"
+            ),
+            Self::Unbound => f.write_str(
+                "the proxy belongs to no communicator: make it with `Communicator::proxy`, or decode it \
+                 where one is known",
+            ),
+            Self::NotTwoway { operation } => write!(
+                f,
+                "operation \"{operation}\" returns data or throws exceptions: invoke it through a twoway proxy"
+            ),
+            Self::Closing { peer } => write!(f, "the connection to {peer} is closing"),
+            Self::ClosedHere { peer } => {
+                write!(f, "the application dropped the connection to {peer}")
+            }
+            Self::OwnReader { peer } => write!(
+                f,
+                "this thread is the one that reads the connection to {peer}, so a reply over it would \
+                 never be read: wait on another thread, let an async servant make the call, or call \
+                 over a connection of its own (`TypedProxy::ice_connection_id`)"
+            ),
+            Self::Parameters(error) => {
+                write!(f, "expected an encapsulation with its header: {error}")
+            }
+            Self::BatchLost { count, source } => {
+                write!(f, "lost {count} collected requests: {source}")
+            }
+            Self::DatagramTooLong { len, limit } => write!(
+                f,
+                "expected a message of at most {limit} bytes for a datagram, got {len}: send less, \
+                 or use a oneway proxy"
+            ),
+            Self::Shutdown => f.write_str("the communicator is shut down"),
+        }
+    }
+}
+
+impl std::error::Error for LocalError {}
+
+impl From<EncodeError> for LocalError {
+    fn from(error: EncodeError) -> Self {
+        Self::Encode(error)
+    }
+}
+
+/// Why an adapter could not be made or changed.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum AdapterError {
+    /// A text is no identity.
+    Parse(ParseReferenceError),
+    /// A text is no list of endpoints.
+    Endpoints {
+        /// The text.
+        endpoints: String,
+        /// What is wrong with it.
+        source: ParseReferenceError,
+    },
+    /// An endpoint that no transport of this build can listen on.
+    UnsupportedEndpoint {
+        /// The endpoint.
+        endpoint: String,
+    },
+    /// The system refused to listen.
+    Listen {
+        /// The endpoint.
+        endpoint: String,
+        /// What it said.
+        source: Arc<io::Error>,
+    },
+    /// A servant is registered under this identity and facet already.
+    AlreadyRegistered {
+        /// The identity and, if there is one, the facet; or the category of a default servant.
+        what: String,
+    },
+    /// An identity without a name.
+    EmptyIdentity,
+    /// The adapter is deactivated.
+    Deactivated,
+    /// The locator was not told where the adapter is.
+    Registration {
+        /// The id of the adapter.
+        adapter_id: String,
+        /// The proxy of the locator.
+        locator: String,
+        /// Why not.
+        source: Box<RegistrationError>,
+    },
+    /// The communicator is shut down.
+    Shutdown,
+}
+
+impl fmt::Display for AdapterError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Parse(error) => error.fmt(f),
+            Self::Endpoints { endpoints, source } => {
+                write!(f, "expected endpoints, got \"{endpoints}\": {source}")
+            }
+            Self::UnsupportedEndpoint { endpoint } => {
+                write!(
+                    f,
+                    "cannot listen on \"{endpoint}\": expected a transport that this build has"
+                )
+            }
+            Self::Listen { endpoint, source } => {
+                write!(f, "cannot listen on \"{endpoint}\": {source}")
+            }
+            Self::AlreadyRegistered { what } => {
+                write!(
+                    f,
+                    "a servant is registered for {what} already: remove it first"
+                )
+            }
+            Self::EmptyIdentity => {
+                f.write_str("expected an identity with a name, got an empty one")
+            }
+            Self::Deactivated => f.write_str("the adapter is deactivated: make another one"),
+            Self::Registration {
+                adapter_id,
+                locator,
+                source,
+            } => write!(
+                f,
+                "cannot register the adapter \"{adapter_id}\" with the locator {locator}: {source}"
+            ),
+            Self::Shutdown => f.write_str("the communicator is shut down"),
+        }
+    }
+}
+
+impl std::error::Error for AdapterError {}
+
+impl From<ParseReferenceError> for AdapterError {
+    fn from(error: ParseReferenceError) -> Self {
+        Self::Parse(error)
+    }
+}

@@ -1,0 +1,52 @@
+//! Why a locator did not take the registration of an adapter.
+
+use std::fmt;
+
+use super::InvokeError;
+
+/// Why a locator did not take the registration of an adapter.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum RegistrationError {
+    /// It knows no adapter of this id, and takes no new one.
+    #[doc(alias = "NotRegisteredException")]
+    UnknownAdapter,
+    /// The adapter is no member of this replica group.
+    UnknownReplicaGroup {
+        /// The id of the group.
+        id: String,
+    },
+    /// The adapter is active elsewhere.
+    #[doc(alias = "ObjectAdapterIdInUseException")]
+    AlreadyActive,
+    /// It could not be told.
+    Invoke(InvokeError),
+}
+
+impl RegistrationError {
+    /// Whether the locator may have taken it all the same.
+    pub(crate) fn may_be_registered(&self) -> bool {
+        matches!(self, Self::Invoke(error) if !error.is_surely_not_dispatched())
+    }
+}
+
+impl fmt::Display for RegistrationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownAdapter => f.write_str(
+                "it knows no such adapter, and takes no new one: define the adapter there, or let an IceGrid registry take \
+                 others (IceGrid.Registry.DynamicRegistration=1)",
+            ),
+            Self::UnknownReplicaGroup { id } => write!(
+                f,
+                "the adapter is no member of the replica group \"{id}\": expected the one that the locator has for it"
+            ),
+            Self::AlreadyActive => f.write_str(
+                "the adapter is active elsewhere: end that server, or give this one another id",
+            ),
+            Self::Invoke(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for RegistrationError {}

@@ -1,0 +1,123 @@
+//! Links to instances that do not exist yet.
+//!
+//! In encoding 1.0 parameters refer to instances that come after them, and a [`Graph`](super::Graph)
+//! is linked before it is finished. Only then it is known whether such a link holds its instance: it
+//! does, unless it is itself part of the group that it leads to.
+
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use super::instance::{Group, Held, Slot};
+
+/// What a link leads to that was made before its instance was complete.
+pub(super) struct Promise {
+    slot: Weak<Slot>,
+    /// Set when the instance is complete: what the link holds; nothing if it is in the same group.
+    held: OnceLock<Option<Held>>,
+    /// The graph that the instance is a draft of, and its position there.
+    origin: Option<(Weak<Mutex<State>>, usize)>,
+}
+
+/// The promises of a graph that is being built, and what became of them.
+#[derive(Clone, Default)]
+pub(super) struct Promises(Arc<Mutex<State>>);
+
+enum State {
+    Building(Vec<Arc<Promise>>),
+    Finished(Arc<Group>),
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self::Building(Vec::new())
+    }
+}
+
+impl Promise {
+    /// A promise of an instance that a decoder will read. Links to it are all outside of its group.
+    pub(super) fn of(slot: &Arc<Slot>) -> Arc<Self> {
+        Arc::new(Self {
+            slot: Arc::downgrade(slot),
+            held: OnceLock::new(),
+            origin: None,
+        })
+    }
+
+    /// Lets the link hold its instance.
+    pub(super) fn hold(&self, held: Held) {
+        // The first one stays, and any other would be of the same instance.
+        let _ = self.held.set(Some(held));
+    }
+
+    /// Says that the link stands in the group that it leads to.
+    pub(super) fn stay_inside(&self) {
+        let _ = self.held.set(None);
+    }
+
+    pub(super) fn is_of(&self, graph: &Promises) -> bool {
+        let origin = self.origin.as_ref();
+        origin.is_some_and(|(promises, _)| promises.as_ptr() == Arc::as_ptr(&graph.0))
+    }
+
+    /// Whether the instance is not complete yet.
+    pub(super) fn is_open(&self) -> bool {
+        self.held.get().is_none()
+    }
+
+    /// The instance, if it is complete.
+    pub(super) fn held(&self) -> Option<Held> {
+        match self.held.get()? {
+            Some(held) => Some(held.clone()),
+            None => Held::of(self.slot.upgrade()?),
+        }
+    }
+
+    pub(super) fn address(&self) -> usize {
+        self.slot.as_ptr().addr()
+    }
+
+    /// The promise for a clone of the link, which may come to stand elsewhere.
+    pub(super) fn again(self: &Arc<Self>) -> Arc<Self> {
+        let origin = self.origin.as_ref();
+        let graph = origin.and_then(|(promises, index)| Some((promises.upgrade()?, *index)));
+        match graph {
+            Some((promises, index)) => Promises(promises).promise(&self.slot, index),
+            None => Arc::clone(self),
+        }
+    }
+}
+
+impl Promises {
+    pub(super) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// A promise of the instance in this slot, at this position of the graph.
+    pub(super) fn promise(&self, slot: &Weak<Slot>, index: usize) -> Arc<Promise> {
+        let promise = Arc::new(Promise {
+            slot: Weak::clone(slot),
+            held: OnceLock::new(),
+            origin: Some((Arc::downgrade(&self.0), index)),
+        });
+        match &mut *self.state() {
+            State::Building(promises) => promises.push(Arc::clone(&promise)),
+            State::Finished(group) => promise.hold(Held::member(group, index)),
+        }
+        promise
+    }
+
+    /// Keeps the promises: all links that do not stand inside hold the group.
+    pub(super) fn keep(&self, group: Arc<Group>) {
+        let mut state = self.state();
+        if let State::Building(promises) = &*state {
+            for promise in promises.iter().filter(|promise| promise.is_open()) {
+                let (_, index) = promise.origin.as_ref().expect("it is one of a graph");
+                promise.hold(Held::member(&group, *index));
+            }
+        }
+        *state = State::Finished(group);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

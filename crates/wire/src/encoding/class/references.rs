@@ -1,0 +1,93 @@
+//! Which instances of encoding 1.0 refer to which, and whether a reader can follow.
+
+use super::GRAPH_DEPTH_MAX;
+
+/// The references of an encapsulation in encoding 1.0, by ids from 1 without gaps.
+///
+/// Its instances do not stand inside one another, so how deep they are is found when all are written.
+#[derive(Default)]
+pub(super) struct References {
+    from_parameters: Vec<i32>,
+    /// At the position of an id, the ids that the instance refers to.
+    from_instances: Vec<Vec<i32>>,
+}
+
+/// How far an instance has been read.
+#[derive(Clone, Copy)]
+enum Progress {
+    Unread,
+    Open,
+    /// It has so many instances below one another.
+    Complete(usize),
+}
+
+/// An instance that is being read.
+struct Open {
+    id: i32,
+    next: usize,
+    height: usize,
+}
+
+impl References {
+    /// Adds a reference, from an instance or from parameters.
+    pub(super) fn add(&mut self, from: Option<i32>, to: i32) {
+        match from {
+            None => self.from_parameters.push(to),
+            Some(id) => {
+                let at = id as usize;
+                if self.from_instances.len() <= at {
+                    self.from_instances.resize_with(at + 1, Vec::new);
+                }
+                self.from_instances[at].push(to);
+            }
+        }
+    }
+
+    /// Whether a decoder, which reads depth first from the parameters, stays within
+    /// [`GRAPH_DEPTH_MAX`].
+    pub(super) fn can_be_read(&self) -> bool {
+        let ids = self.from_instances.iter().flatten();
+        let last = ids.chain(&self.from_parameters).max().copied().unwrap_or(0);
+        let mut progress = vec![Progress::Unread; last as usize + 1];
+        let mut roots = self.from_parameters.iter();
+        roots.all(|root| self.read(*root, &mut progress))
+    }
+
+    fn read(&self, root: i32, progress: &mut [Progress]) -> bool {
+        let mut open: Vec<Open> = Vec::new();
+        let mut reference = Some(root);
+        loop {
+            if let Some(id) = reference {
+                match progress[id as usize] {
+                    Progress::Unread if open.len() >= GRAPH_DEPTH_MAX => return false,
+                    Progress::Unread => {
+                        progress[id as usize] = Progress::Open;
+                        let (next, height) = (0, 1);
+                        open.push(Open { id, next, height });
+                    }
+                    Progress::Open => {}
+                    Progress::Complete(height) => {
+                        if let Some(top) = open.last_mut() {
+                            top.height = top.height.max(height + 1);
+                        }
+                    }
+                }
+            }
+            let Some(top) = open.last_mut() else {
+                return true;
+            };
+            let targets = self.from_instances.get(top.id as usize);
+            reference = targets.and_then(|ids| ids.get(top.next)).copied();
+            top.next += 1;
+            if reference.is_none() {
+                let Open { id, height, .. } = *top;
+                if height > GRAPH_DEPTH_MAX {
+                    return false;
+                }
+                progress[id as usize] = Progress::Complete(height);
+                reference = Some(id);
+                open.pop();
+            }
+        }
+    }
+}
