@@ -58,6 +58,7 @@ mod log_limiter;
 pub mod pipeline;
 mod polling;
 mod proxy;
+mod router;
 mod settings;
 mod shutdown;
 mod signals;

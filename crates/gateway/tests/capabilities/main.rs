@@ -2,5 +2,6 @@
 
 mod filters;
 mod forwarding;
+mod routers;
 mod sessions;
 mod world;

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep};
 use super::Proxy;
 use super::retries::Retries;
 use super::route::Found;
+use super::router::{ADDITIONS_MAX, wants_object};
 use super::time_limit::TimeLimit;
 use crate::connection::{Connection, SendUntil};
 use crate::deadline;
@@ -124,11 +125,22 @@ impl Proxy {
                 }
             }
         };
-        if !self.is_located() {
+        let router = self.router();
+        if router.is_none() && !self.is_located() {
             return self.attempt(terms, is_sent, run).await;
         }
         let deadline = terms.deadline.or_else(|| terms.limit.map(deadline::after));
         let terms = &Terms { deadline, ..*terms };
+        if let Some(router) = router {
+            for _ in 0..ADDITIONS_MAX {
+                let reply = self.attempt(terms, is_sent, run).await?;
+                if !wants_object(&reply) {
+                    return Ok(reply);
+                }
+                router.forget(&self.reference().identity);
+            }
+            return self.attempt(terms, is_sent, run).await;
+        }
         let reply = self.attempt(terms, is_sent, run).await?;
         if !terms.is_retried || !reply.is_of_missing_object() {
             return Ok(reply);

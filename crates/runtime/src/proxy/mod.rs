@@ -11,6 +11,7 @@
 //! - `compression.rs`: compression of messages before they leave
 //! - `route.rs`: which connection an invocation takes
 //! - `locator.rs`: where an object is, if a locator must say it
+//! - `router.rs`: requests that go through a router
 //! - `time_limit.rs`: the time that an invocation has
 //! - `options.rs`: what a proxy holds that never travels
 //! - `typed.rs`: what all typed proxies have in common
@@ -28,6 +29,7 @@ mod locator;
 mod options;
 mod retries;
 mod route;
+mod router;
 mod time_limit;
 mod typed;
 
@@ -176,7 +178,13 @@ impl Proxy {
         let mut options = self.inner.options.clone();
         change(&mut options);
         let (reference, communicator) = (&self.inner.reference, &self.inner.communicator);
-        let is_same_place = options.connection_id == self.inner.options.connection_id;
+        let own = &self.inner.options;
+        let routers = (&options.router, &own.router);
+        let has_same_router = match routers {
+            (Some(router), Some(own)) => Arc::ptr_eq(router, own),
+            (router, own) => router.is_none() && own.is_none(),
+        };
+        let is_same_place = options.connection_id == own.connection_id && has_same_router;
         let other = Self::from_parts(reference.clone(), communicator.clone(), options);
         if is_same_place {
             self.share_connection(&other);

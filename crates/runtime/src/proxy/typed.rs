@@ -10,6 +10,7 @@ use floe_wire::reference::{Identity, InvocationMode, Reference};
 
 use super::{OperationInfo, Proxy};
 use crate::connection::Connection;
+use crate::contracts::ice::RouterProxy;
 use crate::error::InvokeError;
 use crate::invoker::Interceptor;
 use crate::settings::EndpointSelection;
@@ -127,6 +128,13 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     fn ice_endpoint_selection(&self, selection: EndpointSelection) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.selection = selection))
+    }
+
+    /// The same object through another router, or through none. A router such as a Glacier2 needs a session before the first
+    /// request.
+    #[must_use]
+    fn ice_router(&self, router: Option<&RouterProxy>) -> Self {
+        Self::from_proxy(self.as_proxy().with_router(router))
     }
 
     /// The same object over a connection of its own: proxies share one only if their ids are equal.

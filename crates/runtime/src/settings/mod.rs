@@ -103,6 +103,10 @@ pub struct Settings {
     /// connection that is needed. `None`, the default as in Ice, is until a connection there fails.
     #[doc(alias = "Ice.Default.LocatorCacheTimeout")]
     pub locator_cache_timeout: Option<Duration>,
+    /// The router that all requests go through, unless a proxy has its own (`ice_router`): the proxy of an `Ice::Router`. Such a
+    /// router needs a session before the first request. Default none.
+    #[doc(alias = "Ice.Default.Router")]
+    pub router: Option<Reference>,
     /// Certificates and trust, for `ssl` and `wss` endpoints. Default none.
     #[cfg(feature = "tls")]
     #[doc(alias = "IceSSL")]
@@ -166,6 +170,7 @@ impl Default for Settings {
             prefer_secure: false,
             locator: None,
             locator_cache_timeout: None,
+            router: None,
             #[cfg(feature = "tls")]
             tls: None,
             compress_override: None,

@@ -1,0 +1,150 @@
+//! Proxies whose requests go through a router, such as a Glacier2.
+//!
+//! A routed request goes to the router's connection, with the identity of its object. The router must have been told
+//! before where the object is; it says so if it has forgotten.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use floe_wire::message::{IncomingReply, Outcome, SystemException};
+use floe_wire::reference::{InvocationMode, Reference};
+
+use super::route::Found;
+use super::{Proxy, TypedProxy};
+use crate::communicator::Communicator;
+use crate::contracts::ice::RouterProxy;
+use crate::error::{InvokeError, LocalError};
+use crate::router::{ClientSide, Router};
+
+/// Boxed, for whoever asks a router connects to it as to any other object.
+pub(super) type Routing<'a> = Pin<Box<dyn Future<Output = Result<Found, LocalError>> + Send + 'a>>;
+
+/// The operation in the exception of a router that does not know where an object is.
+const ADD_PROXY: &str = "ice_add_proxy";
+
+/// How often a request is sent again because the router has forgotten its object meanwhile. A table that is far too
+/// small may evict it each time.
+pub(super) const ADDITIONS_MAX: usize = 20;
+
+/// Whether a router asks to be told where the object is.
+pub(super) fn wants_object(reply: &IncomingReply) -> bool {
+    reply.is_of_missing_object()
+        && matches!(
+            reply.outcome(),
+            Ok(Outcome::System(SystemException::ObjectNotExist(target)))
+                if target.operation == ADD_PROXY
+        )
+}
+
+impl Proxy {
+    /// The same through another router, or through none.
+    pub(super) fn with_router(&self, router: Option<&RouterProxy>) -> Self {
+        let router = self.communicator().zip(router).map(|(communicator, router)| {
+            let routers = communicator.core().routers();
+            routers.of(router.as_proxy().reference())
+        });
+        self.with_options(|options| options.router = router)
+    }
+
+    /// The router through which its requests go. The router's own object is not routed, and neither is a proxy that is
+    /// bound to a connection.
+    pub(super) fn router(&self) -> Option<&Arc<Router>> {
+        let options = &self.inner.options;
+        let router = options.router.as_ref()?;
+        let is_router = self.reference().identity == router.reference.identity;
+        (options.fixed.is_none() && !is_router).then_some(router)
+    }
+
+    /// The router's connection, once the router knows where the object is.
+    pub(super) fn routed_connection<'a>(&'a self, router: &'a Router) -> Routing<'a> {
+        Box::pin(async move {
+            let communicator = self.communicator().ok_or(LocalError::Unbound)?;
+            let own = Self::new(router.reference.clone(), Some(communicator.clone()));
+            let found = own.connection().await?;
+            let bound = RouterProxy::from_proxy(own.with_connection(found.connection.clone()));
+            let side = match router.client_side(&found.connection) {
+                Some(side) => side,
+                None => self.ask_client_side(router, &bound, &found).await?,
+            };
+            if side.has_routing_table {
+                self.add_to(router, &bound, &found).await?;
+            }
+            if self.reference().mode.is_datagram() {
+                let datagrams = side.proxy.unwrap_or_else(|| router.reference.clone());
+                return connect_to(datagrams, InvocationMode::Datagram, communicator).await;
+            }
+            match side.proxy {
+                Some(client) => connect_to(client, InvocationMode::Twoway, communicator).await,
+                None => Ok(found),
+            }
+        })
+    }
+
+    async fn ask_client_side(
+        &self,
+        router: &Router,
+        bound: &RouterProxy,
+        found: &Found,
+    ) -> Result<ClientSide, LocalError> {
+        let asked = bound.get_client_proxy().await;
+        let (proxy, has_routing_table) = asked.map_err(|error| self.not_routed(router, error))?;
+        let side = ClientSide {
+            proxy: proxy.map(|proxy| proxy.reference().clone()),
+            // A router that does not say it has one.
+            has_routing_table: has_routing_table.unwrap_or(true),
+        };
+        router.note_client_side(&found.connection, side.clone());
+        Ok(side)
+    }
+
+    /// Tells the router where the object is, unless it knows.
+    async fn add_to(
+        &self,
+        router: &Router,
+        bound: &RouterProxy,
+        found: &Found,
+    ) -> Result<(), LocalError> {
+        let identity = &self.reference().identity;
+        if router.has(&found.connection, identity) {
+            return Ok(());
+        }
+        let _turn = router.adding.lock().await;
+        // Somebody may have told it meanwhile.
+        if router.has(&found.connection, identity) {
+            return Ok(());
+        }
+        let plain = Reference {
+            facet: String::new(),
+            mode: InvocationMode::Twoway,
+            secure: false,
+            ..self.reference().clone()
+        };
+        let plain = Self::new(plain, self.communicator().cloned());
+        let added = bound.add_proxies(&vec![Some(plain)]).await;
+        let evicted = added.map_err(|error| self.not_routed(router, error))?;
+        let evicted = evicted.iter().flatten();
+        let evicted = evicted.map(|proxy| &proxy.reference().identity);
+        router.note_added(&found.connection, identity, evicted);
+        Ok(())
+    }
+
+    fn not_routed(&self, router: &Router, error: InvokeError) -> LocalError {
+        LocalError::Router {
+            proxy: self.to_string(),
+            router: router.reference.to_string(),
+            source: Box::new(error),
+        }
+    }
+}
+
+/// A connection to the endpoints of a reference of the router.
+async fn connect_to(
+    reference: Reference,
+    mode: InvocationMode,
+    communicator: &Communicator,
+) -> Result<Found, LocalError> {
+    let reference = Reference { mode, ..reference };
+    let direct = Proxy::new(reference, Some(communicator.clone())).with_router(None);
+    direct.connection().await
+}
