@@ -69,7 +69,12 @@ async fn objects_that_the_router_has_forgotten_are_told_again() {
     let world = World::with(|settings| settings.routing_table_max = 2).await;
     let (communicator, _router) = routed_client(&world.gateway).await;
     let objects: Vec<Proxy> = (0..5)
-        .map(|number| world.back_end.object(&format!("object{number}")).to_string())
+        .map(|number| {
+            world
+                .back_end
+                .object(&format!("object{number}"))
+                .to_string()
+        })
         .map(|text| communicator.proxy(&text).unwrap())
         .collect();
     for round in 0..3 {
@@ -103,7 +108,10 @@ async fn after_a_lost_connection_a_new_session_knows_all_objects_again() {
         &error,
         InvokeError::NotDispatched(LocalError::Router { .. })
     );
-    assert!(is_told && error.to_string().contains("have a session"), "{error}");
+    assert!(
+        is_told && error.to_string().contains("have a session"),
+        "{error}"
+    );
     soon(router.create_session("joe", "secret")).await.unwrap();
     // A oneway request gets no answer that could ask for its object.
     let oneway = object.ice_oneway();
@@ -118,7 +126,9 @@ async fn servers_call_an_adapter_with_a_router() {
     let world = World::start().await;
     let (communicator, router) = routed_client(&world.gateway).await;
     let plain = PlainRouterProxy::from(router.clone());
-    let adapter = soon(communicator.adapter_with_router(&plain)).await.unwrap();
+    let adapter = soon(communicator.adapter_with_router(&plain))
+        .await
+        .unwrap();
     let category = soon(router.get_category_for_client()).await.unwrap();
     let calls = Calls::default();
     let identity = Identity::with_category("object", category);
@@ -136,7 +146,9 @@ async fn a_router_without_server_endpoints_gives_no_adapter_and_says_so() {
     let world = World::with(|settings| settings.server_listen = None).await;
     let (communicator, router) = routed_client(&world.gateway).await;
     let plain = PlainRouterProxy::from(router);
-    let error = soon(communicator.adapter_with_router(&plain)).await.unwrap_err();
+    let error = soon(communicator.adapter_with_router(&plain))
+        .await
+        .unwrap_err();
     let text = error.to_string();
     assert!(text.contains("Glacier2.Server.Endpoints"), "{text}");
     world.shut_down().await;

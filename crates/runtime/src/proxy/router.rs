@@ -40,10 +40,13 @@ pub(super) fn wants_object(reply: &IncomingReply) -> bool {
 impl Proxy {
     /// The same through another router, or through none.
     pub(super) fn with_router(&self, router: Option<&RouterProxy>) -> Self {
-        let router = self.communicator().zip(router).map(|(communicator, router)| {
-            let routers = communicator.core().routers();
-            routers.of(router.as_proxy().reference())
-        });
+        let router = self
+            .communicator()
+            .zip(router)
+            .map(|(communicator, router)| {
+                let routers = communicator.core().routers();
+                routers.of(router.as_proxy().reference())
+            });
         self.with_options(|options| options.router = router)
     }
 

@@ -1,6 +1,8 @@
 //! Unmodified Ice clients and back ends, with a Floe gateway between them and with a real Glacier2: what a client is
 //! told is the same, line by line.
 
+mod floe_client;
+
 use floe_tests::certificates::Certificates;
 use floe_tests::gateway::Router;
 use floe_tests::hub::Hub;
