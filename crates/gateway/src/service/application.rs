@@ -79,6 +79,8 @@ fn is_a(encapsulation: &[u8], type_id: &str) -> Result<bool, DecodeError> {
     Ok(true)
 }
 
+/// In a line: servants of Ice for Python answer with a whole trace.
 fn failed(error: impl std::fmt::Display) -> Failure {
-    Failure::Failed(error.to_string())
+    let text = error.to_string();
+    Failure::Failed(text.lines().collect::<Vec<_>>().join(" | "))
 }

@@ -85,7 +85,7 @@ impl Client {
 
     /// Makes an object known, and gives what a routed proxy to it is: one over the router's connection.
     pub(crate) async fn routed(&self, object: &Proxy) -> Result<Proxy, InvokeError> {
-        soon(self.router.add_proxies(&vec![Some(object.clone())])).await?;
+        soon(self.router.add_proxies(&[Some(object.clone())])).await?;
         Ok(self.connection.proxy(object.reference().identity.clone()))
     }
 }

@@ -124,7 +124,7 @@ impl Proxy {
             ..self.reference().clone()
         };
         let plain = Self::new(plain, self.communicator().cloned());
-        let added = bound.add_proxies(&vec![Some(plain)]).await;
+        let added = bound.add_proxies(&[Some(plain)]).await;
         let evicted = added.map_err(|error| self.not_routed(router, error))?;
         let evicted = evicted.iter().flatten();
         let evicted = evicted.map(|proxy| &proxy.reference().identity);
