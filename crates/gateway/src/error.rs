@@ -12,13 +12,13 @@ pub enum GatewayError {
     Adapter(AdapterError),
     /// Its router shall have no category.
     NoInstanceName,
-    /// Nobody could ever get a session.
+    /// No verifier is configured, so that no client could get a session.
     NoVerifier,
-    /// Sessions of clients with certificates shall be made, but there is nobody who checks certificates.
+    /// A session manager is configured without the verifier that comes before it.
     ManagerWithoutVerifier {
-        /// What is there.
+        /// The session manager.
         manager: &'static str,
-        /// What is missing.
+        /// The verifier that is missing.
         verifier: &'static str,
     },
 }
@@ -31,7 +31,7 @@ impl fmt::Display for GatewayError {
                 "expected a name of the gateway's instance, such as Glacier2, got none: set it (InstanceName), or leave it out",
             ),
             Self::NoVerifier => f.write_str(
-                "expected somebody who checks the clients of the gateway, got nobody: name a file of passwords \
+                "expected a verifier for the clients of the gateway, got none: name a file of passwords \
                  (CryptPasswords), a verifier (PermissionsVerifier), or a verifier of certificates \
                  (SSLPermissionsVerifier)",
             ),

@@ -13,22 +13,22 @@ pub struct GatewaySettings {
     /// Where clients connect: endpoints such as `ssl -h gateway.example -p 4064`.
     #[doc(alias = "Glacier2.Client.Endpoints")]
     pub client_listen: String,
-    /// What stands in proxies to the router instead. Default none: the endpoints on which it listens.
+    /// Endpoints that stand in proxies to the router. Default none: those on which it listens.
     #[doc(alias = "Glacier2.Client.PublishedEndpoints")]
     pub client_published_endpoints: Option<String>,
     /// Where servers call back. Default none: there are no callbacks, and no session control.
     #[doc(alias = "Glacier2.Server.Endpoints")]
     pub server_listen: Option<String>,
-    /// What stands in proxies to clients' objects instead. Default none.
+    /// Endpoints that stand in proxies to clients' objects. Default none: those on which it listens.
     #[doc(alias = "Glacier2.Server.PublishedEndpoints")]
     pub server_published_endpoints: Option<String>,
     /// The category of the router's identity. Default `Glacier2`.
     #[doc(alias = "Glacier2.InstanceName")]
     pub instance_name: String,
-    /// Who checks passwords. Default none: nobody gets a session by a password.
+    /// The verifier of passwords. Default none: no client gets a session by a password.
     #[doc(alias("Glacier2.PermissionsVerifier", "Glacier2.CryptPasswords"))]
     pub password_verifier: Option<PasswordVerifier>,
-    /// Who checks certificates. Default none: nobody gets a session by a certificate.
+    /// The verifier of certificates. Default none: no client gets a session by a certificate.
     #[doc(alias = "Glacier2.SSLPermissionsVerifier")]
     pub certificate_verifier: Option<CertificateVerifier>,
     /// The `Glacier2::SessionManager` that makes the sessions of users with passwords. Default none.
@@ -51,7 +51,7 @@ pub struct GatewaySettings {
     pub session_limit: usize,
     /// How long a verifier, a session manager and a session of the application may take to answer. Default 60 s.
     pub application_timeout: Duration,
-    /// Who is told of the connection of a client. Default nobody.
+    /// Which calls tell of the connection of a client. Default none.
     #[doc(alias = "Glacier2.AddConnectionContext")]
     pub connection_context: ConnectionContext,
     /// Objects that a session can make known at a time; beyond, the least recently used is forgotten. Default 1,000.
@@ -72,7 +72,7 @@ pub struct GatewaySettings {
 }
 
 impl GatewaySettings {
-    /// The defaults of a gateway whose clients connect here. Without a verifier nobody gets a session.
+    /// The defaults of a gateway whose clients connect here. It does not start without a verifier.
     pub fn new(client_listen: impl Into<String>) -> Self {
         Self {
             client_listen: client_listen.into(),
@@ -88,7 +88,7 @@ impl GatewaySettings {
             idle_timeout: Some(Duration::from_secs(60)),
             session_limit: 10_000,
             application_timeout: Duration::from_secs(60),
-            connection_context: ConnectionContext::Nobody,
+            connection_context: ConnectionContext::Off,
             routing_table_max: 1000,
             filter: FilterSettings::default(),
             to_servers: ForwardingSettings::default(),
@@ -98,11 +98,11 @@ impl GatewaySettings {
     }
 }
 
-/// Who checks the passwords of users.
+/// The verifier of passwords.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum PasswordVerifier {
-    /// Nobody: each user gets a session.
+    /// Each user gets a session, whatever the password is.
     #[doc(alias = "NullPermissionsVerifier")]
     AcceptAll,
     /// The hashes of a file.
@@ -111,26 +111,26 @@ pub enum PasswordVerifier {
     Proxy(Reference),
 }
 
-/// Who checks the certificates of clients, which TLS has verified.
+/// The verifier of certificates, which TLS has verified before.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum CertificateVerifier {
-    /// Nobody: each client gets a session whose certificate TLS has verified.
+    /// Each client gets a session whose certificate TLS has verified.
     #[doc(alias = "NullSSLPermissionsVerifier")]
     AcceptAll,
     /// A `Glacier2::SSLPermissionsVerifier`.
     Proxy(Reference),
 }
 
-/// Who is told of the connection of a client, in entries of the context that begin with `_con.`.
+/// Which calls tell of the connection of a client, in entries of their context that begin with `_con.`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ConnectionContext {
-    /// Nobody.
+    /// No calls.
     #[default]
-    Nobody,
-    /// Servers with each request, and the application when it makes a session.
+    Off,
+    /// Requests to servers, and calls to the application when it makes a session.
     All,
-    /// The application when it makes a session.
+    /// Calls to the application when it makes a session.
     Application,
 }
 

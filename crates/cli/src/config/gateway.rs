@@ -179,7 +179,7 @@ fn unknown(entry: &Entry) -> Problem {
 }
 
 const CONNECTION_CONTEXTS: [(&str, ConnectionContext); 3] = [
-    ("nobody", ConnectionContext::Nobody),
+    ("off", ConnectionContext::Off),
     ("all", ConnectionContext::All),
     ("application", ConnectionContext::Application),
 ];

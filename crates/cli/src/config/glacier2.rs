@@ -100,7 +100,7 @@ impl Router {
             "CryptPasswords" => self.passwords = Some(property.clone()),
             "AddConnectionContext" => {
                 gateway.connection_context = match property.number(0, "0, 1 or 2")? {
-                    0 => ConnectionContext::Nobody,
+                    0 => ConnectionContext::Off,
                     1 => ConnectionContext::All,
                     2 => ConnectionContext::Application,
                     _ => return Err(property.expected("0, 1 or 2")),

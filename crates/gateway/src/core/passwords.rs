@@ -76,7 +76,7 @@ impl Passwords {
         self.hashes.len()
     }
 
-    /// Whether nobody is known.
+    /// Whether there are no users.
     pub fn is_empty(&self) -> bool {
         self.hashes.is_empty()
     }
@@ -144,7 +144,7 @@ mod tests {
             assert!(passwords.verify(user, "secret"), "{user}");
             assert!(!passwords.verify(user, "Secret"), "{user}");
         }
-        assert!(!passwords.verify("somebody", "secret"));
+        assert!(!passwords.verify("unknown", "secret"));
         assert!(!Passwords::default().verify("jane", "secret"));
     }
 

@@ -1,4 +1,4 @@
-//! What servers and applications are told of the connection of a client.
+//! Information about a client's connection, for servers and applications.
 //!
 //! Source: Ice manual, "Glacier2.AddConnectionContext".
 
@@ -38,7 +38,7 @@ pub(super) fn without_forged(mut context: Context) -> Context {
     context
 }
 
-/// What an application is told of an encrypted connection.
+/// The description of an encrypted connection, for an application.
 pub(super) fn ssl_info(info: &ConnectionInfo) -> SslInfo {
     let host = |address: Option<std::net::SocketAddr>| {
         address.map_or_else(String::new, |address| address.ip().to_string())

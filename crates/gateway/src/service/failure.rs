@@ -1,4 +1,4 @@
-//! What a caller is told whose request could not be forwarded.
+//! The exception that a caller gets when its request could not be forwarded.
 
 use std::io::ErrorKind;
 
@@ -24,7 +24,7 @@ pub(super) fn exception(error: InvokeError) -> SystemException {
     }
 }
 
-/// What Ice calls it.
+/// The name that Ice has for a failure.
 fn name(error: &LocalError) -> &'static str {
     match error {
         LocalError::Connect { source, .. } if source.kind() == ErrorKind::ConnectionRefused => {

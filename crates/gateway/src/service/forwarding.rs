@@ -22,7 +22,7 @@ pub(super) struct Outgoing {
     pub(super) event: Event,
 }
 
-/// What an invocation ended with.
+/// The end of an invocation.
 pub(super) type Answer = Result<Option<Outcome>, SystemException>;
 
 impl Outgoing {

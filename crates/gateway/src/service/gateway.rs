@@ -17,7 +17,7 @@ use crate::settings::GatewaySettings;
 
 /// A running gateway.
 ///
-/// Dropping it ends it at once; [`Gateway::shutdown`] lets requests that wait leave first, and tells the
+/// Dropping it ends it immediately; [`Gateway::shutdown`] lets requests that wait leave first, and tells the
 /// application of the end of each session.
 pub struct Gateway {
     sessions: Arc<Sessions>,
@@ -98,7 +98,7 @@ impl Gateway {
     pub async fn shutdown(self) {
         self.sessions.shut_down();
         self.sessions.tasks.close();
-        // What hangs ends with the communicator.
+        // A task that hangs ends with the communicator.
         let _ = timeout(DRAIN_TIMEOUT, self.sessions.tasks.wait()).await;
         self.sessions.client_adapter.destroy().await;
         if let Some(server) = &self.sessions.server_adapter {
@@ -164,7 +164,7 @@ fn check(settings: &GatewaySettings) -> Result<(), GatewayError> {
     Ok(())
 }
 
-/// Clients that are silent are dropped, as by Glacier2: they may be gone, with a session that nobody uses.
+/// Drops the connections of silent clients, as Glacier2 does: such a client may be gone and its session unused.
 fn client_adapter(communicator: &Communicator, settings: &GatewaySettings) -> AdapterSettings {
     let mut liveness = communicator.settings().incoming.clone();
     let timeout = settings.session_timeout.or(settings.idle_timeout);

@@ -39,7 +39,7 @@ struct Queue {
     requests: RequestQueue<OverrideKey, Waiting>,
     /// Whether a task forwards what waits.
     is_running: bool,
-    /// Whether somebody waits for an answer to one of the requests.
+    /// Whether a caller waits for an answer to one of the requests.
     is_urgent: bool,
     /// Whether nothing has left for so long that further requests do not wait for room.
     is_stalled: bool,
@@ -47,7 +47,7 @@ struct Queue {
     is_ending: bool,
 }
 
-/// What a request overrides: an earlier one with this token, to this target.
+/// The key by which a request overrides an earlier one: the same token and the same target.
 type OverrideKey = (String, Reference);
 
 struct Waiting {
@@ -134,8 +134,8 @@ impl Lane {
         }
     }
 
-    /// Puts a request into the queue. If there is no room it waits for some, but not for one who has not taken
-    /// anything for long.
+    /// Puts a request into the queue. If there is no room it waits for some, unless nothing has left the queue
+    /// for long.
     async fn enqueue(
         self: &Arc<Self>,
         mut waiting: Waiting,
@@ -191,7 +191,7 @@ impl Lane {
         }
     }
 
-    /// What leaves next; `None` ends the task.
+    /// Takes the requests that leave next; `None` ends the task.
     fn take(&self) -> Option<Vec<Waiting>> {
         let mut queue = self.lock();
         let taken = queue.requests.take(self.settings.batch_len_max);
@@ -268,7 +268,7 @@ impl Lane {
         let mut forwarding = Box::pin(async move { outgoing.forward(&left).await });
         match until_left(forwarding.as_mut(), &has_left).await {
             Some(result) => {
-                // Whoever has given up needs no answer.
+                // A caller that has given up needs no answer.
                 let _ = answer.send(result);
             }
             None => {
@@ -312,7 +312,7 @@ fn ended() -> SystemException {
     )
 }
 
-/// How long a request waits for room in a queue. As long holds one client that does not read its servers back.
+/// How long a request waits for room in a queue. A client that does not read delays its servers for as long.
 const ROOM_WAIT_MAX: Duration = Duration::from_secs(1);
 
 const QUEUE_FULL: &str = "the gateway's queue for this session is full: the receiver takes requests more slowly than \

@@ -20,7 +20,7 @@ use super::sessions::{NoSession, Sessions};
 use crate::core::Passwords;
 use crate::settings::{CertificateVerifier, ConnectionContext, PasswordVerifier};
 
-/// What a client shows.
+/// Credentials of a client.
 pub(super) enum Credentials {
     Password { user: String, password: String },
     Certificate,
@@ -71,7 +71,7 @@ fn context_for_application(
     connection: &Connection,
 ) -> Context {
     let mut context = context::without_forged(current.context());
-    if sessions.settings.connection_context != ConnectionContext::Nobody {
+    if sessions.settings.connection_context != ConnectionContext::Off {
         context.extend(context::entries(&connection.info()));
     }
     context
@@ -80,7 +80,7 @@ fn context_for_application(
 struct Login<'a> {
     sessions: &'a Arc<Sessions>,
     connection: Connection,
-    /// What goes along with calls to the application.
+    /// The context of calls to the application.
     context: Context,
     encoding: EncodingVersion,
 }
@@ -215,7 +215,7 @@ impl Login<'_> {
         };
         let inserted = made.and_then(|application| {
             if let Some(application) = &application {
-                // Nobody else sets it.
+                // It is set here alone.
                 let _ = session.application.set(application.clone());
             }
             sessions.insert(&session)?;
@@ -269,7 +269,7 @@ impl Login<'_> {
     }
 }
 
-/// Verifies a password where it holds up nobody else.
+/// Verifies a password on a thread for blocking work, since that takes milliseconds.
 async fn verified(passwords: Passwords, user: String, password: String) -> Result<(), Refusal> {
     let verifying = tokio::task::spawn_blocking(move || passwords.verify(&user, &password));
     match verifying.await {
@@ -278,12 +278,12 @@ async fn verified(passwords: Passwords, user: String, password: String) -> Resul
     }
 }
 
-/// What a client is told that is refused without a reason.
+/// The reason for a client that a verifier refuses without one.
 const PERMISSION_DENIED: &str = "permission denied";
-/// What a client is told where the application fails.
+/// The reason for a client where the application fails.
 const INTERNAL_ERROR: &str = "internal server error";
 
-/// A new category: random characters, without blanks, that nobody guesses.
+/// A new category of random characters without blanks, which cannot be guessed.
 fn random_category() -> String {
     const LEN: usize = 20;
     const FIRST: u8 = 33;

@@ -206,7 +206,7 @@ pub(super) fn session_of(
     Err(SystemException::ObjectNotExist(RequestFailed::default()))
 }
 
-/// Datagrams of all clients come over one connection, which is nobody's.
+/// False for datagrams: those of all clients come over one connection.
 fn is_stream(connection: &Connection) -> bool {
     connection.info().transport != "udp"
 }

@@ -73,7 +73,7 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
     hop.forward(request, &session.to_client, target).await
 }
 
-/// What a request takes along, and how it goes on.
+/// A request with all that decides how it goes on.
 struct Hop {
     mode: ForwardMode,
     /// The token of those that it overrides.
@@ -114,7 +114,7 @@ impl Hop {
         }
         let event = match (has_context || !context.is_empty(), settings.buffered) {
             (true, _) => forwarding::with_context(&event, &context),
-            // What waits must not keep all alive that was read with it.
+            // A request that waits must not keep the whole read buffer alive.
             (false, true) => event.detached(),
             (false, false) => event,
         };

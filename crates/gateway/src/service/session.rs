@@ -22,7 +22,7 @@ pub(super) struct Session {
     /// The category of the client's objects, if servers can call them.
     pub(super) category: Option<String>,
     pub(super) filter: RequestFilter,
-    /// What servers are told of the connection.
+    /// The entries that tell servers of the connection.
     pub(super) connection_entries: Context,
     /// How requests go to the client.
     pub(super) to_client: Arc<Lane>,
@@ -54,7 +54,7 @@ pub(super) struct Route {
     pub(super) lane: Arc<Lane>,
 }
 
-/// What a session is made from.
+/// The parts of a new session.
 pub(super) struct NewSession<'a> {
     pub(super) user: String,
     /// The category that the name of the user opens.

@@ -1,4 +1,4 @@
-//! How an application changes what a session may reach: objects that it gets when it makes the session.
+//! Session control: the objects by which an application changes the filters of a session.
 
 use std::sync::{Arc, PoisonError, Weak};
 
@@ -52,7 +52,7 @@ fn register_all(
     Ok(SessionControlProxy::from_proxy(control))
 }
 
-/// Registers an object under a name that nobody guesses.
+/// Registers an object under a name that cannot be guessed.
 fn add(
     adapter: &Adapter,
     session: &Session,

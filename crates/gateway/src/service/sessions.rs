@@ -13,7 +13,7 @@ use super::status::Counters;
 use crate::core::AddressFilter;
 use crate::settings::GatewaySettings;
 
-/// What all servants of a gateway share.
+/// The sessions of a gateway, with its settings and adapters. All its servants share this.
 pub(super) struct Sessions {
     pub(super) settings: GatewaySettings,
     pub(super) communicator: Communicator,
@@ -49,7 +49,7 @@ pub(super) enum NoSession {
 }
 
 impl NoSession {
-    /// What the client is told. Source: observed, glacier2router 3.7.8, for the first two.
+    /// The reason that the client is told. Source: observed, glacier2router 3.7.8, for the first two.
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::Exists => "session exists",
@@ -117,7 +117,7 @@ impl Sessions {
         turn.lock_owned().await
     }
 
-    /// Whether a session could be made on this connection now.
+    /// Checks that a session can be made on this connection now.
     pub(super) fn check(&self, connection: &Connection) -> Result<(), NoSession> {
         self.lock().check(connection, self.settings.session_limit)
     }

@@ -1,8 +1,8 @@
-//! What a gateway counts.
+//! The counters of a gateway.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How many sessions a gateway has, and what it has counted since it started.
+/// The number of sessions of a gateway, and its counters since it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct GatewayStatus {

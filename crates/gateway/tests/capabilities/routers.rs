@@ -53,7 +53,7 @@ async fn a_proxy_with_a_router_of_its_own_goes_through_it_alone() {
     let world = World::start().await;
     let client = world.client().await;
     let communicator = &client.communicator;
-    let router: PlainRouterProxy = communicator.proxy(&world.gateway.router()).unwrap();
+    let router: Proxy = communicator.proxy(&world.gateway.router()).unwrap();
     let text = world.back_end.object("object").to_string();
     let direct: Proxy = communicator.proxy(&text).unwrap();
     let routed = direct.ice_router(Some(&router));

@@ -7,21 +7,36 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use floe_wire::message::{IncomingReply, Outcome, SystemException};
+use floe_wire::encoding::Encoder;
+use floe_wire::message::{IncomingReply, OperationMode, Outcome, SystemException};
 use floe_wire::reference::{InvocationMode, Reference};
 
 use super::route::Found;
-use super::{Proxy, TypedProxy};
+use super::{OperationInfo, Proxy};
 use crate::communicator::Communicator;
-use crate::contracts::ice::RouterProxy;
 use crate::error::{InvokeError, LocalError};
 use crate::router::{ClientSide, Router};
 
-/// Boxed, for whoever asks a router connects to it as to any other object.
+/// Boxed, because asking a router makes a connection, which is this future again.
 pub(super) type Routing<'a> = Pin<Box<dyn Future<Output = Result<Found, LocalError>> + Send + 'a>>;
 
 /// The operation in the exception of a router that does not know where an object is.
 const ADD_PROXY: &str = "ice_add_proxy";
+
+/// Asks where requests go. `contracts/Ice/Router.ice` has the contract, whose generated code stands above this module.
+const GET_CLIENT_PROXY: OperationInfo = OperationInfo {
+    name: "getClientProxy",
+    mode: OperationMode::Idempotent,
+    returns_data: true,
+};
+/// Tag of the second result of `getClientProxy`.
+const HAS_ROUTING_TABLE: u32 = 1;
+/// Tells where objects are.
+const ADD_PROXIES: OperationInfo = OperationInfo {
+    name: "addProxies",
+    mode: OperationMode::Idempotent,
+    returns_data: true,
+};
 
 /// How often a request is sent again because the router has forgotten its object meanwhile. A table that is far too
 /// small may evict it each time.
@@ -39,13 +54,13 @@ pub(super) fn wants_object(reply: &IncomingReply) -> bool {
 
 impl Proxy {
     /// The same through another router, or through none.
-    pub(super) fn with_router(&self, router: Option<&RouterProxy>) -> Self {
+    pub(super) fn with_router(&self, router: Option<&Self>) -> Self {
         let router = self
             .communicator()
             .zip(router)
             .map(|(communicator, router)| {
                 let routers = communicator.core().routers();
-                routers.of(router.as_proxy().reference())
+                routers.of(router.reference())
             });
         self.with_options(|options| options.router = router)
     }
@@ -65,7 +80,7 @@ impl Proxy {
             let communicator = self.communicator().ok_or(LocalError::Unbound)?;
             let own = Self::new(router.reference.clone(), Some(communicator.clone()));
             let found = own.connection().await?;
-            let bound = RouterProxy::from_proxy(own.with_connection(found.connection.clone()));
+            let bound = own.with_connection(found.connection.clone());
             let side = match router.client_side(&found.connection) {
                 Some(side) => side,
                 None => self.ask_client_side(router, &bound, &found).await?,
@@ -87,11 +102,21 @@ impl Proxy {
     async fn ask_client_side(
         &self,
         router: &Router,
-        bound: &RouterProxy,
+        bound: &Self,
         found: &Found,
     ) -> Result<ClientSide, LocalError> {
-        let asked = bound.get_client_proxy().await;
-        let (proxy, has_routing_table) = asked.map_err(|error| self.not_routed(router, error))?;
+        let asked = bound.call(
+            &GET_CLIENT_PROXY,
+            |_| (),
+            |decoder| {
+                let proxy: Option<Self> = decoder.get()?;
+                let has_routing_table: Option<bool> = decoder.tagged(HAS_ROUTING_TABLE)?;
+                Ok((proxy, has_routing_table))
+            },
+        );
+        let (proxy, has_routing_table) = asked
+            .await
+            .map_err(|error| self.not_routed(router, error))?;
         let side = ClientSide {
             proxy: proxy.map(|proxy| proxy.reference().clone()),
             // A router that does not say it has one.
@@ -102,18 +127,13 @@ impl Proxy {
     }
 
     /// Tells the router where the object is, unless it knows.
-    async fn add_to(
-        &self,
-        router: &Router,
-        bound: &RouterProxy,
-        found: &Found,
-    ) -> Result<(), LocalError> {
+    async fn add_to(&self, router: &Router, bound: &Self, found: &Found) -> Result<(), LocalError> {
         let identity = &self.reference().identity;
         if router.has(&found.connection, identity) {
             return Ok(());
         }
         let _turn = router.adding.lock().await;
-        // Somebody may have told it meanwhile.
+        // Another call may have told it meanwhile.
         if router.has(&found.connection, identity) {
             return Ok(());
         }
@@ -124,8 +144,13 @@ impl Proxy {
             ..self.reference().clone()
         };
         let plain = Self::new(plain, self.communicator().cloned());
-        let added = bound.add_proxies(&[Some(plain)]).await;
-        let evicted = added.map_err(|error| self.not_routed(router, error))?;
+        let proxies = vec![Some(plain)];
+        let encode = |encoder: &mut Encoder<'_>| encoder.put(&proxies);
+        let added = bound
+            .call::<Vec<Option<Self>>, InvokeError>(&ADD_PROXIES, encode, |decoder| decoder.get());
+        let evicted = added
+            .await
+            .map_err(|error| self.not_routed(router, error))?;
         let evicted = evicted.iter().flatten();
         let evicted = evicted.map(|proxy| &proxy.reference().identity);
         router.note_added(&found.connection, identity, evicted);

@@ -10,7 +10,6 @@ use floe_wire::reference::{Identity, InvocationMode, Reference};
 
 use super::{OperationInfo, Proxy};
 use crate::connection::Connection;
-use crate::contracts::ice::RouterProxy;
 use crate::error::InvokeError;
 use crate::invoker::Interceptor;
 use crate::settings::EndpointSelection;
@@ -130,10 +129,10 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.selection = selection))
     }
 
-    /// The same object through another router, or through none. A router such as a Glacier2 needs a session before the first
-    /// request.
+    /// The same object through another router, or through none: the proxy of an `Ice::Router`, such as a Glacier2, which needs a
+    /// session before the first request.
     #[must_use]
-    fn ice_router(&self, router: Option<&RouterProxy>) -> Self {
+    fn ice_router(&self, router: Option<&Proxy>) -> Self {
         Self::from_proxy(self.as_proxy().with_router(router))
     }
 

@@ -75,7 +75,7 @@ impl Services {
                 output.line(proxies.join("\n"))
             }
         };
-        // They serve all the same if nobody reads that they do.
+        // They serve also if this line is not read.
         if let Err(failure) = told {
             failure.report();
         }
