@@ -313,6 +313,14 @@ def expiring(client):
     attempt("expired", client.service.who)
 
 
+def silent(client):
+    """A client that sends no heartbeats is dropped, and with it its session."""
+    client.session()
+    attempt("before", client.service.who)
+    time.sleep(6)
+    attempt("after", client.service.who)
+
+
 def certificates(client):
     """Sessions by certificate."""
     attempt("by password", client.session)

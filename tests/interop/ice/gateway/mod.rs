@@ -175,6 +175,14 @@ fn a_session_that_is_not_used_ends_as_with_glacier2() {
 }
 
 #[test]
+fn a_silent_client_is_dropped_as_by_glacier2() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let properties = with_login("Glacier2.Client.ACM.Timeout=2\n");
+    let lines = converse(&ice, "silent", &properties, &[]);
+    assert_line(&lines, "after: connection lost");
+}
+
+#[test]
 fn a_client_with_a_certificate_gets_a_session_as_from_glacier2() {
     let Some(ice) = Ice::or_skip() else { return };
     let certificates = Certificates::make();
