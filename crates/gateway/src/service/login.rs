@@ -163,7 +163,8 @@ impl Login<'_> {
         let question = Question {
             proxy: self.application(verifier),
             operation,
-            mode: OperationMode::Idempotent,
+            // Source: observed, glacier2router 3.7.8.
+            mode: OperationMode::Nonmutating,
             encoding: self.encoding,
             exception: PermissionDeniedException::TYPE_ID,
         };

@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use floe::contracts::glacier2::{
-    CannotCreateSessionException, PermissionDeniedException, RouterCreateSessionError,
-    RouterDestroySessionError, RouterRefreshSessionError, SessionNotExistException,
+    CannotCreateSessionException, CannotCreateSessionOrPermissionDeniedError,
+    PermissionDeniedException, SessionNotExistError, SessionNotExistException,
 };
 use floe::contracts::ice::{RouterFinder, RouterProxy};
 use floe::{
@@ -53,7 +53,7 @@ async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, S
             let has_ended = connection
                 .is_some_and(|connection| sessions.end_of(&connection, "the client has ended it"));
             let ended = has_ended.then_some(()).ok_or(NO_SESSION);
-            returned::<_, RouterDestroySessionError>(request, ended)
+            returned::<_, SessionNotExistError>(request, ended)
         }
         "getSessionTimeout" => {
             request.decode(OperationMode::Idempotent, |_| Ok(()))?;
@@ -128,11 +128,11 @@ async fn create_session(
         Err(Refusal::Passed(exception)) => request.respond(&Outcome::UserException(exception)),
         Err(Refusal::Denied(reason)) => {
             let refused = Err(PermissionDeniedException { reason });
-            returned::<_, RouterCreateSessionError>(request, refused)
+            returned::<_, CannotCreateSessionOrPermissionDeniedError>(request, refused)
         }
         Err(Refusal::CannotCreate(reason)) => {
             let refused = Err(CannotCreateSessionException { reason });
-            returned::<_, RouterCreateSessionError>(request, refused)
+            returned::<_, CannotCreateSessionOrPermissionDeniedError>(request, refused)
         }
     }
 }
@@ -149,7 +149,7 @@ async fn refresh_session(
         None => false,
     };
     let refreshed = is_there.then_some(()).ok_or(NO_SESSION);
-    returned::<_, RouterRefreshSessionError>(request, refreshed)
+    returned::<_, SessionNotExistError>(request, refreshed)
 }
 
 fn add_proxies(sessions: &Arc<Sessions>, request: Request) -> Result<Response, SystemException> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use floe::contracts::glacier2::RouterCreateSessionError;
+use floe::contracts::glacier2::CannotCreateSessionOrPermissionDeniedError;
 use floe::{InvokeError, SystemException, TypedProxy};
 use floe_gateway::{Gateway, GatewayError, GatewaySettings};
 
@@ -52,7 +52,9 @@ async fn clients_beyond_the_limit_are_refused_and_those_within_it_are_served() {
     let second = Client::connect(&world.gateway).await;
     let refused = soon(second.router.create_session("jane", "secret")).await;
     match refused {
-        Err(RouterCreateSessionError::CannotCreateSessionException(exception)) => {
+        Err(CannotCreateSessionOrPermissionDeniedError::CannotCreateSessionException(
+            exception,
+        )) => {
             assert_eq!(exception.reason, "too many sessions");
         }
         other => panic!("expected a refusal, got {other:?}"),

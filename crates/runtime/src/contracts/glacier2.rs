@@ -32,16 +32,16 @@ crate::codegen::exception!(PermissionDeniedException = "::Glacier2::PermissionDe
     reason
 });
 
-/// What a call of `checkPermissions` of `::Glacier2::PermissionsVerifier` fails with.
+/// What an operation that throws `::Glacier2::PermissionDeniedException` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum PermissionsVerifierCheckPermissionsError {
+pub enum PermissionDeniedError {
     /// User exception `::Glacier2::PermissionDeniedException`.
     PermissionDeniedException(PermissionDeniedException),
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(PermissionsVerifierCheckPermissionsError {
+crate::codegen::errors!(PermissionDeniedError {
     PermissionDeniedException(PermissionDeniedException)
 });
 
@@ -67,8 +67,8 @@ impl PermissionsVerifierProxy {
     ) -> crate::Call<'call, (
         bool,
         String,
-    ), PermissionsVerifierCheckPermissionsError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+    ), PermissionDeniedError, impl crate::codegen::EncodeParameters<'call>> {
+        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating(
             "checkPermissions",
             true,
         );
@@ -95,7 +95,7 @@ crate::codegen::servant! {
             user_id: String,
             password: String,
             current: &crate::Current,
-        ) -> Result<(bool, String), PermissionsVerifierCheckPermissionsError>;
+        ) -> Result<(bool, String), PermissionDeniedError>;
     }
 }
 
@@ -112,7 +112,7 @@ impl<S: PermissionsVerifier> crate::codegen::Answer for PermissionsVerifierDispa
         match request.operation_bytes() {
             b"checkPermissions" => {
                 let (user_id, password) = request.decode(
-                    crate::OperationMode::Idempotent,
+                    crate::OperationMode::Nonmutating,
                     |decoder| Ok((decoder.get()?, decoder.get()?)),
                 )?;
                 let result = <S as PermissionsVerifier>::check_permissions(
@@ -138,19 +138,6 @@ impl<S: PermissionsVerifier> crate::codegen::Answer for PermissionsVerifierDispa
     }
 }
 
-/// What a call of `authorize` of `::Glacier2::SSLPermissionsVerifier` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum SslPermissionsVerifierAuthorizeError {
-    /// User exception `::Glacier2::PermissionDeniedException`.
-    PermissionDeniedException(PermissionDeniedException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
-}
-crate::codegen::errors!(SslPermissionsVerifierAuthorizeError {
-    PermissionDeniedException(PermissionDeniedException)
-});
-
 /// Proxy to an object with interface `::Glacier2::SSLPermissionsVerifier`.
 ///
 /// Checks certificates.
@@ -168,8 +155,8 @@ impl SslPermissionsVerifierProxy {
     pub fn authorize<'call>(&'call self, info: &'call SslInfo) -> crate::Call<'call, (
         bool,
         String,
-    ), SslPermissionsVerifierAuthorizeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("authorize", true);
+    ), PermissionDeniedError, impl crate::codegen::EncodeParameters<'call>> {
+        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("authorize", true);
         crate::codegen::call(&self.0, &OPERATION, (info,), |decoder| {
             let reason: String = decoder.get()?;
             let returned: bool = decoder.get()?;
@@ -190,7 +177,7 @@ crate::codegen::servant! {
         async fn authorize(&self, info: SslInfo, current: &crate::Current) -> Result<(
             bool,
             String,
-        ), SslPermissionsVerifierAuthorizeError>;
+        ), PermissionDeniedError>;
     }
 }
 
@@ -206,7 +193,7 @@ impl<S: SslPermissionsVerifier> crate::codegen::Answer for SslPermissionsVerifie
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"authorize" => {
-                let info = request.decode(crate::OperationMode::Idempotent, crate::codegen::one)?;
+                let info = request.decode(crate::OperationMode::Nonmutating, crate::codegen::one)?;
                 let result = <S as SslPermissionsVerifier>::authorize(
                     &self.servant,
                     info,
@@ -681,16 +668,16 @@ crate::codegen::exception!(
     CannotCreateSessionException = "::Glacier2::CannotCreateSessionException" { reason }
 );
 
-/// What a call of `create` of `::Glacier2::SessionManager` fails with.
+/// What an operation that throws `::Glacier2::CannotCreateSessionException` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum SessionManagerCreateError {
+pub enum CannotCreateSessionError {
     /// User exception `::Glacier2::CannotCreateSessionException`.
     CannotCreateSessionException(CannotCreateSessionException),
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(SessionManagerCreateError {
+crate::codegen::errors!(CannotCreateSessionError {
     CannotCreateSessionException(CannotCreateSessionException)
 });
 
@@ -712,7 +699,7 @@ impl SessionManagerProxy {
         &'call self,
         user_id: &'call str,
         control: Option<&'call SessionControlProxy>,
-    ) -> crate::Call<'call, Option<SessionProxy>, SessionManagerCreateError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, Option<SessionProxy>, CannotCreateSessionError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
         crate::codegen::call(
             &self.0,
@@ -737,7 +724,7 @@ crate::codegen::servant! {
             user_id: String,
             control: Option<SessionControlProxy>,
             current: &crate::Current,
-        ) -> Result<Option<SessionProxy>, SessionManagerCreateError>;
+        ) -> Result<Option<SessionProxy>, CannotCreateSessionError>;
     }
 }
 
@@ -778,10 +765,10 @@ impl<S: SessionManager> crate::codegen::Answer for SessionManagerDispatcher<S> {
 pub struct SessionNotExistException {}
 crate::codegen::exception!(SessionNotExistException = "::Glacier2::SessionNotExistException" {});
 
-/// What a call of `createSession` of `::Glacier2::Router` fails with.
+/// What an operation that throws `::Glacier2::PermissionDeniedException` or `::Glacier2::CannotCreateSessionException` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum RouterCreateSessionError {
+pub enum CannotCreateSessionOrPermissionDeniedError {
     /// User exception `::Glacier2::PermissionDeniedException`.
     PermissionDeniedException(PermissionDeniedException),
     /// User exception `::Glacier2::CannotCreateSessionException`.
@@ -789,52 +776,25 @@ pub enum RouterCreateSessionError {
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(RouterCreateSessionError {
-    PermissionDeniedException(PermissionDeniedException),
-    CannotCreateSessionException(CannotCreateSessionException),
-});
+crate::codegen::errors!(
+    CannotCreateSessionOrPermissionDeniedError {
+        PermissionDeniedException(PermissionDeniedException),
+        CannotCreateSessionException(CannotCreateSessionException),
+    }
+    from PermissionDeniedError { PermissionDeniedException }
+    from CannotCreateSessionError { CannotCreateSessionException }
+);
 
-/// What a call of `createSessionFromSecureConnection` of `::Glacier2::Router` fails with.
+/// What an operation that throws `::Glacier2::SessionNotExistException` fails with.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum RouterCreateSessionFromSecureConnectionError {
-    /// User exception `::Glacier2::PermissionDeniedException`.
-    PermissionDeniedException(PermissionDeniedException),
-    /// User exception `::Glacier2::CannotCreateSessionException`.
-    CannotCreateSessionException(CannotCreateSessionException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
-}
-crate::codegen::errors!(RouterCreateSessionFromSecureConnectionError {
-    PermissionDeniedException(PermissionDeniedException),
-    CannotCreateSessionException(CannotCreateSessionException),
-});
-
-/// What a call of `refreshSession` of `::Glacier2::Router` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum RouterRefreshSessionError {
+pub enum SessionNotExistError {
     /// User exception `::Glacier2::SessionNotExistException`.
     SessionNotExistException(SessionNotExistException),
     /// Anything but a declared user exception.
     Invoke(crate::InvokeError),
 }
-crate::codegen::errors!(RouterRefreshSessionError {
-    SessionNotExistException(SessionNotExistException)
-});
-
-/// What a call of `destroySession` of `::Glacier2::Router` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum RouterDestroySessionError {
-    /// User exception `::Glacier2::SessionNotExistException`.
-    SessionNotExistException(SessionNotExistException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
-}
-crate::codegen::errors!(RouterDestroySessionError {
-    SessionNotExistException(SessionNotExistException)
-});
+crate::codegen::errors!(SessionNotExistError { SessionNotExistException(SessionNotExistException) });
 
 /// Proxy to an object with interface `::Glacier2::Router`.
 ///
@@ -853,7 +813,7 @@ impl RouterProxy {
         Option<crate::Proxy>,
         Option<bool>,
     ), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getClientProxy", true);
+        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getClientProxy", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -868,7 +828,7 @@ impl RouterProxy {
     pub fn get_server_proxy<'call>(
         &'call self,
     ) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getServerProxy", true);
+        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getServerProxy", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -890,7 +850,7 @@ impl RouterProxy {
     pub fn get_category_for_client<'call>(
         &'call self,
     ) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating(
             "getCategoryForClient",
             true,
         );
@@ -908,7 +868,7 @@ impl RouterProxy {
         &'call self,
         user_id: &'call str,
         password: &'call str,
-    ) -> crate::Call<'call, Option<SessionProxy>, RouterCreateSessionError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, Option<SessionProxy>, CannotCreateSessionOrPermissionDeniedError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("createSession", true);
         crate::codegen::call(&self.0, &OPERATION, (user_id, password), crate::codegen::one)
     }
@@ -920,7 +880,7 @@ impl RouterProxy {
     /// - fails with `CannotCreateSessionException`: If there can be none.
     pub fn create_session_from_secure_connection<'call>(
         &'call self,
-    ) -> crate::Call<'call, Option<SessionProxy>, RouterCreateSessionFromSecureConnectionError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, Option<SessionProxy>, CannotCreateSessionOrPermissionDeniedError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation(
             "createSessionFromSecureConnection",
             true,
@@ -933,7 +893,7 @@ impl RouterProxy {
     /// - fails with `SessionNotExistException`: If the client has none.
     pub fn refresh_session<'call>(
         &'call self,
-    ) -> crate::Call<'call, (), RouterRefreshSessionError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, (), SessionNotExistError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("refreshSession", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
@@ -943,7 +903,7 @@ impl RouterProxy {
     /// - fails with `SessionNotExistException`: If the client has none.
     pub fn destroy_session<'call>(
         &'call self,
-    ) -> crate::Call<'call, (), RouterDestroySessionError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, (), SessionNotExistError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("destroySession", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
@@ -954,7 +914,7 @@ impl RouterProxy {
     pub fn get_session_timeout<'call>(
         &'call self,
     ) -> crate::Call<'call, i64, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating(
             "getSessionTimeout",
             true,
         );
@@ -967,7 +927,7 @@ impl RouterProxy {
     pub fn get_acm_timeout<'call>(
         &'call self,
     ) -> crate::Call<'call, i32, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getACMTimeout", true);
+        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getACMTimeout", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -995,7 +955,7 @@ crate::codegen::servant! {
             user_id: String,
             password: String,
             current: &crate::Current,
-        ) -> Result<Option<SessionProxy>, RouterCreateSessionError>;
+        ) -> Result<Option<SessionProxy>, CannotCreateSessionOrPermissionDeniedError>;
 
         /// Makes a session for the connection of the client, which has shown a certificate.
         ///
@@ -1005,7 +965,7 @@ crate::codegen::servant! {
         async fn create_session_from_secure_connection(
             &self,
             current: &crate::Current,
-        ) -> Result<Option<SessionProxy>, RouterCreateSessionFromSecureConnectionError>;
+        ) -> Result<Option<SessionProxy>, CannotCreateSessionOrPermissionDeniedError>;
 
         /// Says that the session is used.
         ///
@@ -1013,7 +973,7 @@ crate::codegen::servant! {
         async fn refresh_session(
             &self,
             current: &crate::Current,
-        ) -> Result<(), RouterRefreshSessionError>;
+        ) -> Result<(), SessionNotExistError>;
 
         /// Ends the session.
         ///
@@ -1021,7 +981,7 @@ crate::codegen::servant! {
         async fn destroy_session(
             &self,
             current: &crate::Current,
-        ) -> Result<(), RouterDestroySessionError>;
+        ) -> Result<(), SessionNotExistError>;
 
         /// Returns how long a session may be unused.
         ///
@@ -1053,7 +1013,7 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
     ) -> Result<crate::Response, crate::SystemException> {
         match request.operation_bytes() {
             b"getClientProxy" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                request.decode_nothing(crate::OperationMode::Nonmutating)?;
                 let result = <S as crate::contracts::ice::Router>::get_client_proxy(
                     &self.servant,
                     request.current(),
@@ -1068,7 +1028,7 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
                 )
             }
             b"getServerProxy" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                request.decode_nothing(crate::OperationMode::Nonmutating)?;
                 let result = <S as crate::contracts::ice::Router>::get_server_proxy(
                     &self.servant,
                     request.current(),
@@ -1088,7 +1048,7 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
                 request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"getCategoryForClient" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                request.decode_nothing(crate::OperationMode::Nonmutating)?;
                 let result = <S as Router>::get_category_for_client(
                     &self.servant,
                     request.current(),
@@ -1127,7 +1087,7 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
                 request.reply(result, crate::ExceptionFormat::Sliced, |_, _| {})
             }
             b"getSessionTimeout" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                request.decode_nothing(crate::OperationMode::Nonmutating)?;
                 let result = <S as Router>::get_session_timeout(
                     &self.servant,
                     request.current(),
@@ -1135,7 +1095,7 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
                 request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
             b"getACMTimeout" => {
-                request.decode_nothing(crate::OperationMode::Idempotent)?;
+                request.decode_nothing(crate::OperationMode::Nonmutating)?;
                 let result = <S as Router>::get_acm_timeout(&self.servant, request.current()).await;
                 request.reply(result, crate::ExceptionFormat::Sliced, crate::codegen::put_one)
             }
@@ -1146,19 +1106,6 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
         }
     }
 }
-
-/// What a call of `create` of `::Glacier2::SSLSessionManager` fails with.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum SslSessionManagerCreateError {
-    /// User exception `::Glacier2::CannotCreateSessionException`.
-    CannotCreateSessionException(CannotCreateSessionException),
-    /// Anything but a declared user exception.
-    Invoke(crate::InvokeError),
-}
-crate::codegen::errors!(SslSessionManagerCreateError {
-    CannotCreateSessionException(CannotCreateSessionException)
-});
 
 /// Proxy to an object with interface `::Glacier2::SSLSessionManager`.
 ///
@@ -1178,7 +1125,7 @@ impl SslSessionManagerProxy {
         &'call self,
         info: &'call SslInfo,
         control: Option<&'call SessionControlProxy>,
-    ) -> crate::Call<'call, Option<SessionProxy>, SslSessionManagerCreateError, impl crate::codegen::EncodeParameters<'call>> {
+    ) -> crate::Call<'call, Option<SessionProxy>, CannotCreateSessionError, impl crate::codegen::EncodeParameters<'call>> {
         const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
         crate::codegen::call(
             &self.0,
@@ -1203,7 +1150,7 @@ crate::codegen::servant! {
             info: SslInfo,
             control: Option<SessionControlProxy>,
             current: &crate::Current,
-        ) -> Result<Option<SessionProxy>, SslSessionManagerCreateError>;
+        ) -> Result<Option<SessionProxy>, CannotCreateSessionError>;
     }
 }
 

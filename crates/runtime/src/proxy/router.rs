@@ -26,7 +26,7 @@ const ADD_PROXY: &str = "ice_add_proxy";
 /// Asks where requests go. `contracts/Ice/Router.ice` has the contract, whose generated code stands above this module.
 const GET_CLIENT_PROXY: OperationInfo = OperationInfo {
     name: "getClientProxy",
-    mode: OperationMode::Idempotent,
+    mode: OperationMode::Nonmutating,
     returns_data: true,
 };
 /// Tag of the second result of `getClientProxy`.

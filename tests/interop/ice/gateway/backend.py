@@ -77,7 +77,7 @@ class Service(Routed.Service):
 
 class Verifier(Glacier2.PermissionsVerifier):
     def checkPermissions(self, user, password, current=None):
-        LOG.append(f"check {user} {sorted(current.ctx.items())}")
+        LOG.append(f"check {user} {current.mode} {sorted(current.ctx.items())}")
         if password == "throw":
             raise Glacier2.PermissionDeniedException("thrown")
         if password == "crash":
@@ -98,7 +98,7 @@ class Session(Glacier2.Session):
 
 class Manager(Glacier2.SessionManager):
     def create(self, user, control, current=None):
-        LOG.append(f"create {user} {control is not None}")
+        LOG.append(f"create {user} {current.mode} {control is not None}")
         if user == "nobody":
             raise Glacier2.CannotCreateSessionException("not you")
         if user == "crash":
@@ -125,7 +125,7 @@ def shown(info):
 
 class CertificateVerifier(Glacier2.SSLPermissionsVerifier):
     def authorize(self, info, current=None):
-        LOG.append(f"authorize {shown(info)}")
+        LOG.append(f"authorize {current.mode} {shown(info)}")
         return True, ""
 
 
