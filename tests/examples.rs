@@ -6,18 +6,21 @@
 //! first = "server"        # started first; prints a line that starts with `ready`
 //! second = "client"       # started then; ends by itself
 //! hub = false             # whether they meet at a hub
+//! gateway = false         # whether the second reaches the first through a gateway; may be left out
 //! first-prints = []       # lines that come in this order, perhaps among others; `*` is any text
 //! second-prints = ["Hello, *"]
 //! ```
 //!
 //! The program `server` of the example `greeter` is the binary `greeter-server` of the workspace in Rust, and
 //! `examples/greeter/server.py` in Python. With a hub, each program gets the hub's endpoint as its only argument; without
-//! one, the first gets an endpoint to listen on, prints `ready PROXY`, and the second gets that proxy.
+//! one, the first gets an endpoint to listen on, prints `ready PROXY`, and the second gets that proxy, and with a gateway the
+//! proxy of its router, too.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
+use floe_tests::gateway::Router;
 use floe_tests::hub::Hub;
 use floe_tests::ice::Ice;
 use floe_tests::peer::Peer;
@@ -72,6 +75,7 @@ struct Example {
     first: Program,
     second: Program,
     hub: bool,
+    gateway: bool,
 }
 
 #[derive(Debug)]
@@ -119,11 +123,13 @@ impl Example {
             .get("hub")
             .and_then(Value::as_bool)
             .ok_or_else(|| missing("hub"))?;
+        let gateway = table.get("gateway").and_then(Value::as_bool);
         Ok(Self {
             name: name.to_owned(),
             first: program("first")?,
             second: program("second")?,
             hub,
+            gateway: gateway.unwrap_or(false),
         })
     }
 
@@ -137,13 +143,13 @@ impl Example {
         let listen = hub_endpoint
             .clone()
             .unwrap_or_else(|| "tcp -h 127.0.0.1 -p 0".to_owned());
-        let mut first = self.start(&self.first, first_language, &listen);
+        let gateway = self.gateway.then(|| Router::start_toml(GATEWAY));
+        let mut first = self.start(&self.first, first_language, &[&listen]);
         let proxy = first.ready();
-        let second = self.start(
-            &self.second,
-            second_language,
-            &hub_endpoint.unwrap_or(proxy),
-        );
+        let server = hub_endpoint.unwrap_or(proxy);
+        let mut arguments = vec![server.as_str()];
+        arguments.extend(gateway.as_ref().map(Router::proxy));
+        let second = self.start(&self.second, second_language, &arguments);
         let printed = second.succeed();
         assert_in_order(
             &format!("{} {}", self.name, self.second.name),
@@ -155,7 +161,7 @@ impl Example {
         }
     }
 
-    fn start(&self, program: &Program, language: &Language, argument: &str) -> Peer {
+    fn start(&self, program: &Program, language: &Language, arguments: &[&str]) -> Peer {
         let mut command = match language {
             Language::Rust => Command::new(workspace::program(&format!(
                 "{}-{}",
@@ -169,10 +175,14 @@ impl Example {
         };
         Peer::start(
             &format!("{} {} in {language:?}", self.name, program.name),
-            command.arg(argument),
+            command.args(arguments),
         )
     }
 }
+
+/// A gateway that lets everybody in, on free ports.
+const GATEWAY: &str = "hub = false\n[gateway]\nlisten = \"tcp -h 127.0.0.1 -p 0\"\n\
+                       server-listen = \"tcp -h 127.0.0.1 -p 0\"\nverifier = \"accept-all\"\n";
 
 /// All examples; there are some.
 fn examples() -> Vec<Example> {

@@ -3,6 +3,7 @@
 //! They are for tests, so they panic with a message that says what was expected and what the peer printed.
 
 pub mod certificates;
+pub mod gateway;
 pub mod hub;
 pub mod ice;
 pub mod peer;

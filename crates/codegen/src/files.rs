@@ -70,6 +70,11 @@ macro_rules! contracts {
 }
 
 const BUILT_IN: &[(&str, &str)] = contracts![
+    "Glacier2/PermissionsVerifier.ice",
+    "Glacier2/Router.ice",
+    "Glacier2/SSLInfo.ice",
+    "Glacier2/SSLSession.ice",
+    "Glacier2/Session.ice",
     "Ice/BuiltinSequences.ice",
     "Ice/Context.ice",
     "Ice/EndpointTypes.ice",
@@ -91,6 +96,12 @@ const BUILT_IN: &[(&str, &str)] = contracts![
 /// Files that contracts for Ice 3.7 include, and those of ours that have what they bring. Floe has no local
 /// types, so that a file that declares nothing else brings what contracts include it for.
 const STAND_INS: &[(&str, &[&str])] = &[
+    (
+        "Glacier2/PermissionsVerifierF.ice",
+        &["Glacier2/PermissionsVerifier.ice"],
+    ),
+    ("Glacier2/RouterF.ice", &["Glacier2/Router.ice"]),
+    ("Glacier2/SessionF.ice", &["Glacier2/Session.ice"]),
     ("Ice/Communicator.ice", RUNTIME),
     ("Ice/CommunicatorF.ice", &[]),
     ("Ice/Connection.ice", RUNTIME),

@@ -60,6 +60,7 @@ mod locator_cache;
 mod log_limiter;
 pub mod pipeline;
 mod proxy;
+mod router;
 mod settings;
 mod shutdown;
 mod signals;

@@ -4,6 +4,7 @@
 //! one runs.
 
 mod command;
+mod gateway;
 mod graphs;
 mod hub;
 mod links;

@@ -1,8 +1,9 @@
-//! Ice 3.7 as it is installed: our peers in C++ and Python, its tools, and a real IceStorm.
+//! Ice 3.7 as it is installed: our peers in C++ and Python, its tools, a real IceStorm, IceGrid and Glacier2.
 //!
 //! The peers' sources and their contract are in `tests/interop/ice/`; each says there how it is used.
 
 mod build;
+mod glacier2;
 mod grid;
 mod storm;
 
@@ -12,6 +13,7 @@ pub use storm::IceStorm;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::gateway::Router;
 use crate::peer::Peer;
 use crate::{skip, workspace};
 use build::Peers;
@@ -88,6 +90,7 @@ impl Ice {
             "icebox",
             "icestormadmin",
             "icegridregistry",
+            "glacier2router",
         ] {
             if !runs(Command::new(tool).arg("--version")) {
                 return Err(format!(
@@ -254,6 +257,43 @@ impl Ice {
     /// If it does not become ready.
     pub fn start_storm_with(&self, properties: &str) -> IceStorm {
         IceStorm::start(properties)
+    }
+
+    /// Starts a real Glacier2 on a free port of loopback for each side, with these properties, a line each.
+    ///
+    /// # Panics
+    /// If it does not become ready.
+    pub fn start_glacier2(&self, properties: &str) -> Router {
+        glacier2::start(properties)
+    }
+
+    /// Starts a back end of `gateway/Routed.ice`, and gives it with the proxy of its object `service`.
+    ///
+    /// # Panics
+    /// If it does not become ready.
+    pub fn start_routed(&self) -> (Peer, String) {
+        let mut backend = Command::new(&self.python);
+        backend.arg(folder().join("gateway/backend.py"));
+        let mut backend = Peer::start("the Ice back end", &mut backend);
+        let proxy = backend.ready();
+        (backend, proxy)
+    }
+
+    /// Holds a conversation of `gateway/client.py` through a router with the object `service`, and gives its lines.
+    ///
+    /// # Panics
+    /// If it fails.
+    pub fn converse(
+        &self,
+        name: &str,
+        router: &str,
+        service: &str,
+        options: &[String],
+    ) -> Vec<String> {
+        let mut client = Command::new(&self.python);
+        client.arg(folder().join("gateway/client.py"));
+        client.args([name, router, service]).args(options);
+        Peer::start("the Ice client", &mut client).succeed()
     }
 
     /// Starts a real registry of IceGrid that knows nothing.

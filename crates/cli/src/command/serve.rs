@@ -1,5 +1,6 @@
-//! `floe serve`: a hub in the foreground.
+//! `floe serve`: a hub and a gateway in the foreground.
 //!
+//! - `serve/services.rs`: what runs
 //! - `serve/reload.rs`: its file of settings, read again
 //! - `serve/metrics.rs`, `serve/http.rs`: what it knows of itself, and how a scraper gets it
 //! - `serve/notify.rs`: what a service manager is told
@@ -10,6 +11,7 @@ mod metrics;
 mod notify;
 mod open_files;
 mod reload;
+mod services;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -20,24 +22,23 @@ use std::sync::Arc;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use floe::{Communicator, Signals};
-use floe_hub::{Hub, HubError, HubSettings, StoreSettings};
+use floe_hub::{Hub, HubSettings, StoreSettings};
 use floe_wire::reference::{Endpoint, parse_endpoints};
-use serde_json::json;
 use tokio::net::TcpListener;
 
 use crate::compression::OfferArgument;
 use crate::config::Configuration;
 use crate::count;
-use crate::endpoint::readable;
 use crate::exit::{Exit, Failure};
 use crate::log;
-use crate::output::{self, Format, Output};
+use crate::output::{self, Output};
 use crate::peer;
 use crate::size::{self, Size};
 use crate::tls;
 use reload::Reload;
+use services::Services;
 
-/// Runs a hub until SIGTERM or SIGINT (Ctrl-C), which end it with 0
+/// Runs a hub, and a gateway if its file says so, until SIGTERM or SIGINT (Ctrl-C), which end it with 0
 ///
 /// It delivers what is queued before it ends; a second signal ends it at once, with 130.
 ///
@@ -45,13 +46,16 @@ use reload::Reload;
 /// manager with the endpoints that it really listens on. Clients take the proxy or one of its
 /// endpoints, for example with --hub. It listens on loopback alone unless --listen says otherwise.
 ///
+/// A gateway runs where the file has a table [gateway], or where it has the properties of a Glacier2: then
+/// there is no hub. A second line says `router PROXY`, or the first one `ready PROXY` if there is no hub.
+///
 /// With --config it reads its settings from a file; what the command line says goes before it. At
 /// SIGHUP, or when the file changes, it reads them again, applies what can change while it runs, and
 /// says what waits for a restart. A file that makes no sense changes nothing. Without --config, SIGHUP ends
 /// it as SIGTERM does.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Settings: a floe.toml, or a file with the properties of an IceStorm
+    /// Settings: a floe.toml, or a file with the properties of an IceStorm or a Glacier2
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
@@ -127,7 +131,9 @@ impl Serve {
         self.warn(&configuration);
         open_files::raise_limit();
         hush_store();
-        tell_of_icestorm(&configuration.hub.store);
+        if configuration.has_hub {
+            tell_of_icestorm(&configuration.hub.store);
+        }
         peer::runtime_of_threads(self.threads)?.block_on(async {
             let communicator = Communicator::with_settings(configuration.communicator.clone());
             // Before the line that says ready: whoever reads it may send a signal at once.
@@ -137,29 +143,31 @@ impl Serve {
             let scrapers = self.listen_for_scrapers().await?;
             // A locator may take its time to be told of the hub.
             let started = tokio::select! {
-                started = start(&communicator, &configuration) => started,
+                started = Services::start(&communicator, &configuration) => started,
                 signal = signals.next() => {
                     output::talk(format_args!("stopped by {signal}, before the hub was ready"));
                     communicator.shutdown().await;
                     return Ok(Exit::Interrupted);
                 }
             };
-            let hub = match started {
-                Ok(hub) => hub,
+            let services = match started {
+                Ok(services) => services,
                 Err(failure) => {
                     communicator.shutdown().await;
                     return Err(failure);
                 }
             };
-            let metrics = scrapers.map(|scrapers| self.serve_metrics(&hub, scrapers));
+            let hub = services.hub.as_ref();
+            let scrapers = hub.zip(scrapers);
+            let metrics = scrapers.map(|(hub, scrapers)| self.serve_metrics(hub, scrapers));
             let metrics = metrics.transpose()?;
-            self.tell_ready(&hub, &configuration, output);
+            self.tell_ready(&services, &configuration, output);
             notify::notify(notify::State::Ready);
             let signal = loop {
                 tokio::select! {
                     signal = signals.next() => break signal,
                     reason = reload.next() => match &self.config {
-                        Some(_) => self.reload(&hub, &communicator, &mut configuration, reason).await,
+                        Some(_) => self.reload(hub, &communicator, &mut configuration, reason).await,
                         // Its terminal is gone. As Ice's own programs, it ends in order.
                         None => break reason,
                     }
@@ -170,7 +178,7 @@ impl Serve {
             if let Some(metrics) = metrics {
                 metrics.stop().await;
             }
-            stop(hub, communicator, signals).await
+            stop(services, communicator, signals).await
         })
     }
 
@@ -206,9 +214,33 @@ impl Serve {
         } else if self.transient {
             hub.store = StoreSettings::Memory;
         }
+        if !configuration.has_hub
+            && let Some(option) = self.option_of_hub()
+        {
+            let message =
+                format_args!("{option} is for a hub, and the file says that there is none");
+            return Err(Failure::usage(message).help("leave it out, or run a hub"));
+        }
         configuration.tls = configuration.tls.behind(tls::said());
         configuration.communicator.tls = configuration.tls.clone().tls()?;
         Ok(configuration)
+    }
+
+    /// An argument that means nothing without a hub.
+    fn option_of_hub(&self) -> Option<&'static str> {
+        let options = [
+            ("--listen", !self.listen.is_empty()),
+            ("--publish-listen", !self.publish_listen.is_empty()),
+            (
+                "--published-endpoints",
+                !self.published_endpoints.is_empty(),
+            ),
+            ("--instance-name", self.instance_name.is_some()),
+            ("--metrics", self.metrics.is_some()),
+            ("--data", self.data.is_some()),
+        ];
+        let mut said = options.into_iter().filter(|(_, is_said)| *is_said);
+        said.next().map(|(name, _)| name)
     }
 
     /// Says what the file says in vain.
@@ -223,7 +255,7 @@ impl Serve {
     /// Reads the settings again. Those of a file that makes no sense change nothing.
     async fn reload(
         &self,
-        hub: &Hub,
+        hub: Option<&Hub>,
         communicator: &Communicator,
         now: &mut Configuration,
         reason: &str,
@@ -269,7 +301,15 @@ impl Serve {
         Ok(server)
     }
 
-    fn tell_ready(&self, hub: &Hub, configuration: &Configuration, output: &Output) {
+    fn tell_ready(&self, services: &Services, configuration: &Configuration, output: &Output) {
+        if let Some(hub) = &services.hub {
+            self.tell_of_hub(hub, configuration);
+        }
+        services.tell_ready(output);
+    }
+
+    /// Says what an operator may not expect of a hub with these settings.
+    fn tell_of_hub(&self, hub: &Hub, configuration: &Configuration) {
         if configuration.hub.store == StoreSettings::Memory && !self.transient {
             log::note(
                 "topics, subscriptions and links end with this process; --data DIR keeps them",
@@ -290,7 +330,6 @@ impl Serve {
         if self.listen.is_empty() && configuration.hub.listen == HubSettings::default().listen {
             log::note("the hub listens on this computer only; --listen '*' is for all");
         }
-        tell_ready(hub, output);
     }
 }
 
@@ -342,15 +381,14 @@ fn threads(text: &str) -> Result<NonZeroUsize, String> {
 /// More threads than that only get into each other's way.
 const THREADS_MAX: usize = 64;
 
-async fn start(communicator: &Communicator, configuration: &Configuration) -> Result<Hub, Failure> {
-    let hub = Hub::start(communicator, configuration.hub.clone()).await;
-    hub.map_err(|error| not_started(&error))
-}
-
 /// Ends in order, or at once at a second signal.
-async fn stop(hub: Hub, communicator: Communicator, mut signals: Signals) -> Result<Exit, Failure> {
+async fn stop(
+    services: Services,
+    communicator: Communicator,
+    mut signals: Signals,
+) -> Result<Exit, Failure> {
     let stopping = async {
-        hub.shutdown().await;
+        services.shutdown().await;
         communicator.shutdown().await;
     };
     tokio::select! {
@@ -376,28 +414,4 @@ fn parse_address(text: &str) -> Result<SocketAddr, String> {
 fn not_listening(address: SocketAddr, error: &io::Error) -> Failure {
     let message = format_args!("--metrics: cannot listen on {address}: {error}");
     Failure::new(Exit::Failure, message).help("port 0 picks a free port")
-}
-
-fn not_started(error: &HubError) -> Failure {
-    match error {
-        HubError::Adapter(error) => peer::not_listening(error),
-        HubError::Store(error) => Failure::new(Exit::Failure, error)
-            .help("--data needs a directory that this user can write, and no other hub in it"),
-        error => Failure::new(Exit::Failure, error),
-    }
-}
-
-fn tell_ready(hub: &Hub, output: &Output) {
-    let manager = hub.topic_manager();
-    let told = match output.format_or(Format::Table) {
-        Format::Table => output.line(format_args!("ready {}", readable(&manager.to_string()))),
-        Format::Json | Format::Jsonl => {
-            output.line(json!({"ready": manager, "endpoints": hub.endpoints()}))
-        }
-        Format::Raw => output.line(manager),
-    };
-    // It serves all the same if nobody reads that it does.
-    if let Err(failure) = told {
-        failure.report();
-    }
 }

@@ -1,4 +1,4 @@
-//! `floe.toml`: the settings of a hub by Floe's names.
+//! `floe.toml`: the settings of a hub by Floe's names, and what it shares with a gateway.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::admin::Admin;
 use super::entry::{Entry, Problem, Value, nearest};
-use super::{Configuration, LEVELS};
+use super::{Configuration, LEVELS, gateway};
 use crate::locator;
 
 /// The settings, and all that is wrong with the text.
@@ -29,6 +29,10 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
                 Ok(())
             }
             ["admin", _] | ["metrics", _, _] => apply_admin(entry, &mut admin),
+            ["gateway", ref path @ ..] if !path.is_empty() => {
+                let gateway = configuration.gateway.get_or_insert_with(gateway::new);
+                gateway::apply(path, entry, gateway)
+            }
             _ => apply(entry, configuration),
         };
         problems.extend(applied.err());
@@ -47,6 +51,11 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
         .get_or_insert_with(|| configuration.hub.instance_name.clone());
     configuration.hub.admin = admin.finish("admin.listen", &mut problems);
     problems.extend(super::access::read(text, configuration));
+    if !configuration.has_hub && configuration.gateway.is_none() {
+        let message =
+            "expected a [gateway] where there is no hub, got none: nothing would be served";
+        problems.push(Problem::new(0, message));
+    }
     problems.sort_by_key(|problem| problem.line);
     problems
 }
@@ -68,6 +77,7 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
         ["publish-replica-group-id"] => {
             hub.publish_replica_group_id = Some(entry.text("a replica group id")?);
         }
+        ["hub"] => configuration.has_hub = entry.boolean()?,
         ["instance"] => hub.instance_name = entry.text("a name")?,
         ["data"] => hub.store = StoreSettings::Disk(entry.text("a directory")?.into()),
         ["drain-timeout"] => hub.drain_timeout = entry.time()?,
@@ -170,7 +180,7 @@ const CLIENT_CERTIFICATES: [(&str, ClientCertificates); 3] = [
 ];
 
 /// All settings, for those who mistype one.
-const NAMES: [&str; 39] = [
+const NAMES: [&str; 40] = [
     "listen",
     "publish-listen",
     "published-endpoints",
@@ -179,6 +189,7 @@ const NAMES: [&str; 39] = [
     "replica-group-id",
     "publish-adapter-id",
     "publish-replica-group-id",
+    "hub",
     "instance",
     "data",
     "drain-timeout",

@@ -121,13 +121,19 @@ impl Ice {
     /// Completes what other properties have said.
     pub(super) fn finish(self, configuration: &mut Configuration) {
         let hub = &mut configuration.hub;
+        let mut gateway = configuration.gateway.as_mut();
         let own = [
             Some(&mut hub.listen),
             hub.publish_listen.as_mut(),
             hub.admin.as_mut().map(|admin| &mut admin.listen),
         ];
+        let of_gateway = gateway.as_mut().map(|gateway| {
+            let (client, server) = (&mut gateway.client_listen, &mut gateway.server_listen);
+            [Some(client), server.as_mut()]
+        });
+        let own = own.into_iter().chain(of_gateway.into_iter().flatten());
         let everywhere = if self.is_ipv4_alone { "0.0.0.0" } else { "*" };
-        for endpoints in own.into_iter().flatten() {
+        for endpoints in own.flatten() {
             let host = self.host.as_deref().unwrap_or(everywhere);
             *endpoints = completed(endpoints, Some(host), self.protocol.as_deref());
         }
@@ -135,7 +141,16 @@ impl Ice {
             hub.published_endpoints.as_mut(),
             hub.publish_published_endpoints.as_mut(),
         ];
-        for endpoints in published.into_iter().flatten() {
+        let of_gateway = gateway.map(|gateway| {
+            [
+                gateway.client_published_endpoints.as_mut(),
+                gateway.server_published_endpoints.as_mut(),
+            ]
+        });
+        let published = published
+            .into_iter()
+            .chain(of_gateway.into_iter().flatten());
+        for endpoints in published.flatten() {
             *endpoints = completed(endpoints, self.host.as_deref(), self.protocol.as_deref());
         }
         let directory = self.tls_directory.unwrap_or_default();

@@ -4,7 +4,8 @@
 //! - `admin.rs`: what both say of the administrative object and its metrics
 //! - `entry.rs`: one setting with its place, and what values may be
 //! - `floe_toml.rs`: `floe.toml`, Floe's own names
-//! - `properties.rs`: a property file with IceStorm's names
+//! - `gateway.rs`: its table of a gateway
+//! - `properties.rs`: a property file with IceStorm's names; `glacier2.rs`: one with Glacier2's
 //! - `ice.rs`: what such a file says of Ice's runtime
 
 mod access;
@@ -13,12 +14,15 @@ mod entry;
 
 pub(crate) use entry::nearest;
 mod floe_toml;
+mod gateway;
+mod glacier2;
 mod ice;
 mod properties;
 
 use std::path::Path;
 
 use floe::Settings;
+use floe_gateway::GatewaySettings;
 use floe_hub::HubSettings;
 
 use crate::exit::Failure;
@@ -30,6 +34,10 @@ use entry::Problem;
 pub(crate) struct Configuration {
     /// Settings of the hub.
     pub(crate) hub: HubSettings,
+    /// Whether there is a hub.
+    pub(crate) has_hub: bool,
+    /// Settings of the gateway, if there is one.
+    pub(crate) gateway: Option<GatewaySettings>,
     /// Settings of its connections.
     pub(crate) communicator: Settings,
     /// Certificates and trust.
@@ -55,6 +63,8 @@ impl Configuration {
     pub(crate) fn new(communicator: Settings) -> Self {
         Self {
             hub: HubSettings::default(),
+            has_hub: true,
+            gateway: None,
             communicator,
             tls: TlsArguments::default(),
             log: None,
@@ -62,7 +72,7 @@ impl Configuration {
         }
     }
 
-    /// What this file says: TOML if its name ends in `.toml`, otherwise properties of IceStorm.
+    /// What this file says: TOML if its name ends in `.toml`, otherwise properties of IceStorm or Glacier2.
     ///
     /// # Errors
     /// A file that cannot be read, and every line that makes no sense.
@@ -104,6 +114,8 @@ impl Configuration {
             ("locator", locators(own) != locators(others)),
             ("liveness", own.incoming != others.incoming),
             ("tls", self.tls != other.tls),
+            ("gateway", self.gateway != other.gateway),
+            ("hub", self.has_hub != other.has_hub),
             (
                 "Ice.Default.EndpointSelection",
                 own.endpoint_selection != others.endpoint_selection,

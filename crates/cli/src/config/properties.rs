@@ -8,12 +8,13 @@ use std::time::Duration;
 use floe_hub::{OverflowPolicy, StoreSettings};
 use floe_wire::reference::{parse_endpoints, parse_published_endpoints};
 
-use super::Configuration;
 use super::admin::{Admin, MapText};
 use super::entry::{Problem, endpoints, nearest};
 use super::ice::Ice;
+use super::{Configuration, glacier2};
 
 /// A line of the file.
+#[derive(Clone)]
 pub(super) struct Property {
     pub(super) name: String,
     pub(super) value: String,
@@ -23,6 +24,13 @@ pub(super) struct Property {
 /// The settings, and all that is wrong with the text. What means nothing to Floe is a warning.
 pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem> {
     let (properties, mut problems) = properties(text);
+    if properties
+        .iter()
+        .any(|property| property.name == glacier2::LISTEN)
+    {
+        problems.extend(glacier2::read(&properties, configuration));
+        return problems;
+    }
     let Some(prefix) = prefix(&properties) else {
         problems.push(without_service(&properties));
         return problems;
@@ -64,8 +72,8 @@ fn without_service(properties: &[Property]) -> Problem {
     let Some(service) = properties.iter().find(is_storm) else {
         return Problem::new(
             0,
-            "expected the property IceStorm.TopicManager.Endpoints, got none; it says where to listen, such as \
-             tcp -h 127.0.0.1 -p 10000",
+            "expected the property IceStorm.TopicManager.Endpoints of an event service or Glacier2.Client.Endpoints of a \
+             router, got neither; it says where to listen, such as tcp -h 127.0.0.1 -p 10000",
         );
     };
     let mut words = service.value.split_whitespace();
@@ -317,11 +325,11 @@ impl Property {
         self.note(format_args!("expected {what}, got {:?}", self.value))
     }
 
-    fn endpoints(&self) -> Result<String, Problem> {
+    pub(super) fn endpoints(&self) -> Result<String, Problem> {
         endpoints(&self.value, parse_endpoints).map_err(|wrong| self.note(wrong))
     }
 
-    fn published_endpoints(&self) -> Result<String, Problem> {
+    pub(super) fn published_endpoints(&self) -> Result<String, Problem> {
         let read = endpoints(&self.value, parse_published_endpoints);
         read.map_err(|wrong| self.note(wrong))
     }

@@ -7,6 +7,7 @@ use floe_hub::{GroupBy, MetricsMap, OverflowPolicy, StoreSettings};
 
 use super::*;
 
+mod gateway;
 mod properties;
 
 fn read_toml(text: &str) -> (Configuration, Vec<(usize, String)>) {

@@ -128,7 +128,8 @@ fn assert_path(path: &str) {
 }
 
 /// What `floe` has: modules generated from the built-in contracts, and hand-written types.
-const BUILT_IN: [(&str, &str); 7] = [
+const BUILT_IN: [(&str, &str); 8] = [
+    ("::Glacier2", "contracts::glacier2"),
     ("::Ice", "contracts::ice"),
     ("::Ice::Context", "Context"),
     ("::Ice::EncodingVersion", "EncodingVersion"),

@@ -38,6 +38,21 @@ fn module_ice_storm_of_floe_is_what_the_contracts_say() {
 }
 
 #[test]
+fn module_glacier2_of_floe_is_what_the_contracts_say() {
+    assert_module(
+        "::Glacier2",
+        &[
+            "Glacier2/PermissionsVerifier.ice",
+            "Glacier2/Router.ice",
+            "Glacier2/SSLInfo.ice",
+            "Glacier2/SSLSession.ice",
+            "Glacier2/Session.ice",
+        ],
+        "crates/runtime/src/contracts/glacier2.rs",
+    );
+}
+
+#[test]
 fn module_floe_of_the_hub_is_what_its_contract_says() {
     let compilation = compiled(&[repository("contracts/Floe/Hub.ice")]);
     let options = RustOptions::new().root_module("::Floe");

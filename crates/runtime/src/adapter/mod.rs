@@ -2,12 +2,14 @@
 //!
 //! - `accepting.rs`: connections on their way in
 //! - `registration.rs`: what a locator is told of an adapter
+//! - `routed.rs`: adapters that are called through a router
 //!
 //! `crate::dispatch` has what the dispatches of an adapter need of it: its servants, and what they may take.
 
 mod accepting;
 mod into_identity;
 mod registration;
+mod routed;
 mod unique;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -18,6 +18,7 @@ use crate::dispatch::AdapterCore;
 use crate::error::{AttemptError, InvokeError, LocalError};
 use crate::proxy::Proxy;
 use crate::proxy::RoutedConnection;
+use crate::proxy::router::{ADDITIONS_MAX, wants_object};
 
 /// What is known of an invocation before it is attempted.
 #[derive(Clone, Copy)]
@@ -124,11 +125,22 @@ impl Proxy {
                 }
             }
         };
-        if !self.is_located() {
+        let router = self.router();
+        if router.is_none() && !self.is_located() {
             return self.attempt(terms, is_sent, run).await;
         }
         let deadline = terms.deadline.or_else(|| terms.limit.map(deadline::after));
         let terms = &Terms { deadline, ..*terms };
+        if let Some(router) = router {
+            for _ in 0..ADDITIONS_MAX {
+                let reply = self.attempt(terms, is_sent, run).await?;
+                if !wants_object(&reply) {
+                    return Ok(reply);
+                }
+                router.forget(&self.reference().identity);
+            }
+            return self.attempt(terms, is_sent, run).await;
+        }
         let reply = self.attempt(terms, is_sent, run).await?;
         if !terms.is_retried || !reply.is_of_missing_object() {
             return Ok(reply);

@@ -17,6 +17,7 @@ use crate::dispatch::AdapterCore;
 use crate::environment::{Environment, Owner};
 use crate::implicit_context::ImplicitContext;
 use crate::locator_cache::LocatorCache;
+use crate::router::Routers;
 use crate::settings::Settings;
 
 /// What proxies and adapters are made from; a clone is the same communicator.
@@ -107,6 +108,7 @@ pub(crate) struct CommunicatorCore {
     environment: Arc<Environment>,
     connections: Arc<Connections>,
     locator_cache: LocatorCache,
+    routers: Routers,
     adapters: Mutex<Vec<Arc<AdapterCore>>>,
     /// Whether there ever was an adapter; without, no call is collocated.
     has_adapters: AtomicBool,
@@ -122,6 +124,7 @@ impl CommunicatorCore {
             connections: Arc::new(Connections::new(environment.clone(), own.clone())),
             environment,
             locator_cache: LocatorCache::default(),
+            routers: Routers::default(),
             adapters: Mutex::default(),
             has_adapters: AtomicBool::new(false),
             implicit_context: ImplicitContext::default(),
@@ -144,6 +147,11 @@ impl CommunicatorCore {
     /// Where objects and adapters are, as far as a locator has said.
     pub(crate) fn locator_cache(&self) -> &LocatorCache {
         &self.locator_cache
+    }
+
+    /// What its routers know.
+    pub(crate) fn routers(&self) -> &Routers {
+        &self.routers
     }
 
     pub(crate) fn batches(&self) -> &Batches {

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::{ConnectionCore, Connections};
@@ -143,6 +144,12 @@ impl PartialEq for Connection {
 }
 
 impl Eq for Connection {}
+
+impl Hash for Connection {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.core).hash(state);
+    }
+}
 
 impl Current {
     /// The connection over which the request came; `None` if it came from the same communicator,

@@ -1,12 +1,15 @@
-//! The contracts of Ice and IceStorm that Floe speaks, in Rust.
+//! The contracts of Ice, IceStorm and Glacier2 that Floe speaks, in Rust.
 //!
-//! `ice.rs` and `ice_storm.rs` are generated from `contracts/` and committed; a test of `floe-codegen`
+//! `ice.rs`, `ice_storm.rs` and `glacier2.rs` are generated from `contracts/` and committed; a test of `floe-codegen`
 //! generates them again and compares. Generated code of users refers to these modules wherever a
-//! contract names something in `::Ice` or `::IceStorm`. Types that have more to them than their
+//! contract names something in `::Ice`, `::IceStorm` or `::Glacier2`. Types that have more to them than their
 //! contract are written by hand and stand elsewhere: `Identity`, `EncodingVersion`,
 //! `ProtocolVersion`.
 
 // Generated text has its own layout, and names that authors of contracts chose.
+#[rustfmt::skip]
+#[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::result_large_err)]
+pub mod glacier2;
 #[rustfmt::skip]
 #[allow(clippy::enum_variant_names, clippy::large_enum_variant, clippy::result_large_err)]
 pub mod ice;

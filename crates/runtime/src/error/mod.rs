@@ -206,6 +206,15 @@ pub enum LocalError {
         /// Why there was no answer.
         source: Box<InvokeError>,
     },
+    /// The router of a proxy could not be told where its object is.
+    Router {
+        /// The proxy.
+        proxy: String,
+        /// The router.
+        router: String,
+        /// Why not.
+        source: Box<InvokeError>,
+    },
     /// The proxy belongs to no communicator: it was decoded outside of one.
     Unbound,
     /// The operation returns something, but the proxy is not twoway.
@@ -289,6 +298,14 @@ impl fmt::Display for LocalError {
             } => write!(
                 f,
                 "cannot ask the locator \"{locator}\" where \"{proxy}\" is: {source}"
+            ),
+            Self::Router {
+                proxy,
+                router,
+                source,
+            } => write!(
+                f,
+                "cannot reach \"{proxy}\" through the router \"{router}\": {source}; does this client have a session there?"
             ),
             Self::Unbound => f.write_str(
                 "the proxy belongs to no communicator: make it with `Communicator::proxy`, or decode it \
@@ -394,6 +411,13 @@ pub enum AdapterError {
         /// Why not.
         source: Box<RegistrationError>,
     },
+    /// Servers cannot call this adapter through its router.
+    Router {
+        /// The proxy of the router.
+        router: String,
+        /// What failed; nothing did if the router has no endpoints for servers.
+        source: Option<Box<InvokeError>>,
+    },
     /// The communicator is shut down.
     Shutdown,
 }
@@ -432,6 +456,17 @@ impl fmt::Display for AdapterError {
                 f,
                 "cannot register the adapter \"{adapter_id}\" with the locator {locator}: {source}"
             ),
+            Self::Router { router, source } => match source {
+                Some(source) => write!(
+                    f,
+                    "cannot be called through the router {router}: {source}; does this client have a session there?"
+                ),
+                None => write!(
+                    f,
+                    "cannot be called through the router {router}: it has no endpoints for servers \
+                     (Glacier2.Server.Endpoints)"
+                ),
+            },
             Self::Shutdown => f.write_str("the communicator is shut down"),
         }
     }

@@ -3,6 +3,7 @@
 //! - `typed.rs`: what all typed proxies have in common
 //! - `options.rs`: what a proxy holds that never travels; `compression.rs`: whether its messages are compressed
 //! - `route.rs`: which connection an invocation takes; `locator.rs`: where an object is, if a locator must say it
+//! - `router.rs`: requests that go through a router
 //! - `header_cache.rs`: how requests begin, encoded once; `operation_info.rs`: what a contract says of an operation
 //! - `collected.rs`: requests that a batch proxy has collected
 //!
@@ -15,6 +16,7 @@ mod locator;
 mod operation_info;
 mod options;
 mod route;
+pub(crate) mod router;
 mod typed;
 
 use std::fmt;
@@ -162,7 +164,13 @@ impl Proxy {
         let mut options = self.inner.options.clone();
         change(&mut options);
         let (reference, communicator) = (&self.inner.reference, &self.inner.communicator);
-        let is_same_place = options.connection_id == self.inner.options.connection_id;
+        let own = &self.inner.options;
+        let routers = (&options.router, &own.router);
+        let has_same_router = match routers {
+            (Some(router), Some(own)) => Arc::ptr_eq(router, own),
+            (router, own) => router.is_none() && own.is_none(),
+        };
+        let is_same_place = options.connection_id == own.connection_id && has_same_router;
         let other = Self::from_parts(reference.clone(), communicator.clone(), options);
         if is_same_place {
             self.share_connection(&other);

@@ -9,6 +9,7 @@ use super::compression::Compress;
 use crate::communicator::Communicator;
 use crate::connection::ConnectionCore;
 use crate::invoker::Interceptors;
+use crate::router::Router;
 use crate::settings::{EndpointSelection, Settings};
 
 /// How a proxy invokes, besides what its reference says.
@@ -22,6 +23,8 @@ pub(crate) struct Options {
     pub(crate) interceptors: Interceptors,
     /// The only connection that it uses, if it is bound to one.
     pub(crate) fixed: Option<Arc<ConnectionCore>>,
+    /// Through which its requests go.
+    pub(crate) router: Option<Arc<Router>>,
     /// Proxies with different ids use different connections.
     pub(crate) connection_id: Arc<str>,
     /// Whether the connection used last is used again, without a look at the endpoints.
@@ -36,7 +39,14 @@ pub(crate) struct Options {
 impl Options {
     pub(crate) fn of(communicator: Option<&Communicator>) -> Self {
         match communicator {
-            Some(communicator) => Self::new(communicator.settings()),
+            Some(communicator) => {
+                let settings = communicator.settings();
+                let routers = || communicator.core().routers();
+                Self {
+                    router: settings.router.as_ref().map(|router| routers().of(router)),
+                    ..Self::new(settings)
+                }
+            }
             None => Self::new(&Settings::default()),
         }
     }
@@ -49,6 +59,7 @@ impl Options {
             is_collocated: settings.collocation_optimized,
             interceptors: settings.interceptors.clone(),
             fixed: None,
+            router: None,
             connection_id: "".into(),
             is_connection_cached: true,
             selection: settings.endpoint_selection,

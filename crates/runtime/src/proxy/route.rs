@@ -95,6 +95,9 @@ impl Proxy {
     /// # Errors
     /// [`InvokeError::NotDispatched`] that says what was expected.
     pub fn check_endpoints(&self) -> Result<(), InvokeError> {
+        if self.router().is_some() {
+            return Ok(());
+        }
         let usable = match self.is_located() {
             true => self.check_locator(),
             false => self.usable_of(self.reference().endpoints()).map(drop),
@@ -110,6 +113,9 @@ impl Proxy {
                 true => Ok(RoutedConnection::fixed(fixed)),
                 false => Err(fixed.refusal()),
             };
+        }
+        if let Some(router) = self.router() {
+            return self.routed_connection(router).await;
         }
         if self.inner.options.is_connection_cached {
             let cached = self.lock_used().upgrade();

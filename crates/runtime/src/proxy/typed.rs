@@ -129,6 +129,13 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.selection = selection))
     }
 
+    /// The same object through another router, or through none: the proxy of an `Ice::Router`, such as a Glacier2, which needs a
+    /// session before the first request.
+    #[must_use]
+    fn ice_router(&self, router: Option<&Proxy>) -> Self {
+        Self::from_proxy(self.as_proxy().with_router(router))
+    }
+
     /// The same object over a connection of its own: proxies share one only if their ids are equal.
     /// Empty, as at first, for the one that most share.
     #[must_use]

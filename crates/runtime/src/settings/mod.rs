@@ -102,6 +102,10 @@ pub struct Settings {
     /// connection that is needed. `None`, the default as in Ice, is until a connection there fails.
     #[doc(alias = "Ice.Default.LocatorCacheTimeout")]
     pub locator_cache_timeout: Option<Duration>,
+    /// The router that all requests go through, unless a proxy has its own (`ice_router`): the proxy of an `Ice::Router`. Such a
+    /// router needs a session before the first request. Default none.
+    #[doc(alias = "Ice.Default.Router")]
+    pub router: Option<Reference>,
     /// Certificates and trust, for `ssl` and `wss` endpoints. Default none.
     #[doc(alias = "IceSSL")]
     pub tls: Option<Tls>,
@@ -164,6 +168,7 @@ impl Default for Settings {
             prefer_secure: false,
             locator: None,
             locator_cache_timeout: None,
+            router: None,
             tls: None,
             compress_override: None,
             compression_level: 1,

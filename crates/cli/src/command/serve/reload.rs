@@ -137,12 +137,15 @@ pub(super) fn stamp(file: &Path) -> Option<Stamp> {
 /// Applies what may change while the hub runs, and says what waits for the next start. `now` is what
 /// was applied last.
 pub(super) async fn apply(
-    hub: &Hub,
+    hub: Option<&Hub>,
     tls: Option<&Tls>,
     now: &mut Configuration,
     next: Configuration,
 ) {
-    let mut waiting = hub.reconfigure(next.hub.clone()).await;
+    let mut waiting = match hub {
+        Some(hub) => hub.reconfigure(next.hub.clone()).await,
+        None => Vec::new(),
+    };
     waiting.extend(now.fixed_differences(&next));
     if next.log != now.log {
         log::set_level(next.log.as_deref().unwrap_or("warn"));
@@ -153,6 +156,8 @@ pub(super) async fn apply(
     let fixed = std::mem::replace(now, next);
     // These are what is in force, until the next start.
     now.communicator = fixed.communicator;
+    now.gateway = fixed.gateway;
+    now.has_hub = fixed.has_hub;
     now.tls = fixed.tls;
     if !waiting.is_empty() {
         log::say(format_args!(

@@ -1,0 +1,335 @@
+//! A property file of Glacier2: the settings of a gateway by Glacier2's names.
+//!
+//! Source: Ice manual, "Glacier2 Properties".
+
+use std::time::Duration;
+
+use floe::{Identity, InvocationMode, Reference};
+use floe_gateway::{
+    AddressRule, Batching, CertificateVerifier, ConnectionContext, FilterSettings,
+    ForwardingSettings, GatewaySettings, PasswordVerifier, UserCategory,
+};
+
+use super::Configuration;
+use super::entry::{Problem, nearest};
+use super::gateway::passwords;
+use super::ice::Ice;
+use super::properties::Property;
+
+/// The property without which there is no router.
+pub(super) const LISTEN: &str = "Glacier2.Client.Endpoints";
+
+/// The settings, and all that is wrong with them. What means nothing to Floe is a warning. There is no hub then.
+pub(super) fn read(properties: &[Property], configuration: &mut Configuration) -> Vec<Problem> {
+    let mut router = Router::default();
+    let mut ice = Ice::default();
+    let mut problems = Vec::new();
+    for property in properties {
+        let applied = match property.name.strip_prefix("Glacier2.") {
+            Some(name) => router.apply(name, property, configuration),
+            None if is_of_admin(&property.name) => {
+                property.ignore(NO_ADMIN, configuration);
+                Ok(())
+            }
+            None => ice.apply(property, configuration),
+        };
+        problems.extend(applied.err());
+    }
+    configuration.has_hub = false;
+    configuration.gateway = Some(router.finish(&mut problems));
+    ice.finish(configuration);
+    problems
+}
+
+fn is_of_admin(name: &str) -> bool {
+    name.starts_with("Ice.Admin.") || name.starts_with("IceMX.Metrics.")
+}
+
+const NO_ADMIN: &str =
+    "a Floe gateway has no administrative object yet, and gives no metrics by it";
+
+/// What the file says, and what only makes sense together.
+struct Router {
+    gateway: GatewaySettings,
+    password_verifier: Option<(Reference, Property)>,
+    passwords: Option<Property>,
+    certificate_verifier: Option<Reference>,
+}
+
+impl Default for Router {
+    fn default() -> Self {
+        let mut gateway = GatewaySettings::new("");
+        // In Glacier2, what waits leaves request by request.
+        gateway.to_servers.batching = Batching::Off;
+        gateway.to_clients.batching = Batching::Off;
+        Self {
+            gateway,
+            password_verifier: None,
+            passwords: None,
+            certificate_verifier: None,
+        }
+    }
+}
+
+impl Router {
+    fn apply(
+        &mut self,
+        name: &str,
+        property: &Property,
+        configuration: &mut Configuration,
+    ) -> Result<(), Problem> {
+        let gateway = &mut self.gateway;
+        match name {
+            "Client.Endpoints" => gateway.client_listen = property.endpoints()?,
+            "Client.PublishedEndpoints" => {
+                gateway.client_published_endpoints = Some(property.published_endpoints()?);
+            }
+            "Server.Endpoints" => gateway.server_listen = Some(property.endpoints()?),
+            "Server.PublishedEndpoints" => {
+                gateway.server_published_endpoints = Some(property.published_endpoints()?);
+            }
+            "InstanceName" => gateway.instance_name.clone_from(&property.value),
+            "SessionTimeout" => gateway.session_timeout = seconds(property)?,
+            "Client.ACM.Timeout" => gateway.idle_timeout = seconds(property)?,
+            "SessionManager" => gateway.session_manager = Some(proxy(property)?),
+            "SSLSessionManager" => gateway.certificate_session_manager = Some(proxy(property)?),
+            "PermissionsVerifier" => {
+                self.password_verifier = Some((proxy(property)?, property.clone()));
+            }
+            "SSLPermissionsVerifier" => self.certificate_verifier = Some(proxy(property)?),
+            "CryptPasswords" => self.passwords = Some(property.clone()),
+            "AddConnectionContext" => {
+                gateway.connection_context = match property.number(0, "0, 1 or 2")? {
+                    0 => ConnectionContext::Off,
+                    1 => ConnectionContext::All,
+                    2 => ConnectionContext::Application,
+                    _ => return Err(property.expected("0, 1 or 2")),
+                };
+            }
+            "ReturnClientProxy" => gateway.returns_client_proxy = property.flag()?,
+            "RoutingTable.MaxSize" => gateway.routing_table_max = count(property)?,
+            _ => {
+                if let Some(key) = name.strip_prefix("Filter.") {
+                    return apply_filter(key, property, &mut gateway.filter);
+                }
+                let forwarding = match name.split_once('.') {
+                    Some(("Client", key)) => Some((key, &mut gateway.to_servers)),
+                    Some(("Server", key)) => Some((key, &mut gateway.to_clients)),
+                    _ => None,
+                };
+                let is_known =
+                    forwarding.map(|(key, forwarding)| apply_forwarding(key, property, forwarding));
+                if is_known.transpose()? != Some(true) {
+                    return ignored(name, property, configuration);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self, problems: &mut Vec<Problem>) -> GatewaySettings {
+        let mut gateway = self.gateway;
+        let null = |name: &str| Identity::with_category(name, &gateway.instance_name);
+        let verifier = self.password_verifier.map(|(proxy, property)| {
+            if self.passwords.is_some() {
+                problems.push(property.note(
+                    "expected one verifier of passwords, got a file of passwords, too: keep CryptPasswords or this",
+                ));
+            }
+            match proxy.identity == null("NullPermissionsVerifier") {
+                true => PasswordVerifier::AcceptAll,
+                false => PasswordVerifier::Proxy(proxy),
+            }
+        });
+        gateway.certificate_verifier = self.certificate_verifier.map(|proxy| {
+            match proxy.identity == null("NullSSLPermissionsVerifier") {
+                true => CertificateVerifier::AcceptAll,
+                false => CertificateVerifier::Proxy(proxy),
+            }
+        });
+        gateway.password_verifier = verifier;
+        if let (Some(property), None) = (self.passwords, &gateway.password_verifier) {
+            match passwords(&property.value) {
+                Ok(passwords) => {
+                    gateway.password_verifier = Some(PasswordVerifier::Passwords(passwords));
+                }
+                Err(wrong) => problems.push(property.note(wrong)),
+            }
+        }
+        gateway
+    }
+}
+
+fn apply_filter(
+    key: &str,
+    property: &Property,
+    filter: &mut FilterSettings,
+) -> Result<(), Problem> {
+    match key {
+        "Address.Accept" => filter.accept_addresses = rules(property)?,
+        "Address.Reject" => filter.reject_addresses = rules(property)?,
+        "ProxySizeMax" => filter.proxy_len_max = Some(count(property)?),
+        "Category.Accept" => filter.accept_categories = words(property)?,
+        "Category.AcceptUser" => {
+            filter.accept_user_category = match property.number(0, "0, 1 or 2")? {
+                0 => UserCategory::Not,
+                1 => UserCategory::Name,
+                2 => UserCategory::Underscored,
+                _ => return Err(property.expected("0, 1 or 2")),
+            };
+        }
+        "Identity.Accept" => {
+            let words = words(property)?;
+            let parsed = words.iter().map(|word| {
+                let parsed: Result<Identity, _> = word.parse();
+                parsed.map_err(|error| {
+                    property.note(format_args!("`{word}` is no identity: {error}"))
+                })
+            });
+            filter.accept_identities = parsed.collect::<Result<_, _>>()?;
+        }
+        "AdapterId.Accept" => filter.accept_adapter_ids = words(property)?,
+        // What is left out would let more pass.
+        _ => return Err(unknown(&format!("Filter.{key}"), property)),
+    }
+    Ok(())
+}
+
+/// Whether there is such a property.
+fn apply_forwarding(
+    key: &str,
+    property: &Property,
+    forwarding: &mut ForwardingSettings,
+) -> Result<bool, Problem> {
+    match key {
+        "ForwardContext" => forwarding.forward_context = property.flag()?,
+        "Buffered" => forwarding.buffered = property.flag()?,
+        "SleepTime" => {
+            let milliseconds = property.number(i64::MIN, "milliseconds")?;
+            let milliseconds = u64::try_from(milliseconds).unwrap_or(0);
+            forwarding.sleep_time = Duration::from_millis(milliseconds);
+        }
+        "AlwaysBatch" => {
+            forwarding.batching = match property.flag()? {
+                true => Batching::Always,
+                false => Batching::Off,
+            };
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// What Glacier2 has, and Floe need not have.
+fn ignored(
+    name: &str,
+    property: &Property,
+    configuration: &mut Configuration,
+) -> Result<(), Problem> {
+    let reason = match name {
+        _ if name.contains("Trace.") => "use --verbose, or FLOE_LOG=floe_gateway=debug",
+        _ if name.contains(".ThreadPool.") => "there are no thread pools",
+        _ if name.contains(".ACM") => "a floe.toml has [liveness] for that",
+        _ if name.ends_with(".MessageSizeMax") => "Ice.MessageSizeMax holds for all adapters",
+        _ => return Err(unknown(name, property)),
+    };
+    property.ignore(reason, configuration);
+    Ok(())
+}
+
+fn unknown(name: &str, property: &Property) -> Problem {
+    let help = match nearest(name, &NAMES) {
+        Some(nearest) => format!("did you mean Glacier2.{nearest}?"),
+        None => format!(
+            "a Floe gateway has of Glacier2's properties {}",
+            NAMES.join(", ")
+        ),
+    };
+    property.note(format_args!("unknown property: {help}"))
+}
+
+const NAMES: [&str; 31] = [
+    "Client.Endpoints",
+    "Client.PublishedEndpoints",
+    "Server.Endpoints",
+    "Server.PublishedEndpoints",
+    "InstanceName",
+    "SessionTimeout",
+    "Client.ACM.Timeout",
+    "SessionManager",
+    "SSLSessionManager",
+    "PermissionsVerifier",
+    "SSLPermissionsVerifier",
+    "CryptPasswords",
+    "AddConnectionContext",
+    "ReturnClientProxy",
+    "RoutingTable.MaxSize",
+    "Filter.Address.Accept",
+    "Filter.Address.Reject",
+    "Filter.ProxySizeMax",
+    "Filter.Category.Accept",
+    "Filter.Category.AcceptUser",
+    "Filter.Identity.Accept",
+    "Filter.AdapterId.Accept",
+    "Client.ForwardContext",
+    "Client.Buffered",
+    "Client.SleepTime",
+    "Client.AlwaysBatch",
+    "Server.ForwardContext",
+    "Server.Buffered",
+    "Server.SleepTime",
+    "Server.AlwaysBatch",
+    "Client.Trace.Request",
+];
+
+/// A time in seconds; none for 0.
+fn seconds(property: &Property) -> Result<Option<Duration>, Problem> {
+    let seconds = property.number(0, "seconds")?.unsigned_abs();
+    Ok((seconds > 0).then(|| Duration::from_secs(seconds)))
+}
+
+fn count(property: &Property) -> Result<usize, Problem> {
+    let count = property.number(1, "a whole number from 1")?;
+    Ok(usize::try_from(count).unwrap_or(usize::MAX))
+}
+
+fn proxy(property: &Property) -> Result<Reference, Problem> {
+    let parsed: Result<Reference, _> = property.value.parse();
+    let proxy = parsed.map_err(|error| {
+        property.note(format_args!("`{}` is no proxy: {error}", property.value))
+    })?;
+    match proxy.mode {
+        InvocationMode::Twoway => Ok(proxy),
+        _ => Err(property.note("expected a twoway proxy: the gateway waits for its answer")),
+    }
+}
+
+fn rules(property: &Property) -> Result<Vec<AddressRule>, Problem> {
+    let words = property.value.split_whitespace();
+    let parsed = words.map(|word| {
+        let parsed: Result<AddressRule, _> = word.parse();
+        parsed.map_err(|error| property.note(error))
+    });
+    parsed.collect()
+}
+
+/// The words of a value; quotes keep blanks together.
+fn words(property: &Property) -> Result<Vec<String>, Problem> {
+    let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+    for char in property.value.chars() {
+        match (char, quote) {
+            (char, Some(open)) if char == open => quote = None,
+            ('"' | '\'', None) => {
+                quote = Some(char);
+                word.get_or_insert_default();
+            }
+            (char, None) if char.is_whitespace() => words.extend(word.take()),
+            (char, _) => word.get_or_insert_default().push(char),
+        }
+    }
+    words.extend(word);
+    match quote {
+        None => Ok(words),
+        Some(quote) => Err(property.note(format_args!("expected another {quote} at the end"))),
+    }
+}

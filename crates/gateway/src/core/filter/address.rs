@@ -1,0 +1,198 @@
+//! Rules about the hosts and ports of the objects that a client makes known.
+
+use std::fmt;
+use std::str::FromStr;
+
+use floe::{Endpoint, Reference};
+
+use super::pattern::{Group, Pattern};
+
+/// Hosts and ports that a rule speaks of, such as `db*.example.com:[1000-2000,3000]`.
+///
+/// `*` alone is any host, and within one any run of characters; `[1-3,7]` is a decimal number of the group; all
+/// else is literal. Behind the colon stand the ports; without them it is any port.
+///
+/// Source: Ice manual, "Glacier2 Request Filters".
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressRule {
+    text: String,
+    host: Pattern,
+    /// `None` for any.
+    ports: Option<Group>,
+}
+
+/// A text that is no [`AddressRule`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressRuleError {
+    rule: String,
+    reason: String,
+}
+
+impl AddressRule {
+    /// Whether the rule speaks of the proxy: it has endpoints, and all of them are at a host and a port of the rule.
+    /// An endpoint without an address, such as one of a transport that is not known here, is at none.
+    fn matches(&self, reference: &Reference) -> bool {
+        let endpoints = reference.endpoints();
+        !endpoints.is_empty() && endpoints.iter().all(|endpoint| self.has(endpoint))
+    }
+
+    fn has(&self, endpoint: &Endpoint) -> bool {
+        let (Some(host), Some(port)) = (endpoint.host(), endpoint.port()) else {
+            return false;
+        };
+        self.host.matches(host) && self.ports.as_ref().is_none_or(|p| p.has(port.into()))
+    }
+}
+
+impl FromStr for AddressRule {
+    type Err = AddressRuleError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let failed = |reason: String| AddressRuleError {
+            rule: text.to_owned(),
+            reason,
+        };
+        let (host, ports) = match text.split_once(':') {
+            Some((host, ports)) => (host, Some(ports)),
+            None => (text, None),
+        };
+        if host.is_empty() {
+            return Err(failed("expected a host, or `*` for any".to_owned()));
+        }
+        let ports = match ports {
+            None | Some("*") => None,
+            Some(ports) => {
+                let inner = ports
+                    .strip_prefix('[')
+                    .and_then(|inner| inner.strip_suffix(']'));
+                Some(Group::parse(inner.unwrap_or(ports)).map_err(|reason| {
+                    failed(format!(
+                        "{reason} as a port; an IPv6 address cannot stand in a rule"
+                    ))
+                })?)
+            }
+        };
+        Ok(Self {
+            text: text.to_owned(),
+            host: Pattern::parse(host).map_err(failed)?,
+            ports,
+        })
+    }
+}
+
+impl fmt::Display for AddressRule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Display for AddressRuleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rule, reason } = self;
+        write!(
+            f,
+            "expected a rule such as db*.example.com:[1000-2000,3000], got `{rule}`: {reason}"
+        )
+    }
+}
+
+impl std::error::Error for AddressRuleError {}
+
+/// Which proxies a client may make known.
+#[derive(Debug, Default)]
+pub(crate) struct AddressFilter {
+    pub(crate) accept: Vec<AddressRule>,
+    pub(crate) reject: Vec<AddressRule>,
+    /// A proxy whose text is longer, in bytes, is refused.
+    pub(crate) proxy_len_max: Option<usize>,
+}
+
+impl AddressFilter {
+    /// Whether the client may make this proxy known.
+    pub(crate) fn allows(&self, reference: &Reference) -> bool {
+        let is_too_long = |max| reference.to_string().len() > max;
+        if self.proxy_len_max.is_some_and(is_too_long) {
+            return false;
+        }
+        let any = |rules: &[AddressRule]| rules.iter().any(|rule| rule.matches(reference));
+        (self.accept.is_empty() || any(&self.accept)) && !any(&self.reject)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filter(accept: &[&str], reject: &[&str]) -> AddressFilter {
+        let rules = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect();
+        AddressFilter {
+            accept: rules(accept),
+            reject: rules(reject),
+            proxy_len_max: None,
+        }
+    }
+
+    fn allows(accept: &[&str], reject: &[&str], proxy: &str) -> bool {
+        filter(accept, reject).allows(&proxy.parse().unwrap())
+    }
+
+    const DB: &str = "o:tcp -h db1.example -p 1000";
+    const TWO: &str = "o:tcp -h db1.example -p 1000:tcp -h other -p 1000";
+
+    #[test]
+    fn accept_and_reject_rules_decide_together() {
+        assert!(allows(&[], &[], DB));
+        assert!(allows(&["db*"], &[], DB));
+        assert!(!allows(&["web*"], &[], DB));
+        assert!(!allows(&[], &["db*"], DB));
+        assert!(allows(&[], &["web*"], DB));
+        assert!(allows(&["*"], &["web*"], DB));
+        assert!(!allows(&["*"], &["db*"], DB));
+        assert!(!allows(&["web*"], &["db2*"], DB));
+    }
+
+    #[test]
+    fn all_endpoints_must_match_and_a_proxy_without_any_never_does() {
+        assert!(!allows(&["db*"], &[], TWO));
+        assert!(allows(&["*"], &[], TWO));
+        assert!(allows(&[], &["db*"], TWO));
+        assert!(!allows(&["*"], &[], "o @ adapter"));
+        assert!(allows(&[], &["*"], "o"));
+        assert!(!allows(&["*"], &[], "o:opaque -t 99 -v AA=="));
+    }
+
+    #[test]
+    fn ports_are_numbers_lists_and_ranges() {
+        for ports in [
+            "1000",
+            "999-1000",
+            "[1000]",
+            "[1,1000]",
+            "*",
+            "[900-1100,3]",
+        ] {
+            assert!(allows(&[&format!("db*:{ports}")], &[], DB), "{ports}");
+        }
+        for ports in ["1001", "1-999", "[10000]", "[1,2]"] {
+            assert!(!allows(&[&format!("db*:{ports}")], &[], DB), "{ports}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_rule_is_refused_and_said() {
+        for text in ["", ":80", "a:", "a:b", "::1", "[1:80", "a:[1"] {
+            let error = text.parse::<AddressRule>().unwrap_err().to_string();
+            assert!(error.contains("expected a rule"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_long_proxy_is_refused_whatever_its_address() {
+        let mut filter = filter(&["*"], &[]);
+        let reference: Reference = DB.parse().unwrap();
+        filter.proxy_len_max = Some(reference.to_string().len());
+        assert!(filter.allows(&reference));
+        filter.proxy_len_max = filter.proxy_len_max.map(|max| max - 1);
+        assert!(!filter.allows(&reference));
+    }
+}

@@ -1,0 +1,15 @@
+//! Filters: which objects a client may make known, and which of its requests pass.
+//!
+//! - `address.rs`: rules about hosts and ports
+//! - `pattern.rs`: patterns of texts and numbers
+//! - `request.rs`: sets of categories, identities and adapter ids
+
+mod address;
+mod pattern;
+mod request;
+
+pub use address::{AddressRule, AddressRuleError};
+pub use request::UserCategory;
+
+pub(crate) use address::AddressFilter;
+pub(crate) use request::{RequestFilter, SortedSet};

@@ -1,0 +1,21 @@
+//! What a gateway decides, pure: no async, no socket, no clock.
+//!
+//! - `routing_table.rs`: which objects a client has made known
+//! - `filter/`: which of them it may make known, and which requests pass
+//! - `forward_mode.rs`: how a request asks to be forwarded
+//! - `request_queue.rs`: requests that wait to be forwarded, overrides among them
+//! - `passwords.rs`: users and the hashes of their passwords
+
+mod filter;
+mod forward_mode;
+mod passwords;
+mod request_queue;
+mod routing_table;
+
+pub use filter::{AddressRule, AddressRuleError, UserCategory};
+pub use passwords::{Passwords, PasswordsError};
+
+pub(crate) use filter::{AddressFilter, RequestFilter, SortedSet};
+pub(crate) use forward_mode::ForwardMode;
+pub(crate) use request_queue::{Pushed, QueueLimits, RequestQueue};
+pub(crate) use routing_table::RoutingTable;

@@ -1,0 +1,39 @@
+//! The gateway: sessions and routing through one port of a firewall, Glacier2-compatible.
+//!
+//! A client opens one connection to the gateway, makes a session on it, and invokes objects behind the
+//! firewall through it; their calls back to the client's objects come over the same connection. Requests
+//! pass unopened. Programs written for ZeroC Glacier2 3.7 and 3.8 use it unchanged.
+//!
+//! ```
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! use floe_gateway::{Gateway, GatewaySettings, PasswordVerifier};
+//!
+//! let communicator = floe::Communicator::new();
+//! let mut settings = GatewaySettings::new("tcp -h 127.0.0.1 -p 0");
+//! settings.password_verifier = Some(PasswordVerifier::AcceptAll);
+//! let gateway = Gateway::start(&communicator, settings).await?;
+//! println!("ready {}", gateway.router());
+//! // Clients come and go.
+//! gateway.shutdown().await;
+//! communicator.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! - `core/`: what the gateway decides, pure
+//! - `service/`: servants, and how requests are forwarded
+//! - `settings.rs`, `error.rs`
+
+mod core;
+mod error;
+mod service;
+mod settings;
+
+pub use core::{AddressRule, AddressRuleError, Passwords, PasswordsError, UserCategory};
+pub use error::GatewayError;
+pub use service::{Gateway, GatewayStatus};
+pub use settings::{
+    Batching, CertificateVerifier, ConnectionContext, FilterSettings, ForwardingSettings,
+    GatewaySettings, PasswordVerifier,
+};

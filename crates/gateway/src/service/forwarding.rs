@@ -1,0 +1,90 @@
+//! How one request leaves: what of it goes along, and how its answer returns.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+
+use floe::{
+    Context, Encode, Encoder, EncodingVersion, Event, EventParts, EventsBuilder, InvokeError,
+    Outcome, Proxy, Request, Response, SystemException,
+};
+
+use super::failure;
+
+/// A request on its way, unopened.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    /// The object, and how it is invoked.
+    pub(super) target: Proxy,
+    /// Whether it asks for compression.
+    pub(super) is_compressed: bool,
+    pub(super) event: Event,
+}
+
+/// The end of an invocation.
+pub(super) type Answer = Result<Option<Outcome>, SystemException>;
+
+impl Outgoing {
+    /// Forwards it; `has_left` is true once what is forwarded later over the same connection arrives behind it.
+    pub(super) async fn forward(&self, has_left: &AtomicBool) -> Answer {
+        let forwarded = self.target.forward_noting(&self.event, has_left).await;
+        forwarded.map_err(failure::exception)
+    }
+}
+
+/// Runs an invocation until its request has left or it has ended; its result if it has.
+pub(super) async fn until_left<F: Future<Output = Answer>>(
+    mut forwarding: Pin<&mut F>,
+    has_left: &AtomicBool,
+) -> Option<Answer> {
+    poll_fn(|context| match forwarding.as_mut().poll(context) {
+        Poll::Ready(answer) => Poll::Ready(Some(answer)),
+        Poll::Pending if has_left.load(Ordering::Relaxed) => Poll::Ready(None),
+        Poll::Pending => Poll::Pending,
+    })
+    .await
+}
+
+/// The response for an answer. A request that was twoway and was forwarded as another one gets nothing back.
+pub(super) fn respond(request: Request, answer: Answer) -> Result<Response, SystemException> {
+    match answer? {
+        Some(outcome) => request.respond(&outcome),
+        None => request.returned_nothing(),
+    }
+}
+
+/// The request as an event whose context is another one.
+pub(super) fn with_context(event: &Event, context: &Context) -> Event {
+    let Ok(parts) = EventParts::parse(event.as_bytes()) else {
+        return event.clone();
+    };
+    if context.is_empty() && parts.context == [0] {
+        return event.clone();
+    }
+    let mut builder = EventsBuilder::default();
+    let written = builder.push_with(|buffer| {
+        buffer.reserve(event.len());
+        buffer.extend_from_slice(parts.head);
+        let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
+        context.encode(&mut encoder);
+        // Texts of a context always have an encoding: they were decoded before.
+        let _ = encoder.finish();
+        buffer.extend_from_slice(parts.parameters);
+        Ok(())
+    });
+    let events = written.ok().and_then(|()| builder.finish());
+    let mut events = events.iter().flat_map(floe::Events::each);
+    events.next().unwrap_or_else(|| event.clone())
+}
+
+/// Whether a request has a context.
+pub(super) fn has_context(event: &Event) -> bool {
+    EventParts::parse(event.as_bytes()).is_ok_and(|parts| parts.context != [0])
+}
+
+/// Forwards events that get no answer, all to the same target, in as few writes as possible.
+pub(super) async fn forward_all(target: &Proxy, events: Vec<Event>) -> Result<(), InvokeError> {
+    let events: Vec<_> = events.into_iter().map(Into::into).collect();
+    target.forward_all(&events).await
+}

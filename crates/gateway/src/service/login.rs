@@ -1,0 +1,324 @@
+//! How a client gets a session: who checks it, and who makes its session.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use floe::contracts::glacier2::{
+    CannotCreateSessionException, PermissionDeniedException, SessionControlProxy, SessionProxy,
+    SslInfo,
+};
+use floe::{
+    Connection, Context, Current, Encoder, EncodingVersion, Nilable, OperationMode, Proxy,
+    Reference, TypedProxy, UserException,
+};
+
+use super::application::{Failure, Question};
+use super::connection_context as context;
+use super::session::{NewSession, Session};
+use super::session_control;
+use super::sessions::{NoSession, Sessions};
+use crate::core::Passwords;
+use crate::settings::{CertificateVerifier, ConnectionContext, PasswordVerifier};
+
+/// Credentials of a client.
+pub(super) enum Credentials {
+    Password { user: String, password: String },
+    Certificate,
+}
+
+/// Why a client gets no session.
+#[derive(Debug)]
+pub(super) enum Refusal {
+    Denied(String),
+    CannotCreate(String),
+    /// An exception of the application, encoded.
+    Passed(Bytes),
+}
+
+impl From<NoSession> for Refusal {
+    fn from(reason: NoSession) -> Self {
+        Self::CannotCreate(reason.reason().to_owned())
+    }
+}
+
+/// Makes a session for the client of this request, and gives that of the application if it has one.
+pub(super) async fn create(
+    sessions: &Arc<Sessions>,
+    current: &Current,
+    credentials: Credentials,
+) -> Result<Option<SessionProxy>, Refusal> {
+    let Some(connection) = current.connection() else {
+        return Err(NoSession::ConnectionClosed.into());
+    };
+    let login = Login {
+        sessions,
+        context: context_for_application(sessions, current, &connection),
+        encoding: current.encoding(),
+        connection,
+    };
+    let created = login.run(credentials).await;
+    if let Err(refusal) = &created {
+        sessions.counters.logins_refused.add(1);
+        tracing::info!("no session for {}: {refusal:?}", current.peer());
+    }
+    created
+}
+
+/// The context of the client's call, and what the application is told of its connection.
+fn context_for_application(
+    sessions: &Sessions,
+    current: &Current,
+    connection: &Connection,
+) -> Context {
+    let mut context = context::without_forged(current.context());
+    if sessions.settings.connection_context != ConnectionContext::Off {
+        context.extend(context::entries(&connection.info()));
+    }
+    context
+}
+
+struct Login<'a> {
+    sessions: &'a Arc<Sessions>,
+    connection: Connection,
+    /// The context of calls to the application.
+    context: Context,
+    encoding: EncodingVersion,
+}
+
+impl Login<'_> {
+    async fn run(&self, credentials: Credentials) -> Result<Option<SessionProxy>, Refusal> {
+        let _turn = self.sessions.turn_of(&self.connection).await;
+        self.sessions.check(&self.connection)?;
+        match credentials {
+            Credentials::Password { user, password } => {
+                self.check_password(&user, &password).await?;
+                let category = self.sessions.settings.filter.accept_user_category.of(&user);
+                let manager = self.sessions.settings.session_manager.as_ref();
+                let parameter = |encoder: &mut Encoder<'_>| encoder.string(&user);
+                self.make(user.clone(), category, manager, parameter).await
+            }
+            Credentials::Certificate => {
+                let info = self.check_certificate().await?;
+                let user = format!(
+                    "the client with a certificate at {}",
+                    self.connection.info().peer
+                );
+                let manager = self.sessions.settings.certificate_session_manager.as_ref();
+                let parameter = |encoder: &mut Encoder<'_>| encoder.put(&info);
+                self.make(user, None, manager, parameter).await
+            }
+        }
+    }
+
+    async fn check_password(&self, user: &str, password: &str) -> Result<(), Refusal> {
+        match &self.sessions.settings.password_verifier {
+            None => Err(Refusal::Denied(
+                "no configured permissions verifier".to_owned(),
+            )),
+            Some(PasswordVerifier::AcceptAll) => Ok(()),
+            Some(PasswordVerifier::Passwords(passwords)) => {
+                verified(passwords.clone(), user.to_owned(), password.to_owned()).await
+            }
+            Some(PasswordVerifier::Proxy(verifier)) => {
+                let operation = "checkPermissions";
+                self.ask_verifier(verifier, operation, |encoder| {
+                    encoder.string(user);
+                    encoder.string(password);
+                })
+                .await
+            }
+        }
+    }
+
+    async fn check_certificate(&self) -> Result<SslInfo, Refusal> {
+        let Some(verifier) = &self.sessions.settings.certificate_verifier else {
+            return Err(Refusal::Denied(
+                "no configured ssl permissions verifier".to_owned(),
+            ));
+        };
+        let info = self.connection.info();
+        if info.cipher.is_none() {
+            return Err(Refusal::Denied("not ssl connection".to_owned()));
+        }
+        if info.peer_certificates.is_empty() {
+            return Err(Refusal::Denied("certificate not verified".to_owned()));
+        }
+        let info = context::ssl_info(&info);
+        match verifier {
+            CertificateVerifier::AcceptAll => Ok(info),
+            CertificateVerifier::Proxy(verifier) => {
+                let parameter = |encoder: &mut Encoder<'_>| encoder.put(&info);
+                self.ask_verifier(verifier, "authorize", parameter).await?;
+                Ok(info)
+            }
+        }
+    }
+
+    async fn ask_verifier(
+        &self,
+        verifier: &Reference,
+        operation: &str,
+        parameters: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<(), Refusal> {
+        let question = Question {
+            proxy: self.application(verifier),
+            operation,
+            // Source: observed, glacier2router 3.7.8.
+            mode: OperationMode::Nonmutating,
+            encoding: self.encoding,
+            exception: PermissionDeniedException::TYPE_ID,
+        };
+        let asked = question.ask(parameters, |decoder| {
+            let reason: String = decoder.get()?;
+            let is_granted: bool = decoder.get()?;
+            Ok((is_granted, reason))
+        });
+        match asked.await {
+            Ok((true, _)) => Ok(()),
+            Ok((false, reason)) if reason.is_empty() => {
+                Err(Refusal::Denied(PERMISSION_DENIED.to_owned()))
+            }
+            Ok((false, reason)) => Err(Refusal::Denied(reason)),
+            Err(Failure::Refused(exception)) => Err(Refusal::Passed(exception)),
+            Err(Failure::Failed(reason)) => {
+                tracing::warn!("the permissions verifier {verifier} gave no answer: {reason}");
+                Err(Refusal::Denied(INTERNAL_ERROR.to_owned()))
+            }
+        }
+    }
+
+    /// Makes the session, by a session manager if there is one.
+    async fn make(
+        &self,
+        user: String,
+        user_category: Option<String>,
+        manager: Option<&Reference>,
+        parameter: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<Option<SessionProxy>, Refusal> {
+        let sessions = self.sessions;
+        let connection_entries = match sessions.settings.connection_context {
+            ConnectionContext::All => context::entries(&self.connection.info()),
+            _ => Context::new(),
+        };
+        let session = Session::new(NewSession {
+            user,
+            user_category,
+            connection: self.connection.clone(),
+            category: sessions.server_adapter.as_ref().map(|_| random_category()),
+            connection_entries,
+            settings: &sessions.settings,
+            counters: &sessions.counters,
+            tasks: &sessions.tasks,
+        });
+        let made = match manager {
+            Some(manager) => self.ask_manager(manager, &session, parameter).await,
+            None => Ok(None),
+        };
+        let inserted = made.and_then(|application| {
+            if let Some(application) = &application {
+                // It is set here alone.
+                let _ = session.application.set(application.clone());
+            }
+            sessions.insert(&session)?;
+            Ok(application)
+        });
+        if inserted.is_err() {
+            sessions.end(&session, "it was refused");
+        }
+        inserted
+    }
+
+    async fn ask_manager(
+        &self,
+        manager: &Reference,
+        session: &Arc<Session>,
+        parameter: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<Option<SessionProxy>, Refusal> {
+        let control = session_control::register(self.sessions, session);
+        let question = Question {
+            proxy: self.application(manager),
+            operation: "create",
+            mode: OperationMode::Normal,
+            encoding: self.encoding,
+            exception: CannotCreateSessionException::TYPE_ID,
+        };
+        let parameters = |encoder: &mut Encoder<'_>| {
+            parameter(encoder);
+            SessionControlProxy::encode_nilable(control.as_ref(), encoder);
+        };
+        let asked = question.ask(parameters, |decoder| decoder.get::<Option<Proxy>>());
+        match asked.await {
+            Ok(application) => {
+                let application = application.map(|application| {
+                    let own = self.application(application.reference());
+                    SessionProxy::from_proxy(own)
+                });
+                Ok(application)
+            }
+            Err(Failure::Refused(exception)) => Err(Refusal::Passed(exception)),
+            Err(Failure::Failed(reason)) => {
+                tracing::warn!("the session manager {manager} gave no session: {reason}");
+                Err(Refusal::CannotCreate(INTERNAL_ERROR.to_owned()))
+            }
+        }
+    }
+
+    /// A proxy to an object of the application that is told of the client.
+    fn application(&self, reference: &Reference) -> Proxy {
+        let proxy = self.sessions.application_proxy(reference);
+        proxy.ice_context(self.context.clone())
+    }
+}
+
+/// Verifies a password on a thread for blocking work, since that takes milliseconds.
+async fn verified(passwords: Passwords, user: String, password: String) -> Result<(), Refusal> {
+    let verifying = tokio::task::spawn_blocking(move || passwords.verify(&user, &password));
+    match verifying.await {
+        Ok(true) => Ok(()),
+        _ => Err(Refusal::Denied(PERMISSION_DENIED.to_owned())),
+    }
+}
+
+/// The reason for a client that a verifier refuses without one.
+const PERMISSION_DENIED: &str = "permission denied";
+/// The reason for a client where the application fails.
+const INTERNAL_ERROR: &str = "internal server error";
+
+/// A new category of random characters without blanks, which cannot be guessed.
+fn random_category() -> String {
+    const LEN: usize = 20;
+    const FIRST: u8 = 33;
+    const COUNT: u8 = 94;
+    let mut category = String::with_capacity(LEN);
+    while category.len() < LEN {
+        let [byte] = random();
+        // Bytes beyond the last multiple would make some characters likelier than others.
+        if byte < u8::MAX / COUNT * COUNT {
+            category.push(char::from(FIRST + byte % COUNT));
+        }
+    }
+    category
+}
+
+/// Random bytes of the system.
+pub(super) fn random<const LEN: usize>() -> [u8; LEN] {
+    let mut bytes = [0; LEN];
+    getrandom::fill(&mut bytes).expect("the system has random numbers");
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_category_has_twenty_characters_and_no_two_are_the_same() {
+        let categories: std::collections::HashSet<_> =
+            (0..100).map(|_| random_category()).collect();
+        assert_eq!(categories.len(), 100);
+        for category in categories {
+            assert_eq!(category.len(), 20);
+            assert!(category.bytes().all(|byte| (33..=126).contains(&byte)));
+        }
+    }
+}

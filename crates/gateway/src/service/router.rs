@@ -1,0 +1,230 @@
+//! The router object and its finder.
+//!
+//! The router is dispatched by hand: exceptions of an application go on to the client as they are, whatever they
+//! derive from, and a request without a session closes its connection.
+
+use std::sync::Arc;
+
+use floe::contracts::glacier2::{
+    CannotCreateSessionException, CannotCreateSessionOrPermissionDeniedError,
+    PermissionDeniedException, SessionNotExistError, SessionNotExistException,
+};
+use floe::contracts::ice::{RouterFinder, RouterProxy};
+use floe::{
+    Connection, Current, DispatchSlot, Dispatcher, ExceptionFormat, Identity, InvokeError,
+    OperationError, OperationMode, Outcome, Proxy, Request, RequestFailed, Requests, Response,
+    SystemException, TypedProxy,
+};
+
+use super::lane::Lane;
+use super::login::{self, Credentials, Refusal};
+use super::session::Session;
+use super::sessions::Sessions;
+
+/// The router object.
+pub(super) struct RouterObject(pub(super) Arc<Sessions>);
+
+impl Dispatcher for RouterObject {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| answer(self.0.clone(), request));
+    }
+}
+
+async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
+    if !request.current().facet().is_empty() {
+        return Err(SystemException::FacetNotExist(RequestFailed::default()));
+    }
+    match request.operation() {
+        "createSession" => {
+            let (user, password) = request.decode(OperationMode::Normal, |decoder| {
+                Ok((decoder.get()?, decoder.get()?))
+            })?;
+            let credentials = Credentials::Password { user, password };
+            create_session(&sessions, request, credentials).await
+        }
+        "createSessionFromSecureConnection" => {
+            request.decode(OperationMode::Normal, |_| Ok(()))?;
+            create_session(&sessions, request, Credentials::Certificate).await
+        }
+        "refreshSession" => refresh_session(&sessions, request).await,
+        "destroySession" => {
+            request.decode(OperationMode::Normal, |_| Ok(()))?;
+            let connection = request.current().connection();
+            let has_ended = connection
+                .is_some_and(|connection| sessions.end_of(&connection, "the client has ended it"));
+            let ended = has_ended.then_some(()).ok_or(NO_SESSION);
+            returned::<_, SessionNotExistError>(request, ended)
+        }
+        "getSessionTimeout" => {
+            request.decode(OperationMode::Idempotent, |_| Ok(()))?;
+            let timeout = sessions.settings.session_timeout.unwrap_or_default();
+            let seconds = i64::try_from(timeout.as_secs()).unwrap_or(i64::MAX);
+            request.returned(|encoder| encoder.put(&seconds))
+        }
+        "getACMTimeout" => {
+            request.decode(OperationMode::Idempotent, |_| Ok(()))?;
+            let connection = request.current().connection();
+            let timeout = connection.map_or_else(Default::default, |connection| {
+                connection.liveness().idle_timeout
+            });
+            let seconds = i32::try_from(timeout.as_secs()).unwrap_or(i32::MAX);
+            request.returned(|encoder| encoder.put(&seconds))
+        }
+        "getCategoryForClient" => {
+            request.decode(OperationMode::Idempotent, |_| Ok(()))?;
+            let category = match &sessions.server_adapter {
+                Some(_) => session_of(&sessions, &request)?.category.clone(),
+                None => None,
+            };
+            request.returned(|encoder| encoder.string(&category.unwrap_or_default()))
+        }
+        "getClientProxy" => {
+            session_of(&sessions, &request)?;
+            request.decode(OperationMode::Idempotent, |_| Ok(()))?;
+            let is_given = sessions.settings.returns_client_proxy;
+            let own = is_given.then(|| sessions.client_adapter.proxy(identity(&sessions)));
+            request.returned(|encoder| {
+                encoder.put(&own);
+                encoder.tagged(HAS_ROUTING_TABLE, Some(&true));
+            })
+        }
+        "getServerProxy" => {
+            let session = session_of(&sessions, &request)?;
+            request.decode(OperationMode::Idempotent, |_| Ok(()))?;
+            let adapter = sessions.server_adapter.as_ref();
+            let proxy = adapter
+                .zip(session.category.as_ref())
+                .map(|(adapter, category)| {
+                    adapter.proxy(Identity::with_category("dummy", category))
+                });
+            request.returned(|encoder| encoder.put(&proxy))
+        }
+        "addProxies" => add_proxies(&sessions, request),
+        _ => request.builtin(
+            TYPE_ID,
+            &["::Glacier2::Router", "::Ice::Object", "::Ice::Router"],
+        ),
+    }
+}
+
+/// Type id of the router.
+const TYPE_ID: &str = "::Glacier2::Router";
+/// Tag of the second result of `getClientProxy`.
+const HAS_ROUTING_TABLE: u32 = 1;
+const NO_SESSION: SessionNotExistException = SessionNotExistException {};
+
+/// The identity of the router.
+pub(super) fn identity(sessions: &Sessions) -> Identity {
+    Identity::with_category("router", &sessions.settings.instance_name)
+}
+
+async fn create_session(
+    sessions: &Arc<Sessions>,
+    request: Request,
+    credentials: Credentials,
+) -> Result<Response, SystemException> {
+    match login::create(sessions, request.current(), credentials).await {
+        Ok(session) => request.returned(|encoder| encoder.put(&session)),
+        Err(Refusal::Passed(exception)) => request.respond(&Outcome::UserException(exception)),
+        Err(Refusal::Denied(reason)) => {
+            let refused = Err(PermissionDeniedException { reason });
+            returned::<_, CannotCreateSessionOrPermissionDeniedError>(request, refused)
+        }
+        Err(Refusal::CannotCreate(reason)) => {
+            let refused = Err(CannotCreateSessionException { reason });
+            returned::<_, CannotCreateSessionOrPermissionDeniedError>(request, refused)
+        }
+    }
+}
+
+async fn refresh_session(
+    sessions: &Arc<Sessions>,
+    request: Request,
+) -> Result<Response, SystemException> {
+    request.decode(OperationMode::Normal, |_| Ok(()))?;
+    let connection = request.current().connection();
+    let session = connection.and_then(|connection| sessions.of(&connection));
+    let is_there = match session {
+        Some(session) => sessions.refresh(&session).await,
+        None => false,
+    };
+    let refreshed = is_there.then_some(()).ok_or(NO_SESSION);
+    returned::<_, SessionNotExistError>(request, refreshed)
+}
+
+fn add_proxies(sessions: &Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
+    let session = session_of(sessions, &request)?;
+    let proxies: Vec<Option<Proxy>> =
+        request.decode(OperationMode::Idempotent, |decoder| decoder.get())?;
+    let allowed = |proxy: &Proxy| sessions.address_filter.allows(proxy.reference());
+    if let Some(refused) = proxies.iter().flatten().find(|proxy| !allowed(proxy)) {
+        sessions.counters.proxies_refused.add(1);
+        tracing::warn!(
+            "{} at {} may not reach {refused}: its connection is closed",
+            session.user,
+            request.current().peer()
+        );
+        session.connection.abort();
+        return Err(SystemException::ObjectNotExist(RequestFailed::default()));
+    }
+    let new_lane = || {
+        Lane::new(
+            &sessions.settings.to_servers,
+            &sessions.counters,
+            &sessions.tasks,
+        )
+    };
+    let mut evicted: Vec<Option<Proxy>> = Vec::new();
+    for proxy in proxies.iter().flatten() {
+        let gone = session.add_route(proxy.reference(), &sessions.communicator, new_lane);
+        evicted.extend(gone.map(Some));
+    }
+    request.returned(|encoder| encoder.put(&evicted))
+}
+
+/// The session of a request.
+///
+/// # Errors
+/// Without one the connection is closed, as in Glacier2.
+pub(super) fn session_of(
+    sessions: &Sessions,
+    request: &Request,
+) -> Result<Arc<Session>, SystemException> {
+    let connection = request.current().connection();
+    if let Some(session) = connection.as_ref().and_then(|own| sessions.of(own)) {
+        session.touch();
+        return Ok(session);
+    }
+    sessions.counters.requests_without_session.add(1);
+    tracing::debug!(
+        "a request without a session, from {}",
+        request.current().peer()
+    );
+    if let Some(connection) = connection.filter(is_stream) {
+        connection.abort();
+    }
+    Err(SystemException::ObjectNotExist(RequestFailed::default()))
+}
+
+/// False for datagrams: those of all clients come over one connection.
+fn is_stream(connection: &Connection) -> bool {
+    connection.info().transport != "udp"
+}
+
+/// Returns nothing, or throws an exception.
+fn returned<X, E: OperationError + From<X>>(
+    request: Request,
+    result: Result<(), X>,
+) -> Result<Response, SystemException> {
+    request.reply(result.map_err(E::from), ExceptionFormat::Sliced, |(), _| ())
+}
+
+/// Finds the router, for those who do not know what the instance is called.
+pub(super) struct Finder(pub(super) Arc<Sessions>);
+
+impl RouterFinder for Finder {
+    async fn get_router(&self, _current: &Current) -> Result<Option<RouterProxy>, InvokeError> {
+        let router = self.0.client_adapter.proxy(identity(&self.0));
+        Ok(Some(RouterProxy::from_proxy(router)))
+    }
+}

@@ -1,0 +1,165 @@
+//! Requests on their way to a server or to a client.
+
+use std::sync::Arc;
+
+use floe::{
+    Context, DispatchSlot, Dispatcher, Event, InvocationMode, Proxy, Reference, Request,
+    RequestFailed, Requests, Response, SystemException, TypedProxy,
+};
+
+use super::forwarding::{self, Outgoing};
+use super::lane::Lane;
+use super::router::session_of;
+use super::session::Route;
+use super::sessions::Sessions;
+use crate::core::ForwardMode;
+use crate::settings::{Batching, ForwardingSettings};
+
+/// Takes the requests of clients to objects behind the gateway.
+pub(super) struct ToServers(pub(super) Arc<Sessions>);
+
+impl Dispatcher for ToServers {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| to_server(self.0.clone(), request));
+    }
+}
+
+/// Takes the requests of servers to objects of clients.
+pub(super) struct ToClients(pub(super) Arc<Sessions>);
+
+impl Dispatcher for ToClients {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| to_client(self.0.clone(), request));
+    }
+}
+
+async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
+    let session = session_of(&sessions, &request)?;
+    let identity = request.current().identity();
+    let route = session.route(&identity);
+    let reference = route.as_ref().map(|route| route.twoway.reference());
+    if !session.filter.allows(&identity, reference) {
+        sessions.counters.requests_refused.add(1);
+        tracing::debug!("{} may not call {identity}", session.user);
+        return Err(SystemException::ObjectNotExist(RequestFailed::default()));
+    }
+    let Some(route) = route else {
+        return Err(SystemException::ObjectNotExist(RequestFailed {
+            identity,
+            facet: request.current().facet().to_owned(),
+            operation: ADD_PROXY.to_owned(),
+        }));
+    };
+    let settings = &sessions.settings.to_servers;
+    let hop = Hop::new(&request, settings, &session.connection_entries);
+    let target = route.target(&hop.mode, request.current().facet());
+    sessions.counters.to_servers.add(1);
+    hop.forward(request, &route.lane, target).await
+}
+
+/// The operation in an exception that asks a client to make the object known.
+const ADD_PROXY: &str = "ice_add_proxy";
+
+async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
+    let identity = request.current().identity();
+    let session = sessions.of_category(&identity.category);
+    let Some(session) = session else {
+        return Err(SystemException::ObjectNotExist(RequestFailed::default()));
+    };
+    let hop = Hop::new(&request, &sessions.settings.to_clients, &Context::new());
+    let object = session.connection.proxy(identity);
+    let target = changed(&object, &hop.mode, request.current().facet());
+    sessions.counters.to_clients.add(1);
+    hop.forward(request, &session.to_client, target).await
+}
+
+/// A request with all that decides how it goes on.
+struct Hop {
+    mode: ForwardMode,
+    /// The token of those that it overrides.
+    token: Option<String>,
+    event: Event,
+}
+
+/// The key of the context that says which requests a request overrides.
+const OVERRIDE: &str = "_ovrd";
+
+impl Hop {
+    fn new(request: &Request, settings: &ForwardingSettings, entries: &Context) -> Self {
+        let event = request.event();
+        let mut mode = ForwardMode::of(request.current().is_oneway());
+        let mut token = None;
+        let mut context = Context::new();
+        let has_context = forwarding::has_context(&event);
+        if has_context {
+            context = request.current().context();
+            if let Some(letters) = context.get(ForwardMode::KEY) {
+                let (asked, unknown) = mode.apply(letters, settings.buffered);
+                mode = asked;
+                if !unknown.is_empty() {
+                    tracing::warn!(
+                        "{} asks in _fwd for {unknown:?}, which means nothing",
+                        request.current().peer()
+                    );
+                }
+            }
+            token = context.get(OVERRIDE).filter(|_| settings.buffered).cloned();
+            if !settings.forward_context {
+                context.clear();
+            }
+        }
+        context.extend(entries.clone());
+        if settings.buffered && settings.batching == Batching::Always {
+            mode = mode.batched();
+        }
+        let event = match (has_context || !context.is_empty(), settings.buffered) {
+            (true, _) => forwarding::with_context(&event, &context),
+            // A request that waits must not keep the whole read buffer alive.
+            (false, true) => event.detached(),
+            (false, false) => event,
+        };
+        Self { mode, token, event }
+    }
+
+    async fn forward(
+        self,
+        request: Request,
+        lane: &Arc<Lane>,
+        target: Proxy,
+    ) -> Result<Response, SystemException> {
+        let outgoing = Outgoing {
+            target,
+            is_compressed: self.mode.is_compressed,
+            event: self.event,
+        };
+        let answer = lane.forward(outgoing, self.token).await;
+        forwarding::respond(request, answer)
+    }
+}
+
+impl Route {
+    /// The object, as a request asks for it.
+    fn target(&self, mode: &ForwardMode, facet: &str) -> Proxy {
+        let is_plain = facet.is_empty() && !mode.is_secure && !mode.is_compressed;
+        match mode.mode {
+            InvocationMode::Twoway if is_plain => self.twoway.clone(),
+            InvocationMode::Oneway if is_plain => self.oneway.clone(),
+            _ => changed(&self.twoway, mode, facet),
+        }
+    }
+}
+
+/// The same object in another mode and facet.
+fn changed(object: &Proxy, mode: &ForwardMode, facet: &str) -> Proxy {
+    let reference = object.reference();
+    let proxy = object.with_reference(Reference {
+        facet: facet.to_owned(),
+        mode: mode.mode,
+        secure: mode.is_secure,
+        ..reference.clone()
+    });
+    match mode.is_compressed {
+        true => proxy.ice_compress(true),
+        false => proxy,
+    }
+}

@@ -1,0 +1,301 @@
+//! All sessions of a gateway, by connection and by category, and how they end.
+
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use floe::{Adapter, Communicator, Connection, Proxy, Reference, TypedProxy};
+use tokio_util::task::TaskTracker;
+
+use super::session::Session;
+use super::status::Counters;
+use crate::core::AddressFilter;
+use crate::settings::GatewaySettings;
+
+/// The sessions of a gateway, with its settings and adapters. All its servants share this.
+pub(super) struct Sessions {
+    pub(super) settings: GatewaySettings,
+    pub(super) communicator: Communicator,
+    /// Where clients are.
+    pub(super) client_adapter: Adapter,
+    /// Where servers call back, if they can.
+    pub(super) server_adapter: Option<Adapter>,
+    pub(super) address_filter: AddressFilter,
+    pub(super) counters: Arc<Counters>,
+    pub(super) tasks: TaskTracker,
+    /// Held for a look-up or a change, never across a wait.
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    by_connection: HashMap<Connection, Arc<Session>>,
+    by_category: HashMap<String, Arc<Session>>,
+    /// Connections whose end is awaited.
+    watched: HashSet<Connection>,
+    /// Connections on which sessions are being made, one after another.
+    being_made: HashMap<Connection, Arc<tokio::sync::Mutex<()>>>,
+    is_shutting_down: bool,
+}
+
+/// Why there can be no session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoSession {
+    Exists,
+    ShuttingDown,
+    TooMany,
+    ConnectionClosed,
+}
+
+impl NoSession {
+    /// The reason that the client is told. Source: observed, glacier2router 3.7.8, for the first two.
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::Exists => "session exists",
+            Self::ShuttingDown => "router is shutting down",
+            Self::TooMany => "too many sessions",
+            Self::ConnectionClosed => "the connection was closed",
+        }
+    }
+}
+
+impl Sessions {
+    pub(super) fn new(
+        settings: GatewaySettings,
+        communicator: &Communicator,
+        client_adapter: Adapter,
+        server_adapter: Option<Adapter>,
+    ) -> Arc<Self> {
+        let filter = &settings.filter;
+        Arc::new(Self {
+            address_filter: AddressFilter {
+                accept: filter.accept_addresses.clone(),
+                reject: filter.reject_addresses.clone(),
+                proxy_len_max: filter.proxy_len_max,
+            },
+            settings,
+            communicator: communicator.clone(),
+            client_adapter,
+            server_adapter,
+            counters: Arc::default(),
+            tasks: TaskTracker::new(),
+            state: Mutex::default(),
+        })
+    }
+
+    /// The session of a connection.
+    pub(super) fn of(&self, connection: &Connection) -> Option<Arc<Session>> {
+        self.lock().by_connection.get(connection).cloned()
+    }
+
+    /// The session whose client's objects have this category.
+    pub(super) fn of_category(&self, category: &str) -> Option<Arc<Session>> {
+        self.lock().by_category.get(category).cloned()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.lock().by_connection.len()
+    }
+
+    /// The right to make a session on this connection; several are made one after another.
+    pub(super) async fn turn_of(
+        &self,
+        connection: &Connection,
+    ) -> tokio::sync::OwnedMutexGuard<()> {
+        let turn = {
+            let mut state = self.lock();
+            state
+                .being_made
+                .retain(|_, turn| Arc::strong_count(turn) > 1);
+            state
+                .being_made
+                .entry(connection.clone())
+                .or_default()
+                .clone()
+        };
+        turn.lock_owned().await
+    }
+
+    /// Checks that a session can be made on this connection now.
+    pub(super) fn check(&self, connection: &Connection) -> Result<(), NoSession> {
+        self.lock().check(connection, self.settings.session_limit)
+    }
+
+    /// Puts a session into force.
+    pub(super) fn insert(self: &Arc<Self>, session: &Arc<Session>) -> Result<(), NoSession> {
+        let connection = &session.connection;
+        let is_first = {
+            let mut state = self.lock();
+            state.check(connection, self.settings.session_limit)?;
+            if session.is_ended() {
+                return Err(NoSession::ConnectionClosed);
+            }
+            if let Some(category) = &session.category {
+                match state.by_category.entry(category.clone()) {
+                    // Twenty random characters are never the same.
+                    Entry::Occupied(_) => return Err(NoSession::Exists),
+                    Entry::Vacant(entry) => entry.insert(session.clone()),
+                };
+            }
+            state
+                .by_connection
+                .insert(connection.clone(), session.clone());
+            state.watched.insert(connection.clone())
+        };
+        session.touch();
+        self.counters.sessions_created.add(1);
+        if is_first {
+            self.watch(connection);
+        }
+        tracing::info!(
+            "{} has a session, from {}",
+            session.user,
+            connection.info().peer
+        );
+        Ok(())
+    }
+
+    /// Ends the session of a connection; whether there was one.
+    pub(super) fn end_of(self: &Arc<Self>, connection: &Connection, why: &str) -> bool {
+        let session = self.lock().by_connection.get(connection).cloned();
+        session.is_some_and(|session| self.end(&session, why))
+    }
+
+    /// Ends a session, and tells the application; false if it has ended before.
+    pub(super) fn end(self: &Arc<Self>, session: &Arc<Session>, why: &str) -> bool {
+        {
+            let mut state = self.lock();
+            if let Some(category) = &session.category {
+                let is_own = |other: &Arc<Session>| Arc::ptr_eq(other, session);
+                if state.by_category.get(category).is_some_and(is_own) {
+                    state.by_category.remove(category);
+                }
+            }
+            let current = state.by_connection.get(&session.connection);
+            if current.is_some_and(|current| Arc::ptr_eq(current, session)) {
+                state.by_connection.remove(&session.connection);
+            }
+        }
+        if !session.end() {
+            return false;
+        }
+        tracing::info!("the session of {} has ended: {why}", session.user);
+        if let Some(adapter) = &self.server_adapter {
+            for identity in session.take_controls() {
+                adapter.remove(&identity, "");
+            }
+        }
+        if let Some(application) = session.application.get().cloned() {
+            let user = session.user.clone();
+            self.tasks.spawn(async move {
+                if let Err(error) = application.destroy().await {
+                    tracing::debug!(
+                        "the application's session of {user} was not told of its end: {error}"
+                    );
+                }
+            });
+        }
+        true
+    }
+
+    /// Ends the sessions that have not been used for so long.
+    pub(super) fn end_unused(self: &Arc<Self>, timeout: Duration) {
+        let sessions: Vec<_> = self.lock().by_connection.values().cloned().collect();
+        for session in sessions {
+            if session.idle_time() > timeout {
+                self.end(&session, "it was not used for too long");
+            }
+        }
+    }
+
+    /// Ends all sessions, and makes no more.
+    pub(super) fn shut_down(self: &Arc<Self>) {
+        let sessions: Vec<_> = {
+            let mut state = self.lock();
+            state.is_shutting_down = true;
+            state.by_connection.values().cloned().collect()
+        };
+        for session in sessions {
+            self.end(&session, "the gateway shuts down");
+        }
+    }
+
+    /// The client shows that it is alive: its session is used, and the application's is asked whether it is there.
+    /// False if it is not; then the session and the connection have ended.
+    pub(super) async fn refresh(self: &Arc<Self>, session: &Arc<Session>) -> bool {
+        session.touch();
+        let Some(application) = session.application.get() else {
+            return true;
+        };
+        match application.ice_ping().await {
+            Ok(()) => true,
+            Err(error) => {
+                self.end(
+                    session,
+                    &format!("the application's session does not answer: {error}"),
+                );
+                session.connection.abort();
+                false
+            }
+        }
+    }
+
+    /// A proxy to an object of the application.
+    pub(super) fn application_proxy(&self, reference: &Reference) -> Proxy {
+        let proxy = self.communicator.proxy_from(reference.clone());
+        proxy.ice_timeout(Some(self.settings.application_timeout))
+    }
+
+    /// Learns of the end of a connection, and of its heartbeats.
+    fn watch(self: &Arc<Self>, connection: &Connection) {
+        let sessions = Arc::downgrade(self);
+        connection.on_heartbeat({
+            let sessions = sessions.clone();
+            move |connection| heard(&sessions, &connection)
+        });
+        connection.on_close(move |connection| {
+            if let Some(sessions) = Weak::upgrade(&sessions) {
+                sessions.lock().watched.remove(&connection);
+                sessions.end_of(&connection, "its connection was closed");
+            }
+        });
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn check(&self, connection: &Connection, limit: usize) -> Result<(), NoSession> {
+        if self.is_shutting_down {
+            return Err(NoSession::ShuttingDown);
+        }
+        if self.by_connection.contains_key(connection) {
+            return Err(NoSession::Exists);
+        }
+        if !connection.is_active() {
+            return Err(NoSession::ConnectionClosed);
+        }
+        match self.by_connection.len() < limit {
+            true => Ok(()),
+            false => Err(NoSession::TooMany),
+        }
+    }
+}
+
+/// A heartbeat renews a session.
+fn heard(sessions: &Weak<Sessions>, connection: &Connection) {
+    let Some(sessions) = sessions.upgrade() else {
+        return;
+    };
+    let Some(session) = sessions.of(connection) else {
+        return;
+    };
+    session.touch();
+    if session.application.get().is_some() {
+        let tasks = sessions.tasks.clone();
+        tasks.spawn(async move { sessions.refresh(&session).await });
+    }
+}

@@ -1,0 +1,77 @@
+//! The counters of a gateway.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The number of sessions of a gateway, and its counters since it started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct GatewayStatus {
+    /// Sessions now.
+    pub sessions: usize,
+    /// Sessions that were made.
+    pub sessions_created: u64,
+    /// Clients that were refused a session.
+    pub logins_refused: u64,
+    /// Requests that came on a connection without a session. Their connections were closed.
+    pub requests_without_session: u64,
+    /// Proxies that the address filter refused. The connections of their clients were closed.
+    pub proxies_refused: u64,
+    /// Requests that a filter refused.
+    pub requests_refused: u64,
+    /// Requests forwarded to servers.
+    pub to_servers: u64,
+    /// Requests forwarded to clients.
+    pub to_clients: u64,
+    /// Requests whose place in a queue another one took.
+    pub overridden: u64,
+    /// Requests that found a queue full: oneway ones were lost, twoway ones refused.
+    pub queue_full: u64,
+    /// Oneway requests that could not be forwarded, and so were lost.
+    pub lost: u64,
+}
+
+/// The counters behind it.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) sessions_created: Counter,
+    pub(super) logins_refused: Counter,
+    pub(super) requests_without_session: Counter,
+    pub(super) proxies_refused: Counter,
+    pub(super) requests_refused: Counter,
+    pub(super) to_servers: Counter,
+    pub(super) to_clients: Counter,
+    pub(super) overridden: Counter,
+    pub(super) queue_full: Counter,
+    pub(super) lost: Counter,
+}
+
+impl Counters {
+    pub(super) fn status(&self, sessions: usize) -> GatewayStatus {
+        GatewayStatus {
+            sessions,
+            sessions_created: self.sessions_created.value(),
+            logins_refused: self.logins_refused.value(),
+            requests_without_session: self.requests_without_session.value(),
+            proxies_refused: self.proxies_refused.value(),
+            requests_refused: self.requests_refused.value(),
+            to_servers: self.to_servers.value(),
+            to_clients: self.to_clients.value(),
+            overridden: self.overridden.value(),
+            queue_full: self.queue_full.value(),
+            lost: self.lost.value(),
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(super) fn add(&self, count: usize) {
+        self.0.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    fn value(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,7 @@
+//! What a user of a gateway can do, a file for each capability; `world.rs` is what they share.
+
+mod filters;
+mod forwarding;
+mod routers;
+mod sessions;
+mod world;
