@@ -37,7 +37,7 @@ use crate::output::Output;
 pub(crate) enum Command {
     /// Shows typed events at work: a hub, a publisher of this machine's telemetry, three subscribers
     Demo(demo::Demo),
-    /// Runs a hub until SIGTERM or SIGINT (Ctrl-C), which end it with 0
+    /// Runs a hub, and a gateway if its file says so, until SIGTERM or SIGINT (Ctrl-C), which end it with 0
     Serve(serve::Serve),
     /// Lists, creates, shows, links and removes topics of a hub or an IceStorm
     #[command(subcommand)]

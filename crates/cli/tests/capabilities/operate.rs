@@ -325,5 +325,5 @@ fn an_event_longer_than_the_queue_is_told_as_such() {
     hub.run(&["pub", "t", "f", &event, "--slice", &slice])
         .ended(0);
     let line = hub.process.talked(" of topic \"t\" loses an event of ");
-    assert!(line.contains("its queue has room for 100 bytes"), "{line}");
+    assert!(line.contains("its queue holds at most 100 bytes"), "{line}");
 }
