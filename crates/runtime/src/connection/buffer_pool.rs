@@ -1,26 +1,28 @@
-//! Buffers that a thread keeps for the next connection that needs them.
+//! A buffer pool for each thread.
 //!
-//! A connection needs buffers while it reads and dispatches, and none while it waits. Kept by the connection,
-//! they would be most of what ten thousand idle ones take; kept by the threads, there are a few.
+//! A connection needs buffers only while it reads and dispatches. If each connection kept its own, ten thousand idle
+//! connections would spend most of their memory on buffers. Each thread keeps a few instead, and lends them to the
+//! connection that it reads.
 
 use std::cell::RefCell;
 use std::thread::LocalKey;
 
-/// Buffers that are not in use, kept for their allocations.
+/// Unused buffers, kept for their allocations.
 pub(super) type BufferPool<T> = RefCell<Vec<T>>;
 
-/// As many as a thread keeps: a connection that has to wait in the middle leaves its thread without.
+/// Most buffers that a thread keeps. A connection that waits in the middle of its work takes its buffer along, so the
+/// thread needs a spare.
 const POOL_MAX: usize = 4;
 
-/// One of those that this thread keeps, if there is one.
+/// Takes a buffer from the pool of this thread, if there is one.
 pub(super) fn take<T>(pool: &'static LocalKey<BufferPool<T>>) -> Option<T> {
-    // A thread that ends has no pool any more.
+    // The pool is gone while its thread ends.
     pool.try_with(|pool| pool.borrow_mut().pop()).ok()?
 }
 
-/// Keeps one, unless there are enough.
+/// Puts a buffer back, unless the pool is full.
 pub(super) fn put_back<T>(pool: &'static LocalKey<BufferPool<T>>, one: T) {
-    // Dropped outside: its drop may come here, too.
+    // The buffer is dropped outside of the closure, because its drop may use this pool.
     let mut one = Some(one);
     let _ = pool.try_with(|pool| {
         let mut pool = pool.borrow_mut();
@@ -30,10 +32,10 @@ pub(super) fn put_back<T>(pool: &'static LocalKey<BufferPool<T>>, one: T) {
     });
 }
 
-/// Keeps one in the place of all others.
+/// Replaces the last buffer of the pool by this one.
 pub(super) fn put_back_last<T>(pool: &'static LocalKey<BufferPool<T>>, one: T) {
     let mut one = Some(one);
-    // Dropped outside, as above.
+    // The old buffer is dropped outside of the closure, as above.
     let _others = pool.try_with(|pool| {
         let mut pool = pool.borrow_mut();
         let last = pool.pop();

@@ -27,11 +27,11 @@ use super::received_reply::{ReadReply, ReceivedReply, ShortReply};
 use super::wait::Sleeper;
 use crate::transport::plain::PlainSocket;
 
-/// Whose turn it is to read, and from where.
+/// The leadership of a connection, and the socket that the leader reads.
 pub(super) struct Leadership {
     socket: Arc<PlainSocket>,
     followers: Followers<Box<Reading>>,
-    /// Wakes the task that watches the socket.
+    /// Wakes the standby task, which reads the socket while no caller waits.
     watcher: Notify,
 }
 
@@ -44,12 +44,12 @@ impl Leadership {
         }
     }
 
-    /// Wakes the task that watches the socket, which finds out what has changed.
+    /// Wakes the standby task, which then checks what has changed.
     pub(super) fn wake_watcher(&self) {
         self.watcher.notify_one();
     }
 
-    /// Somebody waits for a reply who cannot read it: the watch shall.
+    /// Makes the standby task read, because a caller waits for a reply and cannot read it.
     pub(super) fn ask(&self) {
         self.followers.ask();
         self.watcher.notify_one();
@@ -61,8 +61,8 @@ impl Leadership {
         }
     }
 
-    /// Waits on this thread until the sleeper is woken, or until the deadline, and reads meanwhile
-    /// if nobody else does. It may return early.
+    /// Waits on this thread until the sleeper is woken, or until the deadline. The thread reads meanwhile if there is
+    /// no other leader. It may return early.
     pub(super) fn lead_or_follow(
         &self,
         sleeper: &Arc<Sleeper>,
@@ -87,8 +87,8 @@ impl Leadership {
         }
     }
 
-    /// Reads on this thread until there is an answer in this slot, or in the place for a short one; `None`,
-    /// and nothing has happened, if that is for others to do, or somebody does it already.
+    /// Reads on this thread until the reply is in `slot`, or in `short` if it is short. Returns `None`, with nothing
+    /// done, if another thread leads or callers do not do the reading.
     #[inline]
     pub(super) fn read_reply(
         &self,
@@ -106,7 +106,7 @@ impl Leadership {
         .read_reply(slot, short, polling)
     }
 
-    /// Gives the turn its reading, and watches from now on until the connection is closed.
+    /// Offers the leadership for the first time, and then runs the standby task until the connection is closed.
     pub(super) async fn watch(&self, connection: &ConnectionCore, reading: Reading) {
         self.wake_if(self.followers.give_back(Box::new(reading)));
         while !connection.lock().machine.is_closed() {
@@ -124,7 +124,7 @@ impl Leadership {
         self.followers.end();
     }
 
-    /// Reads what comes, until somebody else does.
+    /// Reads input until a caller takes the lead.
     async fn watch_socket(&self, connection: &ConnectionCore) -> std::io::Result<()> {
         let watched = self.socket.watched(Interest::READABLE)?;
         loop {
@@ -154,15 +154,15 @@ impl Leadership {
     }
 }
 
-/// The caller that reads for all.
+/// The caller that reads for all others.
 struct Leader<'a> {
     leadership: &'a Leadership,
-    /// Gone when the connection has ended.
+    /// `None` after the connection has ended.
     reading: Option<Box<Reading>>,
 }
 
 impl Leader<'_> {
-    /// Handles what has been read.
+    /// Handles the result of a read.
     fn handle(&mut self, read: std::io::Result<usize>) {
         let is_open = |reading: &mut Box<Reading>| reading.handle_blocking(read);
         if !self.reading.as_mut().is_some_and(is_open) {
@@ -170,7 +170,7 @@ impl Leader<'_> {
         }
     }
 
-    /// Reads all that is there.
+    /// Reads everything that has arrived.
     async fn read_all(&mut self) {
         while let Some(reading) = &mut self.reading {
             let read = self.leadership.socket.try_receive(reading.room());
@@ -186,7 +186,7 @@ impl Leader<'_> {
         }
     }
 
-    /// Reads until there is an answer in this slot, or the connection has ended.
+    /// Reads until the reply is in this slot, or the connection has ended.
     #[inline]
     fn read_reply(
         &mut self,
@@ -194,7 +194,7 @@ impl Leader<'_> {
         short: &mut ShortReply,
         polling: Duration,
     ) -> Option<ReadReply> {
-        // Whoever had the turn before may have read it. From now on nobody else does.
+        // The leader before this one may have read the reply. From now on no other thread reads.
         let answer = slot.answer_given();
         if answer.is_some() {
             return answer;
@@ -224,11 +224,11 @@ impl Leader<'_> {
                 return answer;
             }
         }
-        // Somebody else may have ended the connection, and be about to say so.
+        // Another thread may have ended the connection, and be about to answer the slot.
         slot.take_answer()
     }
 
-    /// Reads until the sleeper is woken, its deadline is over, or the connection has ended.
+    /// Reads until the sleeper is woken, its deadline has passed, or the connection has ended.
     fn read_for(&mut self, sleeper: &Sleeper, deadline: Option<Instant>, polling: Duration) {
         while !sleeper.is_woken() && deadline.is_none_or(|deadline| Instant::now() < deadline) {
             let Some(reading) = &mut self.reading else {
@@ -256,7 +256,7 @@ impl Drop for Leader<'_> {
     #[inline]
     fn drop(&mut self) {
         match self.reading.take() {
-            // What a panic left half done must not go on.
+            // A reading that a panic interrupted must not go on.
             Some(mut reading) if !std::thread::panicking() => {
                 reading.rest_long();
                 let leadership = self.leadership;
@@ -267,13 +267,14 @@ impl Drop for Leader<'_> {
     }
 }
 
-/// Whether nobody waits for what is read: neither for a reply, nor for the end of a close.
+/// Returns true if no caller waits for input: neither for a reply nor for the end of a close.
 fn is_unasked(connection: &ConnectionCore) -> bool {
     let shared = connection.lock();
     shared.machine.in_flight() == 0 && shared.machine.is_active()
 }
 
-/// How long it must be idle before it is watched: where the peer calls, too, it waits for that.
+/// How long a connection must be idle before the standby task reads it. If the peer may send requests, the time is
+/// short, because the peer waits for it.
 fn idle_time(connection: &ConnectionCore) -> Duration {
     match connection.adapter() {
         Some(_) => IDLE_TIME_SERVING,
@@ -281,7 +282,7 @@ fn idle_time(connection: &ConnectionCore) -> Duration {
     }
 }
 
-/// How long a connection must be idle before it is watched.
+/// How long a connection must be idle before the standby task reads it.
 const IDLE_TIME: Duration = Duration::from_millis(100);
-/// The same for one over which the peer may call.
+/// The same time for a connection over which the peer may send requests.
 const IDLE_TIME_SERVING: Duration = Duration::from_millis(1);
