@@ -1,10 +1,10 @@
-//! What is due on a connection: decided from marks and the time alone.
+//! The liveness check of a connection: decides from marks and the time alone what is due.
 
 use std::time::{Duration, Instant};
 
 use crate::liveness::{Heartbeats, IdleCheck, Liveness};
 
-/// What was seen since the last look.
+/// The marks set since the last check.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Marks {
     pub(super) has_written: bool,
@@ -15,18 +15,18 @@ pub(super) struct Marks {
     pub(super) is_dispatching: bool,
 }
 
-/// What is due after a look.
+/// The action that is due after a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LivenessAction {
     Nothing,
     Heartbeat,
-    /// The peer was silent for this limit.
+    /// Drop the connection: the peer was silent for this limit.
     Drop(Duration),
-    /// Nobody used the connection for this limit.
+    /// Close the connection: it was unused for this limit.
     Close(Duration),
 }
 
-/// What the looks found so far. Its times are those of looks, at or after what they tell of.
+/// What earlier checks found. An event is dated by the check that found it, so its time is never too early.
 #[derive(Debug)]
 pub(super) struct LivenessCheck {
     pub(super) rules: Liveness,
@@ -56,7 +56,7 @@ impl LivenessCheck {
             self.written = now;
         }
         if since > tick.saturating_mul(2) + LATE {
-            // This side stood still: what the peer has sent meanwhile is still to be read.
+            // This side stood still. The bytes that the peer sent meanwhile are still unread.
             self.read = now;
             self.used = now;
         }
@@ -64,14 +64,14 @@ impl LivenessCheck {
         if marks.has_written || marks.has_message || is_busy {
             self.used = now;
         }
-        // Silence counts from when it matters.
+        // Silence counts only from the moment at which it matters.
         if marks.has_read || !self.matters(marks) {
             self.read = now;
         }
         self.decide(marks, now, tick)
     }
 
-    /// Whether it matters that the peer is silent.
+    /// Returns true if it matters that the peer is silent.
     fn matters(&self, marks: &Marks) -> bool {
         match self.rules.idle_check {
             IdleCheck::Always => true,
@@ -103,7 +103,7 @@ impl LivenessCheck {
         {
             return LivenessAction::Nothing;
         }
-        // What was seen at a look may be a tick old, and the next look is a tick away.
+        // A write that a check finds may be a tick old, and the next check is a tick away.
         if !self.rules.has_heartbeats() || since(last) + 2 * tick <= self.rules.heartbeat_interval {
             return LivenessAction::Nothing;
         }
@@ -114,9 +114,9 @@ impl LivenessCheck {
 }
 
 impl LivenessCheck {
-    /// Whether its heartbeats would keep the peer from sending any: Ice 3.7 sends none, even in a long
-    /// dispatch, while it hears of the other side within a quarter of its own timeout (observed:
-    /// 3.7.8). Whoever waits for a reply and hears nothing is therefore silent itself for a while,
+    /// Returns true if heartbeats must be held back, because they would keep the peer from sending any. Ice 3.7 sends
+    /// no heartbeat, even during a long dispatch, if it heard from the other side within a quarter of its own timeout
+    /// (observed: 3.7.8). A side that waits for a reply and hears nothing therefore stays silent itself for a while,
     /// shorter than Ice 3.8 tolerates.
     fn holds_back(&self, marks: &Marks) -> bool {
         let is_checked =
@@ -125,10 +125,10 @@ impl LivenessCheck {
     }
 }
 
-/// How long heartbeats are held back at most: three quarters of what Ice tolerates by default.
+/// Longest time for which heartbeats are held back: three quarters of what Ice tolerates by default.
 const HELD_BACK_MAX: Duration = Duration::from_secs(45);
 
-/// A look that is later than this, beyond a tick, says that this side stood still.
+/// If a check is later than this, beyond its tick, then this side stood still.
 const LATE: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
@@ -138,8 +138,8 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
     const TICK: Duration = Duration::from_secs(10);
 
-    /// Looks every ten seconds until something other than a heartbeat is due; how many looks and
-    /// heartbeats that took.
+    /// Checks every ten seconds until an action other than a heartbeat is due. Returns the action and the number of
+    /// checks and heartbeats before it.
     fn run(rules: Liveness, marks: &Marks, look_max: u32) -> (LivenessAction, u32, u32) {
         let mut now = Instant::now();
         let mut check = LivenessCheck::new(rules, now);
@@ -283,7 +283,7 @@ mod tests {
             check.look(&written, start + tick, tick),
             LivenessAction::Nothing
         );
-        // Written just after the start at the earliest: 20 s of silence are not passed.
+        // The write came after the start, so fewer than 20 s of silence have passed.
         let next = check.look(&Marks::default(), start + 2 * tick, tick);
         assert_eq!(next, LivenessAction::Heartbeat);
     }
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(check.look(&heard, now, TICK), LivenessAction::Heartbeat);
     }
 
-    /// Numbers from a seed.
+    /// Pseudo-random numbers from a seed.
     struct Random(u64);
 
     impl Random {
@@ -380,18 +380,18 @@ mod tests {
         }
     }
 
-    /// A connection over which things happen at random between two looks, and what is true of it.
+    /// A simulated connection, with random events between two checks, and its true state.
     struct Trial {
         now: Instant,
         read: Instant,
         used: Instant,
         written: Instant,
-        /// Since when the silence of the peer matters.
+        /// The moment since when the silence of the peer matters.
         matters: Option<Instant>,
     }
 
     impl Trial {
-        /// Lets time pass, and gives what a look at the end of it finds.
+        /// Lets time pass, and returns the result of a check at the end.
         fn pass(
             &mut self,
             random: &mut Random,
@@ -412,7 +412,7 @@ mod tests {
                 has_message: marks.has_read && random.one_in(2),
                 ..marks
             };
-            // This side stands still until a late look, and then does everything.
+            // This side stands still until a late check, and then handles everything.
             let happened = match late.is_zero() {
                 true => start + tick.mul_f64(random.below(1000) as f64 / 1000.0),
                 false => self.now,
@@ -455,7 +455,7 @@ mod tests {
                 matters: None,
             };
             for _ in 0..200 {
-                // A look may come a little late, and seldom very late.
+                // Some checks are a little late, and a few are very late.
                 let late = match random.below(40) {
                     0 => tick.mul_f64(random.below(50) as f64),
                     _ => Duration::ZERO,

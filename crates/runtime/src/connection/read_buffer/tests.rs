@@ -1,4 +1,5 @@
-//! Input as sockets deliver it: in pieces, at once, long and held.
+//! Tests of the read buffer with input as sockets deliver it: in pieces, several messages together, long, and still
+//! held.
 
 use super::*;
 
@@ -10,7 +11,7 @@ fn read(input: &mut Input, bytes: &[u8]) {
     input.filled(bytes.len(), SIZE_MAX);
 }
 
-/// A message of this many bytes, all but its header being `fill`.
+/// Returns a message of this many bytes, filled with `fill` after its header.
 fn message(size: usize, fill: u8) -> Vec<u8> {
     let mut message = b"IceP\x01\x00\x01\x00\x02\x00".to_vec();
     message.extend(u32::try_from(size).unwrap().to_le_bytes());
@@ -18,7 +19,7 @@ fn message(size: usize, fill: u8) -> Vec<u8> {
     message
 }
 
-/// Reads bytes as they would come from a socket that has all of them; how many reads that took.
+/// Reads bytes as from a socket that has them all. Returns the number of reads.
 fn read_all(input: &mut Input, mut bytes: &[u8]) -> usize {
     let mut read_count = 0;
     while !bytes.is_empty() {
@@ -100,10 +101,10 @@ fn one_that_waits_after_a_long_message_has_no_room_either() {
     let mut input = Input::default();
     read_all(&mut input, &message(100_000, 1));
     next(&mut input).unwrap();
-    // The next message may be as long: it would be read elsewhere.
+    // The next message is expected to be as long, so it would be read elsewhere.
     input.room(SIZE_MAX);
     input.rest(&mut BytesMut::new());
-    // One without capacity may hold an allocation: it points to its end then.
+    // A buffer without capacity may hold an allocation, and then points to its end.
     let nowhere = BytesMut::new().as_ptr();
     assert_eq!([input.room.as_ptr(), input.bytes.as_ptr()], [nowhere; 2]);
 }
@@ -215,7 +216,7 @@ fn a_far_too_long_buffer_is_not_kept() {
     assert_eq!(input.kept.len(), 100_000);
 }
 
-/// Reads bytes in as many pieces as there are; the messages in them.
+/// Reads these pieces one after another. Returns the messages in them.
 fn messages(input: &mut Input, pieces: &[&[u8]]) -> Vec<Bytes> {
     let mut messages = Vec::new();
     for piece in pieces {
