@@ -1,12 +1,12 @@
-//! Who leads, and who follows: the part of `leader.rs` in which threads meet.
+//! Leader and followers: the part of `leader.rs` in which threads meet.
 //!
 //! ```text
-//! start --begin--> free --take--> held --give_back--> free, one that waits is called
-//!                                 held --dropped----> gone
-//!                  any  --end---> over: what is given back is dropped
+//! start --give_back--> free --take--> held --give_back--> free, a follower is called
+//!                                     held --dropped----> gone
+//!                      any  --end---> over: a reading state that is given back is dropped
 //! ```
 //!
-//! It knows of no socket: `tests/schedules/` runs it in one order of events after another.
+//! It does not use a socket, so `tests/schedules/` can run it in every order of events.
 
 use super::wait::Sleeper;
 use crate::sync::{Arc, AtomicBool, Mutex, MutexGuard, Ordering, PoisonError};

@@ -1,15 +1,14 @@
-//! A connection without a reader of its own: of the callers that wait for replies one leads, the others follow.
+//! The leader of a connection that callers read: one waiting caller leads and reads, the others follow.
 //!
 //! ```text
-//! free --caller waits, or the watch sees bytes--> held --its reply is here--> free, one waiter is called
-//!                                                 held --connection ends--> gone
+//! free --a caller waits, or the standby task sees bytes--> held --its reply has come--> free, a follower is called
+//!                                                          held --connection ends-----> gone
 //! ```
 //!
-//! One waiting caller reads, blocked in the system, and answers the others, too. When it leaves, for
-//! whatever reason, it gives the turn back and calls one of those that still wait. Nobody waits,
-//! nobody reads: then a task watches the socket, so that heartbeats, requests of the peer and the end
-//! of the connection are seen. It watches only what nobody has used for a while, because to be woken
-//! for each reply would cost the callers as much as the reply itself.
+//! The leader reads, blocked in the system, and delivers the replies of the others, too. When it leaves for any reason, it
+//! gives the leadership back and calls a follower to lead. While no caller waits, a standby task watches the socket, so that
+//! heartbeats, requests of the peer and the end of the connection are noticed. It watches only a connection that no caller
+//! has used for a while, because a wake-up for each reply would cost the callers as much as the reply itself.
 
 use std::io::ErrorKind;
 use std::sync::Arc;

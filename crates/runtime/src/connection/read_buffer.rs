@@ -204,8 +204,8 @@ impl Input {
         self.ahead.is_some()
     }
 
-    /// Handles bytes that were read into the buffer of the last long message. They become the next long message. If the
-    /// next message is short, or more bytes follow it, they move to the room.
+    /// Handles bytes that were read into the buffer of the last long message. They are the start of the next
+    /// long message. If that message is short, or more bytes follow it, they move to the room.
     fn filled_ahead(&mut self, buffer: BytesMut, count: usize, size_max: usize) {
         let header = buffer[..count].first_chunk::<HEADER_LEN>();
         match header.and_then(|header| Header::decode(header, size_max).ok()) {

@@ -132,7 +132,7 @@ impl Reply {
         }
     }
 
-    /// Ends without a result in the pending reply, so that it can be reused.
+    /// Ends after the thread has read the reply itself: the pending reply is unused and can be reused.
     #[cfg(unix)]
     #[inline]
     fn end_untouched(mut self) {

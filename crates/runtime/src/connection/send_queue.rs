@@ -3,18 +3,17 @@
 use bytes::Buf;
 use floe_wire::encoding::Buffer;
 
-/// The output of a connection: a buffer that grows while another one is being written.
+/// The send queue of a connection: one buffer grows while another one is being written.
 ///
 /// ```text
 /// idle --take--> writing --put_back, nothing pending--> idle
 ///                writing --put_back, more pending--> writing
 /// ```
 ///
-/// Positions count all bytes that were ever appended, those that others share included. What stands
-/// before [`SendQueue::taken`] may have reached the peer, what stands before [`SendQueue::written`] is with the
-/// transport.
+/// Positions count all bytes that were ever appended, including shared ones. Bytes before [`SendQueue::taken`] may have
+/// reached the peer; the transport has taken those before [`SendQueue::written`].
 ///
-/// Buffers are in boxes: each message takes one out and puts it back.
+/// The buffers are boxed, because each message takes one out and puts it back.
 #[derive(Debug, Default)]
 pub(super) struct SendQueue {
     /// Bytes without a writer yet; allocated when something is appended.
