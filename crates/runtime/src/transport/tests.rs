@@ -1,4 +1,4 @@
-//! What every transport promises, tried with each of them.
+//! The promises of every transport, tested with each of them.
 
 use std::future::poll_fn;
 use std::io;
@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{Accepted, Listening, Setup, Stream, connect, listen};
 
-/// An endpoint to listen on, of a name that nobody else uses.
+/// Makes an endpoint to listen on, with a unique name.
 type MakeEndpoint = fn() -> String;
 
 macro_rules! conformance {
@@ -60,7 +60,7 @@ conformance! {
     wss: || "wss -h 127.0.0.1 -p 0".into();
 }
 
-/// A path in the folder of temporary files.
+/// Makes a path in the folder of temporary files.
 fn unix_endpoint() -> String {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -273,7 +273,7 @@ pub(super) async fn accept_result(listening: &Listening) -> io::Result<Stream> {
     }
 }
 
-/// Certificates for loopback, made once.
+/// Returns a setup with certificates for loopback, made once.
 fn setup() -> &'static Setup {
     use std::sync::OnceLock;
     static SETUP: OnceLock<Setup> = OnceLock::new();
@@ -287,13 +287,13 @@ fn setup() -> &'static Setup {
     })
 }
 
-/// Both ends of a stream.
+/// Returns both ends of a stream.
 async fn pair(listening: &Listening) -> (Stream, Stream) {
     let (client, server) = tokio::join!(connect_to(&listening.published[0]), accept(listening));
     (client.unwrap(), server)
 }
 
-/// As a connection does it.
+/// Writes as a connection does.
 async fn write_all(writer: &dyn super::StreamWriter, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match writer.try_write(bytes) {
@@ -307,14 +307,14 @@ async fn write_all(writer: &dyn super::StreamWriter, mut bytes: &[u8]) -> io::Re
     Ok(())
 }
 
-/// Reads to the end, which may be an error when bytes were under way.
+/// Reads to the end. The end may be an error if bytes were in flight.
 async fn ends(stream: &mut Stream) {
     let mut rest = Vec::new();
     let _ = soon(stream.reader.read_to_end(&mut rest)).await;
     assert!(rest.is_empty());
 }
 
-/// No two neighbours alike, and no period that a buffer might have.
+/// Returns bytes of which no two neighbours are equal, without a period that a buffer might have.
 fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at % 251) as u8).collect()
 }

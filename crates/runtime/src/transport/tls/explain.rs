@@ -1,12 +1,11 @@
-//! Failures of TLS in words: what was expected, what came, and what to do.
+//! TLS failures explained: what was expected, what came, and what to do.
 
 use std::io;
 use std::time::Duration;
 
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 
-/// The failure for people. `first` are the first bytes of the peer, if it is not known yet to
-/// speak TLS.
+/// Explains a failure. `first` holds the first bytes of the peer until it is known to speak TLS.
 pub(super) fn explain(error: &Error, first: &[u8]) -> io::Error {
     let text = match error {
         Error::InvalidCertificate(error) => certificate(error),
@@ -84,7 +83,7 @@ fn alert_received(alert: AlertDescription) -> String {
     format!("the peer refused the connection: {meaning} (TLS alert {alert:?})")
 }
 
-/// Whom else we may have met.
+/// Names the protocol that a peer without TLS seems to speak.
 fn not_tls(error: &Error, first: &[u8]) -> String {
     let speaks = match first {
         b"IceP" => "the Ice protocol without TLS: is its endpoint `tcp` and not `ssl`?",
@@ -106,13 +105,13 @@ fn names(presented: &[String]) -> String {
     }
 }
 
-/// The library writes names as `DnsName("hub.example")`.
+/// Extracts the name from rustls' form `DnsName("hub.example")`.
 fn bare(name: &str) -> &str {
     let (_, inner) = name.split_once('(').unwrap_or(("", name));
     inner.trim_end_matches(')').trim_matches('"')
 }
 
-/// A time in its largest unit.
+/// Formats a time in its largest unit.
 fn coarse(seconds: u64) -> String {
     match seconds {
         0..120 => format!("{:?}", Duration::from_secs(seconds)),

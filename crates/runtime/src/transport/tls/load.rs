@@ -1,4 +1,4 @@
-//! Files to certificates and keys.
+//! Loads certificates and keys from files.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use super::TlsError;
 use super::settings::{TlsFile, TlsIdentity};
 
-/// A certificate with those that sign it, and its key.
+/// A certificate with the chain of its signers, and its key.
 pub(super) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 pub(super) fn identity(identity: &TlsIdentity) -> Result<Identity, TlsError> {
@@ -21,7 +21,7 @@ pub(super) fn identity(identity: &TlsIdentity) -> Result<Identity, TlsError> {
     }
 }
 
-/// All certificates of a PEM file, at least one.
+/// Reads all certificates of a PEM file, at least one.
 pub(super) fn certificates(file: &TlsFile) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     const EXPECTED: &str = "certificates in PEM";
     let bytes = read(file, EXPECTED)?;
@@ -54,7 +54,7 @@ fn private_key(file: &TlsFile) -> Result<PrivateKeyDer<'static>, TlsError> {
     })
 }
 
-/// Stands in the first line of an encrypted key, or in the second of an older kind.
+/// Found in the first line of an encrypted key, or in the second line of an older format.
 const ENCRYPTED: &[u8] = b"ENCRYPTED";
 
 #[cfg(feature = "pkcs12")]

@@ -1,4 +1,4 @@
-//! TLS: who is trusted, and what is said where somebody is not.
+//! Tests of TLS: which peers are trusted, and how a refusal is explained.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::{ClientCertificates, Tls, TlsFile, TlsIdentity, TlsSettings};
 use crate::transport::tests::{accept_result, connect_with, listen_with, soon};
 use crate::transport::{Setup, Stream};
 
-/// A CA of a test.
+/// A CA for tests.
 pub(in crate::transport) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -28,7 +28,7 @@ impl Authority {
         TlsFile::Bytes(self.0.pem().into_bytes())
     }
 
-    /// A certificate for a host, with its key.
+    /// Makes a certificate for a host, with its key.
     pub(in crate::transport) fn identity(&self, host: &str) -> TlsIdentity {
         self.identity_with(host, |_| ())
     }
@@ -52,7 +52,7 @@ impl Authority {
         }
     }
 
-    /// Trusts this CA, and is signed by it.
+    /// Makes settings that trust this CA and hold a certificate signed by it.
     pub(in crate::transport) fn settings(&self, host: &str) -> TlsSettings {
         let mut settings = TlsSettings::default();
         settings.ca_files.push(self.file());
@@ -68,7 +68,7 @@ fn setup(settings: TlsSettings) -> Setup {
     }
 }
 
-/// What each side gets of a connection.
+/// Connects, and returns the result of each side.
 async fn meet(
     client: TlsSettings,
     server: TlsSettings,
@@ -127,7 +127,7 @@ async fn a_server_for_another_host_is_refused_unless_the_host_is_not_checked() {
     client.check_host = false;
     meet(client.clone(), server).await.0.unwrap();
 
-    // All else is still checked.
+    // All other checks remain.
     let stranger = Authority::new("stranger").settings("elsewhere.example");
     assert!(meet(client.clone(), stranger.clone()).await.0.is_err());
     client.verify_server = false;
@@ -165,7 +165,7 @@ async fn a_client_without_a_certificate_is_refused_where_one_is_required() {
         error.contains("the client showed no certificate"),
         "{error}"
     );
-    // In TLS 1.3 a client hears of it with the first bytes that it reads.
+    // In TLS 1.3 a client sees the refusal only with the first bytes that it reads.
     let mut stream = connected.unwrap();
     let error = soon(stream.reader.read_u8()).await.unwrap_err().to_string();
     assert!(error.contains("set `TlsSettings::identity`"), "{error}");
