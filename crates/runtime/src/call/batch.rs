@@ -17,17 +17,17 @@ use crate::proxy::{CollectedRequests, FullBatch, OperationInfo, Proxy, ProxyCore
 
 /// A batch that is being sent. If the send is given up before the batch is in a send queue, the proxy gets the batch
 /// back.
-struct Leaving<'a> {
+struct OutgoingBatch<'a> {
     proxy: &'a Proxy,
     /// Present until the result of the send is known.
     batch: Option<FullBatch>,
     /// True if the batch is in the send queue of a connection, which then sends it.
-    is_there: AtomicBool,
+    is_queued: AtomicBool,
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for OutgoingBatch<'_> {
     fn drop(&mut self) {
-        if !*self.is_there.get_mut()
+        if !*self.is_queued.get_mut()
             && let Some(batch) = self.batch.take()
         {
             self.proxy.take_back(batch);
@@ -70,7 +70,7 @@ impl Proxy {
             .partition_point(|it| it.position < batch.position);
         own.given_back.insert(at, batch);
         drop(own);
-        self.be_remembered();
+        self.register_for_flush();
     }
 
     /// Collects a request to a generated operation, unless an earlier batch must be sent first. The caller must send
@@ -191,13 +191,13 @@ impl Proxy {
         let full = full.map(|message| batch.cut(message, count));
         drop(batch);
         if count == 0 {
-            self.be_remembered();
+            self.register_for_flush();
         }
         Ok(full)
     }
 
     /// Registers the proxy with its communicator, which flushes all batches together. The batch must not be locked.
-    fn be_remembered(&self) {
+    fn register_for_flush(&self) {
         if let Some(communicator) = self.communicator() {
             communicator.core().batches().remember(&self.inner);
         }
@@ -216,28 +216,28 @@ impl Proxy {
     /// Sends a batch. If the future is dropped before the batch is in a send queue, the proxy gets it back.
     async fn post_batch(&self, batch: FullBatch) -> Result<(), InvokeError> {
         let (message, count) = (batch.message.clone(), batch.count);
-        let mut leaving = Leaving {
+        let mut leaving = OutgoingBatch {
             proxy: self,
             batch: Some(batch),
-            is_there: AtomicBool::new(false),
+            is_queued: AtomicBool::new(false),
         };
-        let sent = self.post_one(&message, count, &leaving.is_there).await;
+        let sent = self.post_one(&message, count, &leaving.is_queued).await;
         leaving.batch = None;
         sent
     }
 
     /// Sends a batch that the proxy did not collect.
     async fn post_apart(&self, batch: FullBatch) -> Result<(), InvokeError> {
-        let is_there = AtomicBool::new(false);
-        self.post_one(&batch.message, batch.count, &is_there).await
+        let is_queued = AtomicBool::new(false);
+        self.post_one(&batch.message, batch.count, &is_queued).await
     }
 
-    /// Sends a batch; `is_there` becomes true when it is in a send queue.
+    /// Sends a batch; `is_queued` becomes true when it is in a send queue.
     async fn post_one(
         &self,
         message: &Bytes,
         count: usize,
-        is_there: &AtomicBool,
+        is_queued: &AtomicBool,
     ) -> Result<(), InvokeError> {
         if self.reference().mode.is_datagram() {
             check_datagram(message.len()).map_err(|source| {
@@ -249,15 +249,15 @@ impl Proxy {
             buffer.bytes_mut().extend_from_slice(message);
             Ok(())
         };
-        self.post_batches(count, write, is_there).await
+        self.post_batches(count, write, is_queued).await
     }
 
-    /// Sends batches that hold `count` requests together; `is_there` becomes true when they are in a send queue.
+    /// Sends batches that hold `count` requests together; `is_queued` becomes true when they are in a send queue.
     async fn post_batches(
         &self,
         count: usize,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-        is_there: &AtomicBool,
+        is_queued: &AtomicBool,
     ) -> Result<(), InvokeError> {
         let lost = |source| LocalError::BatchLost {
             count,
@@ -266,7 +266,7 @@ impl Proxy {
         let mut terms = self.terms("(batch)", false);
         terms.is_retried = false;
         match self
-            .post_noting(&terms, SendUntil::Written, write, is_there)
+            .post_noting(&terms, SendUntil::Written, write, is_queued)
             .await
         {
             Err(InvokeError::NotDispatched(source)) => {

@@ -175,7 +175,7 @@ fn split(messages: &mut BytesMut) -> Result<Message, AttemptError> {
         Ok(Some(message)) => Ok(message),
         Ok(None) => Err(local(LocalError::ConnectionLost {
             peer: peer(),
-            reason: "a message was not whole".to_owned(),
+            reason: "a message is incomplete".to_owned(),
         })),
         Err(error) => Err(local(LocalError::Protocol {
             peer: peer(),

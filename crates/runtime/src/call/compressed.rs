@@ -28,7 +28,7 @@ impl Proxy {
         };
         // The request is encoded and compressed before the lock is taken, so that other senders do not wait for that.
         let id = connection.reserve_id()?;
-        let message = written(&compressor, |buffer| write(buffer, id))?;
+        let message = encode_compressed(&compressor, |buffer| write(buffer, id))?;
         let append = |buffer: &mut Buffer, _| {
             handed_over();
             connection
@@ -56,7 +56,7 @@ impl Proxy {
             };
             return connection.send(until, write).await;
         };
-        let messages = written(&compressor, write)?;
+        let messages = encode_compressed(&compressor, write)?;
         let append = |buffer: &mut Buffer| {
             handed_over();
             connection
@@ -69,7 +69,7 @@ impl Proxy {
 }
 
 /// Encodes messages and compresses them.
-fn written(
+fn encode_compressed(
     compressor: &Compressor,
     write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
 ) -> Result<Vec<u8>, AttemptError> {

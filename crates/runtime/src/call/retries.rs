@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graceful_close_grants_one_more_at_once() {
+    fn a_graceful_close_grants_one_immediate_retry() {
         let closed = failure(LocalError::ClosedByPeer { peer: "p".into() }, false);
         let mut retries = Retries::new(&[]);
         assert_eq!(retries.next(false, &closed), Some(Duration::ZERO));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_fail_again_or_was_wished_is_not_repeated() {
+    fn a_shutdown_or_a_close_by_this_side_is_not_retried() {
         let wished = LocalError::ClosedHere { peer: "p".into() };
         assert_eq!(first(true, &failure(LocalError::Shutdown, false)), None);
         assert_eq!(first(true, &failure(wished, false)), None);

@@ -63,12 +63,12 @@ impl Budget {
     }
 
     /// Returns true if this many permits are left. Only this connection takes permits, so they stay available.
-    pub(super) fn has(&self, share: u32) -> bool {
+    pub(super) fn has_permits(&self, share: u32) -> bool {
         self.own.available_permits() >= share as usize
     }
 
     /// Waits until this many permits are left. Returns false if that takes longer than the stall timeout.
-    pub(super) async fn comes(&mut self, connection: &ConnectionCore, share: u32) -> bool {
+    pub(super) async fn wait_for(&mut self, connection: &ConnectionCore, share: u32) -> bool {
         let acquired = self.own.acquire_many(share);
         let limit = connection.settings().dispatch_stall_timeout;
         let limit = match self.is_stalled {
@@ -89,7 +89,7 @@ impl Budget {
 
     /// Takes a share of the adapter's budget, unless the connection holds one already. Returns false if none is left.
     #[inline]
-    pub(super) fn take_of_adapter(&mut self, parts: &Parts) -> bool {
+    pub(super) fn take_adapter_share(&mut self, parts: &Parts) -> bool {
         if !self.has_adapter_share {
             let taken = self
                 .adapter(parts)
@@ -101,8 +101,8 @@ impl Budget {
     }
 
     /// Waits for a share of the adapter's budget.
-    pub(super) async fn wait_for_adapter(&mut self, parts: &Parts) {
-        self.let_go_of_adapter();
+    pub(super) async fn wait_for_adapter_share(&mut self, parts: &Parts) {
+        self.release_adapter_share();
         let permit = self.adapter(parts).acquire().await;
         permit.expect("the semaphore is never closed").forget();
         self.has_adapter_share = true;
@@ -118,7 +118,7 @@ impl Budget {
     }
 
     #[inline]
-    pub(super) fn let_go_of_adapter(&mut self) {
+    pub(super) fn release_adapter_share(&mut self) {
         if std::mem::take(&mut self.has_adapter_share)
             && let Some(adapter) = &self.adapter
         {
@@ -128,10 +128,10 @@ impl Budget {
 
     /// Releases the share of the adapter's budget if it is the last one, so that another connection can take it. The
     /// connections then take turns as if each dispatch took a share of its own.
-    pub(super) fn give_way(&mut self) {
+    pub(super) fn yield_adapter_share(&mut self) {
         let is_last = |adapter: &Arc<Semaphore>| adapter.available_permits() == 0;
         if self.adapter.as_ref().is_some_and(is_last) {
-            self.let_go_of_adapter();
+            self.release_adapter_share();
         }
     }
 
@@ -144,7 +144,7 @@ impl Budget {
         let has_adapter_share = std::mem::take(&mut self.has_adapter_share);
         let adapter = self.adapter.clone().filter(|_| has_adapter_share);
         Permit {
-            _connection: permit.expect("there is as much, and nobody else takes of it"),
+            _connection: permit.expect("only this connection takes permits"),
             _adapter: adapter.map(AdapterShare),
         }
     }
@@ -152,8 +152,8 @@ impl Budget {
     /// Logs that the connection is no longer read.
     fn warn_of_stall(connection: &ConnectionCore) {
         tracing::warn!(
-            "the connection to {} is not read: as many requests are in dispatch as \
-             `Settings::dispatch_limit` ({}) allows, and none has ended for {:?}",
+            "stopped reading the connection to {}: the limit of requests in dispatch is reached \
+             (`Settings::dispatch_limit`, {}), and none has ended for {:?}",
             connection.peer(),
             connection.settings().dispatch_limit,
             connection.settings().dispatch_stall_timeout
@@ -168,9 +168,9 @@ impl Budget {
         (due > 0).then(|| {
             let limit = connection.settings().dispatch_limit;
             SystemException::UnknownException(format!(
-                "not dispatched: {limit} requests of this connection are in dispatch, the most \
-                 (`Settings::dispatch_limit`), none ended for {:?}, and {due} replies that they may \
-                 wait for stand behind this request: nest calls less deeply or raise the limit",
+                "not dispatched: the limit of {limit} requests in dispatch on this connection is reached \
+                 (`Settings::dispatch_limit`), none has ended for {:?}, and {due} replies that they may \
+                 wait for come after this request: nest calls less deeply or raise the limit",
                 connection.settings().dispatch_stall_timeout
             ))
         })
@@ -179,7 +179,7 @@ impl Budget {
 
 impl Drop for Budget {
     fn drop(&mut self) {
-        self.let_go_of_adapter();
+        self.release_adapter_share();
     }
 }
 

@@ -163,7 +163,7 @@ impl ConnectionCore {
 
     pub(crate) fn set_adapter(&self, adapter: Option<&Arc<AdapterCore>>) {
         self.adapter.set(adapter);
-        self.driver.wake_watcher();
+        self.driver.wake_standby();
     }
 
     /// Returns the reason why no more requests can be sent.
@@ -221,13 +221,13 @@ impl ConnectionCore {
         }
         self.flush();
         // The connection must be read until the last replies and the end of the peer's stream have come.
-        self.driver.ask_for_reading();
+        self.driver.request_reading();
         let connection = self.clone();
         self.tasks.spawn(async move {
             let limit = connection.settings.close_timeout;
             if timeout(limit, connection.closed()).await.is_err() {
-                let dues = connection.dues();
-                let reason = format!("it was not closed within {limit:?}: {dues}");
+                let outstanding = connection.outstanding();
+                let reason = format!("it was not closed within {limit:?}: {outstanding}");
                 let peer = &connection.peer;
                 connection.warn_limited(|| format!("dropped the connection to {peer}: {reason}"));
                 connection.abort(reason);
@@ -292,7 +292,7 @@ impl ConnectionCore {
             LocalError::Protocol { error, .. } => self.output.writer().refuse(error),
             _ => self.output.writer().shutdown(),
         }
-        self.driver.wake_watcher();
+        self.driver.wake_standby();
         if let (Some(all), Some(endpoint)) = (self.connections.upgrade(), &self.endpoint) {
             all.pool().forget(endpoint, self);
         }
@@ -311,7 +311,7 @@ impl ConnectionCore {
     }
 
     /// Describes what a graceful close still waits for, and which side is late.
-    fn dues(&self) -> String {
+    fn outstanding(&self) -> String {
         let shared = self.lock();
         let (in_flight, dispatching) = (shared.machine.in_flight(), shared.machine.dispatching());
         let unwritten = shared.queue.len();
@@ -332,7 +332,7 @@ impl ConnectionCore {
             (0, 0) if unwritten > 0 => {
                 format!("the peer does not read, and {unwritten} bytes wait for it")
             }
-            (0, 0) => "the peer was told to close its end, and did not".to_owned(),
+            (0, 0) => "the peer got CloseConnection and did not close its end".to_owned(),
             (0, _) => ours,
             (_, 0) => theirs,
             (_, _) => format!("{ours}, and {theirs}"),
@@ -393,8 +393,8 @@ impl ConnectionCore {
     }
 
     /// Makes the standby task read, because a caller waits for a reply and cannot read it.
-    pub(super) fn ask_for_reading(&self) {
-        self.driver.ask_for_reading();
+    pub(super) fn request_reading(&self) {
+        self.driver.request_reading();
     }
 
     /// Writes the send queue. If another thread or task is writing, that one takes these bytes along.

@@ -19,7 +19,7 @@ use floe_wire::message::{IncomingRequest, RequestBatch, RequestFailed, SystemExc
 use super::ConnectionCore;
 use super::budget::Budget;
 use super::pending_dispatch::{finish, finish_serial};
-use super::reply_flush::{ReplyFlush, let_others_run};
+use super::reply_flush::{ReplyFlush, run_ready_tasks};
 use super::servant_cache::ServantCache;
 use crate::dispatch::{
     DispatchSlot, Dispatched, Parts, REPLIES_MAX, Request, Requests, Response, Rest, RestState,
@@ -58,7 +58,7 @@ pub(super) struct Dispatching {
     /// When the events came whose replies wait to be written.
     answered_events: Option<Instant>,
     /// True if ready tasks run before those replies are written.
-    lets_others_run: bool,
+    runs_tasks_first: bool,
     reply_flush: ReplyFlush,
 }
 
@@ -77,7 +77,7 @@ impl Dispatching {
             is_lending: false,
             taken_len: 0,
             answered_events: None,
-            lets_others_run: false,
+            runs_tasks_first: false,
             reply_flush: ReplyFlush::default(),
         }
     }
@@ -124,7 +124,7 @@ impl Dispatching {
             }
             match self.begin(parts, batch) {
                 Poll::Pending if batch.is_serial() => {
-                    self.leave_serial(std::mem::take(batch));
+                    self.defer_serial(std::mem::take(batch));
                     return None;
                 }
                 // Named in full, because `Iterator` has a `last`, too.
@@ -138,7 +138,7 @@ impl Dispatching {
     #[inline]
     fn may_begin(&mut self, parts: &Parts, is_serial: bool) -> bool {
         let share = self.budget.share_of(parts.current.request.parameters_len());
-        (is_serial || self.has_budget(share)) && self.budget.take_of_adapter(parts)
+        (is_serial || self.has_budget(share)) && self.budget.take_adapter_share(parts)
     }
 
     /// Waits until the budgets may suffice for a request. Returns `None` if the request was refused instead.
@@ -150,7 +150,7 @@ impl Dispatching {
             self.take_back(parts);
             return None;
         }
-        if !self.budget.take_of_adapter(&parts) {
+        if !self.budget.take_adapter_share(&parts) {
             self.wait_for_adapter(&parts).await;
         }
         Some(parts)
@@ -169,15 +169,15 @@ impl Dispatching {
             Poll::Pending => {
                 let asked = asked();
                 let len = asked.as_ref().map_or(0, IncomingRequest::parameters_len);
-                self.leave(asked, len);
+                self.defer(asked, len);
             }
         }
         self.taken_len = 0;
-        self.budget.give_way();
+        self.budget.yield_adapter_share();
     }
 
     /// Hands a polled request to a task. `parameters_len` is the length of its parameters.
-    fn leave(&mut self, asked: Option<IncomingRequest>, parameters_len: usize) {
+    fn defer(&mut self, asked: Option<IncomingRequest>, parameters_len: usize) {
         let connection = self.connection.clone();
         let slot = std::mem::take(&mut self.slot);
         let permit = self.budget.permit(parameters_len.max(self.taken_len));
@@ -187,7 +187,7 @@ impl Dispatching {
     }
 
     /// Hands a polled request of a serial batch to a task, with all requests that follow it.
-    fn leave_serial(&mut self, batch: RequestBatch) {
+    fn defer_serial(&mut self, batch: RequestBatch) {
         let connection = self.connection.clone();
         let slot = std::mem::take(&mut self.slot);
         let permit = self.budget.permit(batch.byte_len());
@@ -199,11 +199,11 @@ impl Dispatching {
     /// Writes the last replies of a read and releases all references until the next one.
     pub(super) async fn finish_read(&mut self) {
         if let Some(came) = self.answered_events.take() {
-            self.lets_others_run = !self.reply_flush.is_pressing(came);
+            self.runs_tasks_first = !self.reply_flush.answers_first(came);
         }
-        if std::mem::take(&mut self.lets_others_run) {
+        if std::mem::take(&mut self.runs_tasks_first) {
             // The tasks that got the events send them to subscribers before the publishers get their replies.
-            let_others_run().await;
+            run_ready_tasks().await;
         }
         // The replies leave before all other work, because callers wait for them.
         let has_room = self.send_replies();
@@ -216,7 +216,7 @@ impl Dispatching {
     /// Releases all references: everything that was read is handled.
     #[inline]
     fn release(&mut self) {
-        self.budget.let_go_of_adapter();
+        self.budget.release_adapter_share();
         if let Some(parts) = &mut self.parts {
             parts.current.request.forget();
             if !parts.current.origin.release() {
@@ -274,7 +274,7 @@ impl Dispatching {
         let version = self.connection.adapter.version();
         if std::mem::replace(&mut self.adapter_version, version) != version {
             self.parts = None;
-            self.budget.let_go_of_adapter();
+            self.budget.release_adapter_share();
             self.servant_cache.forget();
         }
         let mut parts = self.parts.take()?;
@@ -351,10 +351,10 @@ impl Dispatching {
             // slot is dropped: if the requests still come back, they must not mix with those lent later.
             drop(return_slot);
             self.return_slot = None;
-            let reason = "expected its dispatcher to drop its requests before the poll that got them ends, or to put them \
-                          into its slot, but it keeps them elsewhere";
+            let reason = "expected its dispatcher to drop the requests by the end of the poll that got them, or to put them \
+                          back into their slot, but it keeps them";
             tracing::error!(
-                "drops the connection to {}: {reason}",
+                "dropped the connection to {}: {reason}",
                 self.connection.peer()
             );
             return self.connection.abort(reason.to_owned());
@@ -387,13 +387,13 @@ impl Dispatching {
     /// Returns true if this many permits are left and the send queue has room for a reply. Only this connection takes
     /// permits.
     fn has_budget(&self, share: u32) -> bool {
-        self.replies.len() <= REPLIES_MAX && self.budget.has(share)
+        self.replies.len() <= REPLIES_MAX && self.budget.has_permits(share)
     }
 
     /// Waits until there are enough permits. If none comes back within the stall timeout, a request with a reply may be
     /// refused. A request without a reply waits on, because a refusal would lose it silently.
     async fn wait_for_budget(&mut self, share: u32, may_refuse: bool) -> Option<SystemException> {
-        while !self.has_budget(share) && !self.budget_comes(share).await {
+        while !self.has_budget(share) && !self.wait_for_permits(share).await {
             let refusal = may_refuse.then(|| Budget::refuse_nested(&self.connection));
             if let Some(Some(refusal)) = refusal {
                 return Some(refusal);
@@ -404,17 +404,17 @@ impl Dispatching {
     }
 
     /// Sends the finished replies, then waits for permits. Returns false after the stall timeout.
-    async fn budget_comes(&mut self, share: u32) -> bool {
-        self.budget.let_go_of_adapter();
+    async fn wait_for_permits(&mut self, share: u32) -> bool {
+        self.budget.release_adapter_share();
         self.flush().await;
-        self.budget.comes(&self.connection, share).await
+        self.budget.wait_for(&self.connection, share).await
     }
 
     /// Waits for a share of the adapter's budget. The connection takes its own permits first, so that it never waits
     /// for them while it holds a share that other connections wait for.
     async fn wait_for_adapter(&mut self, parts: &Parts) {
         self.flush().await;
-        self.budget.wait_for_adapter(parts).await;
+        self.budget.wait_for_adapter_share(parts).await;
     }
 
     #[inline]

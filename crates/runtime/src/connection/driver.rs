@@ -84,7 +84,7 @@ fn prepare_blocking(stream: Stream, is_outgoing: bool, environment: &Environment
     };
     if !is_outgoing && permit.is_none() {
         tracing::debug!(
-            "{}: as many threads read as may, so a task does",
+            "{}: the thread limit is reached, so a task reads the connection",
             stream.peer
         );
         return with_task(stream);
@@ -124,7 +124,7 @@ impl ReaderStart {
                 let own = connection.clone();
                 connection.tasks().spawn(async move {
                     if let Driver::Callers(leadership) = &own.driver {
-                        leadership.watch(&own, reading).await;
+                        leadership.run_standby(&own, reading).await;
                     }
                 });
             }
@@ -135,10 +135,10 @@ impl ReaderStart {
 impl Driver {
     /// Wakes the standby task, which would not notice that the connection was closed or that input now has another
     /// meaning.
-    pub(super) fn wake_watcher(&self) {
+    pub(super) fn wake_standby(&self) {
         #[cfg(unix)]
         if let Self::Callers(leadership) = self {
-            leadership.wake_watcher();
+            leadership.wake_standby();
         }
     }
 
@@ -160,11 +160,11 @@ impl Driver {
     }
 
     /// Makes the standby task read, because a caller waits for a reply and cannot read it.
-    pub(super) fn ask_for_reading(&self) {
+    pub(super) fn request_reading(&self) {
         match self {
             Self::Own => {}
             #[cfg(unix)]
-            Self::Callers(leadership) => leadership.ask(),
+            Self::Callers(leadership) => leadership.request_reading(),
         }
     }
 
@@ -174,7 +174,7 @@ impl Driver {
         if let Self::Callers(leadership) = self
             && !wait_for_reply(connection, waker)
         {
-            leadership.ask();
+            leadership.request_reading();
         }
     }
 }
@@ -239,7 +239,7 @@ fn start_thread(reading: Reading, socket: Arc<PlainSocket>, permit: ThreadPermit
     };
     let thread = std::thread::Builder::new().name("floe-connection".to_owned());
     if let Err(error) = thread.spawn(run) {
-        let reason = format!("the system refused a thread to read it: {error}");
+        let reason = format!("the system refused a thread that reads it: {error}");
         tracing::warn!("dropped the connection to {}: {reason}", connection.peer());
         connection.abort(reason);
     }
@@ -266,12 +266,12 @@ fn run_thread(mut reading: Reading, socket: &PlainSocket) {
 /// Waits for input. While the connection holds a long buffer, the wait has a limit.
 #[cfg(unix)]
 fn receive(reading: &mut Reading, socket: &PlainSocket) -> io::Result<usize> {
-    let has_long = reading.has_long();
+    let has_long_buffer = reading.has_long_buffer();
     // The limit stays set while long messages follow each other, because changing it is a system call.
-    let limit = (has_long || reading.is_in_long()).then_some(KEPT_TIME);
+    let limit = (has_long_buffer || reading.is_reading_long()).then_some(KEPT_TIME);
     let read = socket.receive_within(reading.room(), limit);
-    if has_long && matches!(&read, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
-        reading.drop_long();
+    if has_long_buffer && matches!(&read, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
+        reading.drop_long_buffers();
     }
     read
 }

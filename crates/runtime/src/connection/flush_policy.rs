@@ -17,11 +17,11 @@ use super::state::ConnectionState;
 const GAP: Duration = Duration::from_micros(50);
 /// How long the thread of the blocking communicator waits for more messages. The timer of the system adds about as
 /// much.
-const PAUSE: Duration = Duration::from_micros(50);
+const FLUSH_DELAY: Duration = Duration::from_micros(50);
 /// A queue of this many bytes is written without further delay.
-const ENOUGH: usize = 64 * 1024;
+const FLUSH_LEN: usize = 64 * 1024;
 /// The same limit for requests. It is lower, because the peer can begin to dispatch them meanwhile.
-const ENOUGH_REQUESTS: usize = 16 * 1024;
+const FLUSH_LEN_REQUESTS: usize = 16 * 1024;
 
 /// The flush policy's record of the last messages.
 #[derive(Debug, Default)]
@@ -49,8 +49,8 @@ impl FlushPolicy {
     #[inline]
     pub(super) fn may_wait(self, shared: &mut ConnectionState, is_blocking: bool) -> bool {
         let enough = match self {
-            Self::WithOthers => ENOUGH_REQUESTS,
-            Self::Oneway | Self::Now => ENOUGH,
+            Self::WithOthers => FLUSH_LEN_REQUESTS,
+            Self::Oneway | Self::Now => FLUSH_LEN,
         };
         if shared.queue.pending_len() >= enough {
             return false;
@@ -84,7 +84,7 @@ pub(super) fn flush_on_thread(connection: Arc<ConnectionCore>) -> bool {
             .spawn(move || flush_all(&receiver))
         {
             tracing::warn!(
-                "messages leave one by one, for there is no thread to write them: {error}"
+                "each message is written alone, because the system refused a thread for batches: {error}"
             );
         }
         sender
@@ -96,9 +96,9 @@ fn flush_all(flushes: &Receiver<Arc<ConnectionCore>>) {
     while let Ok(first) = flushes.recv() {
         let mut connections = vec![first];
         while !connections.is_empty() {
-            thread::sleep(PAUSE);
+            thread::sleep(FLUSH_DELAY);
             connections.extend(flushes.try_iter());
-            connections.retain(|connection| connection.output.flush_joined(connection));
+            connections.retain(|connection| connection.output.flush_collected(connection));
         }
     }
 }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn messages_that_another_writer_takes_along_are_not_looked_for_again() {
+    async fn messages_that_another_writer_takes_along_are_not_collected_again() {
         let (reader, _peer) = tokio::io::duplex(1);
         let stream = Stream {
             reader: Box::new(reader),
@@ -145,6 +145,6 @@ mod tests {
         shared.queue.bytes().extend_from_slice(b"messages");
         assert!(shared.queue.take().is_none(), "ValidateConnection waits");
         drop(shared);
-        assert!(!connection.output.flush_joined(&connection));
+        assert!(!connection.output.flush_collected(&connection));
     }
 }

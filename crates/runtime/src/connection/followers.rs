@@ -25,14 +25,14 @@ struct LeadState<R> {
     /// Callers that wait while the leader reads.
     waiting: Vec<Arc<Sleeper>>,
     /// True if a caller that cannot read has requested that the standby task reads soon.
-    is_asked: bool,
+    is_reading_requested: bool,
     /// True if the standby task has ended. A reading state that is given back is then dropped.
     is_over: bool,
 }
 
 /// True if the caller must wake the standby task.
-#[must_use = "nobody else reads"]
-pub(super) struct WakeWatcher(pub(super) bool);
+#[must_use = "without a wake-up no task or thread reads"]
+pub(super) struct WakeStandby(pub(super) bool);
 
 impl<R> Followers<R> {
     /// Starts without a leader.
@@ -40,7 +40,7 @@ impl<R> Followers<R> {
         let state = LeadState {
             free: None,
             waiting: Vec::new(),
-            is_asked: false,
+            is_reading_requested: false,
             is_over: false,
         };
         Self {
@@ -55,13 +55,13 @@ impl<R> Followers<R> {
     }
 
     /// Requests that the standby task reads, for a caller that cannot. The standby task must be woken afterwards.
-    pub(super) fn ask(&self) {
-        self.lock().is_asked = true;
+    pub(super) fn request_reading(&self) {
+        self.lock().is_reading_requested = true;
     }
 
     /// Withdraws the request: no caller waits that cannot read.
-    pub(super) fn stop_asking(&self) {
-        self.lock().is_asked = false;
+    pub(super) fn cancel_request(&self) {
+        self.lock().is_reading_requested = false;
     }
 
     /// Becomes the leader, if there is none.
@@ -81,38 +81,38 @@ impl<R> Followers<R> {
     }
 
     /// Removes a sleeper from the followers. If it was called to lead, another follower is called.
-    pub(super) fn stop_waiting(&self, sleeper: &Arc<Sleeper>) -> WakeWatcher {
+    pub(super) fn stop_waiting(&self, sleeper: &Arc<Sleeper>) -> WakeStandby {
         let mut state = self.lock();
         state.waiting.retain(|other| !Arc::ptr_eq(other, sleeper));
-        state.call_next()
+        state.call_follower()
     }
 
     /// Returns true if the standby task should read: a caller requested it, or no caller has led for a while.
-    pub(super) fn is_watch_due(&self) -> bool {
+    pub(super) fn is_standby_due(&self) -> bool {
         let is_used = self.is_used.swap(false, Ordering::Relaxed);
         let state = self.lock();
-        state.free.is_some() && (state.is_asked || !is_used)
+        state.free.is_some() && (state.is_reading_requested || !is_used)
     }
 
     /// Makes the standby task the leader, unless callers read by themselves again.
-    pub(super) fn take_unless_used(&self) -> Option<R> {
+    pub(super) fn take_for_standby(&self) -> Option<R> {
         let mut state = self.lock();
-        let is_needed = state.is_asked || !self.is_used.load(Ordering::Relaxed);
+        let is_needed = state.is_reading_requested || !self.is_used.load(Ordering::Relaxed);
         is_needed.then(|| state.free.take())?
     }
 
     /// Gives the leadership back, or offers it for the first time.
     #[inline]
-    pub(super) fn give_back(&self, reading: R) -> WakeWatcher {
+    pub(super) fn give_back(&self, reading: R) -> WakeStandby {
         let mut state = self.lock();
         if state.is_over {
             // The drop of the reading state may lock this again.
             drop(state);
             drop(reading);
-            return WakeWatcher(false);
+            return WakeStandby(false);
         }
         state.free = Some(reading);
-        state.call_next()
+        state.call_follower()
     }
 
     /// Ends the leadership for good: drops the reading state now, or when its leader gives it back.
@@ -132,14 +132,14 @@ impl<R> Followers<R> {
 impl<R> LeadState<R> {
     /// Calls a follower to lead, if there is one.
     #[inline]
-    fn call_next(&self) -> WakeWatcher {
+    fn call_follower(&self) -> WakeStandby {
         if self.free.is_none() {
-            return WakeWatcher(false);
+            return WakeStandby(false);
         }
         let Some(next) = self.waiting.first() else {
-            return WakeWatcher(self.is_asked);
+            return WakeStandby(self.is_reading_requested);
         };
         next.call();
-        WakeWatcher(false)
+        WakeStandby(false)
     }
 }

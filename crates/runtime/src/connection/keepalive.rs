@@ -105,12 +105,12 @@ impl Keepalive {
     }
 
     /// Calls the listener: a heartbeat of the peer has come.
-    pub(super) fn tell_heartbeat(connection: &Arc<ConnectionCore>) {
+    pub(super) fn call_heartbeat_listener(connection: &Arc<ConnectionCore>) {
         let listener = connection.keepalive.listener().clone();
         if let Some(listener) = listener {
             let call = || listener(Connection::new(connection.clone()));
             if std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err() {
-                tracing::error!("a heartbeat's callback panicked; it is called no more");
+                tracing::error!("a heartbeat callback panicked; it will not be called again");
                 connection.keepalive.set_listener(None);
             }
         }
@@ -122,7 +122,7 @@ impl Keepalive {
     }
 
     /// Runs the liveness check and does what is due. The next check comes in about `tick`.
-    pub(super) fn look(connection: &Arc<ConnectionCore>, now: Instant, tick: Duration) {
+    pub(super) fn run_check(connection: &Arc<ConnectionCore>, now: Instant, tick: Duration) {
         let keepalive = &connection.keepalive;
         let mut marks = keepalive.take_marks();
         marks.is_dispatching = connection.is_dispatching();
@@ -137,7 +137,7 @@ impl Keepalive {
             marks.is_reply_due = shared.machine.in_flight() > 0;
             marks.is_dispatching |= shared.machine.dispatching() > 0;
         }
-        let due = keepalive.check().look(&marks, now, tick);
+        let due = keepalive.check().update(&marks, now, tick);
         match due {
             LivenessAction::Nothing => {}
             LivenessAction::Heartbeat => {

@@ -36,7 +36,7 @@ impl KeepaliveThread {
             .spawn(move || run(&all, &changed, &own));
         if let Err(error) = thread {
             // Calls still work, but peers that expect heartbeats may drop silent connections.
-            tracing::warn!("no heartbeats are sent, for the system refused a thread: {error}");
+            tracing::warn!("no heartbeats are sent, because the system refused a thread: {error}");
         }
         Self { changes, tick }
     }
@@ -81,7 +81,7 @@ fn run(all: &Weak<Connections>, changed: &Receiver<()>, tick: &Tick) {
         let now = Instant::now();
         for connection in all.live() {
             if connection.tick().is_some() {
-                Keepalive::look(&connection, now, wait);
+                Keepalive::run_check(&connection, now, wait);
             }
         }
     }

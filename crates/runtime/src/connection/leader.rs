@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 
 use super::ConnectionCore;
 use super::driver::{is_transient, receive_polling};
-use super::followers::{Followers, WakeWatcher};
+use super::followers::{Followers, WakeStandby};
 use super::pending_reply::PendingReply;
 use super::reading::Reading;
 use super::received_reply::{ReadReply, ReceivedReply, ShortReply};
@@ -31,7 +31,7 @@ pub(super) struct Leadership {
     socket: Arc<PlainSocket>,
     followers: Followers<Box<Reading>>,
     /// Wakes the standby task, which reads the socket while no caller waits.
-    watcher: Notify,
+    standby: Notify,
 }
 
 impl Leadership {
@@ -39,24 +39,24 @@ impl Leadership {
         Self {
             socket,
             followers: Followers::new(),
-            watcher: Notify::new(),
+            standby: Notify::new(),
         }
     }
 
     /// Wakes the standby task, which then checks what has changed.
-    pub(super) fn wake_watcher(&self) {
-        self.watcher.notify_one();
+    pub(super) fn wake_standby(&self) {
+        self.standby.notify_one();
     }
 
     /// Makes the standby task read, because a caller waits for a reply and cannot read it.
-    pub(super) fn ask(&self) {
-        self.followers.ask();
-        self.watcher.notify_one();
+    pub(super) fn request_reading(&self) {
+        self.followers.request_reading();
+        self.standby.notify_one();
     }
 
-    fn wake_if(&self, is_due: WakeWatcher) {
+    fn wake_if(&self, is_due: WakeStandby) {
         if is_due.0 {
-            self.watcher.notify_one();
+            self.standby.notify_one();
         }
     }
 
@@ -86,12 +86,12 @@ impl Leadership {
         }
     }
 
-    /// Reads on this thread until the reply is in `slot`, or in `short` if it is short. Returns `None`, with nothing
+    /// Reads on this thread until the reply is in `pending`, or in `short` if it is short. Returns `None`, with nothing
     /// done, if another thread leads or callers do not do the reading.
     #[inline]
     pub(super) fn read_reply(
         &self,
-        slot: &Arc<PendingReply>,
+        pending: &Arc<PendingReply>,
         short: &mut ShortReply,
         polling: Duration,
     ) -> Option<ReadReply> {
@@ -102,16 +102,16 @@ impl Leadership {
             leadership,
             reading,
         }
-        .read_reply(slot, short, polling)
+        .read_reply(pending, short, polling)
     }
 
     /// Offers the leadership for the first time, and then runs the standby task until the connection is closed.
-    pub(super) async fn watch(&self, connection: &ConnectionCore, reading: Reading) {
+    pub(super) async fn run_standby(&self, connection: &ConnectionCore, reading: Reading) {
         self.wake_if(self.followers.give_back(Box::new(reading)));
         while !connection.lock().machine.is_closed() {
-            if !self.followers.is_watch_due() {
+            if !self.followers.is_standby_due() {
                 let idle_time = idle_time(connection);
-                let _ = tokio::time::timeout(idle_time, self.watcher.notified()).await;
+                let _ = tokio::time::timeout(idle_time, self.standby.notified()).await;
                 continue;
             }
             if let Err(error) = self.watch_socket(connection).await {
@@ -129,11 +129,11 @@ impl Leadership {
         loop {
             let mut ready = tokio::select! {
                 ready = watched.readable() => ready?,
-                () = self.watcher.notified() => return Ok(()),
+                () = self.standby.notified() => return Ok(()),
             };
             ready.clear_ready();
             drop(ready);
-            let Some(reading) = self.followers.take_unless_used() else {
+            let Some(reading) = self.followers.take_for_standby() else {
                 return Ok(());
             };
             let (leadership, reading) = (self, Some(reading));
@@ -143,8 +143,8 @@ impl Leadership {
             }
             .read_all()
             .await;
-            if is_unasked(connection) {
-                self.followers.stop_asking();
+            if has_no_waiter(connection) {
+                self.followers.cancel_request();
             }
             if connection.lock().machine.is_closed() {
                 return Ok(());
@@ -185,16 +185,16 @@ impl Leader<'_> {
         }
     }
 
-    /// Reads until the reply is in this slot, or the connection has ended.
+    /// Reads until the reply is in `pending`, or the connection has ended.
     #[inline]
     fn read_reply(
         &mut self,
-        slot: &Arc<PendingReply>,
+        pending: &Arc<PendingReply>,
         short: &mut ShortReply,
         polling: Duration,
     ) -> Option<ReadReply> {
         // The leader before this one may have read the reply. From now on no other thread reads.
-        let answer = slot.answer_given();
+        let answer = pending.answer_given();
         if answer.is_some() {
             return answer;
         }
@@ -205,11 +205,11 @@ impl Leader<'_> {
             match read {
                 Err(error) if is_transient(&error) => continue,
                 Ok(count @ 1..) => {
-                    if reading.take_short_reply(count, slot, short) {
+                    if reading.take_short_reply(count, pending, short) {
                         return Some(Ok(ReceivedReply::Short));
                     }
                     reading.filled(count);
-                    if let Some(reply) = reading.take_single_reply(slot) {
+                    if let Some(reply) = reading.take_single_reply(pending) {
                         return Some(Ok(ReceivedReply::Whole(reply)));
                     }
                     if !reading.handle_filled_blocking() {
@@ -218,13 +218,13 @@ impl Leader<'_> {
                 }
                 read => self.handle(read),
             }
-            let answer = slot.answer_given();
+            let answer = pending.answer_given();
             if answer.is_some() {
                 return answer;
             }
         }
-        // Another thread may have ended the connection, and be about to answer the slot.
-        slot.take_answer()
+        // Another thread may have ended the connection, and be about to give the answer.
+        pending.take_answer()
     }
 
     /// Reads until the sleeper is woken, its deadline has passed, or the connection has ended.
@@ -257,7 +257,7 @@ impl Drop for Leader<'_> {
         match self.reading.take() {
             // A reading that a panic interrupted must not go on.
             Some(mut reading) if !std::thread::panicking() => {
-                reading.rest_long();
+                reading.return_long_buffer();
                 let leadership = self.leadership;
                 leadership.wake_if(leadership.followers.give_back(reading));
             }
@@ -267,7 +267,7 @@ impl Drop for Leader<'_> {
 }
 
 /// Returns true if no caller waits for input: neither for a reply nor for the end of a close.
-fn is_unasked(connection: &ConnectionCore) -> bool {
+fn has_no_waiter(connection: &ConnectionCore) -> bool {
     let shared = connection.lock();
     shared.machine.in_flight() == 0 && shared.machine.is_active()
 }

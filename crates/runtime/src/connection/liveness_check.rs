@@ -49,7 +49,7 @@ impl LivenessCheck {
         }
     }
 
-    pub(super) fn look(&mut self, marks: &Marks, now: Instant, tick: Duration) -> LivenessAction {
+    pub(super) fn update(&mut self, marks: &Marks, now: Instant, tick: Duration) -> LivenessAction {
         let since = now.saturating_duration_since(self.looked);
         self.looked = now;
         if marks.has_written {
@@ -65,14 +65,14 @@ impl LivenessCheck {
             self.used = now;
         }
         // Silence counts only from the moment at which it matters.
-        if marks.has_read || !self.matters(marks) {
+        if marks.has_read || !self.is_silence_relevant(marks) {
             self.read = now;
         }
         self.decide(marks, now, tick)
     }
 
     /// Returns true if it matters that the peer is silent.
-    fn matters(&self, marks: &Marks) -> bool {
+    fn is_silence_relevant(&self, marks: &Marks) -> bool {
         match self.rules.idle_check {
             IdleCheck::Always => true,
             IdleCheck::WhileReplyDue => marks.is_reply_due,
@@ -98,7 +98,7 @@ impl LivenessCheck {
             Heartbeats::WhileDispatching | Heartbeats::WhenSilent => self.written,
             Heartbeats::Always => self.heartbeat,
         };
-        if self.holds_back(marks)
+        if self.holds_heartbeats_back(marks)
             && since(last) < HELD_BACK_MAX.min(self.rules.idle_timeout / 4 * 3)
         {
             return LivenessAction::Nothing;
@@ -118,7 +118,7 @@ impl LivenessCheck {
     /// no heartbeat, even during a long dispatch, if it heard from the other side within a quarter of its own timeout
     /// (observed: 3.7.8). A side that waits for a reply and hears nothing therefore stays silent itself for a while,
     /// shorter than Ice 3.8 tolerates.
-    fn holds_back(&self, marks: &Marks) -> bool {
+    fn holds_heartbeats_back(&self, marks: &Marks) -> bool {
         let is_checked =
             self.rules.idle_check == IdleCheck::WhileReplyDue && self.rules.has_idle_check();
         is_checked && marks.is_reply_due && !marks.has_read
@@ -140,19 +140,19 @@ mod tests {
 
     /// Checks every ten seconds until an action other than a heartbeat is due. Returns the action and the number of
     /// checks and heartbeats before it.
-    fn run(rules: Liveness, marks: &Marks, look_max: u32) -> (LivenessAction, u32, u32) {
+    fn run(rules: Liveness, marks: &Marks, check_max: u32) -> (LivenessAction, u32, u32) {
         let mut now = Instant::now();
         let mut check = LivenessCheck::new(rules, now);
         let mut heartbeat_count = 0;
-        for look in 1..=look_max {
+        for look in 1..=check_max {
             now += TICK;
-            match check.look(marks, now, TICK) {
+            match check.update(marks, now, TICK) {
                 LivenessAction::Nothing => {}
                 LivenessAction::Heartbeat => heartbeat_count += 1,
                 due => return (due, look, heartbeat_count),
             }
         }
-        (LivenessAction::Nothing, look_max, heartbeat_count)
+        (LivenessAction::Nothing, check_max, heartbeat_count)
     }
 
     #[test]
@@ -186,12 +186,12 @@ mod tests {
     }
 
     #[test]
-    fn silence_counts_from_when_a_reply_is_due_and_not_before() {
+    fn silence_counts_only_while_a_reply_is_due() {
         let mut now = Instant::now();
         let mut check = LivenessCheck::new(Liveness::default(), now);
         for _ in 0..100 {
             now += TICK;
-            check.look(&Marks::default(), now, TICK);
+            check.update(&Marks::default(), now, TICK);
         }
         let due = Marks {
             is_reply_due: true,
@@ -199,7 +199,7 @@ mod tests {
         };
         now += TICK;
         assert_ne!(
-            check.look(&due, now, TICK),
+            check.update(&due, now, TICK),
             LivenessAction::Drop(60 * SECOND)
         );
     }
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unused_connection_is_closed_and_heartbeats_are_no_use() {
+    fn an_unused_connection_is_closed_despite_heartbeats() {
         let heartbeats = Marks {
             has_read: true,
             ..Marks::default()
@@ -248,18 +248,18 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_of_the_clock_judges_nobody() {
+    fn a_jump_of_the_clock_drops_no_connection() {
         let start = Instant::now();
         let mut check = LivenessCheck::new(Liveness::ice_38(), start);
         let owing = Marks {
             is_reply_due: true,
             ..Marks::default()
         };
-        check.look(&owing, start + TICK, TICK);
+        check.update(&owing, start + TICK, TICK);
         // A day later: the machine was asleep, or the program was stopped.
         let now = start + 86_400 * SECOND;
-        assert_eq!(check.look(&owing, now, TICK), LivenessAction::Heartbeat);
-        let mut looks = (1..).map(|count| (count, check.look(&owing, now + count * TICK, TICK)));
+        assert_eq!(check.update(&owing, now, TICK), LivenessAction::Heartbeat);
+        let mut looks = (1..).map(|count| (count, check.update(&owing, now + count * TICK, TICK)));
         let dropped = looks.find(|(_, due)| matches!(due, LivenessAction::Drop(_)));
         assert_eq!(
             dropped,
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn heartbeats_come_in_time_whenever_the_last_write_was() {
+    fn heartbeats_are_sent_in_time_after_any_write() {
         let rules = Liveness::default();
         let tick = rules.tick().unwrap();
         assert_eq!(tick, 10 * SECOND, "half of 20 s");
@@ -280,16 +280,16 @@ mod tests {
             ..Marks::default()
         };
         assert_eq!(
-            check.look(&written, start + tick, tick),
+            check.update(&written, start + tick, tick),
             LivenessAction::Nothing
         );
         // The write came after the start, so fewer than 20 s of silence have passed.
-        let next = check.look(&Marks::default(), start + 2 * tick, tick);
+        let next = check.update(&Marks::default(), start + 2 * tick, tick);
         assert_eq!(next, LivenessAction::Heartbeat);
     }
 
     #[test]
-    fn each_mode_of_heartbeats_has_its_time() {
+    fn each_heartbeat_mode_sends_at_its_own_times() {
         let dispatching = Marks {
             is_dispatching: true,
             ..Marks::default()
@@ -318,22 +318,22 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_and_hears_nothing_is_silent_long_enough_for_ice_to_speak() {
+    fn heartbeats_are_held_back_until_ice_sends_its_own() {
         let mut now = Instant::now();
         let mut check = LivenessCheck::new(Liveness::default(), now);
         let waiting = Marks {
             is_reply_due: true,
             ..Marks::default()
         };
-        let mut dues = Vec::new();
+        let mut outstanding = Vec::new();
         for _ in 0..5 {
             now += TICK;
-            dues.push(check.look(&waiting, now, TICK));
+            outstanding.push(check.update(&waiting, now, TICK));
         }
         let quiet = [const { LivenessAction::Nothing }; 4];
-        assert_eq!(dues[..4], quiet, "40 s");
+        assert_eq!(outstanding[..4], quiet, "40 s");
         assert_eq!(
-            dues[4],
+            outstanding[4],
             LivenessAction::Heartbeat,
             "before 60 s, after which Ice 3.8 drops"
         );
@@ -342,7 +342,7 @@ mod tests {
             ..waiting
         };
         now += 2 * TICK;
-        assert_eq!(check.look(&heard, now, TICK), LivenessAction::Heartbeat);
+        assert_eq!(check.update(&heard, now, TICK), LivenessAction::Heartbeat);
     }
 
     /// Pseudo-random numbers from a seed.
@@ -439,8 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn from_any_seed_only_a_silent_peer_is_dropped_only_an_unused_connection_closed_and_none_goes_silent()
-     {
+    fn every_seed_drops_only_silent_peers_and_closes_only_unused_connections() {
         for seed in 1..=2_000 {
             let mut random = Random(0x9E37_79B9_7F4A_7C15 ^ seed);
             let rules = random.rules();
@@ -463,7 +462,7 @@ mod tests {
                 let marks = trial.pass(&mut random, &rules, (tick, late));
                 let since = |then: Instant| trial.now.duration_since(then);
                 let silence = since(trial.read.max(trial.matters.unwrap_or(trial.now)));
-                match check.look(&marks, trial.now, tick) {
+                match check.update(&marks, trial.now, tick) {
                     LivenessAction::Drop(limit) => {
                         assert!(silence >= limit, "seed {seed}: {silence:?} of {rules:?}");
                         assert_ne!(rules.idle_check, IdleCheck::Off, "seed {seed}");

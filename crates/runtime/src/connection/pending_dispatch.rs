@@ -63,14 +63,14 @@ pub(super) async fn finish_serial(
 ) {
     let _ = poll_fn(|context| slot.poll_guarded(context)).await;
     for request in batch {
-        if begin_alone(&connection, request, sender.clone(), &mut slot).is_some() {
+        if start_one(&connection, request, sender.clone(), &mut slot).is_some() {
             let _ = poll_fn(|context| slot.poll_guarded(context)).await;
         }
     }
 }
 
 /// Starts the dispatch of a single request.
-fn begin_alone(
+fn start_one(
     connection: &Arc<ConnectionCore>,
     request: IncomingRequest,
     sender: Option<String>,

@@ -93,7 +93,7 @@ impl Input {
     }
 
     fn make_ready(&mut self, size_max: usize) -> &mut [u8] {
-        if self.long.is_none() && self.bytes.is_empty() && self.look_ahead() {
+        if self.long.is_none() && self.bytes.is_empty() && self.prepare_ahead() {
             return self
                 .ahead
                 .as_mut()
@@ -192,7 +192,7 @@ impl Input {
 
     /// Prepares the buffer of the last long message for the next read, if a long message is expected and the buffer is
     /// free. Returns true if it did.
-    fn look_ahead(&mut self) -> bool {
+    fn prepare_ahead(&mut self) -> bool {
         if self.expected > 0 && self.ahead.is_none() {
             let kept = self.take_kept();
             match kept.try_into_mut() {
@@ -248,7 +248,7 @@ impl Input {
 
     /// Gives the long buffer back, and the room unless a message has begun, because there is nothing to read.
     pub(super) fn rest(&mut self, room: &mut BytesMut) {
-        self.rest_long();
+        self.return_long_buffer();
         if self.bytes.is_empty() && self.long.is_none() {
             // An empty buffer, even without capacity, may still hold the allocation.
             self.bytes = BytesMut::new();
@@ -258,8 +258,8 @@ impl Input {
 
     /// Gives the long buffer back.
     #[inline]
-    pub(super) fn rest_long(&mut self) {
-        if self.has_long() {
+    pub(super) fn return_long_buffer(&mut self) {
+        if self.has_long_buffer() {
             self.put_back_long();
         }
     }
@@ -273,18 +273,18 @@ impl Input {
 
     /// Returns true if it keeps a long buffer.
     #[inline]
-    pub(super) fn has_long(&self) -> bool {
+    pub(super) fn has_long_buffer(&self) -> bool {
         !self.kept.is_empty() || self.ahead.is_some()
     }
 
     /// Returns true while a long message is being read.
     #[cfg(unix)]
-    pub(super) fn is_in_long(&self) -> bool {
+    pub(super) fn is_reading_long(&self) -> bool {
         self.long.is_some()
     }
 
     /// Drops the long buffers of this connection and this thread, because nothing has come for a while.
-    pub(super) fn drop_long(&mut self) {
+    pub(super) fn drop_long_buffers(&mut self) {
         self.kept = Bytes::new();
         self.ahead = None;
         buffer_pool::take(&LONG);

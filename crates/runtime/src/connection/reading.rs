@@ -88,7 +88,7 @@ impl Reading {
             let polled = Pin::new(&mut *reader).poll_read(context, &mut room);
             let count = room.filled().len();
             if polled.is_pending() {
-                self.rest();
+                self.return_buffers();
             }
             polled.map_ok(|()| count)
         })
@@ -102,7 +102,7 @@ impl Reading {
     }
 
     /// Gives the buffers back to this thread, because there is nothing to read.
-    fn rest(&mut self) {
+    fn return_buffers(&mut self) {
         if let Some(mut buffers) = self.buffers.take() {
             self.input.rest(&mut buffers.room);
             buffers.take_back(&mut self.dispatching);
@@ -111,26 +111,26 @@ impl Reading {
     }
 
     /// Gives the buffer of the last long message to this thread.
-    pub(super) fn rest_long(&mut self) {
-        self.input.rest_long();
+    pub(super) fn return_long_buffer(&mut self) {
+        self.input.return_long_buffer();
     }
 
     /// Returns true if it keeps such a buffer.
     #[cfg(unix)]
-    pub(super) fn has_long(&self) -> bool {
-        self.input.has_long()
+    pub(super) fn has_long_buffer(&self) -> bool {
+        self.input.has_long_buffer()
     }
 
     /// Returns true while it reads a long message.
     #[cfg(unix)]
-    pub(super) fn is_in_long(&self) -> bool {
-        self.input.is_in_long()
+    pub(super) fn is_reading_long(&self) -> bool {
+        self.input.is_reading_long()
     }
 
     /// Drops such buffers.
     #[cfg(unix)]
-    pub(super) fn drop_long(&mut self) {
-        self.input.drop_long();
+    pub(super) fn drop_long_buffers(&mut self) {
+        self.input.drop_long_buffers();
     }
 
     /// Handles the result of a read into the room, and writes the replies. Returns false when the connection has ended.
@@ -151,7 +151,7 @@ impl Reading {
             }
             Err(error) => Some(ReadEnd::Lost(error.to_string())),
         };
-        self.goes_on(end)
+        self.is_open_after(end)
     }
 
     /// Handles the input on the fast path, if it holds only replies without results, or one request that can be
@@ -161,7 +161,7 @@ impl Reading {
         let Ok(count) = *read else {
             return SingleDispatch::NotTaken;
         };
-        if self.give_returned(count) {
+        if self.deliver_returned(count) {
             return SingleDispatch::Answered;
         }
         let Some(message) = self.input.alone(count) else {
@@ -213,17 +213,17 @@ impl Reading {
         };
         let has_message = std::mem::take(&mut self.has_message);
         self.connection.keepalive.mark_handled(has_message);
-        self.goes_on(end)
+        self.is_open_after(end)
     }
 
-    /// Takes the reply for this slot, if the last read holds nothing else and the reply is short and has results.
+    /// Takes the reply for `pending`, if the last read holds nothing else and the reply is short and has results.
     /// Returns true if it did.
     #[cfg(unix)]
     #[inline]
     pub(super) fn take_short_reply(
         &mut self,
         count: usize,
-        slot: &Arc<PendingReply>,
+        pending: &Arc<PendingReply>,
         short: &mut ShortReply,
     ) -> bool {
         let limit = self.connection.settings().message_size_max;
@@ -234,7 +234,7 @@ impl Reading {
             return false;
         }
         let mut shared = self.connection.lock();
-        let is_meant = |token: &Recipient| token.is_caller(slot);
+        let is_meant = |token: &Recipient| token.is_caller(pending);
         let machine = &mut shared.machine;
         let Some((_, token)) = machine.take_answered(&read[..count], limit, is_meant) else {
             return false;
@@ -246,21 +246,24 @@ impl Reading {
         true
     }
 
-    /// Takes the reply for this slot, if nothing else has been read.
+    /// Takes the reply for `pending`, if nothing else has been read.
     #[cfg(unix)]
-    pub(super) fn take_single_reply(&mut self, slot: &Arc<PendingReply>) -> Option<IncomingReply> {
+    pub(super) fn take_single_reply(
+        &mut self,
+        pending: &Arc<PendingReply>,
+    ) -> Option<IncomingReply> {
         let limit = self.connection.settings().message_size_max;
         let input = self.input.bytes();
         let reply = self
             .connection
             .lock()
             .machine
-            .take_sole_reply(input, limit, |token| token.is_caller(slot))?;
+            .take_sole_reply(input, limit, |token| token.is_caller(pending))?;
         self.connection.keepalive.mark_handled(true);
         Some(reply)
     }
 
-    fn goes_on(&mut self, end: Option<ReadEnd>) -> bool {
+    fn is_open_after(&mut self, end: Option<ReadEnd>) -> bool {
         let is_open = end.is_none();
         if let Some(end) = end {
             self.end(end);
@@ -321,7 +324,7 @@ impl Reading {
     /// Returns true if there is an event; it is then in `event` of the buffers.
     fn take_messages(&mut self) -> Result<bool, ProtocolError> {
         let taken = self.take_event();
-        self.give_replies();
+        self.deliver_replies();
         taken
     }
 
@@ -372,7 +375,7 @@ impl Reading {
 
     /// Delivers replies to their callers. The state machine no longer knows these requests, so no other code will
     /// answer them.
-    fn give_replies(&mut self) {
+    fn deliver_replies(&mut self) {
         if let Some(buffers) = &mut self.buffers
             && !buffers.replies.is_empty()
         {
@@ -403,7 +406,7 @@ impl Reading {
                 Recipient::refuse(recipients, self.connection.peer());
                 return true;
             }
-            Some(Event::Heartbeat) => Keepalive::tell_heartbeat(&self.connection),
+            Some(Event::Heartbeat) => Keepalive::call_heartbeat_listener(&self.connection),
         }
         false
     }
@@ -451,7 +454,7 @@ fn block_on<F: Future>(mut handling: Pin<&mut F>) -> F::Output {
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.give_replies();
+        self.deliver_replies();
         self.end(ReadEnd::Lost(
             "its task was dropped with its runtime".to_owned(),
         ));

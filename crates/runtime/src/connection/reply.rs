@@ -157,7 +157,7 @@ impl Future for Reply {
     type Output = ReplyResult;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<ReplyResult> {
-        let pending = self.pending.as_ref().expect("it is there until the drop");
+        let pending = self.pending.as_ref().expect("present until the drop");
         match pending.poll(context.waker()) {
             Poll::Ready(answer) => Poll::Ready(self.answered(answer)),
             Poll::Pending => {

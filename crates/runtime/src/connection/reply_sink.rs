@@ -52,7 +52,7 @@ pub(super) enum Recipient {
 impl Recipient {
     /// Returns true if it is this caller.
     pub(super) fn is_caller(&self, caller: &Arc<PendingReply>) -> bool {
-        matches!(self, Self::Caller(slot) if Arc::ptr_eq(slot, caller))
+        matches!(self, Self::Caller(pending) if Arc::ptr_eq(pending, caller))
     }
 
     /// Returns true if it is this sink with this number.
@@ -67,7 +67,7 @@ impl Recipient {
     /// Delivers the reply.
     pub(super) fn answer(self, reply: IncomingReply) {
         match self {
-            Self::Caller(slot) => slot.answer(Ok(reply)),
+            Self::Caller(pending) => pending.answer(Ok(reply)),
             Self::Sink { sink, number, .. } => sink.answered(number, outcome_or_nothing(reply)),
         }
     }
@@ -90,7 +90,7 @@ impl Recipient {
             let mut failure = failure.clone();
             match recipient {
                 // The caller knows the position of its request, and narrows the failure itself.
-                Self::Caller(slot) => callers.push((slot, failure)),
+                Self::Caller(pending) => callers.push((pending, failure)),
                 Self::Sink {
                     sink,
                     number,
@@ -112,8 +112,8 @@ impl Recipient {
         }
         // Callers come after the sinks. A caller would send again immediately, and overtake the events that a sink
         // sends again in order.
-        for (slot, failure) in callers {
-            slot.answer(Err(Box::new(failure)));
+        for (pending, failure) in callers {
+            pending.answer(Err(Box::new(failure)));
         }
     }
 }
@@ -123,7 +123,7 @@ impl Reading {
     /// so. The next read overwrites them in place, so that an acknowledged event costs little more than a scan of these
     /// bytes.
     #[inline]
-    pub(super) fn give_returned(&mut self, count: usize) -> bool {
+    pub(super) fn deliver_returned(&mut self, count: usize) -> bool {
         let connection = &self.connection;
         let limit = connection.settings().message_size_max;
         let Some(input) = self.input.alone(count) else {
@@ -132,7 +132,7 @@ impl Reading {
         // A connection that is closing or not validated yet must handle each message.
         let has_message = match all_returned_nothing(input, limit) {
             Some(replies) if connection.is_active() => {
-                Self::give_runs(connection, replies.peekable())
+                Self::deliver_batches(connection, replies.peekable())
             }
             _ => return false,
         };
@@ -143,20 +143,20 @@ impl Reading {
 
     /// Delivers replies that returned nothing, in order. Returns true if any recipient got one.
     #[inline]
-    fn give_runs(
+    fn deliver_batches(
         connection: &Arc<ConnectionCore>,
         mut replies: Peekable<impl Iterator<Item = (RequestId, EncodingVersion)>>,
     ) -> bool {
         let mut is_given = false;
         while let Some(reply) = replies.next() {
-            is_given |= Self::give_run(connection, reply, &mut replies);
+            is_given |= Self::deliver_batch(connection, reply, &mut replies);
         }
         is_given
     }
 
     /// Delivers a reply that returned nothing, together with the next ones for the same sink. Returns false if it has
     /// no recipient.
-    fn give_run(
+    fn deliver_batch(
         connection: &Arc<ConnectionCore>,
         (id, encoding): (RequestId, EncodingVersion),
         rest: &mut Peekable<impl Iterator<Item = (RequestId, EncodingVersion)>>,

@@ -220,7 +220,7 @@ impl SendHalf {
         } else {
             connection.tasks().spawn(async move {
                 let half = &own.output;
-                half.flush_joined(&own);
+                half.flush_collected(&own);
                 // Later messages start a task of their own; those that came meanwhile leave with this one.
                 half.lock().flush.is_flush_due = false;
                 half.flush(&own);
@@ -229,7 +229,7 @@ impl SendHalf {
     }
 
     /// Writes the messages that were collected. Returns false if there are none, or if another writer takes them along.
-    pub(super) fn flush_joined(&self, connection: &Arc<ConnectionCore>) -> bool {
+    pub(super) fn flush_collected(&self, connection: &Arc<ConnectionCore>) -> bool {
         let mut shared = self.lock();
         let batch = shared.queue.take();
         shared.flush.is_flush_due = batch.is_some();

@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_while_one_batch_is_written_goes_into_the_next() {
+    fn messages_appended_during_a_write_form_the_next_batch() {
         let mut output = SendQueue::default();
         output.bytes().extend(b"one");
         let mut batch = output.take().expect("something is pending");
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_that_is_written_is_idle() {
+    fn a_written_queue_is_idle() {
         let mut output = SendQueue::default();
         output.bytes().extend(b"one");
         let batch = output.take().expect("something is pending");
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_are_alone_go_through_one_buffer() {
+    fn single_messages_reuse_one_buffer() {
         let mut output = SendQueue::default();
         output.bytes().extend(b"one");
         let address = output.bytes().as_ptr();
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_is_written_lets_go_of_what_others_share() {
+    fn a_written_batch_releases_shared_bytes() {
         let shared = bytes::Bytes::from(vec![1; floe_wire::encoding::PIECE_MIN]);
         let mut output = SendQueue::default();
         let encoding = floe_wire::EncodingVersion::V1_1;
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_rests_keeps_what_is_pending_and_nothing_else() {
+    fn a_queue_at_rest_keeps_only_pending_bytes() {
         let mut output = SendQueue::default();
         assert!(kept_after(&mut output, 1_000_000) >= 1_000_000);
         output.bytes().extend(b"message");
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_closed_keeps_nothing() {
+    fn a_closed_queue_keeps_nothing() {
         let mut output = SendQueue::default();
         kept_after(&mut output, 60_000);
         output.bytes().resize(60_000, 0);
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_single_reply_of_which_a_part_was_taken_goes_on_as_a_batch() {
+    fn a_partly_written_single_reply_continues_as_a_batch() {
         let mut output = SendQueue::default();
         assert!(output.take_single_reply(5));
         let mut batch = WriteBatch::of(replies(b"reply"));
@@ -421,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_taken_surely_stayed_here() {
+    fn bytes_that_were_never_taken_never_left() {
         let mut output = SendQueue::default();
         output.bytes().extend(b"left");
         let _batch = output.take();

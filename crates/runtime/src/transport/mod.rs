@@ -297,9 +297,9 @@ pub(crate) const ENDPOINTS: &str = match cfg!(feature = "tls") {
 
 /// The encrypted endpoints among them.
 pub(crate) const SECURE_ENDPOINTS: &str = match cfg!(feature = "tls") {
-    true => "an ssl or wss endpoint, for it says `-s`",
+    true => "an ssl or wss endpoint, because it says `-s`",
     false => {
-        "an ssl or wss endpoint, for it says `-s`, and a build that has these: build it with the cargo feature `tls`"
+        "an ssl or wss endpoint, because it says `-s`, and a build that has these: build it with the cargo feature `tls`"
     }
 };
 

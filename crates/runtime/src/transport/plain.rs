@@ -29,7 +29,7 @@ pub(crate) struct PlainSocket {
     socket: OwnedFd,
     /// Waits on a Unix domain socket. Made by the first wait.
     #[cfg(target_os = "linux")]
-    taken: Option<OnceLock<UnixWait>>,
+    unix_wait: Option<OnceLock<UnixWait>>,
     /// True if the system has a limit for waits on this socket. The limit stays set.
     is_limited: AtomicBool,
 }
@@ -40,7 +40,7 @@ impl PlainSocket {
         rustix::io::ioctl_fionbio(&socket, false)?;
         Ok(Self {
             #[cfg(target_os = "linux")]
-            taken: is_unix(&socket).then(OnceLock::new),
+            unix_wait: is_unix(&socket).then(OnceLock::new),
             is_limited: AtomicBool::new(false),
             socket,
         })
@@ -63,21 +63,21 @@ impl PlainSocket {
             self.is_limited.store(limit.is_some(), Ordering::Relaxed);
         }
         #[cfg(target_os = "linux")]
-        if let Some(taken) = self.taken() {
-            return taken.receive(self.socket.as_fd(), room, limit);
+        if let Some(unix_wait) = self.unix_wait() {
+            return unix_wait.receive(self.socket.as_fd(), room, limit);
         }
         receive(self.socket.as_fd(), room, RecvFlags::empty())
     }
 
     /// Returns the waiter of a Unix domain socket. `None` for other sockets, and if the system refuses one.
     #[cfg(target_os = "linux")]
-    fn taken(&self) -> Option<&UnixWait> {
-        let taken = self.taken.as_ref()?;
-        if let Some(taken) = taken.get() {
-            return Some(taken);
+    fn unix_wait(&self) -> Option<&UnixWait> {
+        let unix_wait = self.unix_wait.as_ref()?;
+        if let Some(unix_wait) = unix_wait.get() {
+            return Some(unix_wait);
         }
         let new = UnixWait::new(self.socket.as_fd()).ok()?;
-        Some(taken.get_or_init(|| new))
+        Some(unix_wait.get_or_init(|| new))
     }
 
     /// Receives what is there, or fails with [`io::ErrorKind::WouldBlock`].

@@ -24,8 +24,8 @@ macro_rules! conformance {
             }
 
             #[tokio::test]
-            async fn a_writer_is_held_back_by_a_slow_reader_and_loses_nothing() {
-                super::a_writer_is_held_back_by_a_slow_reader_and_loses_nothing(ENDPOINT).await;
+            async fn a_slow_reader_holds_the_writer_back_without_loss() {
+                super::a_slow_reader_holds_the_writer_back_without_loss(ENDPOINT).await;
             }
 
             #[tokio::test]
@@ -39,13 +39,13 @@ macro_rules! conformance {
             }
 
             #[tokio::test]
-            async fn nobody_is_reached_where_nobody_listens() {
-                super::nobody_is_reached_where_nobody_listens(ENDPOINT).await;
+            async fn connecting_without_a_listener_fails() {
+                super::connecting_without_a_listener_fails(ENDPOINT).await;
             }
 
             #[tokio::test]
-            async fn many_streams_are_accepted_at_once() {
-                super::many_streams_are_accepted_at_once(ENDPOINT).await;
+            async fn many_streams_are_accepted_concurrently() {
+                super::many_streams_are_accepted_concurrently(ENDPOINT).await;
             }
         }
     )+};
@@ -87,7 +87,7 @@ async fn bytes_arrive_in_order_in_both_directions(endpoint: MakeEndpoint) {
     }
 }
 
-async fn a_writer_is_held_back_by_a_slow_reader_and_loses_nothing(endpoint: MakeEndpoint) {
+async fn a_slow_reader_holds_the_writer_back_without_loss(endpoint: MakeEndpoint) {
     const LEN: usize = 64 << 20;
     let (client, mut server) = pair(&bind(&endpoint()).await).await;
     let bytes = pattern(LEN);
@@ -128,17 +128,20 @@ async fn a_stream_ends_when_the_peer_drops_it(endpoint: MakeEndpoint) {
     ends(&mut server).await;
 }
 
-async fn nobody_is_reached_where_nobody_listens(endpoint: MakeEndpoint) {
+async fn connecting_without_a_listener_fails(endpoint: MakeEndpoint) {
     let listening = bind(&endpoint()).await;
     let published = listening.published[0].clone();
     drop(listening);
-    let error = connect_to(&published).await.err().expect("nobody listens");
+    let error = connect_to(&published)
+        .await
+        .err()
+        .expect("there is no listener");
     let kinds = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NotFound];
     assert!(kinds.contains(&error.kind()), "{error}");
     bind(&published.to_string()).await;
 }
 
-async fn many_streams_are_accepted_at_once(endpoint: MakeEndpoint) {
+async fn many_streams_are_accepted_concurrently(endpoint: MakeEndpoint) {
     let listening = bind(&endpoint()).await;
     let published = &listening.published[0];
     let clients: Vec<_> = (0..50_u8)
@@ -187,14 +190,14 @@ async fn a_socket_file_goes_with_its_listener_and_a_stale_one_is_replaced() {
     let file = format!("{path}.txt");
     std::fs::write(&file, "precious").unwrap();
     let error = listen_with(&format!("unix -f {file}"), &Setup::default()).await;
-    let error = error.err().expect("no socket");
-    assert!(error.to_string().contains("no socket"), "{error}");
+    let error = error.err().expect("it is a file");
+    assert!(error.to_string().contains("is not a socket"), "{error}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
     std::fs::remove_file(&file).unwrap();
 }
 
 #[tokio::test]
-async fn a_socket_of_another_host_is_passed_over() {
+async fn a_socket_of_another_host_is_skipped() {
     let listening = bind(&unix_endpoint()).await;
     let here = &listening.published[0];
     assert!(super::can_connect(here), "{here}");
@@ -203,7 +206,7 @@ async fn a_socket_of_another_host_is_passed_over() {
 }
 
 #[test]
-fn an_address_that_the_machine_lacks_is_passed_over_if_there_is_another() {
+fn a_missing_address_is_skipped_if_there_is_another() {
     let addresses = ["127.0.0.1:0", "192.0.2.1:0"].map(|text| text.parse().unwrap());
     let bind = |address| std::net::TcpListener::bind::<std::net::SocketAddr>(address);
     let local = std::net::TcpListener::local_addr;

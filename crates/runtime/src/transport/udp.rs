@@ -187,7 +187,7 @@ impl Listener for BoundSocket {
                     },
                     _permit: permit,
                 }),
-                writer: Box::new(Silent { end, sender, local }),
+                writer: Box::new(DiscardingWriter { end, sender, local }),
                 peer: format!("datagrams to {local}"),
             }))
         })
@@ -333,20 +333,20 @@ impl Ignored {
             .is_none_or(|logged| now - logged >= LOG_INTERVAL)
         {
             self.logged = Some(now);
-            tracing::warn!("ignored a datagram from {from}, number {count} of its kind: {reason}");
+            tracing::warn!("ignored an invalid datagram from {from} ({count} so far): {reason}");
         }
     }
 }
 
 /// The writing half of a receiver, which discards everything.
-struct Silent {
+struct DiscardingWriter {
     end: Arc<SocketEnd>,
     /// The sender of the message that was read last.
     sender: Arc<Mutex<Option<SocketAddr>>>,
     local: SocketAddr,
 }
 
-impl StreamWriter for Silent {
+impl StreamWriter for DiscardingWriter {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         if bytes.ends_with(&CLOSE_CONNECTION) {
             self.end.come();
@@ -379,7 +379,7 @@ impl StreamWriter for Silent {
 fn sending(socket: UdpSocket, peer: SocketAddr) -> Stream {
     let end = Arc::new(SocketEnd::default());
     Stream {
-        reader: Box::new(Unanswered {
+        reader: Box::new(ValidationReader {
             greeting: &VALIDATE_CONNECTION,
             end: end.clone(),
         }),
@@ -389,12 +389,12 @@ fn sending(socket: UdpSocket, peer: SocketAddr) -> Stream {
 }
 
 /// The reading half of a sender: it reads a validation, and then nothing.
-struct Unanswered {
+struct ValidationReader {
     greeting: &'static [u8],
     end: Arc<SocketEnd>,
 }
 
-impl AsyncRead for Unanswered {
+impl AsyncRead for ValidationReader {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -467,7 +467,7 @@ mod tests {
             b"IceP\x01\x00\x01\x00\x00\x00\x23\x00\x00\x00\x07\x00\x00\x00\x01t\x00\x00\x04noop\
                         \x00\x00\x06\x00\x00\x00\x01\x01";
         let taken = whole_message(request, 1000).unwrap();
-        assert_eq!(taken[14..18], [0; 4], "nobody is answered");
+        assert_eq!(taken[14..18], [0; 4], "it asks for no reply");
         assert_eq!(taken[18..], request[18..]);
         let cases: [(&[u8], &str); 6] = [
             (b"", "0 bytes"),

@@ -149,7 +149,7 @@ fn into_stream(stream: UnixStream, peer: String) -> Stream {
 /// Removes a socket that has no listener.
 async fn remove_stale(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.file_type().is_socket() {
-        let what = format!("{} is there already, and no socket", path.display());
+        let what = format!("{} already exists and is not a socket", path.display());
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
     }
     match UnixStream::connect(path).await {

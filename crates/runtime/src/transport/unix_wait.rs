@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_before_the_first_wait_is_received() {
+    fn bytes_that_came_before_the_first_wait_are_received() {
         let (mut peer, socket) = UnixStream::pair().unwrap();
         let taken = UnixWait::new(socket.as_fd()).unwrap();
         peer.write_all(b"early").unwrap();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_takes_its_time_is_waited_for() {
+    fn a_slow_reply_is_waited_for() {
         let (mut peer, mut socket) = UnixStream::pair().unwrap();
         let taken = UnixWait::new(socket.as_fd()).unwrap();
         let answering = thread::spawn(move || {

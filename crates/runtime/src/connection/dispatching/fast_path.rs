@@ -42,7 +42,7 @@ impl Dispatching {
         match self.begin(parts, &mut RequestBatch::default()) {
             Poll::Ready(Ok(response)) => self.reply_single(response.into_parts()),
             Poll::Pending => {
-                self.leave(cache.request(&request), request.parameters_len());
+                self.defer(cache.request(&request), request.parameters_len());
                 SingleDispatch::Dispatched
             }
             failed => {
@@ -58,7 +58,7 @@ impl Dispatching {
         let share = self.budget.share_of(request.parameters_len());
         let parts = self.renew()?;
         let may_begin = self.has_budget(share)
-            && self.budget.take_of_adapter(&parts)
+            && self.budget.take_adapter_share(&parts)
             && self.connection.lock().machine.take_in(request.id());
         if !may_begin {
             self.parts = Some(parts);
@@ -73,8 +73,8 @@ impl Dispatching {
             return self.end_single(parts);
         }
         if let Some(came) = parts.events_came {
-            self.lets_others_run = !self.reply_flush.is_pressing(came);
-            if self.lets_others_run {
+            self.runs_tasks_first = !self.reply_flush.answers_first(came);
+            if self.runs_tasks_first {
                 return self.append_single(parts);
             }
         } else {

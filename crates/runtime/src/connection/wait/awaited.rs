@@ -134,7 +134,7 @@ pub(crate) fn is_waiting(waker: &Waker) -> bool {
 
 /// Registers that a future waits for a reply. Returns true if a waiting thread will read it.
 pub(crate) fn wait_for_reply(connection: &Arc<ConnectionCore>, waker: &Waker) -> bool {
-    let Some(now) = begin_to_collect() else {
+    let Some(now) = mark_awaited() else {
         return false;
     };
     let is_direct = now.is_direct(waker);
@@ -154,7 +154,7 @@ pub(crate) fn wait_for_reply(connection: &Arc<ConnectionCore>, waker: &Waker) ->
 
 /// Registers that a directly polled future must be polled again at this time.
 pub(crate) fn wait_until(deadline: Instant) {
-    if begin_to_collect().is_some() {
+    if mark_awaited().is_some() {
         AWAITED.with_borrow_mut(|awaited| {
             let earliest = awaited
                 .deadline
@@ -165,7 +165,7 @@ pub(crate) fn wait_until(deadline: Instant) {
 }
 
 /// Marks that the innermost wait registers something in [`AWAITED`]. Returns `None` if there is no wait.
-fn begin_to_collect() -> Option<PollState> {
+fn mark_awaited() -> Option<PollState> {
     let mut now = POLL_STATE.get();
     if now.depth == 0 {
         return None;

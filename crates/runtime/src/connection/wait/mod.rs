@@ -92,14 +92,14 @@ fn enter_runtime() {
 fn sleep(sleeper: &Arc<Sleeper>, awaited: Awaited) {
     // Any other holder of a waker cannot wake a thread that is blocked in a read. If there is one, another thread or
     // task reads.
-    let is_alone = Arc::strong_count(sleeper) == OWN_COUNT + awaited.reply_count;
+    let is_alone = Arc::strong_count(sleeper) == OWN_REFERENCES + awaited.reply_count;
     match awaited.connection {
         Some(connection) if is_alone && !awaited.is_mixed => {
             connection.drive(sleeper, awaited.deadline)
         }
         connection => {
             if let Some(connection) = connection {
-                connection.ask_for_reading();
+                connection.request_reading();
             }
             sleeper.park(awaited.deadline);
         }
@@ -107,7 +107,7 @@ fn sleep(sleeper: &Arc<Sleeper>, awaited: Awaited) {
 }
 
 /// References that the wait itself holds: the sleeper, and its waker.
-const OWN_COUNT: usize = 2;
+const OWN_REFERENCES: usize = 2;
 
 /// A sleeper and its waker, used by one wait at a time.
 struct Waiter {
@@ -139,12 +139,12 @@ impl Waiter {
     /// Returns true if no wait sleeps here and no waker of an earlier wait is left, which could disturb the next one.
     #[inline]
     fn is_free(&self) -> bool {
-        wait_depth() == 0 && !self.is_sleeping.get() && self.is_unknown()
+        wait_depth() == 0 && !self.is_sleeping.get() && self.has_no_other_waker()
     }
 
     #[inline]
-    fn is_unknown(&self) -> bool {
-        Arc::strong_count(&self.sleeper) == OWN_COUNT
+    fn has_no_other_waker(&self) -> bool {
+        Arc::strong_count(&self.sleeper) == OWN_REFERENCES
     }
 
     /// Waits, within no other wait. The first poll has almost no overhead, because many futures need no second one.
@@ -212,14 +212,14 @@ impl BorrowedWaiter {
     }
 
     fn waiter(&self) -> &Waiter {
-        self.waiter.as_ref().expect("it goes back at the very end")
+        self.waiter.as_ref().expect("present until the drop")
     }
 }
 
 impl Drop for BorrowedWaiter {
     fn drop(&mut self) {
         if let Some(waiter) = self.waiter.take()
-            && waiter.is_unknown()
+            && waiter.has_no_other_waker()
         {
             // The pool is gone while its thread ends.
             let _ = WAITERS.try_with(|spare| spare.borrow_mut().push(waiter));

@@ -113,7 +113,7 @@ fn client_config(
     let webpki = match settings.verify_server {
         true if roots.is_empty() => {
             return Ok(Err(
-                "nobody is trusted to sign the server's certificate: set `TlsSettings::ca_files`"
+                "no CA is trusted to sign the server's certificate: set `TlsSettings::ca_files`"
                     .into(),
             ));
         }
@@ -153,7 +153,7 @@ fn server_config(
     };
     let asks = settings.client_certificates != ClientCertificates::NotAsked;
     if asks && roots.is_empty() {
-        let reason = "nobody is trusted to sign the certificates of clients: set \
+        let reason = "no CA is trusted to sign the certificates of clients: set \
                       `TlsSettings::ca_files`, or `client_certificates` to `NotAsked`";
         return Ok(Err(reason.into()));
     }

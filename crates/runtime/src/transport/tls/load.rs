@@ -28,7 +28,7 @@ pub(super) fn certificates(file: &TlsFile) -> Result<Vec<CertificateDer<'static>
     let certificates = CertificateDer::pem_slice_iter(&bytes).collect::<Result<Vec<_>, _>>();
     match certificates {
         Ok(certificates) if certificates.is_empty() => {
-            Err(TlsError::file(file, EXPECTED, "none is in it"))
+            Err(TlsError::file(file, EXPECTED, "it holds none"))
         }
         Ok(certificates) => Ok(certificates),
         Err(error) => Err(TlsError::file(file, EXPECTED, error)),
@@ -70,7 +70,7 @@ fn pkcs12(file: &TlsFile, password: &str) -> Result<Identity, TlsError> {
         })?;
     let (_, chain) = store
         .private_key_chain()
-        .ok_or_else(|| TlsError::file(file, EXPECTED, "no key is in it"))?;
+        .ok_or_else(|| TlsError::file(file, EXPECTED, "it holds no key"))?;
     let certificates = chain.certs().iter();
     let certificates = certificates.map(|certificate| certificate.as_der().to_vec().into());
     let key = PrivatePkcs8KeyDer::from(chain.key().as_der().to_vec());
@@ -80,7 +80,7 @@ fn pkcs12(file: &TlsFile, password: &str) -> Result<Identity, TlsError> {
 #[cfg(not(feature = "pkcs12"))]
 fn pkcs12(file: &TlsFile, _password: &str) -> Result<Identity, TlsError> {
     let expected = "a build of Floe with the cargo feature `pkcs12`";
-    Err(TlsError::file(file, expected, "one without it"))
+    Err(TlsError::file(file, expected, "this build lacks it"))
 }
 
 fn read<'a>(file: &'a TlsFile, expected: &'static str) -> Result<Cow<'a, [u8]>, TlsError> {

@@ -86,7 +86,7 @@ impl TlsShared {
 impl Session {
     fn try_flush(&mut self, writer: &dyn StreamWriter) -> io::Result<()> {
         while self.connection.wants_write() {
-            if self.connection.write_tls(&mut Below(writer))? == 0 {
+            if self.connection.write_tls(&mut LowerStream(writer))? == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
         }
@@ -232,9 +232,9 @@ impl StreamWriter for TlsWriter {
 }
 
 /// The stream below, as the target of rustls' writes.
-struct Below<'a>(&'a dyn StreamWriter);
+struct LowerStream<'a>(&'a dyn StreamWriter);
 
-impl Write for Below<'_> {
+impl Write for LowerStream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.try_write(bytes)
     }

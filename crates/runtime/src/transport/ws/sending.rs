@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_pings_and_does_not_read_makes_the_output_no_longer() {
+    fn pings_of_a_peer_that_does_not_read_do_not_grow_the_output() {
         let mut sending = WsSending::new(Side::Server);
         let mut ping = |byte: u8, writer: &dyn StreamWriter| {
             sending.pong = Some(vec![byte; 125]);
