@@ -2,7 +2,8 @@
 //!
 //! A connection needs buffers only while it reads and dispatches. If each connection kept its own, ten thousand idle
 //! connections would spend most of their memory on buffers. Each thread keeps a few instead, and lends them to the
-//! connection that it reads.
+//! connection that it reads. Pending replies are pooled for their
+//! allocations in the same way.
 
 use std::cell::RefCell;
 use std::thread::LocalKey;
@@ -10,36 +11,34 @@ use std::thread::LocalKey;
 /// Unused buffers, kept for their allocations.
 pub(super) type BufferPool<T> = RefCell<Vec<T>>;
 
-/// Most buffers that a thread keeps. A connection that waits in the middle of its work takes its buffer along, so the
-/// thread needs a spare.
-const POOL_MAX: usize = 4;
-
 /// Takes a buffer from the pool of this thread, if there is one.
+#[inline]
 pub(super) fn take<T>(pool: &'static LocalKey<BufferPool<T>>) -> Option<T> {
     // The pool is gone while its thread ends.
     pool.try_with(|pool| pool.borrow_mut().pop()).ok()?
 }
 
-/// Puts a buffer back, unless the pool is full.
-pub(super) fn put_back<T>(pool: &'static LocalKey<BufferPool<T>>, one: T) {
-    // The buffer is dropped outside of the closure, because its drop may use this pool.
-    let mut one = Some(one);
-    let _ = pool.try_with(|pool| {
+/// Puts a buffer back, unless the pool already holds `count_max` of them.
+#[inline]
+pub(super) fn put_back<T>(pool: &'static LocalKey<BufferPool<T>>, count_max: usize, buffer: T) {
+    // A buffer too many is dropped outside of the closure, because its drop may use this pool.
+    let _full = pool.try_with(|pool| {
         let mut pool = pool.borrow_mut();
-        if pool.len() < POOL_MAX {
-            pool.extend(one.take());
+        if pool.len() >= count_max {
+            return Some(buffer);
         }
+        pool.push(buffer);
+        None
     });
 }
 
-/// Replaces the last buffer of the pool by this one.
-pub(super) fn put_back_last<T>(pool: &'static LocalKey<BufferPool<T>>, one: T) {
-    let mut one = Some(one);
+/// Replaces the buffer of a pool that holds only one.
+pub(super) fn replace<T>(pool: &'static LocalKey<BufferPool<T>>, buffer: T) {
     // The old buffer is dropped outside of the closure, as above.
-    let _others = pool.try_with(|pool| {
+    let _old = pool.try_with(|pool| {
         let mut pool = pool.borrow_mut();
-        let last = pool.pop();
-        pool.extend(one.take());
-        last
+        let old = pool.pop();
+        pool.push(buffer);
+        old
     });
 }

@@ -266,12 +266,12 @@ fn run_thread(mut reading: Reading, socket: &PlainSocket) {
 /// Waits for input. While the connection holds a long buffer, the wait has a limit.
 #[cfg(unix)]
 fn receive(reading: &mut Reading, socket: &PlainSocket) -> io::Result<usize> {
-    let has_long_buffer = reading.has_long_buffer();
+    let has_long_buffer = reading.input.has_long_buffer();
     // The limit stays set while long messages follow each other, because changing it is a system call.
-    let limit = (has_long_buffer || reading.is_reading_long()).then_some(KEPT_TIME);
+    let limit = (has_long_buffer || reading.input.is_reading_long()).then_some(KEPT_TIME);
     let read = socket.receive_within(reading.room(), limit);
     if has_long_buffer && matches!(&read, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
-        reading.drop_long_buffers();
+        reading.input.drop_long_buffers();
     }
     read
 }
@@ -300,7 +300,7 @@ pub(super) fn receive_polling(
     read
 }
 
-/// Returns true if the read should be tried again.
+/// Returns true if the read or write should be tried again.
 pub(super) fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -257,7 +257,7 @@ impl Drop for Leader<'_> {
         match self.reading.take() {
             // A reading that a panic interrupted must not go on.
             Some(mut reading) if !std::thread::panicking() => {
-                reading.return_long_buffer();
+                reading.input.return_long_buffer();
                 let leadership = self.leadership;
                 leadership.wake_if(leadership.followers.give_back(reading));
             }

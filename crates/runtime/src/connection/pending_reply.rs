@@ -1,11 +1,11 @@
 //! A pending reply: the place where a caller waits for the reply to its request. Pending replies are reused.
 
-use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use floe_wire::message::IncomingReply;
 
+use super::buffer_pool::{self, BufferPool};
 #[cfg(unix)]
 use super::received_reply::{ReadReply, ReceivedReply};
 use crate::error::AttemptError;
@@ -30,7 +30,7 @@ enum PendingState {
 
 thread_local! {
     /// Unused pending replies, kept for their allocation.
-    static SPARE: RefCell<Vec<Arc<PendingReply>>> = const { RefCell::new(Vec::new()) };
+    static SPARE: BufferPool<Arc<PendingReply>> = const { BufferPool::new(Vec::new()) };
 }
 
 /// Number of calls that a thread may have in flight without an allocation.
@@ -40,9 +40,7 @@ impl PendingReply {
     /// Takes an unused pending reply.
     #[inline]
     pub(super) fn take() -> Arc<Self> {
-        SPARE
-            .with(|spare| spare.borrow_mut().pop())
-            .unwrap_or_default()
+        buffer_pool::take(&SPARE).unwrap_or_default()
     }
 
     /// Keeps the pending reply for the next request, unless a reader may still answer it.
@@ -59,13 +57,7 @@ impl PendingReply {
     /// Keeps a pending reply that is empty and has no other owner.
     #[inline]
     fn keep(pending: Arc<Self>) {
-        // The pool is gone while its thread ends.
-        let _ = SPARE.try_with(|spare| {
-            let mut spare = spare.borrow_mut();
-            if spare.len() < SPARE_MAX {
-                spare.push(pending);
-            }
-        });
+        buffer_pool::put_back(&SPARE, SPARE_MAX, pending);
     }
 
     /// Keeps a pending reply that was not touched after its request was sent.

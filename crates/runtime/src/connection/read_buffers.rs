@@ -28,6 +28,10 @@ thread_local! {
     static POOL: BufferPool<Box<ReadBuffers>> = const { BufferPool::new(Vec::new()) };
 }
 
+/// Most buffers that a thread keeps. A connection that waits in the middle of its work takes its buffers along, so the
+/// thread needs spares.
+const POOL_MAX: usize = 4;
+
 impl ReadBuffers {
     /// Takes buffers of this thread.
     pub(super) fn take() -> Box<Self> {
@@ -35,7 +39,7 @@ impl ReadBuffers {
     }
 
     pub(super) fn put_back(buffers: Box<Self>) {
-        buffer_pool::put_back(&POOL, buffers);
+        buffer_pool::put_back(&POOL, POOL_MAX, buffers);
     }
 
     /// Lends the dispatching its buffers before a request is dispatched. A connection that reads only replies never

@@ -110,29 +110,6 @@ impl Reading {
         }
     }
 
-    /// Gives the buffer of the last long message to this thread.
-    pub(super) fn return_long_buffer(&mut self) {
-        self.input.return_long_buffer();
-    }
-
-    /// Returns true if it keeps such a buffer.
-    #[cfg(unix)]
-    pub(super) fn has_long_buffer(&self) -> bool {
-        self.input.has_long_buffer()
-    }
-
-    /// Returns true while it reads a long message.
-    #[cfg(unix)]
-    pub(super) fn is_reading_long(&self) -> bool {
-        self.input.is_reading_long()
-    }
-
-    /// Drops such buffers.
-    #[cfg(unix)]
-    pub(super) fn drop_long_buffers(&mut self) {
-        self.input.drop_long_buffers();
-    }
-
     /// Handles the result of a read into the room, and writes the replies. Returns false when the connection has ended.
     pub(super) async fn handle(&mut self, read: std::io::Result<usize>) -> bool {
         match self.handle_single(&read) {

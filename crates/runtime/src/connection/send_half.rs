@@ -13,6 +13,7 @@ use floe_wire::encoding::Buffer;
 use tokio::sync::Notify;
 
 use super::ConnectionCore;
+use super::driver::is_transient;
 use super::flush_policy::{FlushPolicy, flush_on_thread};
 use super::send_queue::WriteBatch;
 use super::state::ConnectionState;
@@ -318,11 +319,4 @@ impl SendHalf {
                 .await;
         }
     }
-}
-
-fn is_transient(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
 }

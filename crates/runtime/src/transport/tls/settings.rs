@@ -50,7 +50,7 @@ impl Default for TlsSettings {
     }
 }
 
-/// Whether a server asks its clients for a certificate.
+/// How a server treats the certificates of its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientCertificates {
