@@ -48,9 +48,9 @@ pub(super) struct Dispatching {
     adapter_version: u64,
     servant_cache: ServantCache,
     slot: DispatchSlot,
-    /// The slot through which a dispatcher returns the requests that were lent to it. The flag is true while requests
-    /// are lent.
+    /// The slot through which a dispatcher returns the requests that were lent to it.
     return_slot: Option<Arc<ReturnSlot>>,
+    /// True while requests are lent to a dispatcher.
     is_lending: bool,
     /// Bytes of the events that the last dispatch took.
     taken_len: usize,

@@ -144,12 +144,12 @@ mod tests {
         let mut now = Instant::now();
         let mut check = LivenessCheck::new(rules, now);
         let mut heartbeat_count = 0;
-        for look in 1..=check_max {
+        for count in 1..=check_max {
             now += TICK;
             match check.update(marks, now, TICK) {
                 LivenessAction::Nothing => {}
                 LivenessAction::Heartbeat => heartbeat_count += 1,
-                due => return (due, look, heartbeat_count),
+                due => return (due, count, heartbeat_count),
             }
         }
         (LivenessAction::Nothing, check_max, heartbeat_count)
@@ -172,8 +172,8 @@ mod tests {
             Liveness::ice_37_client(),
             Liveness::ice_38(),
         ] {
-            let (due, look, _) = run(rules, &marks, 1000);
-            assert_eq!((due, look), (LivenessAction::Drop(60 * SECOND), 6));
+            let (due, count, _) = run(rules, &marks, 1000);
+            assert_eq!((due, count), (LivenessAction::Drop(60 * SECOND), 6));
         }
         let heartbeats = Marks {
             has_read: true,
@@ -210,8 +210,8 @@ mod tests {
             inactivity_timeout: None,
             ..Liveness::ice_38()
         };
-        let (due, look, _) = run(rules.clone(), &Marks::default(), 1000);
-        assert_eq!((due, look), (LivenessAction::Drop(60 * SECOND), 6));
+        let (due, count, _) = run(rules.clone(), &Marks::default(), 1000);
+        assert_eq!((due, count), (LivenessAction::Drop(60 * SECOND), 6));
         let held_back = Marks {
             has_read: true,
             is_handling: true,
@@ -226,8 +226,8 @@ mod tests {
             has_read: true,
             ..Marks::default()
         };
-        let (due, look, _) = run(Liveness::ice_38(), &heartbeats, 1000);
-        assert_eq!((due, look), (LivenessAction::Close(300 * SECOND), 30));
+        let (due, count, _) = run(Liveness::ice_38(), &heartbeats, 1000);
+        assert_eq!((due, count), (LivenessAction::Close(300 * SECOND), 30));
         for outstanding in [
             Marks {
                 is_reply_due: true,
@@ -259,8 +259,8 @@ mod tests {
         // A day later: the machine was asleep, or the program was stopped.
         let now = start + 86_400 * SECOND;
         assert_eq!(check.update(&owing, now, TICK), LivenessAction::Heartbeat);
-        let mut looks = (1..).map(|count| (count, check.update(&owing, now + count * TICK, TICK)));
-        let dropped = looks.find(|(_, due)| matches!(due, LivenessAction::Drop(_)));
+        let mut checks = (1..).map(|count| (count, check.update(&owing, now + count * TICK, TICK)));
+        let dropped = checks.find(|(_, due)| matches!(due, LivenessAction::Drop(_)));
         assert_eq!(
             dropped,
             Some((6, LivenessAction::Drop(60 * SECOND))),

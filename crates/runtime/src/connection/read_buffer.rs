@@ -247,7 +247,7 @@ impl Input {
     }
 
     /// Gives the long buffer back, and the room unless a message has begun, because there is nothing to read.
-    pub(super) fn rest(&mut self, room: &mut BytesMut) {
+    pub(super) fn give_back(&mut self, room: &mut BytesMut) {
         self.return_long_buffer();
         if self.bytes.is_empty() && self.long.is_none() {
             // An empty buffer, even without capacity, may still hold the allocation.

@@ -104,7 +104,7 @@ impl Reading {
     /// Gives the buffers back to this thread, because there is nothing to read.
     fn return_buffers(&mut self) {
         if let Some(mut buffers) = self.buffers.take() {
-            self.input.rest(&mut buffers.room);
+            self.input.give_back(&mut buffers.room);
             buffers.take_back(&mut self.dispatching);
             ReadBuffers::put_back(buffers);
         }

@@ -87,7 +87,7 @@ impl SendHalf {
     /// Writes a batch and all later messages until the transport is full.
     fn write(&self, connection: &Arc<ConnectionCore>, batch: WriteBatch) {
         connection.keepalive.mark_written();
-        let written = self.try_write(batch.rest());
+        let written = self.try_write(batch.remaining());
         self.write_on(connection, batch, written);
     }
 
@@ -113,7 +113,7 @@ impl SendHalf {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return connection.lose(&error),
             }
-            written = self.try_write(batch.rest());
+            written = self.try_write(batch.remaining());
         }
     }
 
@@ -133,7 +133,7 @@ impl SendHalf {
         while !self.lock().machine.is_closed() {
             let ready = std::future::poll_fn(|context| self.writer.poll_write_ready(context));
             let written = match ready.await {
-                Ok(()) => self.try_write(batch.rest()),
+                Ok(()) => self.try_write(batch.remaining()),
                 Err(error) => Err(error),
             };
             match written {

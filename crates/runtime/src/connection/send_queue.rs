@@ -188,7 +188,7 @@ impl SendQueue {
     }
 
     /// Drops spare buffers, because nothing was written for a while.
-    pub(super) fn rest(&mut self) {
+    pub(super) fn drop_spares(&mut self) {
         self.pending.take_if(|pending| pending.is_empty());
         self.spare = None;
     }
@@ -217,7 +217,7 @@ impl WriteBatch {
 
     /// Returns the bytes that are still to be written.
     #[inline]
-    pub(super) fn rest(&self) -> &Buffer {
+    pub(super) fn remaining(&self) -> &Buffer {
         &self.buffer
     }
 
@@ -248,11 +248,14 @@ mod tests {
 
         assert!(!batch.advance(2));
         output.progress(2);
-        assert_eq!((batch.rest().chunk(), output.len()), (&b"e"[..], 4));
+        assert_eq!((batch.remaining().chunk(), output.len()), (&b"e"[..], 4));
         assert!(batch.advance(1));
         output.progress(1);
         let batch = output.put_back(batch).expect("more has come");
-        assert_eq!((batch.rest().chunk(), output.written()), (&b"two"[..], 3));
+        assert_eq!(
+            (batch.remaining().chunk(), output.written()),
+            (&b"two"[..], 3)
+        );
     }
 
     #[test]
@@ -289,7 +292,7 @@ mod tests {
         floe_wire::Encoder::new(output.pending(), encoding).put(&shared);
         assert!(!shared.is_unique());
         let mut batch = output.take().expect("something is pending");
-        let len = batch.rest().len();
+        let len = batch.remaining().len();
         assert!(batch.advance(len));
         assert!(shared.is_unique());
         output.progress(len);
@@ -329,13 +332,13 @@ mod tests {
         let mut output = SendQueue::default();
         assert!(kept_after(&mut output, 1_000_000) >= 1_000_000);
         output.bytes().extend(b"message");
-        output.rest();
+        output.drop_spares();
         let batch = output.take().expect("it is pending");
-        assert_eq!(batch.rest().chunk(), b"message");
+        assert_eq!(batch.remaining().chunk(), b"message");
 
         let mut output = SendQueue::default();
         kept_after(&mut output, 60_000);
-        output.rest();
+        output.drop_spares();
         assert_eq!(kept(&mut output), 0);
     }
 
@@ -403,7 +406,7 @@ mod tests {
         let mut batch = WriteBatch::of(replies(b"reply"));
         assert!(!batch.advance(2));
         output.progress(2);
-        assert_eq!((batch.rest().chunk(), output.len()), (&b"ply"[..], 3));
+        assert_eq!((batch.remaining().chunk(), output.len()), (&b"ply"[..], 3));
         assert_eq!(output.replies_len(), 5);
         assert!(batch.advance(3));
         output.progress(3);

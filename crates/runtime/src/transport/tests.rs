@@ -78,8 +78,10 @@ async fn bytes_arrive_in_order_in_both_directions(endpoint: MakeEndpoint) {
         ] {
             let bytes = pattern(len);
             let mut read = vec![0; len];
-            let (written, arrived) =
-                tokio::join!(write_all(&**from, &bytes), soon(to.read_exact(&mut read)));
+            let (written, arrived) = tokio::join!(
+                write_all(&**from, &bytes),
+                in_time(to.read_exact(&mut read))
+            );
             written.unwrap();
             arrived.unwrap();
             assert!(read == bytes, "{len} bytes");
@@ -104,7 +106,7 @@ async fn a_slow_reader_holds_the_writer_back_without_loss(endpoint: MakeEndpoint
     let mut read = vec![0; LEN];
     let (written, arrived) = tokio::join!(
         write_all(&*client.writer, rest),
-        soon(server.reader.read_exact(&mut read))
+        in_time(server.reader.read_exact(&mut read))
     );
     written.unwrap();
     arrived.unwrap();
@@ -116,16 +118,16 @@ async fn a_stream_that_is_shut_down_ends_at_both_ends(endpoint: MakeEndpoint) {
     write_all(&*client.writer, b"last words").await.unwrap();
     client.writer.shutdown();
     let mut read = Vec::new();
-    soon(server.reader.read_to_end(&mut read)).await.unwrap();
+    in_time(server.reader.read_to_end(&mut read)).await.unwrap();
     assert_eq!(read, b"last words");
-    ends(&mut client).await;
+    read_to_end_of(&mut client).await;
     assert!(client.writer.try_write(b"more").is_err());
 }
 
 async fn a_stream_ends_when_the_peer_drops_it(endpoint: MakeEndpoint) {
     let (client, mut server) = pair(&bind(&endpoint()).await).await;
     drop(client);
-    ends(&mut server).await;
+    read_to_end_of(&mut server).await;
 }
 
 async fn connecting_without_a_listener_fails(endpoint: MakeEndpoint) {
@@ -157,7 +159,7 @@ async fn many_streams_are_accepted_concurrently(endpoint: MakeEndpoint) {
     let mut numbers = Vec::new();
     for _ in 0..50 {
         let mut server = accept(&listening).await;
-        numbers.push(soon(server.reader.read_u8()).await.unwrap());
+        numbers.push(in_time(server.reader.read_u8()).await.unwrap());
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (0..50).collect::<Vec<_>>());
@@ -261,18 +263,18 @@ async fn accept(listening: &Listening) -> Stream {
 
 pub(super) async fn listen_with(endpoint: &str, setup: &Setup) -> io::Result<Listening> {
     let endpoints = parse_endpoints(endpoint).unwrap();
-    soon(listen(&endpoints[0], setup)).await
+    in_time(listen(&endpoints[0], setup)).await
 }
 
 pub(super) async fn connect_with(endpoint: &Endpoint, setup: &Setup) -> io::Result<Stream> {
     let deadline = Instant::now() + Duration::from_secs(10);
-    soon(connect(endpoint, setup, deadline)).await
+    in_time(connect(endpoint, setup, deadline)).await
 }
 
 pub(super) async fn accept_result(listening: &Listening) -> io::Result<Stream> {
-    match soon(listening.listeners[0].accept()).await? {
+    match in_time(listening.listeners[0].accept()).await? {
         Accepted::Ready(stream) => Ok(stream),
-        Accepted::Opening { opening, .. } => soon(opening).await,
+        Accepted::Opening { opening, .. } => in_time(opening).await,
     }
 }
 
@@ -302,7 +304,7 @@ async fn write_all(writer: &dyn super::StreamWriter, mut bytes: &[u8]) -> io::Re
         match writer.try_write(bytes) {
             Ok(count) => bytes = &bytes[count..],
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                soon(poll_fn(|context| writer.poll_write_ready(context))).await?;
+                in_time(poll_fn(|context| writer.poll_write_ready(context))).await?;
             }
             Err(error) => return Err(error),
         }
@@ -311,9 +313,9 @@ async fn write_all(writer: &dyn super::StreamWriter, mut bytes: &[u8]) -> io::Re
 }
 
 /// Reads to the end. The end may be an error if bytes were in flight.
-async fn ends(stream: &mut Stream) {
+async fn read_to_end_of(stream: &mut Stream) {
     let mut rest = Vec::new();
-    let _ = soon(stream.reader.read_to_end(&mut rest)).await;
+    let _ = in_time(stream.reader.read_to_end(&mut rest)).await;
     assert!(rest.is_empty());
 }
 
@@ -322,7 +324,7 @@ fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at % 251) as u8).collect()
 }
 
-pub(super) async fn soon<T>(future: impl Future<Output = T>) -> T {
+pub(super) async fn in_time<T>(future: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(30), future)
         .await
         .expect("done within 30 s")

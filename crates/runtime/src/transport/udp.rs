@@ -197,13 +197,13 @@ impl Listener for BoundSocket {
 /// Signals the end of the stream to the reader.
 #[derive(Default)]
 struct SocketEnd {
-    has_come: AtomicBool,
+    has_ended: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
 impl SocketEnd {
-    fn come(&self) {
-        self.has_come.store(true, Ordering::Release);
+    fn signal(&self) {
+        self.has_ended.store(true, Ordering::Release);
         let waker = self
             .waker
             .lock()
@@ -217,7 +217,7 @@ impl SocketEnd {
     /// Returns true if the end has come. Otherwise the task is woken when it comes.
     fn poll(&self, context: &mut Context<'_>) -> bool {
         *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(context.waker().clone());
-        self.has_come.load(Ordering::Acquire)
+        self.has_ended.load(Ordering::Acquire)
     }
 }
 
@@ -261,7 +261,7 @@ impl AsyncRead for Receiver {
                     *this.sender.lock().unwrap_or_else(PoisonError::into_inner) = Some(from);
                 }
                 Err(reason) => {
-                    this.ignored.note(from, &reason);
+                    this.ignored.count_and_log(from, &reason);
                     continue;
                 }
             }
@@ -325,7 +325,7 @@ struct Ignored {
 }
 
 impl Ignored {
-    fn note(&mut self, from: SocketAddr, reason: &str) {
+    fn count_and_log(&mut self, from: SocketAddr, reason: &str) {
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         let now = Instant::now();
         if self
@@ -349,7 +349,7 @@ struct DiscardingWriter {
 impl StreamWriter for DiscardingWriter {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         if bytes.ends_with(&CLOSE_CONNECTION) {
-            self.end.come();
+            self.end.signal();
         }
         Ok(bytes.len())
     }
@@ -372,7 +372,7 @@ impl StreamWriter for DiscardingWriter {
     }
 
     fn shutdown(&self) {
-        self.end.come();
+        self.end.signal();
     }
 }
 
@@ -424,7 +424,7 @@ impl StreamWriter for Sender {
         let len = Message::needed(bytes, i32::MAX as usize);
         let message = bytes.get(..len).ok_or(io::ErrorKind::InvalidInput)?;
         if message == CLOSE_CONNECTION {
-            self.end.come();
+            self.end.signal();
         }
         if message == CLOSE_CONNECTION || message == VALIDATE_CONNECTION {
             return Ok(len);
@@ -453,7 +453,7 @@ impl StreamWriter for Sender {
     }
 
     fn shutdown(&self) {
-        self.end.come();
+        self.end.signal();
     }
 }
 

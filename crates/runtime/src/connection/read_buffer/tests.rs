@@ -90,7 +90,7 @@ fn a_waiting_connection_gives_its_room_to_the_next() {
     let _ = first.bytes().split_to(7);
     let room = first.room(SIZE_MAX).as_ptr();
     let mut rests = BytesMut::new();
-    first.rest(&mut rests);
+    first.give_back(&mut rests);
     assert_eq!(first.room.capacity() + first.bytes.capacity(), 0);
     second.take_room(&mut rests);
     assert_eq!(second.room(SIZE_MAX).as_ptr(), room);
@@ -103,7 +103,7 @@ fn a_connection_that_waits_after_a_long_message_gives_its_room_back() {
     next(&mut input).unwrap();
     // The next message is expected to be as long, so it would be read elsewhere.
     input.room(SIZE_MAX);
-    input.rest(&mut BytesMut::new());
+    input.give_back(&mut BytesMut::new());
     // A buffer without capacity may hold an allocation, and then points to its end.
     let nowhere = BytesMut::new().as_ptr();
     assert_eq!([input.room.as_ptr(), input.bytes.as_ptr()], [nowhere; 2]);
@@ -113,7 +113,7 @@ fn a_connection_that_waits_after_a_long_message_gives_its_room_back() {
 fn a_started_message_keeps_its_room() {
     let mut input = Input::default();
     read(&mut input, b"mess");
-    input.rest(&mut BytesMut::new());
+    input.give_back(&mut BytesMut::new());
     read(&mut input, b"age");
     assert_eq!(input.bytes(), "message");
 }
@@ -183,7 +183,7 @@ fn a_waiting_connection_gives_its_long_buffer_to_the_next() {
     let [mut first, mut second] = [Input::default(), Input::default()];
     read_all(&mut first, &message(900_000, 1));
     let start = next(&mut first).unwrap().bytes.as_ptr();
-    first.rest(&mut BytesMut::new());
+    first.give_back(&mut BytesMut::new());
     assert!(!first.has_long_buffer());
     read_all(&mut second, &message(800_000, 2));
     assert_eq!(next(&mut second).unwrap().bytes.as_ptr(), start);
@@ -197,7 +197,9 @@ fn a_thread_keeps_one_long_buffer_for_all_waiting_connections() {
         next(input).unwrap();
     }
     let mut room = BytesMut::new();
-    inputs.iter_mut().for_each(|input| input.rest(&mut room));
+    inputs
+        .iter_mut()
+        .for_each(|input| input.give_back(&mut room));
     assert_eq!(LONG.with_borrow(Vec::len), 1);
     inputs[0].drop_long_buffers();
     assert_eq!(LONG.with_borrow(Vec::len), 0);

@@ -9,7 +9,7 @@ use rcgen::{
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{ClientCertificates, Tls, TlsFile, TlsIdentity, TlsSettings};
-use crate::transport::tests::{accept_result, connect_with, listen_with, soon};
+use crate::transport::tests::{accept_result, connect_with, in_time, listen_with};
 use crate::transport::{Setup, Stream};
 
 /// A CA for tests.
@@ -69,7 +69,7 @@ fn setup(settings: TlsSettings) -> Setup {
 }
 
 /// Connects, and returns the result of each side.
-async fn meet(
+async fn connect_and_accept(
     client: TlsSettings,
     server: TlsSettings,
 ) -> (Result<Stream, String>, Result<Stream, String>) {
@@ -91,7 +91,7 @@ fn refusal(result: Result<Stream, String>) -> String {
 async fn both_sides_verify_each_other() {
     let authority = Authority::new("CA");
     let settings = authority.settings("127.0.0.1");
-    let (client, server) = meet(settings.clone(), settings).await;
+    let (client, server) = connect_and_accept(settings.clone(), settings).await;
     client.unwrap();
     server.unwrap();
 }
@@ -99,7 +99,8 @@ async fn both_sides_verify_each_other() {
 #[tokio::test]
 async fn a_server_of_an_unknown_authority_is_refused() {
     let (ours, theirs) = (Authority::new("ours"), Authority::new("theirs"));
-    let (client, server) = meet(ours.settings("127.0.0.1"), theirs.settings("127.0.0.1")).await;
+    let (client, server) =
+        connect_and_accept(ours.settings("127.0.0.1"), theirs.settings("127.0.0.1")).await;
     let error = refusal(client);
     assert!(
         error.contains("add the CA that signed it to `TlsSettings::ca_files`"),
@@ -117,7 +118,7 @@ async fn a_server_for_another_host_is_refused_unless_the_host_is_not_checked() {
     let authority = Authority::new("CA");
     let server = authority.settings("elsewhere.example");
     let mut client = authority.settings("client");
-    let (refused, _) = meet(client.clone(), server.clone()).await;
+    let (refused, _) = connect_and_accept(client.clone(), server.clone()).await;
     let error = refusal(refused);
     let expected = "expected a certificate for 127.0.0.1, got one for";
     assert!(
@@ -125,15 +126,20 @@ async fn a_server_for_another_host_is_refused_unless_the_host_is_not_checked() {
         "{error}"
     );
     client.check_host = false;
-    meet(client.clone(), server).await.0.unwrap();
+    connect_and_accept(client.clone(), server).await.0.unwrap();
 
     // All other checks remain.
     let stranger = Authority::new("stranger").settings("elsewhere.example");
-    assert!(meet(client.clone(), stranger.clone()).await.0.is_err());
+    assert!(
+        connect_and_accept(client.clone(), stranger.clone())
+            .await
+            .0
+            .is_err()
+    );
     client.verify_server = false;
     let mut open = stranger;
     open.client_certificates = ClientCertificates::NotAsked;
-    meet(client, open).await.0.unwrap();
+    connect_and_accept(client, open).await.0.unwrap();
 }
 
 #[tokio::test]
@@ -148,7 +154,7 @@ async fn a_certificate_out_of_its_time_is_refused() {
             params.not_before = date_time_ymd(from, 1, 1);
             params.not_after = date_time_ymd(to, 1, 1);
         }));
-        let (client, _) = meet(authority.settings("client"), server).await;
+        let (client, _) = connect_and_accept(authority.settings("client"), server).await;
         let error = refusal(client);
         assert!(
             error.contains(expected) && error.contains(" days"),
@@ -162,7 +168,8 @@ async fn a_client_without_a_certificate_is_refused_where_one_is_required() {
     let authority = Authority::new("CA");
     let mut client = authority.settings("client");
     client.identity = None;
-    let (connected, refused) = meet(client.clone(), authority.settings("127.0.0.1")).await;
+    let (connected, refused) =
+        connect_and_accept(client.clone(), authority.settings("127.0.0.1")).await;
     let error = refusal(refused);
     assert!(
         error.contains("the client showed no certificate"),
@@ -170,16 +177,19 @@ async fn a_client_without_a_certificate_is_refused_where_one_is_required() {
     );
     // In TLS 1.3 a client sees the refusal only with the first bytes that it reads.
     let mut stream = connected.unwrap();
-    let error = soon(stream.reader.read_u8()).await.unwrap_err().to_string();
+    let error = in_time(stream.reader.read_u8())
+        .await
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("set `TlsSettings::identity`"), "{error}");
 
     let mut server = authority.settings("127.0.0.1");
     server.client_certificates = ClientCertificates::Verified;
-    let (connected, accepted) = meet(client.clone(), server.clone()).await;
+    let (connected, accepted) = connect_and_accept(client.clone(), server.clone()).await;
     connected.unwrap();
     accepted.unwrap();
     client.identity = Some(Authority::new("stranger").identity("client"));
-    let error = refusal(meet(client, server).await.1);
+    let error = refusal(connect_and_accept(client, server).await.1);
     assert!(
         error.contains("signed by a CA that we do not trust"),
         "{error}"
@@ -361,7 +371,7 @@ async fn an_identity_can_come_from_a_pkcs12_file() {
         file: TlsFile::Bytes(bytes.clone()),
         password: "secret".to_owned(),
     });
-    meet(authority.settings("client"), server.clone())
+    connect_and_accept(authority.settings("client"), server.clone())
         .await
         .0
         .unwrap();
