@@ -1,15 +1,15 @@
-//! Calls: what a proxy does with requests, from their encoding to their reply.
+//! Calls: everything between a proxy and the send queue of a connection, from the encoding of a request to its reply.
 //!
-//! Here is the typed call, as generated proxies make it: a future with a name. It takes the fast path of send first. If that
-//! cannot send it, or if the attempt failed, it becomes an invocation in a box, which connects, waits for room and tries
-//! again.
+//! This file has the typed call of generated proxies, a future with a name. It first takes the fast path of send. If the
+//! fast path cannot send the request, or the attempt fails, the call becomes a boxed invocation, which connects, waits for
+//! room and retries.
 //!
 //! - `fast_path.rs`: invocations that need no wait before their message is appended
 //! - `invoke.rs`: untyped invocations
 //! - `attempt.rs`: one invocation, with its deadline (`time_limit.rs`) and its `retries.rs`
-//! - `compressed.rs`: sending over a connection, compressed or not
+//! - `compressed.rs`: requests sent over a connection, compressed or not
 //! - `batch.rs`: requests that are collected and sent together
-//! - `forward.rs`: events whose replies a sink gets
+//! - `forward.rs`: events whose replies a reply sink gets
 //! - `collocated.rs`: calls that skip the wire
 
 mod attempt;
