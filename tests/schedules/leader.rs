@@ -1,4 +1,4 @@
-//! Callers of one connection that read in turns, and the watch that reads for those who cannot.
+//! The callers of one connection: one leads and reads, the others follow. A standby task reads for callers that cannot.
 
 use std::collections::VecDeque;
 use std::task::{Wake, Waker};
