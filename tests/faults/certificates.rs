@@ -99,8 +99,8 @@ fn a_certificate_of_the_future_makes_one_think_of_the_clock() {
     });
     for text in refusals(&load(&authority, |_| ()), &early) {
         assert!(
-            text.starts_with("the peer's certificate becomes valid in ")
-                && text.ends_with(" days only (or this machine's clock is wrong)"),
+            text.starts_with("the peer's certificate becomes valid only in ")
+                && text.ends_with(" days (or this machine's clock is wrong)"),
             "{text}"
         );
     }
@@ -131,8 +131,8 @@ fn a_certificate_that_is_a_ca_s_own_is_told_from_one_that_a_ca_has_signed() {
     for text in refusals(&load(&authority, |_| ()), &self_signed) {
         assert_eq!(
             text,
-            "the peer shows the certificate of a CA, as self-signed ones often are, which stands for no server or \
-             client: expected one that a CA has signed"
+            "expected a certificate that a CA has signed, got the certificate of a CA itself, as self-signed ones \
+             often are"
         );
     }
 }
@@ -143,7 +143,7 @@ fn a_certificate_of_a_stranger_names_the_setting() {
     for text in refusals(&load(&authority(), |_| ()), &stranger) {
         assert_eq!(
             text,
-            "the peer's certificate is signed by nobody whom we trust: add the CA that signed it to \
+            "the peer's certificate is signed by a CA that we do not trust: add the CA that signed it to \
              `TlsSettings::ca_files`"
         );
     }

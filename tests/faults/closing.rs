@@ -175,8 +175,8 @@ fn a_peer_that_does_not_close_its_end_is_named() {
         assert_eq!(
             log.only_line_with(&format!("to {name}: it was")),
             format!(
-                "dropped the connection to {name}: it was not closed within 300ms: the peer was told \
-                 to close its end, and did not"
+                "dropped the connection to {name}: it was not closed within 300ms: the peer got \
+                 CloseConnection and did not close its end"
             )
         );
     });

@@ -1,9 +1,9 @@
-//! Callers of one connection that read in turns, and the watch that reads for those who cannot.
+//! The callers of one connection: one leads and reads, the others follow. A standby task reads for callers that cannot.
 
 use std::collections::VecDeque;
 use std::task::{Wake, Waker};
 
-use crate::followers::{Followers, WakeWatcher};
+use crate::followers::{Followers, WakeStandby};
 use crate::sleeper::Sleeper;
 use crate::sync::{Arc, Condvar, Mutex, thread};
 use crate::try_orders;
@@ -89,7 +89,7 @@ impl Connection {
         slot.is_answered
     }
 
-    fn wake_watch(&self, watch: WakeWatcher) {
+    fn wake_watch(&self, watch: WakeStandby) {
         if watch.0 {
             self.socket.lock().unwrap().is_watch_woken = true;
             self.changed.notify_all();
@@ -140,8 +140,8 @@ impl Connection {
             if self.is_answered(caller, &waker) {
                 return;
             }
-            self.turns.ask();
-            self.wake_watch(WakeWatcher(true));
+            self.turns.request_reading();
+            self.wake_watch(WakeStandby(true));
             sleeper.park(None);
         }
     }
@@ -152,10 +152,10 @@ impl Connection {
             _connection: self.clone(),
         });
         while !self.socket.lock().unwrap().is_closed {
-            if !self.turns.is_watch_due() {
+            if !self.turns.is_standby_due() {
                 self.wait_until(|_| false);
             } else if self.wait_until(|socket| !socket.arrived.is_empty())
-                && let Some(reading) = self.turns.take_unless_used()
+                && let Some(reading) = self.turns.take_for_standby()
             {
                 self.read_all(reading);
             }
@@ -213,7 +213,7 @@ fn all_are_answered(reader_count: usize, asker_count: usize) {
         caller.join().unwrap();
     }
     connection.close();
-    connection.wake_watch(WakeWatcher(true));
+    connection.wake_watch(WakeStandby(true));
     watch.join().unwrap();
 }
 
@@ -245,7 +245,7 @@ fn a_connection_that_is_closed_in_any_moment_is_freed() {
             .collect();
         connection.arrive(0);
         connection.close();
-        connection.wake_watch(WakeWatcher(true));
+        connection.wake_watch(WakeStandby(true));
         drop(connection);
         for thread in callers.into_iter().chain([watch]) {
             thread.join().unwrap();

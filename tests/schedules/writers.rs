@@ -48,7 +48,7 @@ impl Connection {
     /// Source: `write` in `crates/runtime/src/connection/send_half.rs`.
     fn write(&self, mut batch: WriteBatch) {
         loop {
-            let chunk = batch.rest().chunk();
+            let chunk = batch.remaining().chunk();
             let count = thread_rng().gen_range(1..=chunk.len());
             self.transport.lock().unwrap().extend(&chunk[..count]);
             let is_done = batch.advance(count);

@@ -234,7 +234,7 @@ impl World {
         }
         let mut next = end.writing.take().or_else(|| end.output.take());
         while let Some(mut batch) = next {
-            match pipes[side].write(self.now, batch.rest().chunk(), &mut self.random) {
+            match pipes[side].write(self.now, batch.remaining().chunk(), &mut self.random) {
                 Ok(Some((count, arrives))) => {
                     self.added_count += 1;
                     let action = Action::Arrive(joint, 1 - side);

@@ -1,4 +1,4 @@
-//! One invocation, with its deadline and its retry.
+//! One invocation, with its deadline and its retries.
 
 use std::future::Future;
 use std::pin::pin;
@@ -20,22 +20,23 @@ use crate::proxy::Proxy;
 use crate::proxy::RoutedConnection;
 use crate::proxy::router::{ADDITIONS_MAX, wants_object};
 
-/// What is known of an invocation before it is attempted.
+/// The terms of an invocation, fixed before its first attempt.
 #[derive(Clone, Copy)]
 pub(super) struct Terms<'a> {
     pub(super) operation: &'a str,
     pub(super) is_idempotent: bool,
-    /// Whether a failure that leaves no doubt is followed by another attempt.
+    /// True if an attempt that fails before the request can have been executed may be followed by another.
     pub(super) is_retried: bool,
-    /// How long all attempts together may take.
+    /// The time limit for all attempts together.
     pub(super) limit: Option<Duration>,
-    /// When they must have ended; after the limit, if there is one, unless the first was made already.
+    /// The deadline for all attempts together. It follows from the limit, unless the first attempt has already started
+    /// the time.
     pub(super) deadline: Option<Instant>,
-    /// How a first attempt failed that was made already.
+    /// The failure of a first attempt that the fast path made.
     pub(super) failed: Option<&'a AttemptError>,
 }
 
-/// A first attempt that was made already, if there was one.
+/// The result of the first attempt, if the fast path made one.
 #[derive(Default)]
 pub(super) struct FirstAttempt {
     pub(super) failure: Option<AttemptError>,
@@ -51,17 +52,17 @@ impl From<Option<AttemptError>> for FirstAttempt {
     }
 }
 
-/// Where an invocation goes.
+/// The destination of an invocation.
 pub(super) enum Route {
     ConnectionCore(RoutedConnection),
-    /// To an adapter of the same communicator.
+    /// An adapter of the same communicator.
     Collocated(Arc<AdapterCore>),
 }
 
 impl Proxy {
-    /// Makes the connection that the next invocations will use, if there is none and the object does
-    /// not live in the same communicator. Requests that are started while a connection is being made
-    /// may leave in another order; afterwards they leave in the order in which they are first polled.
+    /// Makes the connection for later invocations. It does nothing if there is a connection already, or if the object
+    /// lives in the same communicator. While the connection is being made, requests may leave in any order. Afterwards
+    /// they leave in the order in which they are first polled.
     ///
     /// # Errors
     /// [`InvokeError::NotDispatched`] if no endpoint answers in time.
@@ -81,7 +82,7 @@ impl Proxy {
         self.attempt(&terms, &is_sent, run).await
     }
 
-    /// The terms of an invocation with the proxy's own timeout.
+    /// Returns the terms of an invocation with the proxy's own timeout.
     pub(super) fn terms<'a>(&self, operation: &'a str, is_idempotent: bool) -> Terms<'a> {
         Terms {
             operation,
@@ -93,7 +94,7 @@ impl Proxy {
         }
     }
 
-    /// Writes a twoway request and waits for what its reply says, again if that is safe.
+    /// Sends a twoway request and waits for the outcome in its reply. Retries if that is safe.
     pub(super) async fn exchange(
         &self,
         terms: &Terms<'_>,
@@ -104,8 +105,8 @@ impl Proxy {
         reply.into_outcome().map_err(InvokeError::BadReply)
     }
 
-    /// Writes a twoway request and waits for its reply, again if that is safe. `is_sent` becomes true as soon as the request
-    /// is in the output of a connection.
+    /// Sends a twoway request and waits for its reply. Retries if that is safe. `is_sent` becomes true as soon as the
+    /// request is in the send queue of a connection.
     pub(super) async fn await_reply(
         &self,
         terms: &Terms<'_>,
@@ -145,12 +146,12 @@ impl Proxy {
         if !terms.is_retried || !reply.is_of_missing_object() {
             return Ok(reply);
         }
-        // It may have moved to another server.
+        // The object may have moved to another server.
         self.forget_route();
         self.attempt(terms, is_sent, run).await
     }
 
-    /// Writes messages that get no reply, again if that is safe.
+    /// Sends messages without replies. Retries if that is safe.
     pub(super) async fn post(
         &self,
         terms: &Terms<'_>,
@@ -161,7 +162,7 @@ impl Proxy {
         self.post_noting(terms, until, write, &is_sent).await
     }
 
-    /// The same; `is_sent` becomes true as soon as the messages are in the output of a connection.
+    /// Sends messages without replies. `is_sent` becomes true as soon as they are in the send queue of a connection.
     pub(super) async fn post_noting(
         &self,
         terms: &Terms<'_>,
@@ -184,7 +185,7 @@ impl Proxy {
         self.attempt(terms, is_sent, run).await
     }
 
-    /// Runs an attempt on a connection, and again if the failure allows it.
+    /// Runs an attempt, and repeats it as long as its failure allows that.
     async fn attempt<T, F: Future<Output = Result<T, AttemptError>>>(
         &self,
         terms: &Terms<'_>,
@@ -200,7 +201,7 @@ impl Proxy {
                 Some(failure) => failure,
                 None => {
                     is_sent.store(false, Ordering::Relaxed);
-                    // Pinned here, for it is large to move.
+                    // Pinned in place, because it is expensive to move.
                     let attempt = pin!(async {
                         let route = self.route().await.map_err(AttemptError::not_sent)?;
                         run(route).await
@@ -216,7 +217,7 @@ impl Proxy {
                 true => retries.next(terms.is_idempotent, &failure),
                 false => None,
             };
-            // What an earlier attempt may have done, the last one cannot undo.
+            // The last attempt cannot undo what an earlier one may have done.
             perhaps_dispatched |= failure.perhaps_dispatched;
             let wakes_in_time = |wait| deadline.is_none_or(|end| deadline::after(wait) < end);
             let Some(wait) = wait.filter(|wait| wait.is_zero() || wakes_in_time(*wait)) else {
@@ -237,7 +238,7 @@ impl Proxy {
         }
     }
 
-    /// The connection used before, an adapter of the same communicator, or a connection.
+    /// Returns an adapter of the same communicator or a connection, the last one used if it still works.
     async fn route(&self) -> Result<Route, LocalError> {
         match self.collocated() {
             Some(adapter) => Ok(Route::Collocated(adapter)),

@@ -1,4 +1,4 @@
-//! Requests that are collected and sent together.
+//! Batched invocations: requests that are collected and sent together.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -15,18 +15,19 @@ use crate::error::{InvokeError, LocalError};
 use crate::event::{Event, Events};
 use crate::proxy::{CollectedRequests, FullBatch, OperationInfo, Proxy, ProxyCore};
 
-/// A batch on its way to a connection. Given up before it is there, it goes back to its proxy.
-struct Leaving<'a> {
+/// A batch that is being sent. If the send is given up before the batch is in a send queue, the proxy gets the batch
+/// back.
+struct OutgoingBatch<'a> {
     proxy: &'a Proxy,
-    /// There until it is known what became of it.
+    /// Present until the result of the send is known.
     batch: Option<FullBatch>,
-    /// Whether it is in the output of a connection, from where it leaves by itself.
-    is_there: AtomicBool,
+    /// True if the batch is in the send queue of a connection, which then sends it.
+    is_queued: AtomicBool,
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for OutgoingBatch<'_> {
     fn drop(&mut self) {
-        if !*self.is_there.get_mut()
+        if !*self.is_queued.get_mut()
             && let Some(batch) = self.batch.take()
         {
             self.proxy.take_back(batch);
@@ -35,13 +36,13 @@ impl Drop for Leaving<'_> {
 }
 
 impl Proxy {
-    /// Sends the requests that a batch proxy has collected, and waits until the transport has them;
-    /// nothing if there are none. If the future is dropped before they are with a connection, they stay
-    /// collected; after that they leave by themselves.
+    /// Sends the requests that a batch proxy has collected, and waits until the transport has them. Does nothing if
+    /// there are none. If the future is dropped before the requests are in the send queue of a connection, they stay
+    /// collected; after that, they are sent anyway.
     ///
     /// # Errors
-    /// [`LocalError::BatchLost`] if they could not be sent; so many are collected no longer. What was given
-    /// back by a flush before is sent first, and if that fails, the rest stays collected.
+    /// [`LocalError::BatchLost`] if the requests could not be sent; it says how many were lost. Requests that an
+    /// earlier flush gave back are sent first. If that fails, the others stay collected.
     #[doc(alias = "ice_flushBatchRequests")]
     pub async fn flush_batch(&self) -> Result<(), InvokeError> {
         self.send_given_back().await?;
@@ -69,11 +70,11 @@ impl Proxy {
             .partition_point(|it| it.position < batch.position);
         own.given_back.insert(at, batch);
         drop(own);
-        self.be_remembered();
+        self.register_for_flush();
     }
 
-    /// Collects a request to a generated operation, unless something must leave before; a batch that
-    /// is full must be sent, see [`Proxy::collect`].
+    /// Collects a request to a generated operation, unless an earlier batch must be sent first. The caller must send
+    /// the batch if it is full, see [`Proxy::collect`].
     #[inline]
     pub(super) fn try_collect(
         &self,
@@ -98,9 +99,10 @@ impl Proxy {
         Ok(full.map_or(SendAttempt::Done, SendAttempt::Full))
     }
 
-    /// Collects a request. If the batch would get too long, what was collected before leaves first;
-    /// if that fails, nothing stays collected. If what a flush gave back cannot leave, this one is not
-    /// collected, and the rest stays. If the future is dropped, all stays collected that is not on its way.
+    /// Collects a request. If the batch would get too long, the requests collected before are sent first; if that
+    /// fails, all are dropped. If a batch that an earlier flush gave back cannot be sent, this request is not
+    /// collected, and the others stay. If the future is dropped, all requests that are not yet in a send queue stay
+    /// collected.
     pub(super) async fn collect(
         &self,
         header: &RequestHead<'_>,
@@ -131,7 +133,7 @@ impl Proxy {
         }
     }
 
-    /// Sends events in batches of their own, apart from what is collected.
+    /// Sends events in batches of their own, apart from the collected requests.
     pub(super) async fn forward_batch(&self, events: &[Events]) -> Result<(), InvokeError> {
         if self.reference().mode.is_datagram() {
             return self.forward_datagrams(events).await;
@@ -159,7 +161,7 @@ impl Proxy {
         }
     }
 
-    /// The same where each batch is a datagram.
+    /// Sends events in batches that each fit into a datagram.
     async fn forward_datagrams(&self, events: &[Events]) -> Result<(), InvokeError> {
         let target = self.target();
         let len_max = self.inner.batch_size_max;
@@ -189,53 +191,53 @@ impl Proxy {
         let full = full.map(|message| batch.cut(message, count));
         drop(batch);
         if count == 0 {
-            self.be_remembered();
+            self.register_for_flush();
         }
         Ok(full)
     }
 
-    /// What it has collected is flushed with that of all others. The batch must not be locked.
-    fn be_remembered(&self) {
+    /// Registers the proxy with its communicator, which flushes all batches together. The batch must not be locked.
+    fn register_for_flush(&self) {
         if let Some(communicator) = self.communicator() {
             communicator.core().batches().remember(&self.inner);
         }
     }
 
-    /// Sends a batch that is full. If that fails, nothing stays collected.
+    /// Sends a full batch. If that fails, all collected requests are dropped.
     pub(super) async fn post_full(&self, full: FullBatch) -> Result<(), InvokeError> {
         let sent = self.post_batch(full).await;
         if sent.is_err() {
-            // The caller is told that its request failed, so it must not leave later.
+            // The caller sees its request fail, so the request must not be sent later.
             self.lock_batch().writer.discard();
         }
         sent
     }
 
-    /// Sends a batch; if the future is dropped before it is with a connection, the proxy has it again.
+    /// Sends a batch. If the future is dropped before the batch is in a send queue, the proxy gets it back.
     async fn post_batch(&self, batch: FullBatch) -> Result<(), InvokeError> {
         let (message, count) = (batch.message.clone(), batch.count);
-        let mut leaving = Leaving {
+        let mut leaving = OutgoingBatch {
             proxy: self,
             batch: Some(batch),
-            is_there: AtomicBool::new(false),
+            is_queued: AtomicBool::new(false),
         };
-        let sent = self.post_one(&message, count, &leaving.is_there).await;
+        let sent = self.post_one(&message, count, &leaving.is_queued).await;
         leaving.batch = None;
         sent
     }
 
-    /// Sends a batch that was never collected.
+    /// Sends a batch that the proxy did not collect.
     async fn post_apart(&self, batch: FullBatch) -> Result<(), InvokeError> {
-        let is_there = AtomicBool::new(false);
-        self.post_one(&batch.message, batch.count, &is_there).await
+        let is_queued = AtomicBool::new(false);
+        self.post_one(&batch.message, batch.count, &is_queued).await
     }
 
-    /// Sends a batch; `is_there` says whether it is with a connection.
+    /// Sends a batch; `is_queued` becomes true when it is in a send queue.
     async fn post_one(
         &self,
         message: &Bytes,
         count: usize,
-        is_there: &AtomicBool,
+        is_queued: &AtomicBool,
     ) -> Result<(), InvokeError> {
         if self.reference().mode.is_datagram() {
             check_datagram(message.len()).map_err(|source| {
@@ -247,15 +249,15 @@ impl Proxy {
             buffer.bytes_mut().extend_from_slice(message);
             Ok(())
         };
-        self.post_batches(count, write, is_there).await
+        self.post_batches(count, write, is_queued).await
     }
 
-    /// Sends batches with so many requests together; `is_there` says whether they are with a connection.
+    /// Sends batches that hold `count` requests together; `is_queued` becomes true when they are in a send queue.
     async fn post_batches(
         &self,
         count: usize,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-        is_there: &AtomicBool,
+        is_queued: &AtomicBool,
     ) -> Result<(), InvokeError> {
         let lost = |source| LocalError::BatchLost {
             count,
@@ -264,7 +266,7 @@ impl Proxy {
         let mut terms = self.terms("(batch)", false);
         terms.is_retried = false;
         match self
-            .post_noting(&terms, SendUntil::Written, write, is_there)
+            .post_noting(&terms, SendUntil::Written, write, is_queued)
             .await
         {
             Err(InvokeError::NotDispatched(source)) => {

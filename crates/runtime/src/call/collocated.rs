@@ -1,8 +1,7 @@
-//! Invocations of objects in the same communicator: they skip the wire, and mean the same.
+//! Collocated invocations: calls to objects in the same communicator, which skip the wire with the same results.
 //!
-//! Request and reply are encoded as for a peer; what is saved is everything between them. A dispatch
-//! is polled once in place. If it has to wait, it goes on as a task, as it would for a peer: a caller
-//! that gives up does not stop it.
+//! Request and reply are encoded as for a peer, but no connection lies between them. A dispatch is polled once in
+//! place. If it has to wait, it continues in a task, as on a connection, so a caller that gives up does not stop it.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -21,13 +20,13 @@ use crate::environment::Owner;
 use crate::error::{AttemptError, LocalError};
 use crate::proxy::Proxy;
 
-/// Dispatches in place inside one another; deeper ones become tasks, so that no stack overflows.
+/// Most nested dispatches in place. Deeper ones become tasks, so that the stack cannot overflow.
 const DEPTH_MAX: u32 = 16;
-/// Any id but that of a oneway request.
+/// Any id except that of oneway requests.
 const TWOWAY: RequestId = RequestId(1);
 
 impl Proxy {
-    /// The adapter of the same communicator in which the object lives, if that is to be used.
+    /// Returns the adapter of the same communicator in which the object lives, if collocated calls are enabled.
     pub(super) fn collocated(&self) -> Option<Arc<AdapterCore>> {
         let inner = &self.inner;
         let may_be_here = inner.options.is_collocated
@@ -44,7 +43,7 @@ impl Proxy {
         self.communicator()?.core().adapter_of(reference)
     }
 
-    /// A twoway request to an adapter here.
+    /// Sends a twoway request to an adapter of this communicator.
     pub(super) async fn request_collocated(
         &self,
         adapter: &Arc<AdapterCore>,
@@ -64,7 +63,7 @@ impl Proxy {
         IncomingReply::parse(&message).map_err(bad_message)
     }
 
-    /// Messages without a reply to an adapter here.
+    /// Sends messages without replies to an adapter of this communicator.
     pub(super) fn send_collocated(
         &self,
         adapter: &Arc<AdapterCore>,
@@ -80,7 +79,7 @@ impl Proxy {
                 adapter.environment().tasks().spawn(run);
             } else {
                 let request = IncomingRequest::parse(&message).map_err(bad_message)?;
-                // Nobody waits for the end.
+                // A oneway caller does not wait for the end of the dispatch.
                 let _ = start(adapter, &owner, request);
             }
         }
@@ -93,9 +92,9 @@ const SHUTDOWN: AttemptError = AttemptError {
     perhaps_dispatched: false,
 };
 
-/// A dispatch that has begun.
+/// A dispatch that has started.
 enum Started {
-    /// With the encoded reply.
+    /// It is done; this is the encoded reply.
     Done(Buffer),
     Running(oneshot::Receiver<Buffer>),
 }
@@ -129,19 +128,18 @@ fn begin(
     slot.start(dispatcher, request)
 }
 
-/// The requests of a batch, one after another.
+/// Dispatches the requests of a batch one after another.
 async fn run_batch(adapter: Arc<AdapterCore>, owner: Arc<Owner>, batch: RequestBatch) {
     let mut slot = DispatchSlot::default();
     for request in batch {
         if begin(&adapter, &owner, &request, &mut slot).is_ok() {
-            // Nobody waits for an answer to a request of a batch.
+            // Requests of a batch get no reply.
             let _ = std::future::poll_fn(|context| slot.poll_guarded(context)).await;
         }
     }
 }
 
-/// Polls a dispatch once; `None` if so many dispatches are being polled here that this one must not
-/// be.
+/// Polls a dispatch once. Returns `None` without a poll if too many dispatches are nested on this thread.
 fn poll_in_place(slot: &mut DispatchSlot) -> Option<Poll<Dispatched>> {
     thread_local! {
         static DEPTH: Cell<u32> = const { Cell::new(0) };
@@ -170,14 +168,14 @@ fn one_message(
     split(&mut encode(write)?)
 }
 
-/// Takes the next message off the front. There is no limit to what one says to oneself.
+/// Splits off the next message. Collocated messages have no length limit.
 fn split(messages: &mut BytesMut) -> Result<Message, AttemptError> {
     let peer = || "this communicator".to_owned();
     match Message::split(messages, i32::MAX as usize) {
         Ok(Some(message)) => Ok(message),
         Ok(None) => Err(local(LocalError::ConnectionLost {
             peer: peer(),
-            reason: "a message was not whole".to_owned(),
+            reason: "a message is incomplete".to_owned(),
         })),
         Err(error) => Err(local(LocalError::Protocol {
             peer: peer(),

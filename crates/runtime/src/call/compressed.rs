@@ -1,4 +1,4 @@
-//! Sending over a connection: compressed before that, if the proxy says so.
+//! Requests sent over a connection, compressed first if the proxy says so.
 
 use floe_wire::compression::Compressor;
 use floe_wire::encoding::{Buffer, EncodeError};
@@ -9,8 +9,8 @@ use crate::error::AttemptError;
 use crate::proxy::{Proxy, RoutedConnection};
 
 impl Proxy {
-    /// Sends a twoway request on a connection, compressed if that is wanted, and waits for its reply.
-    /// `handed_over` is called when the request gets into the connection's output.
+    /// Compresses a twoway request if that is wanted, sends it on a connection, and waits for its reply. `handed_over`
+    /// is called when the request is in the send queue.
     pub(super) async fn request_on(
         &self,
         found: RoutedConnection,
@@ -26,9 +26,9 @@ impl Proxy {
             };
             return Reply::request(connection, None, write).await;
         };
-        // It is written and compressed before the lock is taken, so that no other sender has to wait for it.
+        // The request is encoded and compressed before the lock is taken, so that other senders do not wait for that.
         let id = connection.reserve_id()?;
-        let message = written(&compressor, |buffer| write(buffer, id))?;
+        let message = encode_compressed(&compressor, |buffer| write(buffer, id))?;
         let append = |buffer: &mut Buffer, _| {
             handed_over();
             connection
@@ -39,7 +39,7 @@ impl Proxy {
         Reply::request(connection.clone(), Some(id), append).await
     }
 
-    /// Sends messages that get no reply, as [`Proxy::request_on`] does.
+    /// Sends messages without replies, as [`Proxy::request_on`] does.
     pub(super) async fn post_on(
         &self,
         found: RoutedConnection,
@@ -56,7 +56,7 @@ impl Proxy {
             };
             return connection.send(until, write).await;
         };
-        let messages = written(&compressor, write)?;
+        let messages = encode_compressed(&compressor, write)?;
         let append = |buffer: &mut Buffer| {
             handed_over();
             connection
@@ -68,8 +68,8 @@ impl Proxy {
     }
 }
 
-/// Messages, written and compressed.
-fn written(
+/// Encodes messages and compresses them.
+fn encode_compressed(
     compressor: &Compressor,
     write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
 ) -> Result<Vec<u8>, AttemptError> {

@@ -1,8 +1,7 @@
 //! The fast path of send: an invocation that needs no wait before its message is appended.
 //!
-//! Nearly all invocations take it. The connection is known and has room, or a batch only grows, so that nothing has to
-//! be awaited or tried again. It is the same for twoway, oneway and batch requests; what it cannot do goes the way of
-//! `attempt.rs`.
+//! Nearly all invocations take it: either the connection is known and its send queue has room, or a batch only grows.
+//! Twoway, oneway and batch requests share the fast path. All other invocations go through `attempt.rs`.
 
 use std::sync::atomic::Ordering;
 
@@ -16,24 +15,24 @@ use crate::proxy::FullBatch;
 use crate::proxy::RoutedConnection;
 use crate::proxy::{OperationInfo, Proxy};
 
-/// What the fast path made of an invocation.
+/// The result of the fast path.
 pub(super) enum SendAttempt {
-    /// The request is on its way, and this waits for its reply.
+    /// The request was sent, and this future waits for its reply.
     Requested(Reply),
-    /// It is on its way, or collected, and gets no reply.
+    /// The request was sent or collected, and gets no reply.
     Done,
-    /// It is collected, and this batch is full and must be sent.
+    /// The request was collected, and this full batch must be sent.
     Full(FullBatch),
-    /// It cannot be made without a wait. The failure is that of a first attempt, if there was one.
+    /// The invocation needs a wait. If a first attempt was made, this is its failure.
     No(Option<AttemptError>),
 }
 
 impl Proxy {
-    /// Invokes an operation if nothing has to be waited for but the reply. The reply will be waited for within this many
-    /// waits of the thread.
+    /// Invokes an operation if no wait is needed before the reply. `wait_depth` says within how many nested waits of
+    /// this thread the reply will be awaited.
     ///
     /// # Errors
-    /// The parameters have no encoding, so that they cannot be collected.
+    /// The parameters cannot be encoded, so the request cannot be collected.
     #[inline]
     pub(super) fn try_invoke(
         &self,
@@ -98,7 +97,7 @@ impl Proxy {
         })
     }
 
-    /// The connection that an invocation would take, if it can be told without a wait.
+    /// Returns the connection that an invocation would use, if that is known without a wait.
     pub(super) fn known_connection(&self) -> Option<RoutedConnection> {
         let options = &self.inner.options;
         let is_cached =

@@ -1,4 +1,4 @@
-//! Events that leave without a wait, and whose replies a sink gets where they are read.
+//! Events that are sent without a wait, and whose replies a reply sink gets where they are read.
 
 use std::sync::Arc;
 
@@ -8,34 +8,37 @@ use crate::connection::{ConnectionCore, ReplySink};
 use crate::event::Event;
 use crate::proxy::Proxy;
 
-/// An event that was sent, until it is answered. Dropped before, it is given up: the sink does not get its reply any
-/// more, unless it is being given it already.
+/// An event in flight. If it is dropped before its reply has come, it is given up: the sink gets no reply, unless the
+/// delivery of that reply has already begun.
 pub struct PendingEvent {
-    /// There until it is answered.
+    /// Present until the reply has come.
     connection: Option<Arc<ConnectionCore>>,
     id: RequestId,
 }
 
-/// The events of one [`Proxy::forward_at_once`], in their order. Those that are not taken are given up when it is
+/// The events of one [`Proxy::forward_at_once`], in order. Events that are not taken from it are given up when it is
 /// dropped.
 pub struct PendingEvents {
-    /// There while one is left.
+    /// Present while events are left.
     connection: Option<Arc<ConnectionCore>>,
     next_id: RequestId,
     left: usize,
 }
 
-/// The connection that an event left over. What leaves over it later arrives behind that event.
+/// Identifies the connection that an event was sent over. An event sent later over the same connection arrives after
+/// it.
 #[derive(Clone)]
 pub struct ConnectionToken(Arc<ConnectionCore>);
 
 impl Proxy {
-    /// Sends events to this object as twoway requests, in one write, if nothing has to be waited for
-    /// but their answers: if the proxy has a connection, which has room, and they are not more than 4096. `None`, and
-    /// nothing is sent, if they must go by [`Proxy::forward`]. The sink gets the replies, that to the first event
-    /// with the number `first`; it may get some before this returns. If there are events `behind` which these are to arrive,
-    /// they leave over the same connection or not at all. The timeout of the proxy does not end them: the sender keeps the
-    /// time for all.
+    /// Sends events to this object as twoway requests in one write, if that needs no wait. The proxy must have a
+    /// connection with room, and there must be at most 4096 events. Otherwise it returns `None`, with nothing sent, and
+    /// the events must be sent by [`Proxy::forward`].
+    ///
+    /// The sink gets the replies: the reply to the first event with the number `first`, and so on. It may get some
+    /// before this method returns. If these events must arrive `behind` earlier ones, they are sent over the same
+    /// connection or not at all. The timeout of the proxy does not apply; the sender limits the time for all events
+    /// itself.
     pub fn forward_at_once<S: ReplySink>(
         &self,
         events: &[Event],
@@ -53,7 +56,7 @@ impl Proxy {
         let connection = found.connection;
         connection.set_polling(self.polling());
         let target = self.target();
-        // If it failed, `Proxy::forward` will find out why.
+        // If it failed, `Proxy::forward` will find the reason.
         let sent = connection.try_send_to_sink(events.len(), (sink, first), |buffer, id, at| {
             target.write_event(buffer, id, events[at].as_bytes())
         });
@@ -67,21 +70,21 @@ impl Proxy {
 }
 
 impl ConnectionToken {
-    /// Whether it still takes events. If not, the answers to those under way may have come, or be errors, that are
-    /// not told yet.
+    /// Returns true while the connection is open. Once it is closed, replies or failures of events in flight may still
+    /// be on their way to the sink.
     pub fn is_open(&self) -> bool {
         self.0.is_active()
     }
 }
 
 impl PendingEvent {
-    /// The connection that the event left over; `None` if it has ended.
+    /// Returns the token of the connection that the event was sent over; `None` if that has ended.
     #[inline]
     pub fn token(&self) -> Option<ConnectionToken> {
         self.connection.clone().map(ConnectionToken)
     }
 
-    /// The sink was given the answer.
+    /// Ends the event after the sink got its reply.
     #[inline]
     pub fn end(mut self) {
         self.connection = None;

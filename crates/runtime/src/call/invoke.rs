@@ -17,9 +17,9 @@ use crate::proxy::Proxy;
 use crate::transport::udp::DATAGRAM_LEN_MAX;
 
 impl Proxy {
-    /// Invokes an operation with parameters that are encoded already: a whole encapsulation, header
-    /// included. A user exception is an outcome here and no error, for only the caller may know its
-    /// type. `None` is the outcome of a request that gets no reply.
+    /// Invokes an operation with parameters that are already encoded as a whole encapsulation, header included. A user
+    /// exception is an outcome and not an error, because only the caller may know its type. The outcome is `None` if
+    /// the request gets no reply.
     ///
     /// # Errors
     /// [`InvokeError`]: a system exception, or a failure on this side.
@@ -44,9 +44,9 @@ impl Proxy {
         returned(outcome)
     }
 
-    /// Invokes this object with an event: operation, mode, context and parameters are those of the
-    /// request that it was. The context of the proxy is not added. A oneway request is done when the
-    /// transport has it. An answer of the servant that cannot be read is one without an outcome: events have no results.
+    /// Sends an event to this object with its own operation, mode, context and parameters. The context of the proxy is
+    /// not added. A oneway request is done when the transport has it. Events have no results, so a reply that cannot be
+    /// decoded counts as one without an outcome.
     ///
     /// # Errors
     /// As [`Proxy::invoke`].
@@ -54,8 +54,8 @@ impl Proxy {
         self.forward_noting(event, &AtomicBool::new(false)).await
     }
 
-    /// The same; of a twoway proxy `has_left` is true once the event is in the output of a connection: what is
-    /// forwarded over that one later arrives behind it.
+    /// Sends an event as [`Proxy::forward`] does. With a twoway proxy, `has_left` becomes true when the event is in the
+    /// send queue of a connection. Events sent later over the same connection arrive after it.
     ///
     /// # Errors
     /// As [`Proxy::invoke`].
@@ -83,9 +83,8 @@ impl Proxy {
         }
     }
 
-    /// Sends events to this object in as few writes as possible, and waits for no answer: oneway
-    /// requests or, from a batch proxy, batches, which leave at once. It is done when the transport
-    /// has them all.
+    /// Sends events to this object in as few writes as possible, without waiting for replies. A oneway proxy sends
+    /// requests; a batch proxy sends batches immediately. It is done when the transport has all events.
     ///
     /// # Errors
     /// As [`Proxy::invoke`]; some of the events may have been sent.
@@ -115,7 +114,7 @@ impl Proxy {
         }
     }
 
-    /// Sends a twoway request and waits for its outcome; again, if the first attempt failed.
+    /// Sends a twoway request and waits for its outcome. `first` is the failed first attempt, if there was one.
     pub(super) async fn request(
         &self,
         operation: &str,
@@ -141,7 +140,7 @@ impl Proxy {
         .await
     }
 
-    /// Sends a request that gets no reply, or collects it; again, if the first attempt failed.
+    /// Sends or collects a request without a reply. `failed` is the failure of a first attempt, if there was one.
     pub(super) async fn send(
         &self,
         operation: &str,
@@ -188,7 +187,7 @@ impl Proxy {
         }
     }
 
-    /// Sends a message in a datagram, if it fits into one.
+    /// Sends a message as a datagram, if it fits into one.
     async fn post_datagram(
         &self,
         operation: &str,
@@ -229,7 +228,7 @@ impl Proxy {
             .await
     }
 
-    /// Invokes what went through all interceptors.
+    /// Invokes an operation after all interceptors have passed it on.
     async fn invoke_intercepted(
         &self,
         invocation: &Invocation,
@@ -262,8 +261,8 @@ impl Proxy {
     }
 }
 
-/// Sends an invocation to its target over the connection of the proxy, with the options of the proxy: context, timeout,
-/// interceptors. What the invocation says of context and deadline comes first.
+/// Sends an invocation to its target over the connection of the proxy, with the options of the proxy: context, timeout
+/// and interceptors. The invocation's own context and deadline take precedence.
 impl Invoker for Proxy {
     fn invoke(&self, mut invocation: Invocation) -> InvokeFuture<'_> {
         Box::pin(async move {
@@ -291,7 +290,7 @@ impl Invoker for Communicator {
     }
 }
 
-/// The end of a proxy's interceptors: what passed them is sent.
+/// The end of a proxy's chain of interceptors, which sends the invocation.
 struct DirectInvoker<'a>(&'a Proxy);
 
 impl Invoker for DirectInvoker<'_> {
@@ -307,7 +306,7 @@ fn check_encapsulation(parameters: &[u8]) -> Result<(), InvokeError> {
     }
 }
 
-/// Whether a message of this length fits into a datagram.
+/// Checks that a message of this length fits into a datagram.
 pub(super) fn check_datagram(len: usize) -> Result<(), LocalError> {
     let limit = DATAGRAM_LEN_MAX;
     match len > limit {
@@ -316,7 +315,7 @@ pub(super) fn check_datagram(len: usize) -> Result<(), LocalError> {
     }
 }
 
-/// Parameters as a whole encapsulation.
+/// Encodes parameters as a whole encapsulation.
 fn encode(
     encapsulation: impl Fn(&mut Encoder<'_>),
     encoding: EncodingVersion,
@@ -329,7 +328,7 @@ fn encode(
     Ok(parameters)
 }
 
-/// A system exception is an error, any other outcome is not.
+/// Turns a system exception into an error. Any other outcome is a success.
 pub(super) fn returned(outcome: Outcome) -> Result<Option<Outcome>, InvokeError> {
     match outcome {
         Outcome::System(exception) => Err(exception.into()),

@@ -1,15 +1,15 @@
-//! Calls: what a proxy does with requests, from their encoding to their reply.
+//! Calls: everything between a proxy and the send queue of a connection, from the encoding of a request to its reply.
 //!
-//! Here is the typed call, as generated proxies make it: a future with a name. It takes the fast path of send first. If that
-//! cannot send it, or if the attempt failed, it becomes an invocation in a box, which connects, waits for room and tries
-//! again.
+//! This file has the typed call of generated proxies, a future with a name. It first takes the fast path of send. If the
+//! fast path cannot send the request, or the attempt fails, the call becomes a boxed invocation, which connects, waits for
+//! room and retries.
 //!
 //! - `fast_path.rs`: invocations that need no wait before their message is appended
 //! - `invoke.rs`: untyped invocations
 //! - `attempt.rs`: one invocation, with its deadline (`time_limit.rs`) and its `retries.rs`
-//! - `compressed.rs`: sending over a connection, compressed or not
+//! - `compressed.rs`: requests sent over a connection, compressed or not
 //! - `batch.rs`: requests that are collected and sent together
-//! - `forward.rs`: events whose replies a sink gets
+//! - `forward.rs`: events whose replies a reply sink gets
 //! - `collocated.rs`: calls that skip the wire
 
 mod attempt;
@@ -45,44 +45,44 @@ use attempt::{FirstAttempt, timed_out};
 use fast_path::SendAttempt;
 use time_limit::TimeLimit;
 
-/// Writes the parameters of a call: any such function.
+/// A function that writes the parameters of a call.
 pub trait EncodeParameters<'call>: Fn(&mut Encoder<'_>) + Send + Sync + 'call {}
 
 impl<'call, F: Fn(&mut Encoder<'_>) + Send + Sync + 'call> EncodeParameters<'call> for F {}
 
-/// A call of an operation: a future of its results, which returns `R` or fails with `E`.
+/// A call of an operation: a future that returns the results `R` or fails with `E`.
 ///
-/// Nothing is sent before the call is polled, or waited for with [`Call::wait`]. Dropping it gives the request up; whether
-/// the request was executed is then unknown.
+/// The request is sent when the call is first polled, or by [`Call::wait`]. Dropping the call gives the request up;
+/// then it is unknown whether the request was executed.
 #[must_use = "a call does nothing unless it is awaited or waited for"]
 pub struct Call<'a, R, E, Encode, Decode = fn(&mut Decoder<'_>) -> Result<R, DecodeError>> {
     proxy: &'a Proxy,
     operation: &'static OperationInfo,
-    /// Writes the parameters. It is there until an invocation takes it.
+    /// Writes the parameters. Present until an invocation takes it.
     encode: Option<Encode>,
-    /// Reads the results. It is there until they are read.
+    /// Reads the results. Present until they are read.
     decode: Option<Decode>,
     state: CallState<'a>,
     returns: PhantomData<fn() -> (R, E)>,
 }
 
-/// How far a call is.
+/// The progress of a call.
 enum CallState<'a> {
     /// Nothing is sent.
     New,
-    /// The request took the fast path, and its reply is due in this time.
+    /// The fast path sent the request, and its reply is due within the time limit.
     Requested(Reply, Option<TimeLimit>),
-    /// It is being invoked.
+    /// The call is being invoked off the fast path.
     Invoking(Invoking<'a>),
     Ended,
 }
 
-/// An invocation that may connect, wait for room and be tried again. There is no outcome without a reply.
+/// An invocation that may connect, wait for room and retry. Without a reply there is no outcome.
 type Invoking<'a> = Pin<Box<dyn Future<Output = Result<Option<Outcome>, InvokeError>> + Send + 'a>>;
 
 impl Proxy {
-    /// Calls an operation, in the mode of the proxy. Without a twoway proxy the call is done when the
-    /// request has been handed over or, in a batch, collected.
+    /// Calls an operation in the mode of the proxy. With any mode but twoway, the call is done when the request has
+    /// been handed over or collected.
     ///
     /// `encode` writes the parameters; it may run again for a retry. `decode` reads the results.
     ///
@@ -106,7 +106,7 @@ impl Proxy {
 }
 
 impl<'a, R, E, Encode, Decode> Call<'a, R, E, Encode, Decode> {
-    /// A call of which nothing is done yet.
+    /// Makes a call that has not started.
     #[inline]
     pub(crate) fn new(
         proxy: &'a Proxy,
@@ -125,7 +125,7 @@ impl<'a, R, E, Encode, Decode> Call<'a, R, E, Encode, Decode> {
     }
 }
 
-/// No field is pinned: the invocation is in a box, and a reply may be moved.
+/// No field is pinned: the invocation is boxed, and a reply may be moved.
 impl<R, E, Encode, Decode> Unpin for Call<'_, R, E, Encode, Decode> {}
 
 impl<'a, R, E, Encode, Decode> Call<'a, R, E, Encode, Decode>
@@ -166,8 +166,8 @@ where
         Wait::wait(self)
     }
 
-    /// Makes the call by the fast path, or lets it be invoked; what it returned if it is done. Its reply will be waited
-    /// for within this many waits of the thread.
+    /// Sends the request on the fast path, or starts an invocation. Returns the result if the call is done.
+    /// `wait_depth` says within how many nested waits of this thread the reply will be awaited.
     #[inline]
     fn begin(&mut self, wait_depth: usize) -> Option<Result<R, E>> {
         let encode = self.encode.as_ref()?;
@@ -193,7 +193,7 @@ where
         None
     }
 
-    /// Lets the call be invoked, after a first attempt if there was one.
+    /// Starts an invocation, after a first attempt if there was one.
     #[cold]
     fn invoke(&mut self, first: FirstAttempt) {
         let encode = self.encode.take().expect("it is invoked once");
@@ -201,7 +201,7 @@ where
         self.state = CallState::Invoking(Box::pin(invoking));
     }
 
-    /// Lets the call be invoked after its request failed, in the time that is left.
+    /// Starts an invocation after the request failed, with the time that is left.
     #[cold]
     fn invoke_after(&mut self, failure: AttemptError) {
         let state = std::mem::replace(&mut self.state, CallState::Ended);
@@ -213,7 +213,7 @@ where
         self.invoke(FirstAttempt { failure, deadline });
     }
 
-    /// The results in a short reply.
+    /// Reads the results from a short reply.
     #[inline]
     fn open_short(&mut self, short: &ShortReply) -> Result<R, E> {
         if !self.operation.returns_data && reply::returned_nothing(short.as_bytes()) {
@@ -222,7 +222,7 @@ where
         self.read_results(reply::returned(short.as_bytes()).unwrap_or_default(), None)
     }
 
-    /// The results or the exception in a reply.
+    /// Reads the results or the exception from a reply.
     fn open_reply(&mut self, reply: IncomingReply) -> Result<R, E> {
         if !self.operation.returns_data && reply.returned_nothing() {
             return self.open_nothing();
@@ -239,7 +239,7 @@ where
         }
     }
 
-    /// The results of an operation that has none, or of a request without a reply.
+    /// Makes the results of an operation that has none, or of a request without a reply.
     #[inline]
     fn open_nothing(&mut self) -> Result<R, E> {
         let mut decoder = Decoder::new(&[], EncodingVersion::default());
@@ -321,7 +321,7 @@ impl<R, E, Encode, Decode> fmt::Debug for Call<'_, R, E, Encode, Decode> {
     }
 }
 
-/// Invokes an operation in the mode of the proxy, and tries it again where that is safe.
+/// Invokes an operation in the mode of the proxy, and retries if that is safe.
 async fn invoke(
     proxy: &Proxy,
     operation: &OperationInfo,
@@ -341,7 +341,7 @@ async fn invoke(
 }
 
 impl Proxy {
-    /// The encoding of parameters: that of the proxy, or ours if it asks for a newer one.
+    /// Returns the encoding for parameters: the proxy's, or the newest of ours if the proxy asks for a newer one.
     pub(super) fn sending_encoding(&self) -> EncodingVersion {
         self.reference().encoding.for_sending().unwrap_or_default()
     }
@@ -351,7 +351,7 @@ impl Proxy {
             .unwrap_or_else(|error| bad_reply(error).into())
     }
 
-    /// The exception as the nearest type that the operation declares.
+    /// Decodes the exception as the most derived type that the operation declares.
     fn try_user_exception<E: OperationError>(&self, bytes: &Bytes) -> Result<E, DecodeError> {
         let mut reader = ExceptionReader::new(self.decoder(bytes)?.with_owner(bytes))?;
         let type_id = reader.type_id().to_owned();

@@ -1,4 +1,4 @@
-//! When a failed request may be sent again: at most once, unless the contract allows more.
+//! The rules for retries: a request is executed at most once, unless its contract allows more.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use floe_wire::connection;
 
 use crate::error::AttemptError;
 
-/// The retries that an invocation still has: see [`floe_wire::connection::Retries`].
+/// The retries left to an invocation: see [`floe_wire::connection::Retries`].
 pub(crate) struct Retries<'a>(connection::Retries<'a>);
 
 impl<'a> Retries<'a> {
@@ -14,7 +14,7 @@ impl<'a> Retries<'a> {
         Self(connection::Retries::new(intervals))
     }
 
-    /// How long to wait before the request is sent again; `None` if it must not be.
+    /// Returns how long to wait before the next attempt; `None` if there must be none.
     pub(crate) fn next(&mut self, is_idempotent: bool, failure: &AttemptError) -> Option<Duration> {
         self.0
             .next(is_idempotent, failure.perhaps_dispatched, failure.end())
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graceful_close_grants_one_more_at_once() {
+    fn a_graceful_close_grants_one_immediate_retry() {
         let closed = failure(LocalError::ClosedByPeer { peer: "p".into() }, false);
         let mut retries = Retries::new(&[]);
         assert_eq!(retries.next(false, &closed), Some(Duration::ZERO));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_fail_again_or_was_wished_is_not_repeated() {
+    fn a_shutdown_or_a_close_by_this_side_is_not_retried() {
         let wished = LocalError::ClosedHere { peer: "p".into() };
         assert_eq!(first(true, &failure(LocalError::Shutdown, false)), None);
         assert_eq!(first(true, &failure(wished, false)), None);

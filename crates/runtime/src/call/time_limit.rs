@@ -1,4 +1,4 @@
-//! The time that an invocation has.
+//! The time limit of an invocation.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -10,13 +10,13 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use crate::connection::wait::{is_waiting, wait_until};
 use crate::deadline;
 
-/// A limit to how long something takes, from now on.
+/// A time limit that starts now.
 pub(super) struct TimeLimit {
-    /// How long it may take.
+    /// The length of the limit.
     pub(super) limit: Duration,
-    /// When it must have ended.
+    /// The end of the limit.
     pub(super) deadline: Instant,
-    /// Wakes the task. A thread that waits keeps the time itself, and needs none.
+    /// Wakes the task. A waiting thread keeps the time itself and needs no timer.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
@@ -25,7 +25,7 @@ impl TimeLimit {
         Self::until(deadline::after(limit), limit)
     }
 
-    /// One that ends then, because what it limits may take this long.
+    /// Makes a limit of this length that ends at `deadline`.
     pub(super) fn until(deadline: Instant, limit: Duration) -> Self {
         Self {
             limit,
@@ -34,7 +34,7 @@ impl TimeLimit {
         }
     }
 
-    /// Whether the time is over; if not, the task or the thread is woken when it is.
+    /// Ready when the time is over. Until then it arranges that the task or the thread is woken at the deadline.
     pub(super) fn poll_over(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if !is_waiting(context.waker()) {
             let sleep = || Box::pin(sleep_until(self.deadline));
@@ -48,7 +48,7 @@ impl TimeLimit {
         Poll::Pending
     }
 
-    /// The output of a future, if it is done in time.
+    /// Returns the output of a future, or `None` if it is not done in time.
     pub(super) async fn bound<F: Future>(mut self, future: F) -> Option<F::Output> {
         let mut future = pin!(future);
         std::future::poll_fn(|context| match future.as_mut().poll(context) {

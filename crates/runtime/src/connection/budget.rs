@@ -1,4 +1,5 @@
-//! What dispatches may take: of their connection in number and in bytes, and of their adapter.
+//! Limits on the dispatches of a connection: their number and bytes, and the share of the adapter's limit that they
+//! take.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,26 +12,25 @@ use super::ConnectionCore;
 use crate::dispatch::Parts;
 use crate::settings::Settings;
 
-/// A permit of the budget stands for so many bytes of requests.
+/// Bytes of requests that one permit stands for.
 const PERMIT_LEN: usize = 1024;
 /// Permits that every dispatch takes, whatever its length.
 const PERMITS_MIN: u32 = 16;
-/// How long each request waits once dispatches have stalled.
+/// How long each further request waits once dispatches have stalled.
 const STALLED_WAIT: Duration = Duration::from_millis(100);
 
-/// What the dispatches of one connection may still take.
+/// The budget that the dispatches of one connection still have.
 pub(super) struct Budget {
-    /// Bounds the dispatches under way in number and in bytes. There must be enough of it before the
-    /// first poll: a dispatch that has been polled may hold what others wait for, and must not wait
-    /// here.
+    /// Bounds the dispatches under way in number and in bytes. A dispatch takes its permits before its first poll: once
+    /// polled, it may hold a resource that other dispatches wait for, so it must never wait here.
     own: Arc<Semaphore>,
     own_len: u32,
-    /// What the dispatches of all connections of the adapter may take, since the first that asked.
+    /// The budget that all connections of the adapter share. Set by the first request that needs it.
     adapter: Option<Arc<Semaphore>>,
-    /// Whether there is a share of that for the next dispatch, for which no permit stands. It is kept from
-    /// one to the next as long as nobody waits for it.
+    /// True if this connection holds a share of the adapter's budget for the next dispatch. The share is not an owned
+    /// permit. The connection keeps it from one dispatch to the next unless another connection waits for it.
     has_adapter_share: bool,
-    /// Whether none of the budget came back for so long that requests were refused.
+    /// True once no permit has come back within the stall timeout, so that requests were refused.
     is_stalled: bool,
 }
 
@@ -45,13 +45,14 @@ impl Budget {
         }
     }
 
-    /// How much of the budget requests of this length take.
+    /// Returns how many permits requests of this length take.
     pub(super) fn share_of(&self, len: usize) -> u32 {
         let share = u32::try_from(len / PERMIT_LEN).unwrap_or(u32::MAX);
         share.saturating_add(PERMITS_MIN).min(self.own_len)
     }
 
-    /// The longest parameters for which there is enough: as long as nobody takes of it, it does not get less.
+    /// Returns the longest parameters for which the permits left suffice. The number stays valid: only this connection
+    /// takes permits.
     pub(super) fn parameters_len_max(&self) -> usize {
         let left = self.own.available_permits();
         if left >= self.own_len as usize {
@@ -61,13 +62,13 @@ impl Budget {
         blocks.saturating_mul(PERMIT_LEN).saturating_sub(1)
     }
 
-    /// Whether there is as much. Nobody else takes of it.
-    pub(super) fn has(&self, share: u32) -> bool {
+    /// Returns true if this many permits are left. Only this connection takes permits, so they stay available.
+    pub(super) fn has_permits(&self, share: u32) -> bool {
         self.own.available_permits() >= share as usize
     }
 
-    /// Whether as much comes back before a stall has lasted too long.
-    pub(super) async fn comes(&mut self, connection: &ConnectionCore, share: u32) -> bool {
+    /// Waits until this many permits are left. Returns false if that takes longer than the stall timeout.
+    pub(super) async fn wait_for(&mut self, connection: &ConnectionCore, share: u32) -> bool {
         let acquired = self.own.acquire_many(share);
         let limit = connection.settings().dispatch_stall_timeout;
         let limit = match self.is_stalled {
@@ -86,10 +87,9 @@ impl Budget {
         self.is_stalled = false;
     }
 
-    /// Takes a share of the adapter's budget, unless it is there already; false if there is none
-    /// left.
+    /// Takes a share of the adapter's budget, unless the connection holds one already. Returns false if none is left.
     #[inline]
-    pub(super) fn take_of_adapter(&mut self, parts: &Parts) -> bool {
+    pub(super) fn take_adapter_share(&mut self, parts: &Parts) -> bool {
         if !self.has_adapter_share {
             let taken = self
                 .adapter(parts)
@@ -101,14 +101,15 @@ impl Budget {
     }
 
     /// Waits for a share of the adapter's budget.
-    pub(super) async fn wait_for_adapter(&mut self, parts: &Parts) {
-        self.let_go_of_adapter();
+    pub(super) async fn wait_for_adapter_share(&mut self, parts: &Parts) {
+        self.release_adapter_share();
         let permit = self.adapter(parts).acquire().await;
         permit.expect("the semaphore is never closed").forget();
         self.has_adapter_share = true;
     }
 
-    /// The budget of the adapter that dispatches these. There must be no share of another one.
+    /// Returns the budget of the adapter that dispatches this request. The connection must not hold a share of another
+    /// adapter.
     #[inline]
     fn adapter(&mut self, parts: &Parts) -> &Semaphore {
         let adapter = parts.current.origin.adapter().budget();
@@ -117,7 +118,7 @@ impl Budget {
     }
 
     #[inline]
-    pub(super) fn let_go_of_adapter(&mut self) {
+    pub(super) fn release_adapter_share(&mut self) {
         if std::mem::take(&mut self.has_adapter_share)
             && let Some(adapter) = &self.adapter
         {
@@ -125,17 +126,17 @@ impl Budget {
         }
     }
 
-    /// Lets another connection have the share of the adapter if it is the last one: it is as if each
-    /// dispatch took one of its own.
-    pub(super) fn give_way(&mut self) {
+    /// Releases the share of the adapter's budget if it is the last one, so that another connection can take it. The
+    /// connections then take turns as if each dispatch took a share of its own.
+    pub(super) fn yield_adapter_share(&mut self) {
         let is_last = |adapter: &Arc<Semaphore>| adapter.available_permits() == 0;
         if self.adapter.as_ref().is_some_and(is_last) {
-            self.let_go_of_adapter();
+            self.release_adapter_share();
         }
     }
 
-    /// What a dispatch of so many bytes holds while it goes on: a share of the adapter's budget, too. If
-    /// there is not enough, because it was not known how many bytes it would take, it is what is left.
+    /// Takes the permits for a dispatch of this many bytes, together with the share of the adapter's budget. If fewer
+    /// permits are left, because the length was unknown before, it takes those that are left.
     pub(super) fn permit(&mut self, len: usize) -> Permit {
         let left = u32::try_from(self.own.available_permits()).unwrap_or(u32::MAX);
         let share = self.share_of(len).min(left);
@@ -143,32 +144,33 @@ impl Budget {
         let has_adapter_share = std::mem::take(&mut self.has_adapter_share);
         let adapter = self.adapter.clone().filter(|_| has_adapter_share);
         Permit {
-            _connection: permit.expect("there is as much, and nobody else takes of it"),
+            _connection: permit.expect("only this connection takes permits"),
             _adapter: adapter.map(AdapterShare),
         }
     }
 
-    /// Says that nothing is read any more.
+    /// Logs that the connection is no longer read.
     fn warn_of_stall(connection: &ConnectionCore) {
         tracing::warn!(
-            "the connection to {} is not read: as many requests are in dispatch as \
-             `Settings::dispatch_limit` ({}) allows, and none has ended for {:?}",
+            "stopped reading the connection to {}: the limit of requests in dispatch is reached \
+             (`Settings::dispatch_limit`, {}), and none has ended for {:?}",
             connection.peer(),
             connection.settings().dispatch_limit,
             connection.settings().dispatch_stall_timeout
         );
     }
 
-    /// What a request is refused with that has waited for dispatches as long as it may, if they may
-    /// be waiting for what stands behind it: replies to requests of this side.
+    /// Returns the exception that refuses a request after it has waited for the whole stall timeout. It returns one
+    /// only while this side has requests in flight: their replies come behind the request, and the stalled dispatches
+    /// may be waiting for them.
     pub(super) fn refuse_nested(connection: &ConnectionCore) -> Option<SystemException> {
         let due = connection.lock().machine.in_flight();
         (due > 0).then(|| {
             let limit = connection.settings().dispatch_limit;
             SystemException::UnknownException(format!(
-                "not dispatched: {limit} requests of this connection are in dispatch, the most \
-                 (`Settings::dispatch_limit`), none ended for {:?}, and {due} replies that they may \
-                 wait for stand behind this request: nest calls less deeply or raise the limit",
+                "not dispatched: the limit of {limit} requests in dispatch on this connection is reached \
+                 (`Settings::dispatch_limit`), none has ended for {:?}, and {due} replies that they may \
+                 wait for come after this request: nest calls less deeply or raise the limit",
                 connection.settings().dispatch_stall_timeout
             ))
         })
@@ -177,11 +179,11 @@ impl Budget {
 
 impl Drop for Budget {
     fn drop(&mut self) {
-        self.let_go_of_adapter();
+        self.release_adapter_share();
     }
 }
 
-/// What bounds the dispatches of a connection: permits, as many as [`budget_len`] says.
+/// Creates the permits that bound the dispatches of a connection; [`budget_len`] says how many.
 pub(super) fn budget(settings: &Settings) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(budget_len(settings) as usize))
 }
@@ -192,13 +194,13 @@ pub(super) fn budget_len(settings: &Settings) -> u32 {
     limit.saturating_mul(PERMITS_MIN).min(most)
 }
 
-/// What a dispatch holds of the budgets of its connection and its adapter.
+/// The permits that a dispatch holds from its connection and its adapter.
 pub(super) struct Permit {
     _connection: OwnedSemaphorePermit,
     _adapter: Option<AdapterShare>,
 }
 
-/// A share of the budget of an adapter, for which no permit stands.
+/// A share of an adapter's budget, given back on drop.
 struct AdapterShare(Arc<Semaphore>);
 
 impl Drop for AdapterShare {

@@ -1,43 +1,44 @@
-//! Buffers that a thread keeps for the next connection that needs them.
+//! A buffer pool for each thread.
 //!
-//! A connection needs buffers while it reads and dispatches, and none while it waits. Kept by the connection,
-//! they would be most of what ten thousand idle ones take; kept by the threads, there are a few.
+//! A connection needs buffers only while it reads and dispatches. If each connection kept its own, ten thousand idle
+//! connections would spend most of their memory on buffers. Each thread keeps a few instead, and lends them to the
+//! connection that it reads. Pending replies are pooled for their
+//! allocations in the same way.
 
 use std::cell::RefCell;
 use std::thread::LocalKey;
 
-/// Buffers that are not in use, kept for their allocations.
+/// Unused buffers, kept for their allocations.
 pub(super) type BufferPool<T> = RefCell<Vec<T>>;
 
-/// As many as a thread keeps: a connection that has to wait in the middle leaves its thread without.
-const POOL_MAX: usize = 4;
-
-/// One of those that this thread keeps, if there is one.
+/// Takes a buffer from the pool of this thread, if there is one.
+#[inline]
 pub(super) fn take<T>(pool: &'static LocalKey<BufferPool<T>>) -> Option<T> {
-    // A thread that ends has no pool any more.
+    // The pool is gone while its thread ends.
     pool.try_with(|pool| pool.borrow_mut().pop()).ok()?
 }
 
-/// Keeps one, unless there are enough.
-pub(super) fn put_back<T>(pool: &'static LocalKey<BufferPool<T>>, one: T) {
-    // Dropped outside: its drop may come here, too.
-    let mut one = Some(one);
-    let _ = pool.try_with(|pool| {
+/// Puts a buffer back, unless the pool already holds `count_max` of them.
+#[inline]
+pub(super) fn put_back<T>(pool: &'static LocalKey<BufferPool<T>>, count_max: usize, buffer: T) {
+    // A buffer too many is dropped outside of the closure, because its drop may use this pool.
+    let _full = pool.try_with(|pool| {
         let mut pool = pool.borrow_mut();
-        if pool.len() < POOL_MAX {
-            pool.extend(one.take());
+        if pool.len() >= count_max {
+            return Some(buffer);
         }
+        pool.push(buffer);
+        None
     });
 }
 
-/// Keeps one in the place of all others.
-pub(super) fn put_back_last<T>(pool: &'static LocalKey<BufferPool<T>>, one: T) {
-    let mut one = Some(one);
-    // Dropped outside, as above.
-    let _others = pool.try_with(|pool| {
+/// Replaces the buffer of a pool that holds only one.
+pub(super) fn replace<T>(pool: &'static LocalKey<BufferPool<T>>, buffer: T) {
+    // The old buffer is dropped outside of the closure, as above.
+    let _old = pool.try_with(|pool| {
         let mut pool = pool.borrow_mut();
-        let last = pool.pop();
-        pool.extend(one.take());
-        last
+        let old = pool.pop();
+        pool.push(buffer);
+        old
     });
 }

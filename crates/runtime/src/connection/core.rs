@@ -1,7 +1,7 @@
 //! A connection: how it starts, sends, and ends.
 //!
-//! Its parts are things of their own: what waits to be written ([`SendHalf`]), who reads ([`Driver`]), and when silence or
-//! disuse ends it ([`Keepalive`]).
+//! Its parts are types of their own: [`SendHalf`] writes, [`Driver`] decides which task or thread reads, and
+//! [`Keepalive`] ends the connection when it is silent or unused.
 
 use std::any::Any;
 use std::io;
@@ -37,43 +37,43 @@ use crate::liveness::Liveness;
 use crate::settings::Settings;
 use crate::transport::{Stream, StreamWriter};
 
-/// A connection, shared by all who use it.
+/// A connection, shared by all its users.
 pub(crate) struct ConnectionCore {
     peer: String,
     pub(super) output: SendHalf,
     pub(super) driver: Driver,
-    /// How long waits for what comes next poll, in microseconds.
+    /// How long each wait for input busy-polls, in microseconds.
     polling_micros: AtomicU32,
-    /// Whether new requests may be sent; a hint that needs no lock.
+    /// True while new requests may be sent. It is a hint that needs no lock.
     is_active: AtomicBool,
     pub(super) keepalive: Keepalive,
     /// Bounds the dispatches under way in number and in bytes.
     dispatches: Arc<Semaphore>,
-    /// Its share of the limits on connections, until it is closed.
+    /// The connection's share of the limits on connections, until it is closed.
     admission: Mutex<Option<Admission>>,
-    /// When requests may be sent, and when the connection is closed.
+    /// Tells waiting callers when requests may be sent, and when the connection is closed.
     readiness: Readiness,
     settings: Arc<Settings>,
     tasks: Tasks,
-    /// Forgets the connection when it ends; the endpoint is that of an outgoing one.
+    /// The registry that drops the connection when it ends. Only an outgoing connection has an endpoint.
     connections: Weak<Connections>,
     endpoint: Option<Endpoint>,
-    /// Where requests of the peer go.
+    /// The adapter that serves requests of the peer.
     pub(super) adapter: Arc<AdapterSlot>,
-    /// What a dispatcher remembers of it.
+    /// The value that a dispatcher stored with [`Connection::remember`](super::Connection::remember).
     pub(super) remembered: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
-/// What a connection is for.
+/// The direction of a connection, with what that direction needs.
 pub(crate) enum Purpose {
-    /// Requests to this endpoint.
+    /// Sends requests to this endpoint.
     Outgoing(Endpoint),
-    /// Requests from the peer to this adapter, which admitted it.
+    /// Serves requests of the peer with this adapter, which admitted the connection.
     Incoming(Weak<AdapterCore>, Liveness, Option<Admission>),
 }
 
 impl ConnectionCore {
-    /// Starts a connection over a stream: it is read until it is closed.
+    /// Starts a connection over a stream, and reads it until it is closed.
     pub(crate) fn start(
         stream: Stream,
         purpose: Purpose,
@@ -143,7 +143,7 @@ impl ConnectionCore {
         }
     }
 
-    /// Who sent the datagram that was read last, for people; `None` if it is a stream.
+    /// Returns the address that the last datagram came from, for logs; `None` for a stream.
     pub(crate) fn sender(&self) -> Option<String> {
         self.output
             .writer()
@@ -151,50 +151,50 @@ impl ConnectionCore {
             .map(|sender| sender.to_string())
     }
 
-    /// Whether an adapter accepted it.
+    /// Returns true if this adapter accepted the connection.
     pub(crate) fn is_of(&self, adapter: &Arc<AdapterCore>) -> bool {
         self.endpoint.is_none() && self.adapter.is(adapter)
     }
 
-    /// Where requests of the peer go.
+    /// Returns the adapter that serves requests of the peer.
     pub(crate) fn adapter(&self) -> Option<Arc<AdapterCore>> {
         self.adapter.get()
     }
 
     pub(crate) fn set_adapter(&self, adapter: Option<&Arc<AdapterCore>>) {
         self.adapter.set(adapter);
-        self.driver.wake_watcher();
+        self.driver.wake_standby();
     }
 
-    /// Why no more requests can be sent.
+    /// Returns the reason why no more requests can be sent.
     pub(crate) fn refusal(&self) -> LocalError {
         self.failure(false).error
     }
 
-    /// How long the waits for what comes next poll before they sleep.
+    /// Returns how long a wait for input busy-polls before it sleeps.
     pub(crate) fn polling(&self) -> Duration {
         let micros = self.polling_micros.load(Ordering::Relaxed);
         Duration::from_micros(micros.into())
     }
 
-    /// Changes that for all waits from now on.
+    /// Changes how long later waits busy-poll.
     pub(crate) fn set_polling(&self, polling: Duration) {
         self.polling_micros
             .store(micros(polling), Ordering::Relaxed);
     }
 
-    /// Whether new requests may be sent.
+    /// Returns true while new requests may be sent.
     pub(crate) fn is_active(&self) -> bool {
         self.is_active.load(Ordering::Relaxed)
     }
 
-    /// Waits until the peer has validated the connection, or it is closed.
+    /// Waits until the peer has validated the connection, or the connection is closed.
     pub(crate) async fn validated(&self) -> Result<(), LocalError> {
         self.readiness.wait().await;
         self.lock().error.clone().map_or(Ok(()), Err)
     }
 
-    /// Starts a graceful close; after the close timeout the connection is dropped all the same.
+    /// Starts a graceful close. After the close timeout the connection is dropped in any case.
     pub(crate) fn close(self: &Arc<Self>) {
         if self.lock().machine.is_validating() {
             return self.fail(LocalError::Shutdown);
@@ -202,7 +202,7 @@ impl ConnectionCore {
         self.close_if(|_| true);
     }
 
-    /// The same if nothing is outstanding in either direction; whether it is.
+    /// Starts a graceful close if nothing is outstanding in either direction. Returns true if it did.
     pub(super) fn close_unused(self: &Arc<Self>) -> bool {
         self.close_if(|machine| {
             machine.in_flight() == 0 && machine.dispatching() == 0 && !self.is_dispatching()
@@ -220,14 +220,14 @@ impl ConnectionCore {
             machine.close(queue.bytes());
         }
         self.flush();
-        // What the peer still owes, and its end of the stream, are waited for.
-        self.driver.ask_for_reading();
+        // The connection must be read until the last replies and the end of the peer's stream have come.
+        self.driver.request_reading();
         let connection = self.clone();
         self.tasks.spawn(async move {
             let limit = connection.settings.close_timeout;
             if timeout(limit, connection.closed()).await.is_err() {
-                let dues = connection.dues();
-                let reason = format!("it was not closed within {limit:?}: {dues}");
+                let outstanding = connection.outstanding();
+                let reason = format!("it was not closed within {limit:?}: {outstanding}");
                 let peer = &connection.peer;
                 connection.warn_limited(|| format!("dropped the connection to {peer}: {reason}"));
                 connection.abort(reason);
@@ -236,13 +236,13 @@ impl ConnectionCore {
         true
     }
 
-    /// Waits until the connection is closed, however that came about.
+    /// Waits until the connection is closed for any reason.
     pub(crate) async fn closed(&self) {
         let is_closed = || self.lock().machine.is_closed();
         self.readiness.wait_for(is_closed).await;
     }
 
-    /// Logs what peers can provoke as often as they like.
+    /// Logs a line that peers can provoke, through the log limiter.
     fn warn_limited(&self, line: impl FnOnce() -> String) {
         match self.connections.upgrade() {
             Some(all) => {
@@ -268,8 +268,8 @@ impl ConnectionCore {
             let recipients = shared.machine.fail();
             (recipients, shared.queue.taken(), shared.queue.clear())
         };
-        // A header alone validates, is a heartbeat, or is our own CloseConnection, which crossed the peer's: nobody
-        // misses it.
+        // The unsent bytes are worth a line only if they hold more than a header. A header alone is ValidateConnection,
+        // a heartbeat, or a CloseConnection that crossed the peer's: losing it does no harm.
         if unsent > HEADER_LEN {
             self.warn_limited(|| {
                 format!("{unsent} bytes for {} were never sent: {error}", self.peer)
@@ -282,23 +282,23 @@ impl ConnectionCore {
         Recipient::fail(recipients, &failure, taken);
         self.readiness.mark();
         self.output.end();
-        // Others may connect in its place.
+        // Another connection may now be admitted.
         let admission = self.admission.lock();
         drop(admission.unwrap_or_else(PoisonError::into_inner).take());
-        // It may hold this connection.
+        // The listener may hold this connection.
         self.keepalive.set_listener(None);
-        // Wakes whoever reads; the reading then ends.
+        // Wakes the reader, which then ends.
         match &error {
             LocalError::Protocol { error, .. } => self.output.writer().refuse(error),
             _ => self.output.writer().shutdown(),
         }
-        self.driver.wake_watcher();
+        self.driver.wake_standby();
         if let (Some(all), Some(endpoint)) = (self.connections.upgrade(), &self.endpoint) {
             all.pool().forget(endpoint, self);
         }
     }
 
-    /// Why the connection takes no requests.
+    /// Returns the reason why the connection takes no requests.
     fn failure(&self, perhaps_dispatched: bool) -> AttemptError {
         let error = self.lock().error.clone();
         let error = error.unwrap_or_else(|| LocalError::Closing {
@@ -310,8 +310,8 @@ impl ConnectionCore {
         }
     }
 
-    /// What a graceful close still waits for, and who is to blame.
-    fn dues(&self) -> String {
+    /// Describes what a graceful close still waits for, and which side is late.
+    fn outstanding(&self) -> String {
         let shared = self.lock();
         let (in_flight, dispatching) = (shared.machine.in_flight(), shared.machine.dispatching());
         let unwritten = shared.queue.len();
@@ -332,14 +332,14 @@ impl ConnectionCore {
             (0, 0) if unwritten > 0 => {
                 format!("the peer does not read, and {unwritten} bytes wait for it")
             }
-            (0, 0) => "the peer was told to close its end, and did not".to_owned(),
+            (0, 0) => "the peer got CloseConnection and did not close its end".to_owned(),
             (0, _) => ours,
             (_, 0) => theirs,
             (_, _) => format!("{ours}, and {theirs}"),
         }
     }
 
-    /// Whether a dispatch is under way that was not done where it was read, oneway or twoway.
+    /// Returns true while a dispatch, oneway or twoway, runs in a task because its first poll did not finish it.
     pub(super) fn is_dispatching(&self) -> bool {
         self.dispatches.available_permits() < budget::budget_len(&self.settings) as usize
     }
@@ -349,7 +349,7 @@ impl ConnectionCore {
         self.output.lock()
     }
 
-    /// The peer, for messages to people.
+    /// The peer, for logs and errors.
     pub(super) fn peer(&self) -> &str {
         &self.peer
     }
@@ -372,7 +372,7 @@ impl ConnectionCore {
         self.endpoint.as_ref()
     }
 
-    /// All connections of its communicator, unless that is gone.
+    /// All connections of its communicator; `None` if the communicator is gone.
     pub(super) fn connections(&self) -> Option<Arc<Connections>> {
         self.connections.upgrade()
     }
@@ -381,28 +381,28 @@ impl ConnectionCore {
         self.output.compression()
     }
 
-    /// The origin of its requests; `None` if no adapter answers them. A datagram has a sender of its own.
+    /// Returns the origin of the peer's requests; `None` if no adapter serves them. Each datagram has its own sender.
     pub(super) fn origin(self: &Arc<Self>, sender: Option<String>) -> Option<Arc<Origin>> {
         Origin::new(self.clone(), &self.adapter, sender)
     }
 
-    /// Waits on this thread until the sleeper is woken, or until the deadline, and reads meanwhile if that is for callers to
-    /// do. It may return early.
+    /// Waits on this thread until the sleeper is woken, or until the deadline. Meanwhile the thread reads the
+    /// connection if callers do the reading. It may return early.
     pub(super) fn drive(&self, sleeper: &Arc<Sleeper>, deadline: Option<Instant>) {
         self.driver.drive(self, sleeper, deadline);
     }
 
-    /// A caller waits for a reply and cannot read it.
-    pub(super) fn ask_for_reading(&self) {
-        self.driver.ask_for_reading();
+    /// Makes the standby task read, because a caller waits for a reply and cannot read it.
+    pub(super) fn request_reading(&self) {
+        self.driver.request_reading();
     }
 
-    /// Writes what is pending, unless somebody is writing already: then it goes along with theirs.
+    /// Writes the send queue. If another thread or task is writing, that one takes these bytes along.
     pub(super) fn flush(self: &Arc<Self>) {
         self.output.flush(self);
     }
 
-    /// The peer has validated the connection: requests may be sent.
+    /// Marks the connection as validated by the peer, so that requests may be sent.
     pub(super) fn mark_validated(&self) {
         self.set_active(true);
         self.readiness.mark();
@@ -412,7 +412,7 @@ impl ConnectionCore {
         self.is_active.store(is_active, Ordering::Relaxed);
     }
 
-    /// How often it has to be looked at; `None` if never.
+    /// Returns how often the liveness check must run; `None` if never.
     pub(super) fn tick(&self) -> Option<Duration> {
         match self.output.writer().is_datagram() {
             true => None,
@@ -420,16 +420,16 @@ impl ConnectionCore {
         }
     }
 
-    /// Gives heartbeats of the peer to a listener.
+    /// Sets the listener that is called for each heartbeat of the peer.
     pub(super) fn set_heartbeat_listener(&self, listener: Option<Arc<HeartbeatListener>>) {
         self.keepalive.set_listener(listener);
         if self.lock().machine.is_closed() {
-            // No heartbeat will come, and what the listener holds shall go.
+            // No heartbeat will come, so the listener and all that it holds are dropped.
             self.keepalive.set_listener(None);
         }
     }
 
-    /// The id for a request that is written before it gets into the send queue.
+    /// Reserves the id of a request that is encoded before it is appended to the send queue.
     pub(crate) fn reserve_id(&self) -> Result<RequestId, AttemptError> {
         let id = self.lock().machine.reserve_id();
         id.map_err(|NotActive| self.failure(false))
@@ -438,8 +438,8 @@ impl ConnectionCore {
     pub(super) fn send_heartbeat(self: &Arc<Self>) {
         {
             let mut shared = self.lock();
-            // What waits to be written says the same, and a peer that does not read shall not make
-            // it longer.
+            // Any message that waits in the send queue also shows the peer that this side is alive. Heartbeats must not
+            // fill the queue of a peer that does not read.
             if !shared.machine.may_send_heartbeat() || shared.queue.len() > 0 {
                 return;
             }
@@ -461,7 +461,7 @@ impl ConnectionCore {
         self.abort(reason);
     }
 
-    /// Ends it, for its reading has ended.
+    /// Ends the connection after its reading has ended.
     pub(super) fn end(&self, end: ReadEnd) {
         let peer = self.peer.clone();
         match end {
@@ -484,17 +484,18 @@ impl ConnectionCore {
         }
     }
 
-    /// The transport failed. Requests that left may have been executed.
+    /// Ends the connection after its transport failed. Requests that were written may have been executed.
     pub(super) fn lose(&self, error: &io::Error) {
         let peer = self.peer.clone();
         let reason = error.to_string();
         self.fail(LocalError::ConnectionLost { peer, reason });
     }
 
-    /// Appends a batch to the send queue if there is room for it, and writes the queue as `flush` says; `None`, and
-    /// nothing is sent, if there is no room. Everything that leaves but replies goes this way.
+    /// Appends a batch to the send queue if there is room for it, and writes the queue as the flush policy says.
+    /// Returns `None`, with nothing sent, if there is no room. All messages but replies are sent by this method.
     ///
-    /// `append` writes whole messages, and is given the position at which they start. If it fails, the queue is as it was.
+    /// `append` encodes whole messages; its argument is the position at which they start. If it fails, the queue is
+    /// restored.
     #[inline]
     fn try_append<T>(
         self: &Arc<Self>,
@@ -552,8 +553,9 @@ impl ConnectionCore {
             .await;
     }
 
-    /// Appends twoway requests if there is room for them. `write` appends the request with this id and this place in the
-    /// batch, and `recipient` gets its reply, if that is given the place and the position at which the batch starts.
+    /// Appends twoway requests if there is room for them. `write` appends the request with the given id and index in
+    /// the batch. `recipient` makes the recipient of its reply from that index and the position at which the batch
+    /// starts.
     #[inline]
     pub(super) fn try_append_requests(
         self: &Arc<Self>,
@@ -568,10 +570,11 @@ impl ConnectionCore {
         })
     }
 
-    /// Sends twoway requests in one write if there is room for them; `None`, and nothing is sent, if there is none.
+    /// Sends twoway requests in one write if there is room for them. Returns `None`, with nothing sent, if there is
+    /// none.
     ///
-    /// The sink gets the replies, that to the first request with the number `first`; it may get some before this
-    /// returns. The ids of the requests follow each other, from the one which is returned.
+    /// The sink gets the replies: the reply to the first request with the number `first`, and so on. It may get some
+    /// before this method returns. The ids of the requests are consecutive; this method returns the first.
     pub(crate) fn try_send_to_sink<S: ReplySink>(
         self: &Arc<Self>,
         count: usize,
@@ -579,7 +582,7 @@ impl ConnectionCore {
         write: impl Fn(&mut Buffer, RequestId, usize) -> Result<(), EncodeError>,
     ) -> Result<Option<RequestId>, AttemptError> {
         reentrancy_guard::check(self, wait_depth())?;
-        // All start where the batch starts, for the transport is given all of it.
+        // All requests count from the start of the batch, because the transport gets the whole batch.
         let recipient = |at, start| Recipient::Sink {
             sink: sink.clone(),
             number: first + at as u64,
@@ -590,7 +593,7 @@ impl ConnectionCore {
         Ok(sent.map(|sent| sent.value))
     }
 
-    /// Sends messages that get no reply if there is room for them; false, and nothing is sent, if there is none.
+    /// Sends messages without replies if there is room for them. Returns false, with nothing sent, if there is none.
     #[inline]
     pub(crate) fn try_send(
         self: &Arc<Self>,
@@ -602,7 +605,7 @@ impl ConnectionCore {
         }
     }
 
-    /// Sends messages that get no reply, as soon as there is room for them.
+    /// Sends messages without replies as soon as there is room for them.
     pub(crate) async fn send(
         self: &Arc<Self>,
         until: SendUntil,
@@ -628,12 +631,13 @@ impl ConnectionCore {
         self.check_written(&sent, error.unwrap_or(LocalError::Shutdown))
     }
 
-    /// Whether the transport took messages that it was just given: it may have refused them.
+    /// Checks that the transport did not refuse the messages that it was just given.
     fn check_tried(&self, sent: &Appended<()>) -> Result<(), AttemptError> {
         if !sent.is_tried {
             return Ok(());
         }
-        // Not in the head of the `match`: the lock would be held to its end, and is taken again there.
+        // The lock is taken in a statement of its own: in the head of the `match` it would be held to the end of the
+        // match, which takes it again.
         let error = self.lock().error.clone();
         match error {
             Some(error) => self.check_written(sent, error),
@@ -641,7 +645,7 @@ impl ConnectionCore {
         }
     }
 
-    /// Whether messages reached the transport, or may have, after the connection failed.
+    /// After the connection failed, decides whether these messages may have reached the peer.
     fn check_written(&self, sent: &Appended<()>, error: LocalError) -> Result<(), AttemptError> {
         if self.lock().queue.written() >= sent.end {
             return Ok(());
@@ -653,20 +657,20 @@ impl ConnectionCore {
         Err(self.narrow(failure, sent.start))
     }
 
-    /// [`AttemptError::narrow`] by the part of the send queue that was taken.
+    /// Applies [`AttemptError::narrow`] with the part of the send queue that was taken for writing.
     pub(super) fn narrow(&self, mut failure: AttemptError, start: u64) -> AttemptError {
         failure.narrow(start, self.lock().queue.taken());
         failure
     }
 
-    /// Gives up a request whose reply is due.
+    /// Gives up a request in flight.
     #[cold]
     pub(crate) fn give_up(self: &Arc<Self>, id: RequestId) {
         let mut shared = self.lock();
         let ConnectionState { machine, queue, .. } = &mut *shared;
         let given_up = machine.cancel(id, queue.bytes());
         drop(shared);
-        // It may hold the last reference to a sink, which must not be dropped under the lock.
+        // This may be the last reference to a sink, which must not be dropped under the lock.
         drop(given_up);
         self.flush();
     }
@@ -690,21 +694,21 @@ fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
 
-/// When messages without a reply count as sent.
+/// The moment at which messages without replies count as sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SendUntil {
-    /// They are in the send queue of a connection.
+    /// When they are in the send queue of a connection.
     Queued,
-    /// The transport has them.
+    /// When the transport has taken them.
     Written,
 }
 
-/// A batch that was appended to the send queue, and where.
+/// A batch that was appended to the send queue, and its position there.
 pub(super) struct Appended<T> {
     pub(super) value: T,
     pub(super) start: u64,
     end: u64,
-    /// Whether the transport was given as much as it takes.
+    /// True if the transport was already given as much as it takes.
     is_tried: bool,
 }
 

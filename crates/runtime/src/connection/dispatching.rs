@@ -1,8 +1,8 @@
-//! Requests of the peer, dispatched where they were read.
+//! Dispatching of the peer's requests by the task or thread that read them.
 //!
-//! A dispatch is polled once in place. Only if it has to wait, it becomes a task of its own. The replies
-//! of one read leave in one write. The parts of a request return with its response and become the next
-//! request, so that what the requests of a read have in common is not counted for each.
+//! Each dispatch is polled once in place. It becomes a task only if it has to wait. All replies of one read leave in
+//! one write. The parts of a request come back with its response and serve the next request, so that the reference
+//! counts that the requests of a read share are not touched for each of them.
 //!
 //! `dispatching/fast_path.rs` dispatches a request that came alone.
 
@@ -19,7 +19,7 @@ use floe_wire::message::{IncomingRequest, RequestBatch, RequestFailed, SystemExc
 use super::ConnectionCore;
 use super::budget::Budget;
 use super::pending_dispatch::{finish, finish_serial};
-use super::reply_flush::{ReplyFlush, let_others_run};
+use super::reply_flush::{ReplyFlush, run_ready_tasks};
 use super::servant_cache::ServantCache;
 use crate::dispatch::{
     DispatchSlot, Dispatched, Parts, REPLIES_MAX, Request, Requests, Response, Rest, RestState,
@@ -27,12 +27,11 @@ use crate::dispatch::{
 };
 pub(super) use fast_path::SingleDispatch;
 
-/// Buffers that dispatching needs while there is something to read. They are kept elsewhere while there is
-/// nothing.
+/// Buffers that dispatching borrows while there is something to read.
 #[derive(Default)]
 pub(super) struct DispatchBuffers {
     replies: Buffer,
-    /// Of the next response.
+    /// The buffer for the next reply.
     reply: Buffer,
     slot: DispatchSlot,
     return_slot: Option<Arc<ReturnSlot>>,
@@ -43,22 +42,23 @@ pub(super) struct Dispatching {
     connection: Arc<ConnectionCore>,
     replies: Buffer,
     reply_count: usize,
-    /// The parts of the last response, of which the next request is made.
+    /// The parts of the last response, reused for the next request.
     parts: Option<Box<Parts>>,
-    /// Of the connection when the origin of the parts was made.
+    /// The version of the connection's adapter for which the origin in `parts` was made.
     adapter_version: u64,
     servant_cache: ServantCache,
     slot: DispatchSlot,
-    /// Where requests return that were lent to a dispatcher, and whether some are.
+    /// The slot through which a dispatcher returns the requests that were lent to it.
     return_slot: Option<Arc<ReturnSlot>>,
+    /// True while requests are lent to a dispatcher.
     is_lending: bool,
-    /// Length of the events that the last dispatch has taken.
+    /// Bytes of the events that the last dispatch took.
     taken_len: usize,
     budget: Budget,
-    /// When the events came to which replies wait to be written.
+    /// When the events came whose replies wait to be written.
     answered_events: Option<Instant>,
-    /// Whether others run before they are.
-    lets_others_run: bool,
+    /// True if ready tasks run before those replies are written.
+    runs_tasks_first: bool,
     reply_flush: ReplyFlush,
 }
 
@@ -77,15 +77,14 @@ impl Dispatching {
             is_lending: false,
             taken_len: 0,
             answered_events: None,
-            lets_others_run: false,
+            runs_tasks_first: false,
             reply_flush: ReplyFlush::default(),
         }
     }
 
-    /// Dispatches the requests of a batch: each here if it is done at the first poll, else in a task.
+    /// Dispatches the requests of a batch. A request that its first poll does not finish becomes a task.
     ///
-    /// Those of a BatchRequest message have a share of the budget together, and the next one is dispatched
-    /// when the one before is done.
+    /// The requests of a BatchRequest message share their permits and are dispatched one after another.
     pub(super) async fn dispatch(&mut self, batch: &mut RequestBatch) {
         if batch.is_serial() {
             let share = self.budget.share_of(batch.byte_len());
@@ -96,14 +95,14 @@ impl Dispatching {
         }
         let mut waiting = self.dispatch_ready(None, batch);
         while let Some(parts) = waiting {
-            // A wait is rare, and boxed when it happens: in place, it would make each reading longer, also
-            // while it waits for something to read.
+            // Such a wait is rare, so its future is boxed only when it happens. Held in place, it would make the future
+            // of every read longer.
             let parts = Box::pin(self.wait_for_budgets(parts, batch.is_serial())).await;
             waiting = self.dispatch_ready(parts, batch);
         }
     }
 
-    /// Dispatches requests, `first` before them, up to the first that must wait for the budgets.
+    /// Dispatches `first` and then the requests of the batch, up to the first that must wait for the budgets.
     fn dispatch_ready(
         &mut self,
         mut first: Option<Box<Parts>>,
@@ -125,23 +124,24 @@ impl Dispatching {
             }
             match self.begin(parts, batch) {
                 Poll::Pending if batch.is_serial() => {
-                    self.leave_serial(std::mem::take(batch));
+                    self.defer_serial(std::mem::take(batch));
                     return None;
                 }
-                // By its name, since there is the iterator's, too.
+                // Named in full, because `Iterator` has a `last`, too.
                 polled => self.end(polled, || RequestBatch::last(batch)),
             }
         }
     }
 
-    /// Whether the budgets are enough for a request. Those of a serial batch have a share of the connection's.
+    /// Returns true if the budgets suffice for a request. The requests of a serial batch already hold permits of the
+    /// connection.
     #[inline]
     fn may_begin(&mut self, parts: &Parts, is_serial: bool) -> bool {
         let share = self.budget.share_of(parts.current.request.parameters_len());
-        (is_serial || self.has_budget(share)) && self.budget.take_of_adapter(parts)
+        (is_serial || self.has_budget(share)) && self.budget.take_adapter_share(parts)
     }
 
-    /// Waits until the budgets may be enough for a request. `None` if it was refused instead.
+    /// Waits until the budgets may suffice for a request. Returns `None` if the request was refused instead.
     async fn wait_for_budgets(&mut self, parts: Box<Parts>, is_serial: bool) -> Option<Box<Parts>> {
         let share = self.budget.share_of(parts.current.request.parameters_len());
         let may_refuse = !parts.current.is_oneway();
@@ -150,14 +150,14 @@ impl Dispatching {
             self.take_back(parts);
             return None;
         }
-        if !self.budget.take_of_adapter(&parts) {
+        if !self.budget.take_adapter_share(&parts) {
             self.wait_for_adapter(&parts).await;
         }
         Some(parts)
     }
 
-    /// Answers a request that was polled, or leaves it to a task. `asked` gives the request, which went into the
-    /// dispatch.
+    /// Replies to a request after its first poll, or hands it to a task. `asked` returns the request, which the
+    /// dispatch has consumed.
     fn end(
         &mut self,
         polled: Poll<Result<Response, SystemException>>,
@@ -169,15 +169,15 @@ impl Dispatching {
             Poll::Pending => {
                 let asked = asked();
                 let len = asked.as_ref().map_or(0, IncomingRequest::parameters_len);
-                self.leave(asked, len);
+                self.defer(asked, len);
             }
         }
         self.taken_len = 0;
-        self.budget.give_way();
+        self.budget.yield_adapter_share();
     }
 
-    /// Leaves a request that was polled to a task; its parameters have this length.
-    fn leave(&mut self, asked: Option<IncomingRequest>, parameters_len: usize) {
+    /// Hands a polled request to a task. `parameters_len` is the length of its parameters.
+    fn defer(&mut self, asked: Option<IncomingRequest>, parameters_len: usize) {
         let connection = self.connection.clone();
         let slot = std::mem::take(&mut self.slot);
         let permit = self.budget.permit(parameters_len.max(self.taken_len));
@@ -186,8 +186,8 @@ impl Dispatching {
         self.connection.tasks().spawn(finish);
     }
 
-    /// The same of one of a serial batch, with all that follow it.
-    fn leave_serial(&mut self, batch: RequestBatch) {
+    /// Hands a polled request of a serial batch to a task, with all requests that follow it.
+    fn defer_serial(&mut self, batch: RequestBatch) {
         let connection = self.connection.clone();
         let slot = std::mem::take(&mut self.slot);
         let permit = self.budget.permit(batch.byte_len());
@@ -196,16 +196,16 @@ impl Dispatching {
         self.connection.tasks().spawn(finish);
     }
 
-    /// Writes the last replies of a read, and keeps nothing alive until the next one.
+    /// Writes the last replies of a read and releases all references until the next one.
     pub(super) async fn finish_read(&mut self) {
         if let Some(came) = self.answered_events.take() {
-            self.lets_others_run = !self.reply_flush.is_pressing(came);
+            self.runs_tasks_first = !self.reply_flush.answers_first(came);
         }
-        if std::mem::take(&mut self.lets_others_run) {
-            // The tasks that were given the events send them on before their publishers are answered.
-            let_others_run().await;
+        if std::mem::take(&mut self.runs_tasks_first) {
+            // The tasks that got the events send them to subscribers before the publishers get their replies.
+            run_ready_tasks().await;
         }
-        // Before all that can be done later, since a caller waits for the replies.
+        // The replies leave before all other work, because callers wait for them.
         let has_room = self.send_replies();
         self.release();
         if !has_room {
@@ -213,10 +213,10 @@ impl Dispatching {
         }
     }
 
-    /// Keeps nothing alive: what was read is handled.
+    /// Releases all references: everything that was read is handled.
     #[inline]
     fn release(&mut self) {
-        self.budget.let_go_of_adapter();
+        self.budget.release_adapter_share();
         if let Some(parts) = &mut self.parts {
             parts.current.request.forget();
             if !parts.current.origin.release() {
@@ -225,7 +225,7 @@ impl Dispatching {
         }
     }
 
-    /// Takes buffers for what is about to be read, and leaves its own, in which nothing is.
+    /// Takes buffers for the next read in exchange for its own, which are empty.
     pub(super) fn take_buffers(&mut self, buffers: &mut DispatchBuffers) {
         self.exchange(buffers);
         if let Some(parts) = &mut self.parts {
@@ -233,12 +233,12 @@ impl Dispatching {
         }
     }
 
-    /// Returns them: there is nothing to read.
+    /// Gives the buffers back when there is nothing to read.
     pub(super) fn return_buffers(&mut self, buffers: &mut DispatchBuffers) {
         self.exchange(buffers);
         if let Some(parts) = &mut self.parts {
             std::mem::swap(&mut parts.buffer, &mut buffers.reply);
-            // There may have been no parts when the buffers were taken, so that another one is there.
+            // If there were no parts when the buffers were taken, the parts have a buffer of their own by now.
             if parts.buffer.bytes_mut().capacity() > 0 {
                 parts.buffer = Buffer::default();
             }
@@ -251,7 +251,7 @@ impl Dispatching {
         std::mem::swap(&mut self.return_slot, &mut buffers.return_slot);
     }
 
-    /// The next request; as an error if no adapter answers requests of this connection.
+    /// Makes the parts of the next request. The request comes back as an error if no adapter serves this connection.
     #[inline]
     fn next(&mut self, batch: &mut RequestBatch) -> Option<Result<Box<Parts>, IncomingRequest>> {
         if let Some(mut parts) = self.renew() {
@@ -268,21 +268,21 @@ impl Dispatching {
         })
     }
 
-    /// The parts of the last request, if they are there, and the adapter is still the same.
+    /// Returns the parts of the last request if they are free and the adapter is unchanged.
     #[inline]
     fn renew(&mut self) -> Option<Box<Parts>> {
         let version = self.connection.adapter.version();
         if std::mem::replace(&mut self.adapter_version, version) != version {
             self.parts = None;
-            self.budget.let_go_of_adapter();
+            self.budget.release_adapter_share();
             self.servant_cache.forget();
         }
         let mut parts = self.parts.take()?;
         parts.current.origin.renew().then_some(parts)
     }
 
-    /// Gives a request, and those that follow it, to the dispatcher of its object, and polls the dispatch once.
-    /// A panic of the servant is a failure of that request alone.
+    /// Passes a request, together with those that follow it, to the dispatcher of its object, and polls the dispatch
+    /// once. If the servant panics, only that request fails.
     #[inline]
     fn begin(&mut self, parts: Box<Parts>, batch: &mut RequestBatch) -> Poll<Dispatched> {
         let begun = catch_unwind(AssertUnwindSafe(|| self.begin_unguarded(parts, batch)));
@@ -308,7 +308,7 @@ impl Dispatching {
             .poll_dispatch(&mut Context::from_waker(Waker::noop()))
     }
 
-    /// Lends the requests that follow one.
+    /// Lends the following requests to the dispatcher.
     fn lend(&mut self, batch: &mut RequestBatch) -> Rest {
         let return_slot = self.return_slot.get_or_insert_default();
         let state = return_slot
@@ -327,7 +327,7 @@ impl Dispatching {
             replies: std::mem::take(&mut self.replies),
             reply_count: 0,
             adapter_version: self.adapter_version,
-            // As it was then: what has changed since is seen before the next one.
+            // The version at the time of the look-up; a later change is noticed before the next request.
             servants_version: self.servant_cache.version(),
             taken_len: 0,
         };
@@ -335,7 +335,7 @@ impl Dispatching {
         Rest::lent(state)
     }
 
-    /// Takes back what is lent.
+    /// Takes lent requests back.
     #[inline]
     fn take_back_rest(&mut self, batch: &mut RequestBatch) {
         if std::mem::take(&mut self.is_lending) {
@@ -347,14 +347,14 @@ impl Dispatching {
         let return_slot = self.return_slot.get_or_insert_default();
         let mut return_slot = return_slot.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(state) = return_slot.as_deref_mut() else {
-            // A dispatcher by hand has kept it, so that it is not known any more what is to be answered. Should it
-            // return yet, it must not meet what is lent by others.
+            // A hand-written dispatcher has kept the requests, so this side no longer knows which replies are due. The
+            // slot is dropped: if the requests still come back, they must not mix with those lent later.
             drop(return_slot);
             self.return_slot = None;
-            let reason = "expected its dispatcher to drop its requests before the poll that got them ends, or to put them \
-                          into its slot, but it keeps them elsewhere";
+            let reason = "expected its dispatcher to drop the requests by the end of the poll that got them, or to put them \
+                          back into their slot, but it keeps them";
             tracing::error!(
-                "drops the connection to {}: {reason}",
+                "dropped the connection to {}: {reason}",
                 self.connection.peer()
             );
             return self.connection.abort(reason.to_owned());
@@ -366,15 +366,15 @@ impl Dispatching {
         state.adapter = None;
     }
 
-    /// Writes the replies collected so far. A peer that does not read its replies is not read from,
-    /// so that they cannot pile up here.
+    /// Writes the replies collected so far. If the peer does not read its replies, this waits: the connection is not
+    /// read meanwhile, so that replies cannot pile up.
     async fn flush(&mut self) {
         if !self.send_replies() {
             Box::pin(self.connection.output.wait_for_reply_room()).await;
         }
     }
 
-    /// Writes them; whether there is room for more.
+    /// Writes the replies. Returns true if the send queue has room for more.
     fn send_replies(&mut self) -> bool {
         let count = std::mem::take(&mut self.reply_count);
         count == 0
@@ -384,15 +384,16 @@ impl Dispatching {
                 .send_replies(&self.connection, &mut self.replies, count)
     }
 
-    /// Whether there is as much of the budget, and room for a reply. Nobody else takes of it.
+    /// Returns true if this many permits are left and the send queue has room for a reply. Only this connection takes
+    /// permits.
     fn has_budget(&self, share: u32) -> bool {
-        self.replies.len() <= REPLIES_MAX && self.budget.has(share)
+        self.replies.len() <= REPLIES_MAX && self.budget.has_permits(share)
     }
 
-    /// Waits until there is. If none comes back for as long as a stall may last, the request may be
-    /// refused: one without a reply would be lost in silence, and waits on.
+    /// Waits until there are enough permits. If none comes back within the stall timeout, a request with a reply may be
+    /// refused. A request without a reply waits on, because a refusal would lose it silently.
     async fn wait_for_budget(&mut self, share: u32, may_refuse: bool) -> Option<SystemException> {
-        while !self.has_budget(share) && !self.budget_comes(share).await {
+        while !self.has_budget(share) && !self.wait_for_permits(share).await {
             let refusal = may_refuse.then(|| Budget::refuse_nested(&self.connection));
             if let Some(Some(refusal)) = refusal {
                 return Some(refusal);
@@ -402,19 +403,18 @@ impl Dispatching {
         None
     }
 
-    /// Whether there is enough of the budget before a stall has lasted too long. What is answered
-    /// already leaves first.
-    async fn budget_comes(&mut self, share: u32) -> bool {
-        self.budget.let_go_of_adapter();
+    /// Sends the finished replies, then waits for permits. Returns false after the stall timeout.
+    async fn wait_for_permits(&mut self, share: u32) -> bool {
+        self.budget.release_adapter_share();
         self.flush().await;
-        self.budget.comes(&self.connection, share).await
+        self.budget.wait_for(&self.connection, share).await
     }
 
-    /// Waits for it. The connection's own share comes first, so that nobody waits with a share of
-    /// what others wait for.
+    /// Waits for a share of the adapter's budget. The connection takes its own permits first, so that it never waits
+    /// for them while it holds a share that other connections wait for.
     async fn wait_for_adapter(&mut self, parts: &Parts) {
         self.flush().await;
-        self.budget.wait_for_adapter(parts).await;
+        self.budget.wait_for_adapter_share(parts).await;
     }
 
     #[inline]
@@ -433,7 +433,7 @@ impl Dispatching {
         self.take_back(parts);
     }
 
-    /// Answers with an exception, unless the request is oneway.
+    /// Replies with an exception, unless the request is oneway.
     fn reply_exception(
         &mut self,
         request: Option<IncomingRequest>,
@@ -455,8 +455,8 @@ impl Dispatching {
         append(&mut self.replies, replies);
     }
 
-    /// Keeps the parts of a response for the next request, unless a servant gave the response to a request of
-    /// another connection.
+    /// Keeps the parts of a response for the next request. A servant may return a response that was made for another
+    /// connection; its parts are dropped.
     #[inline]
     fn take_back(&mut self, mut parts: Box<Parts>) {
         if parts.current.origin.is_of(&self.connection.adapter) {

@@ -1,4 +1,4 @@
-//! Who reads a connection: a task, a thread of its own, or whoever waits for a reply.
+//! The reader of a connection: a task, a thread of its own, or the callers that wait for replies.
 
 use std::io;
 use std::sync::Arc;
@@ -21,23 +21,23 @@ use crate::environment::ThreadPermit;
 use crate::transport::plain::{PlainSocket, try_receive};
 use crate::transport::{Stream, StreamWriter};
 
-/// Who reads.
+/// How a connection is read.
 pub(super) enum Driver {
-    /// A task, or a thread: always the same one.
+    /// One task or one thread reads it from start to end.
     Own,
-    /// The callers that wait for replies, one at a time; while there are none, a task that watches.
+    /// One of the callers that wait for replies reads it. While no caller waits, a standby task watches the socket.
     #[cfg(unix)]
     Callers(Leadership),
 }
 
-/// A stream on its way to become a connection.
+/// The parts of a stream from which a connection is made.
 pub(super) struct Halves {
     pub(super) writer: Box<dyn StreamWriter>,
     pub(super) driver: Driver,
     pub(super) reader: ReaderStart,
 }
 
-/// What the reading is started with.
+/// What the chosen reader needs to start.
 pub(super) enum ReaderStart {
     Task(Box<dyn AsyncRead + Send + Unpin>),
     #[cfg(unix)]
@@ -46,8 +46,8 @@ pub(super) enum ReaderStart {
     Callers,
 }
 
-/// Decides who reads a stream. In the blocking face it is callers or threads, as far as the
-/// transport and the limit of threads allow it.
+/// Chooses the reader of a stream. With the blocking communicator, callers read outgoing connections and threads read
+/// incoming ones, if the transport has a plain socket and the thread limit allows it.
 pub(super) fn prepare(
     stream: Stream,
     is_outgoing: bool,
@@ -84,7 +84,7 @@ fn prepare_blocking(stream: Stream, is_outgoing: bool, environment: &Environment
     };
     if !is_outgoing && permit.is_none() {
         tracing::debug!(
-            "{}: as many threads read as may, so a task does",
+            "{}: the thread limit is reached, so a task reads the connection",
             stream.peer
         );
         return with_task(stream);
@@ -124,7 +124,7 @@ impl ReaderStart {
                 let own = connection.clone();
                 connection.tasks().spawn(async move {
                     if let Driver::Callers(leadership) = &own.driver {
-                        leadership.watch(&own, reading).await;
+                        leadership.run_standby(&own, reading).await;
                     }
                 });
             }
@@ -133,16 +133,17 @@ impl ReaderStart {
 }
 
 impl Driver {
-    /// The connection is closed, or what comes on it has another meaning: wakes the task that would not notice.
-    pub(super) fn wake_watcher(&self) {
+    /// Wakes the standby task, which would not notice that the connection was closed or that input now has another
+    /// meaning.
+    pub(super) fn wake_standby(&self) {
         #[cfg(unix)]
         if let Self::Callers(leadership) = self {
-            leadership.wake_watcher();
+            leadership.wake_standby();
         }
     }
 
-    /// Waits on this thread until the sleeper is woken, or until the deadline, and reads meanwhile if that is for callers to
-    /// do. It may return early.
+    /// Waits on this thread until the sleeper is woken, or until the deadline. Meanwhile the thread reads if callers do
+    /// the reading. It may return early.
     pub(super) fn drive(
         &self,
         connection: &ConnectionCore,
@@ -158,22 +159,22 @@ impl Driver {
         }
     }
 
-    /// A caller waits for a reply and cannot read it.
-    pub(super) fn ask_for_reading(&self) {
+    /// Makes the standby task read, because a caller waits for a reply and cannot read it.
+    pub(super) fn request_reading(&self) {
         match self {
             Self::Own => {}
             #[cfg(unix)]
-            Self::Callers(leadership) => leadership.ask(),
+            Self::Callers(leadership) => leadership.request_reading(),
         }
     }
 
-    /// A caller begins to wait for a reply.
+    /// Registers that a caller begins to wait for a reply.
     pub(super) fn wait_for_reply(&self, connection: &Arc<ConnectionCore>, waker: &Waker) {
         #[cfg(unix)]
         if let Self::Callers(leadership) = self
             && !wait_for_reply(connection, waker)
         {
-            leadership.ask();
+            leadership.request_reading();
         }
     }
 }
@@ -192,7 +193,7 @@ async fn run_task(mut reading: Box<Reading>, mut reader: Box<dyn AsyncRead + Sen
     }
 }
 
-/// Asks the socket for a while whether something has come, and lets other tasks run in between.
+/// Busy-polls the socket, and lets other tasks run in between.
 #[cfg(unix)]
 async fn poll_direct(reading: &mut Reading) -> Option<io::Result<usize>> {
     let limit = reading.connection.polling();
@@ -238,7 +239,7 @@ fn start_thread(reading: Reading, socket: Arc<PlainSocket>, permit: ThreadPermit
     };
     let thread = std::thread::Builder::new().name("floe-connection".to_owned());
     if let Err(error) = thread.spawn(run) {
-        let reason = format!("the system refused a thread to read it: {error}");
+        let reason = format!("the system refused a thread that reads it: {error}");
         tracing::warn!("dropped the connection to {}: {reason}", connection.peer());
         connection.abort(reason);
     }
@@ -262,24 +263,24 @@ fn run_thread(mut reading: Reading, socket: &PlainSocket) {
     }
 }
 
-/// Waits for what comes; only for a while with the buffer of a long message.
+/// Waits for input. While the connection holds a long buffer, the wait has a limit.
 #[cfg(unix)]
 fn receive(reading: &mut Reading, socket: &PlainSocket) -> io::Result<usize> {
-    let has_long = reading.has_long();
-    // A limit stays while long messages come one after another, since to change it is a system call.
-    let limit = (has_long || reading.is_in_long()).then_some(KEPT_TIME);
+    let has_long_buffer = reading.input.has_long_buffer();
+    // The limit stays set while long messages follow each other, because changing it is a system call.
+    let limit = (has_long_buffer || reading.input.is_reading_long()).then_some(KEPT_TIME);
     let read = socket.receive_within(reading.room(), limit);
-    if has_long && matches!(&read, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
-        reading.drop_long();
+    if has_long_buffer && matches!(&read, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
+        reading.input.drop_long_buffers();
     }
     read
 }
 
-/// How long a thread that waits keeps the buffer of a long message.
+/// How long a waiting thread keeps the buffer of a long message.
 #[cfg(unix)]
 const KEPT_TIME: Duration = Duration::from_secs(1);
 
-/// Asks a socket for a while whether something has come.
+/// Busy-polls a socket.
 #[cfg(unix)]
 pub(super) fn receive_polling(
     reading: &mut Reading,
@@ -299,7 +300,7 @@ pub(super) fn receive_polling(
     read
 }
 
-/// Whether to try again.
+/// Returns true if the read or write should be tried again.
 pub(super) fn is_transient(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,9 +1,9 @@
-//! When messages that were appended to the send queue are written.
+//! The flush policy: when messages in the send queue are written.
 //!
-//! A message that comes alone is written immediately by its sender. A message that follows another one closely stays in
-//! the send queue, and leaves together with those behind it. Three parties may write them. A task does as soon as the
-//! sender waits. With the blocking communicator nothing shows what the sender does next, so that a thread writes
-//! after a moment. And the sender itself writes when enough has come together, or when a message must not wait.
+//! The sender writes a message immediately if it comes alone. A message that closely follows another one stays in the
+//! send queue and leaves together with later ones. One of three parties then writes the queue. A task writes it as soon
+//! as the sender waits. With the blocking communicator the runtime cannot see when the sender waits, so a thread writes
+//! it after a short delay. The sender itself writes it when enough bytes are queued, or when a message must not wait.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
@@ -13,21 +13,22 @@ use std::time::{Duration, Instant};
 use super::ConnectionCore;
 use super::state::ConnectionState;
 
-/// A message that follows another one within this time may wait for more.
+/// A message that follows another one within this time may wait for later ones.
 const GAP: Duration = Duration::from_micros(50);
-/// How long the thread of the blocking communicator lets messages come together; the system adds as much.
-const PAUSE: Duration = Duration::from_micros(50);
-/// Bytes that are worth a write of their own.
-const ENOUGH: usize = 64 * 1024;
-/// The same for requests, which the peer may as well begin to dispatch.
-const ENOUGH_REQUESTS: usize = 16 * 1024;
+/// How long the thread of the blocking communicator waits for more messages. The timer of the system adds about as
+/// much.
+const FLUSH_DELAY: Duration = Duration::from_micros(50);
+/// A queue of this many bytes is written without further delay.
+const FLUSH_LEN: usize = 64 * 1024;
+/// The same limit for requests. It is lower, because the peer can begin to dispatch them meanwhile.
+const FLUSH_LEN_REQUESTS: usize = 16 * 1024;
 
-/// What the flush policy knows of the messages that were sent last.
+/// The flush policy's record of the last messages.
 #[derive(Debug, Default)]
 pub(super) struct FlushState {
-    /// Whether a task or a thread will soon write the send queue.
+    /// True if a task or a thread will soon write the send queue.
     pub(super) is_flush_due: bool,
-    /// When something without a reply was written last.
+    /// When a message without a reply was last written.
     pub(super) written: Option<Instant>,
 }
 
@@ -36,27 +37,27 @@ pub(super) struct FlushState {
 pub(super) enum FlushPolicy {
     /// Immediately.
     Now,
-    /// Together with others if there are other requests in flight: then its sender does not wait for this one alone.
-    /// It is for twoway requests.
+    /// Together with later messages if other requests are in flight, because then the sender does not wait for this
+    /// reply alone. For twoway requests.
     WithOthers,
-    /// Together with others if it follows another one closely. It is for messages without a reply.
+    /// Together with later messages if it closely follows another one. For messages without a reply.
     Oneway,
 }
 
 impl FlushPolicy {
-    /// Whether what was just appended to the send queue may wait for more.
+    /// Returns true if the messages just appended to the send queue may wait for more.
     #[inline]
     pub(super) fn may_wait(self, shared: &mut ConnectionState, is_blocking: bool) -> bool {
         let enough = match self {
-            Self::WithOthers => ENOUGH_REQUESTS,
-            Self::Oneway | Self::Now => ENOUGH,
+            Self::WithOthers => FLUSH_LEN_REQUESTS,
+            Self::Oneway | Self::Now => FLUSH_LEN,
         };
         if shared.queue.pending_len() >= enough {
             return false;
         }
         match self {
             Self::Now => false,
-            // A thread that sends a request is about to wait for its reply.
+            // A blocking sender is about to wait for this reply.
             Self::WithOthers => !is_blocking && shared.machine.in_flight() > 1,
             Self::Oneway => shared.flush.is_flush_due || shared.flush.follows_closely(),
         }
@@ -71,18 +72,19 @@ impl FlushState {
     }
 }
 
-/// Gives a connection to the thread that writes its send queue after a moment; false if the system refused that thread.
+/// Hands a connection to the thread that writes its send queue after a short delay. Returns false if the system refused
+/// that thread.
 pub(super) fn flush_on_thread(connection: Arc<ConnectionCore>) -> bool {
     static FLUSHES: OnceLock<Sender<Arc<ConnectionCore>>> = OnceLock::new();
     let flushes = FLUSHES.get_or_init(|| {
         let (sender, receiver) = channel();
-        // Without the thread the receiver is dropped, and nothing can be sent.
+        // If the thread cannot start, the receiver is dropped, and every send fails.
         if let Err(error) = thread::Builder::new()
             .name("floe-writer".to_owned())
             .spawn(move || flush_all(&receiver))
         {
             tracing::warn!(
-                "messages leave one by one, for there is no thread to write them: {error}"
+                "each message is written alone, because the system refused a thread for batches: {error}"
             );
         }
         sender
@@ -94,9 +96,9 @@ fn flush_all(flushes: &Receiver<Arc<ConnectionCore>>) {
     while let Ok(first) = flushes.recv() {
         let mut connections = vec![first];
         while !connections.is_empty() {
-            thread::sleep(PAUSE);
+            thread::sleep(FLUSH_DELAY);
             connections.extend(flushes.try_iter());
-            connections.retain(|connection| connection.output.flush_joined(connection));
+            connections.retain(|connection| connection.output.flush_collected(connection));
         }
     }
 }
@@ -113,7 +115,7 @@ mod tests {
     use crate::liveness::Liveness;
     use crate::transport::{Stream, StreamWriter};
 
-    /// Takes nothing.
+    /// A transport that accepts no bytes.
     struct FullTransport;
 
     impl StreamWriter for FullTransport {
@@ -129,7 +131,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn messages_that_another_writer_takes_along_are_not_looked_for_again() {
+    async fn messages_that_another_writer_takes_along_are_not_collected_again() {
         let (reader, _peer) = tokio::io::duplex(1);
         let stream = Stream {
             reader: Box::new(reader),
@@ -143,6 +145,6 @@ mod tests {
         shared.queue.bytes().extend_from_slice(b"messages");
         assert!(shared.queue.take().is_none(), "ValidateConnection waits");
         drop(shared);
-        assert!(!connection.output.flush_joined(&connection));
+        assert!(!connection.output.flush_collected(&connection));
     }
 }

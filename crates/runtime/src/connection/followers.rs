@@ -1,46 +1,46 @@
-//! Who leads, and who follows: the part of `leader.rs` in which threads meet.
+//! Leader and followers: the part of `leader.rs` in which threads meet.
 //!
 //! ```text
-//! start --begin--> free --take--> held --give_back--> free, one that waits is called
-//!                                 held --dropped----> gone
-//!                  any  --end---> over: what is given back is dropped
+//! start --give_back--> free --take--> held --give_back--> free, a follower is called
+//!                                     held --dropped----> gone
+//!                      any  --end---> over: a reading state that is given back is dropped
 //! ```
 //!
-//! It knows of no socket: `tests/schedules/` runs it in one order of events after another.
+//! It does not use a socket, so `tests/schedules/` can run it in every order of events.
 
 use super::wait::Sleeper;
 use crate::sync::{Arc, AtomicBool, Mutex, MutexGuard, Ordering, PoisonError};
 
-/// The callers of one connection: one leads and reads, the others follow and wait. `R` is what the leader reads with.
+/// The callers of one connection: the leader reads, the followers wait. `R` is the reading state that the leader holds.
 pub(super) struct Followers<R> {
-    /// Guards who reads and who waits; held for a moment.
+    /// Guards the reading state and the list of followers; held for a moment.
     state: Mutex<LeadState<R>>,
-    /// Whether a caller has waited since the watcher last asked.
+    /// True if a caller has waited since the standby task last checked.
     is_used: AtomicBool,
 }
 
 struct LeadState<R> {
-    /// The reading, while nobody holds it. Gone for good when the connection has ended.
+    /// The reading state while no leader holds it. After the connection has ended it never comes back.
     free: Option<R>,
-    /// Callers that wait while another one reads.
+    /// Callers that wait while the leader reads.
     waiting: Vec<Arc<Sleeper>>,
-    /// Whether the watcher shall read as soon as it can, for a caller that cannot.
-    is_asked: bool,
-    /// Whether the watcher has ended: no caller will take what is given back.
+    /// True if a caller that cannot read has requested that the standby task reads soon.
+    is_reading_requested: bool,
+    /// True if the standby task has ended. A reading state that is given back is then dropped.
     is_over: bool,
 }
 
-/// Whether the watcher must be woken.
-#[must_use = "nobody else reads"]
-pub(super) struct WakeWatcher(pub(super) bool);
+/// True if the caller must wake the standby task.
+#[must_use = "without a wake-up no task or thread reads"]
+pub(super) struct WakeStandby(pub(super) bool);
 
 impl<R> Followers<R> {
-    /// No caller leads yet.
+    /// Starts without a leader.
     pub(super) fn new() -> Self {
         let state = LeadState {
             free: None,
             waiting: Vec::new(),
-            is_asked: false,
+            is_reading_requested: false,
             is_over: false,
         };
         Self {
@@ -49,28 +49,28 @@ impl<R> Followers<R> {
         }
     }
 
-    /// A caller is about to wait.
+    /// Records that a caller is about to wait.
     pub(super) fn mark_used(&self) {
         self.is_used.store(true, Ordering::Relaxed);
     }
 
-    /// A caller waits and cannot read, so the watcher shall. It must be woken.
-    pub(super) fn ask(&self) {
-        self.lock().is_asked = true;
+    /// Requests that the standby task reads, for a caller that cannot. The standby task must be woken afterwards.
+    pub(super) fn request_reading(&self) {
+        self.lock().is_reading_requested = true;
     }
 
-    /// Nobody waits any longer who cannot read.
-    pub(super) fn stop_asking(&self) {
-        self.lock().is_asked = false;
+    /// Withdraws the request: no caller waits that cannot read.
+    pub(super) fn cancel_request(&self) {
+        self.lock().is_reading_requested = false;
     }
 
-    /// The turn, if nobody has it.
+    /// Becomes the leader, if there is none.
     #[inline]
     pub(super) fn take(&self) -> Option<R> {
         self.lock().free.take()
     }
 
-    /// The turn; if another one has it, the sleeper is noted as waiting.
+    /// Becomes the leader or, if there is one already, adds the sleeper to the followers.
     pub(super) fn take_or_wait(&self, sleeper: &Arc<Sleeper>) -> Option<R> {
         let mut state = self.lock();
         let free = state.free.take();
@@ -80,42 +80,42 @@ impl<R> Followers<R> {
         free
     }
 
-    /// The sleeper waits no longer. If the turn was meant for it, another one gets it.
-    pub(super) fn stop_waiting(&self, sleeper: &Arc<Sleeper>) -> WakeWatcher {
+    /// Removes a sleeper from the followers. If it was called to lead, another follower is called.
+    pub(super) fn stop_waiting(&self, sleeper: &Arc<Sleeper>) -> WakeStandby {
         let mut state = self.lock();
         state.waiting.retain(|other| !Arc::ptr_eq(other, sleeper));
-        state.call_next()
+        state.call_follower()
     }
 
-    /// Whether the watch is needed: somebody asked for it, or nobody has used the turn for a while.
-    pub(super) fn is_watch_due(&self) -> bool {
+    /// Returns true if the standby task should read: a caller requested it, or no caller has led for a while.
+    pub(super) fn is_standby_due(&self) -> bool {
         let is_used = self.is_used.swap(false, Ordering::Relaxed);
         let state = self.lock();
-        state.free.is_some() && (state.is_asked || !is_used)
+        state.free.is_some() && (state.is_reading_requested || !is_used)
     }
 
-    /// The turn for the watch, unless callers read by themselves again.
-    pub(super) fn take_unless_used(&self) -> Option<R> {
+    /// Makes the standby task the leader, unless callers read by themselves again.
+    pub(super) fn take_for_standby(&self) -> Option<R> {
         let mut state = self.lock();
-        let is_needed = state.is_asked || !self.is_used.load(Ordering::Relaxed);
+        let is_needed = state.is_reading_requested || !self.is_used.load(Ordering::Relaxed);
         is_needed.then(|| state.free.take())?
     }
 
-    /// The turn is over, or begins for the first time.
+    /// Gives the leadership back, or offers it for the first time.
     #[inline]
-    pub(super) fn give_back(&self, reading: R) -> WakeWatcher {
+    pub(super) fn give_back(&self, reading: R) -> WakeStandby {
         let mut state = self.lock();
         if state.is_over {
-            // What is dropped may look at this again.
+            // The drop of the reading state may lock this again.
             drop(state);
             drop(reading);
-            return WakeWatcher(false);
+            return WakeStandby(false);
         }
         state.free = Some(reading);
-        state.call_next()
+        state.call_follower()
     }
 
-    /// There are no more turns: drops what is free now or given back later.
+    /// Ends the leadership for good: drops the reading state now, or when its leader gives it back.
     pub(super) fn end(&self) {
         let mut state = self.lock();
         state.is_over = true;
@@ -130,16 +130,16 @@ impl<R> Followers<R> {
 }
 
 impl<R> LeadState<R> {
-    /// Sees to it that a free turn is taken, if anybody needs it.
+    /// Calls a follower to lead, if there is one.
     #[inline]
-    fn call_next(&self) -> WakeWatcher {
+    fn call_follower(&self) -> WakeStandby {
         if self.free.is_none() {
-            return WakeWatcher(false);
+            return WakeStandby(false);
         }
         let Some(next) = self.waiting.first() else {
-            return WakeWatcher(self.is_asked);
+            return WakeStandby(self.is_reading_requested);
         };
         next.call();
-        WakeWatcher(false)
+        WakeStandby(false)
     }
 }

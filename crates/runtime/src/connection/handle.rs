@@ -1,4 +1,4 @@
-//! What users see of a connection: what is known of it, its close, and calls back over it.
+//! The public handle of a connection: its description, its close, and calls back over it.
 
 use std::any::Any;
 use std::fmt;
@@ -11,13 +11,13 @@ use crate::error::LocalError;
 use crate::liveness::Liveness;
 use crate::transport::ConnectionInfo;
 
-/// A connection to a peer; a clone is the same connection.
+/// A connection to a peer. Clones refer to the same connection.
 ///
-/// It is symmetric: whichever side made it, both may call over it. The side that is called gives it
-/// an adapter ([`Connection::set_adapter`]), the side that calls makes a proxy that is bound to it
-/// ([`Connection::proxy`]). So a server calls its clients back through their firewalls.
+/// A connection is symmetric: both sides may call over it, whichever side made it. The called side gives the connection
+/// an adapter ([`Connection::set_adapter`]); the calling side makes a proxy that is bound to it
+/// ([`Connection::proxy`]). A server can thus call its clients back through their firewalls.
 ///
-/// Holding this keeps no connection open: either side may close it.
+/// A handle does not keep the connection open: either side may close it.
 #[derive(Clone)]
 #[doc(alias = "Ice.Connection")]
 pub struct Connection {
@@ -29,7 +29,7 @@ impl Connection {
         Self { core }
     }
 
-    /// All connections of its communicator, unless that is gone.
+    /// All connections of its communicator; `None` if the communicator is gone.
     pub(crate) fn connections(&self) -> Option<Arc<Connections>> {
         self.core.connections()
     }
@@ -38,7 +38,7 @@ impl Connection {
         &self.core
     }
 
-    /// What is known of it.
+    /// Returns the addresses and properties of the connection.
     #[doc(alias = "getInfo")]
     pub fn info(&self) -> ConnectionInfo {
         let mut info = ConnectionInfo {
@@ -50,31 +50,32 @@ impl Connection {
         info
     }
 
-    /// What a dispatcher remembers of this connection: made when it is asked for first, and kept until the connection is
-    /// dropped. A connection remembers one value; asked for one of another type, it makes that each time.
+    /// Returns the value that a dispatcher stored with this connection. The first call makes it, and it lives until the
+    /// connection is dropped. A connection stores one value. If `T` is not the type of that value, each call makes a
+    /// new one and stores nothing.
     pub fn remember<T: Any + Send + Sync>(&self, make: impl FnOnce(&Self) -> T) -> Arc<T> {
         if let Some(remembered) = self.core.remembered.get() {
             let of_type = remembered.clone().downcast();
             return of_type.unwrap_or_else(|_| Arc::new(make(self)));
         }
         let made = Arc::new(make(self));
-        // Another request may have been faster; both values say the same.
+        // Another request may have stored its value first. Both values are equivalent.
         let _ = self.core.remembered.set(made.clone());
         made
     }
 
-    /// Whether requests may be sent.
+    /// Returns true while requests may be sent.
     pub fn is_active(&self) -> bool {
         self.core.is_active()
     }
 
-    /// The rules of heartbeats, idle check and inactivity that hold for it.
+    /// Returns the rules for heartbeats, idle check and inactivity that apply to the connection.
     #[doc(alias = "getACM")]
     pub fn liveness(&self) -> Liveness {
         self.core.keepalive.rules()
     }
 
-    /// Makes other rules hold from now on.
+    /// Changes these rules from now on.
     #[doc(alias = "setACM")]
     pub fn set_liveness(&self, liveness: Liveness) {
         self.core.keepalive.set_rules(liveness);
@@ -83,27 +84,26 @@ impl Connection {
         }
     }
 
-    /// Calls `callback` whenever the peer sends a heartbeat, in the place of the callback before it.
-    /// It is called where the heartbeat was read, and must not block: nothing else is read
-    /// meanwhile.
+    /// Sets the callback for heartbeats of the peer, which replaces the one before. The task or thread that reads the
+    /// connection calls it. The callback must not block, because nothing else is read meanwhile.
     #[doc(alias("setHeartbeatCallback", "HeartbeatCallback"))]
     pub fn on_heartbeat(&self, callback: impl Fn(Connection) + Send + Sync + 'static) {
         self.core.set_heartbeat_listener(Some(Arc::new(callback)));
     }
 
-    /// Sends a heartbeat: a message that means nothing but that this side is alive.
+    /// Sends a heartbeat, which tells the peer only that this side is alive.
     pub fn heartbeat(&self) {
         self.core.send_heartbeat();
     }
 
-    /// Closes it gracefully, and waits until it is closed: replies that are due are waited for, on
-    /// both sides, at most for the close timeout.
+    /// Closes the connection gracefully, and waits until it is closed. Both sides first wait for the replies that are
+    /// due, at most for the close timeout.
     pub async fn close(&self) {
         self.core.close();
         self.core.closed().await;
     }
 
-    /// Drops it. Requests in flight fail, and may have been executed.
+    /// Drops the connection. Requests in flight fail, and may have been executed.
     #[doc(alias = "close(Forcefully)")]
     pub fn abort(&self) {
         self.core.fail(LocalError::ClosedHere {
@@ -111,14 +111,14 @@ impl Connection {
         });
     }
 
-    /// Waits until it is closed, however that comes about.
+    /// Waits until the connection is closed for any reason.
     #[doc(alias = "setCloseCallback")]
     pub async fn closed(&self) {
         self.core.closed().await;
     }
 
-    /// Runs `callback` in a task of the communicator when the connection is closed; at once if it
-    /// is closed already.
+    /// Runs `callback` in a task of the communicator when the connection is closed; immediately if it is closed
+    /// already.
     pub fn on_close(&self, callback: impl FnOnce(Connection) + Send + 'static) {
         let connection = self.clone();
         self.core.tasks().spawn(async move {
@@ -152,8 +152,8 @@ impl Hash for Connection {
 }
 
 impl Current {
-    /// The connection over which the request came; `None` if it came from the same communicator,
-    /// which skips the wire.
+    /// Returns the connection over which the request came. `None` if it came from the same communicator, where calls
+    /// skip the wire.
     pub fn connection(&self) -> Option<Connection> {
         let source: Arc<dyn Any + Send + Sync> = self.origin.source()?.clone();
         let core = source.downcast().ok()?;

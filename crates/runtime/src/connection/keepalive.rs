@@ -1,9 +1,9 @@
-//! Whether a connection lives: when to send a heartbeat, and when silence or disuse ends it.
+//! Keepalive of a connection: heartbeats, and the end of a silent or unused connection.
 //!
-//! A thread looks at each connection now and then (`keepalive_thread.rs`). Whoever reads or writes leaves
-//! marks, which cost a store each and no look at the clock. [`LivenessCheck`] decides, from the marks and the
-//! time alone. A look that finds nothing written since the last one also takes the output's buffers
-//! away: what ten thousand idle connections keep is kept ten thousand times.
+//! A thread checks each connection periodically (`keepalive_thread.rs`). Readers and writers only set marks, which cost
+//! one store each and no clock reading. [`LivenessCheck`] decides from the marks and the time alone. If nothing was
+//! written since the last check, the send queue also drops its buffers, because ten thousand idle connections would
+//! keep ten thousand of them.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,26 +13,26 @@ use super::liveness_check::{LivenessAction, LivenessCheck, Marks};
 use super::{Connection, ConnectionCore};
 use crate::liveness::Liveness;
 
-/// Marks of those who read and write, and what becomes of them.
+/// The marks that readers and writers set, and the check that evaluates them.
 pub(super) struct Keepalive {
-    /// Whether anything was written since the last look.
+    /// True if anything was written since the last check.
     has_written: AtomicBool,
     /// [`SILENT`], [`READ`] or [`HANDLING`].
     reading: AtomicU8,
-    /// Whether a request or a reply was read since the last look.
+    /// True if a request or a reply was read since the last check.
     has_message: AtomicBool,
-    /// Guards what the looks found; held for a moment.
+    /// Guards the state of the liveness check; held for a moment.
     check: Mutex<LivenessCheck>,
-    /// Guards whom heartbeats of the peer are told.
+    /// Guards the listener that is called for each heartbeat of the peer.
     listener: Mutex<Option<Arc<HeartbeatListener>>>,
 }
 
-/// Nothing was read since the last look.
+/// Nothing was read since the last check.
 const SILENT: u8 = 0;
-/// Something was.
+/// Bytes were read since the last check.
 const READ: u8 = 1;
-/// What was read is being handled, and nothing else is read meanwhile: the peer may be held back by a
-/// limit of this side, and has a right to be silent.
+/// The reader is handling a message and reads nothing meanwhile. A limit of this side may hold the peer back, so its
+/// silence is no fault.
 const HANDLING: u8 = 2;
 
 pub(crate) type HeartbeatListener = dyn Fn(Connection) + Send + Sync;
@@ -52,12 +52,12 @@ impl Keepalive {
         self.has_written.store(true, Ordering::Relaxed);
     }
 
-    /// Bytes were read, and are about to be handled.
+    /// Marks that bytes were read and will now be handled.
     pub(super) fn mark_handling(&self) {
         self.reading.store(HANDLING, Ordering::Relaxed);
     }
 
-    /// They are handled; there was a request or a reply among them, or not.
+    /// Marks that they are handled. `has_message` is true if there was a request or a reply among them.
     pub(super) fn mark_handled(&self, has_message: bool) {
         if has_message {
             self.has_message.store(true, Ordering::Relaxed);
@@ -87,42 +87,42 @@ impl Keepalive {
         self.listener.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The rules that hold for it.
+    /// Returns the rules that apply.
     pub(super) fn rules(&self) -> Liveness {
         self.check().rules.clone()
     }
 
-    /// Makes other rules hold, from now on.
+    /// Changes the rules from now on.
     pub(super) fn set_rules(&self, rules: Liveness) {
         *self.check() = LivenessCheck::new(rules, Instant::now());
     }
 
-    /// Whom heartbeats of the peer are told.
+    /// Sets the listener that is called for each heartbeat of the peer.
     pub(super) fn set_listener(&self, listener: Option<Arc<HeartbeatListener>>) {
         let before = std::mem::replace(&mut *self.listener(), listener);
-        // Dropped when nothing is locked: the listener before may hold the last of anything.
+        // The old listener is dropped after the lock is released, because its drop may run any code.
         drop(before);
     }
 
-    /// A heartbeat of the peer has come.
-    pub(super) fn tell_heartbeat(connection: &Arc<ConnectionCore>) {
+    /// Calls the listener: a heartbeat of the peer has come.
+    pub(super) fn call_heartbeat_listener(connection: &Arc<ConnectionCore>) {
         let listener = connection.keepalive.listener().clone();
         if let Some(listener) = listener {
             let call = || listener(Connection::new(connection.clone()));
             if std::panic::catch_unwind(std::panic::AssertUnwindSafe(call)).is_err() {
-                tracing::error!("a heartbeat's callback panicked; it is called no more");
+                tracing::error!("a heartbeat callback panicked; it will not be called again");
                 connection.keepalive.set_listener(None);
             }
         }
     }
 
-    /// How often it has to be looked at; `None` if never.
+    /// Returns how often the liveness check must run; `None` if never.
     pub(super) fn tick(&self) -> Option<Duration> {
         self.check().rules.tick()
     }
 
-    /// Looks whether it lives, and does what is due. The next look comes in about `tick`.
-    pub(super) fn look(connection: &Arc<ConnectionCore>, now: Instant, tick: Duration) {
+    /// Runs the liveness check and does what is due. The next check comes in about `tick`.
+    pub(super) fn run_check(connection: &Arc<ConnectionCore>, now: Instant, tick: Duration) {
         let keepalive = &connection.keepalive;
         let mut marks = keepalive.take_marks();
         marks.is_dispatching = connection.is_dispatching();
@@ -132,17 +132,17 @@ impl Keepalive {
                 return;
             }
             if !marks.has_written {
-                shared.queue.rest();
+                shared.queue.drop_spares();
             }
             marks.is_reply_due = shared.machine.in_flight() > 0;
             marks.is_dispatching |= shared.machine.dispatching() > 0;
         }
-        let due = keepalive.check().look(&marks, now, tick);
+        let due = keepalive.check().update(&marks, now, tick);
         match due {
             LivenessAction::Nothing => {}
             LivenessAction::Heartbeat => {
                 connection.send_heartbeat();
-                // It is no use of the connection.
+                // A heartbeat does not count as use of the connection.
                 keepalive.has_written.store(false, Ordering::Relaxed);
             }
             LivenessAction::Drop(limit) => connection.drop_silent(limit, marks.is_reply_due),

@@ -1,7 +1,7 @@
-//! A thread that looks at all connections of a communicator now and then: heartbeats, silence, disuse.
+//! The thread that periodically checks all connections of a communicator: heartbeats, silence and disuse.
 //!
-//! It is a thread and no task, because a pending timer makes the runtime read the clock at every
-//! wake-up, and every call would pay for it. The thread sleeps nearly always.
+//! This is a thread and not a task: a pending timer makes the tokio runtime read the clock at every wake-up, and every
+//! call would pay for it. The thread sleeps nearly all the time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -13,17 +13,17 @@ use super::keepalive::Keepalive;
 use super::{ConnectionCore, Connections};
 use crate::liveness::TICK_MAX;
 
-/// The thread that keeps the connections of a communicator alive; it ends when this is dropped.
+/// The keepalive thread of a communicator. It ends when this handle is dropped.
 pub(crate) struct KeepaliveThread {
     changes: Sender<()>,
     tick: Arc<Tick>,
 }
 
-/// Milliseconds between two looks.
+/// Milliseconds between two checks.
 struct Tick(AtomicU64);
 
 impl KeepaliveThread {
-    /// Starts to look at the connections of `all`, as often as their rules ask for.
+    /// Starts to check the connections of `all`, as often as their rules require.
     pub(crate) fn start(all: &Arc<Connections>) -> Self {
         let (changes, changed) = channel();
         let all = Arc::downgrade(all);
@@ -35,16 +35,16 @@ impl KeepaliveThread {
             .stack_size(STACK_LEN)
             .spawn(move || run(&all, &changed, &own));
         if let Err(error) = thread {
-            // Calls still work; only peers that expect heartbeats may drop silent connections.
-            tracing::warn!("no heartbeats are sent, for the system refused a thread: {error}");
+            // Calls still work, but peers that expect heartbeats may drop silent connections.
+            tracing::warn!("no heartbeats are sent, because the system refused a thread: {error}");
         }
         Self { changes, tick }
     }
 
-    /// A connection has these rules from now on: the next look may have to come sooner.
+    /// Adapts the tick to the rules of a connection: the next check may have to come sooner.
     pub(crate) fn follow(&self, connection: &ConnectionCore) {
         if connection.tick().is_some_and(|tick| tick < self.tick.get()) {
-            // It fails only if there is no thread.
+            // The send fails only if there is no thread.
             let _ = self.changes.send(());
         }
     }
@@ -55,7 +55,7 @@ impl Tick {
         Duration::from_millis(self.0.load(Ordering::Relaxed))
     }
 
-    /// The shortest that any connection asks for.
+    /// Returns the shortest tick of any connection.
     fn renew(&self, all: &Weak<Connections>) -> Duration {
         let connections = all.upgrade().map(|all| all.live());
         let ticks = connections.iter().flatten().filter_map(|c| c.tick());
@@ -65,7 +65,7 @@ impl Tick {
     }
 }
 
-/// Enough for a write and a logged line.
+/// Enough for a write and a log line.
 const STACK_LEN: usize = 128 * 1024;
 fn run(all: &Weak<Connections>, changed: &Receiver<()>, tick: &Tick) {
     let mut wait = tick.get();
@@ -74,14 +74,14 @@ fn run(all: &Weak<Connections>, changed: &Receiver<()>, tick: &Tick) {
             Ok(()) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
-        // One look for all that changed at once.
+        // One check covers all changes that have arrived.
         while changed.try_recv().is_ok() {}
         wait = tick.renew(all);
         let Some(all) = all.upgrade() else { return };
         let now = Instant::now();
         for connection in all.live() {
             if connection.tick().is_some() {
-                Keepalive::look(&connection, now, wait);
+                Keepalive::run_check(&connection, now, wait);
             }
         }
     }

@@ -1,15 +1,14 @@
-//! A connection without a reader of its own: of the callers that wait for replies one leads, the others follow.
+//! The leader of a connection that callers read: one waiting caller leads and reads, the others follow.
 //!
 //! ```text
-//! free --caller waits, or the watch sees bytes--> held --its reply is here--> free, one waiter is called
-//!                                                 held --connection ends--> gone
+//! free --a caller waits, or the standby task sees bytes--> held --its reply has come--> free, a follower is called
+//!                                                          held --connection ends-----> gone
 //! ```
 //!
-//! One waiting caller reads, blocked in the system, and answers the others, too. When it leaves, for
-//! whatever reason, it gives the turn back and calls one of those that still wait. Nobody waits,
-//! nobody reads: then a task watches the socket, so that heartbeats, requests of the peer and the end
-//! of the connection are seen. It watches only what nobody has used for a while, because to be woken
-//! for each reply would cost the callers as much as the reply itself.
+//! The leader reads, blocked in the system, and delivers the replies of the others, too. When it leaves for any reason, it
+//! gives the leadership back and calls a follower to lead. While no caller waits, a standby task watches the socket, so that
+//! heartbeats, requests of the peer and the end of the connection are noticed. It watches only a connection that no caller
+//! has used for a while, because a wake-up for each reply would cost the callers as much as the reply itself.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -20,19 +19,19 @@ use tokio::sync::Notify;
 
 use super::ConnectionCore;
 use super::driver::{is_transient, receive_polling};
-use super::followers::{Followers, WakeWatcher};
+use super::followers::{Followers, WakeStandby};
 use super::pending_reply::PendingReply;
 use super::reading::Reading;
 use super::received_reply::{ReadReply, ReceivedReply, ShortReply};
 use super::wait::Sleeper;
 use crate::transport::plain::PlainSocket;
 
-/// Whose turn it is to read, and from where.
+/// The leadership of a connection, and the socket that the leader reads.
 pub(super) struct Leadership {
     socket: Arc<PlainSocket>,
     followers: Followers<Box<Reading>>,
-    /// Wakes the task that watches the socket.
-    watcher: Notify,
+    /// Wakes the standby task, which reads the socket while no caller waits.
+    standby: Notify,
 }
 
 impl Leadership {
@@ -40,29 +39,29 @@ impl Leadership {
         Self {
             socket,
             followers: Followers::new(),
-            watcher: Notify::new(),
+            standby: Notify::new(),
         }
     }
 
-    /// Wakes the task that watches the socket, which finds out what has changed.
-    pub(super) fn wake_watcher(&self) {
-        self.watcher.notify_one();
+    /// Wakes the standby task, which then checks what has changed.
+    pub(super) fn wake_standby(&self) {
+        self.standby.notify_one();
     }
 
-    /// Somebody waits for a reply who cannot read it: the watch shall.
-    pub(super) fn ask(&self) {
-        self.followers.ask();
-        self.watcher.notify_one();
+    /// Makes the standby task read, because a caller waits for a reply and cannot read it.
+    pub(super) fn request_reading(&self) {
+        self.followers.request_reading();
+        self.standby.notify_one();
     }
 
-    fn wake_if(&self, is_due: WakeWatcher) {
+    fn wake_if(&self, is_due: WakeStandby) {
         if is_due.0 {
-            self.watcher.notify_one();
+            self.standby.notify_one();
         }
     }
 
-    /// Waits on this thread until the sleeper is woken, or until the deadline, and reads meanwhile
-    /// if nobody else does. It may return early.
+    /// Waits on this thread until the sleeper is woken, or until the deadline. The thread reads meanwhile if there is
+    /// no other leader. It may return early.
     pub(super) fn lead_or_follow(
         &self,
         sleeper: &Arc<Sleeper>,
@@ -87,12 +86,12 @@ impl Leadership {
         }
     }
 
-    /// Reads on this thread until there is an answer in this slot, or in the place for a short one; `None`,
-    /// and nothing has happened, if that is for others to do, or somebody does it already.
+    /// Reads on this thread until the reply is in `pending`, or in `short` if it is short. Returns `None`, with nothing
+    /// done, if another thread leads or callers do not do the reading.
     #[inline]
     pub(super) fn read_reply(
         &self,
-        slot: &Arc<PendingReply>,
+        pending: &Arc<PendingReply>,
         short: &mut ShortReply,
         polling: Duration,
     ) -> Option<ReadReply> {
@@ -103,16 +102,16 @@ impl Leadership {
             leadership,
             reading,
         }
-        .read_reply(slot, short, polling)
+        .read_reply(pending, short, polling)
     }
 
-    /// Gives the turn its reading, and watches from now on until the connection is closed.
-    pub(super) async fn watch(&self, connection: &ConnectionCore, reading: Reading) {
+    /// Offers the leadership for the first time, and then runs the standby task until the connection is closed.
+    pub(super) async fn run_standby(&self, connection: &ConnectionCore, reading: Reading) {
         self.wake_if(self.followers.give_back(Box::new(reading)));
         while !connection.lock().machine.is_closed() {
-            if !self.followers.is_watch_due() {
+            if !self.followers.is_standby_due() {
                 let idle_time = idle_time(connection);
-                let _ = tokio::time::timeout(idle_time, self.watcher.notified()).await;
+                let _ = tokio::time::timeout(idle_time, self.standby.notified()).await;
                 continue;
             }
             if let Err(error) = self.watch_socket(connection).await {
@@ -124,17 +123,17 @@ impl Leadership {
         self.followers.end();
     }
 
-    /// Reads what comes, until somebody else does.
+    /// Reads input until a caller takes the lead.
     async fn watch_socket(&self, connection: &ConnectionCore) -> std::io::Result<()> {
         let watched = self.socket.watched(Interest::READABLE)?;
         loop {
             let mut ready = tokio::select! {
                 ready = watched.readable() => ready?,
-                () = self.watcher.notified() => return Ok(()),
+                () = self.standby.notified() => return Ok(()),
             };
             ready.clear_ready();
             drop(ready);
-            let Some(reading) = self.followers.take_unless_used() else {
+            let Some(reading) = self.followers.take_for_standby() else {
                 return Ok(());
             };
             let (leadership, reading) = (self, Some(reading));
@@ -144,8 +143,8 @@ impl Leadership {
             }
             .read_all()
             .await;
-            if is_unasked(connection) {
-                self.followers.stop_asking();
+            if has_no_waiter(connection) {
+                self.followers.cancel_request();
             }
             if connection.lock().machine.is_closed() {
                 return Ok(());
@@ -154,15 +153,15 @@ impl Leadership {
     }
 }
 
-/// The caller that reads for all.
+/// The caller that reads for all others.
 struct Leader<'a> {
     leadership: &'a Leadership,
-    /// Gone when the connection has ended.
+    /// `None` after the connection has ended.
     reading: Option<Box<Reading>>,
 }
 
 impl Leader<'_> {
-    /// Handles what has been read.
+    /// Handles the result of a read.
     fn handle(&mut self, read: std::io::Result<usize>) {
         let is_open = |reading: &mut Box<Reading>| reading.handle_blocking(read);
         if !self.reading.as_mut().is_some_and(is_open) {
@@ -170,7 +169,7 @@ impl Leader<'_> {
         }
     }
 
-    /// Reads all that is there.
+    /// Reads everything that has arrived.
     async fn read_all(&mut self) {
         while let Some(reading) = &mut self.reading {
             let read = self.leadership.socket.try_receive(reading.room());
@@ -186,16 +185,16 @@ impl Leader<'_> {
         }
     }
 
-    /// Reads until there is an answer in this slot, or the connection has ended.
+    /// Reads until the reply is in `pending`, or the connection has ended.
     #[inline]
     fn read_reply(
         &mut self,
-        slot: &Arc<PendingReply>,
+        pending: &Arc<PendingReply>,
         short: &mut ShortReply,
         polling: Duration,
     ) -> Option<ReadReply> {
-        // Whoever had the turn before may have read it. From now on nobody else does.
-        let answer = slot.answer_given();
+        // The leader before this one may have read the reply. From now on no other thread reads.
+        let answer = pending.answer_given();
         if answer.is_some() {
             return answer;
         }
@@ -206,11 +205,11 @@ impl Leader<'_> {
             match read {
                 Err(error) if is_transient(&error) => continue,
                 Ok(count @ 1..) => {
-                    if reading.take_short_reply(count, slot, short) {
+                    if reading.take_short_reply(count, pending, short) {
                         return Some(Ok(ReceivedReply::Short));
                     }
                     reading.filled(count);
-                    if let Some(reply) = reading.take_single_reply(slot) {
+                    if let Some(reply) = reading.take_single_reply(pending) {
                         return Some(Ok(ReceivedReply::Whole(reply)));
                     }
                     if !reading.handle_filled_blocking() {
@@ -219,16 +218,16 @@ impl Leader<'_> {
                 }
                 read => self.handle(read),
             }
-            let answer = slot.answer_given();
+            let answer = pending.answer_given();
             if answer.is_some() {
                 return answer;
             }
         }
-        // Somebody else may have ended the connection, and be about to say so.
-        slot.take_answer()
+        // Another thread may have ended the connection, and be about to give the answer.
+        pending.take_answer()
     }
 
-    /// Reads until the sleeper is woken, its deadline is over, or the connection has ended.
+    /// Reads until the sleeper is woken, its deadline has passed, or the connection has ended.
     fn read_for(&mut self, sleeper: &Sleeper, deadline: Option<Instant>, polling: Duration) {
         while !sleeper.is_woken() && deadline.is_none_or(|deadline| Instant::now() < deadline) {
             let Some(reading) = &mut self.reading else {
@@ -256,9 +255,9 @@ impl Drop for Leader<'_> {
     #[inline]
     fn drop(&mut self) {
         match self.reading.take() {
-            // What a panic left half done must not go on.
+            // A reading that a panic interrupted must not go on.
             Some(mut reading) if !std::thread::panicking() => {
-                reading.rest_long();
+                reading.input.return_long_buffer();
                 let leadership = self.leadership;
                 leadership.wake_if(leadership.followers.give_back(reading));
             }
@@ -267,13 +266,14 @@ impl Drop for Leader<'_> {
     }
 }
 
-/// Whether nobody waits for what is read: neither for a reply, nor for the end of a close.
-fn is_unasked(connection: &ConnectionCore) -> bool {
+/// Returns true if no caller waits for input: neither for a reply nor for the end of a close.
+fn has_no_waiter(connection: &ConnectionCore) -> bool {
     let shared = connection.lock();
     shared.machine.in_flight() == 0 && shared.machine.is_active()
 }
 
-/// How long it must be idle before it is watched: where the peer calls, too, it waits for that.
+/// How long a connection must be idle before the standby task reads it. If the peer may send requests, the time is
+/// short, because the peer waits for it.
 fn idle_time(connection: &ConnectionCore) -> Duration {
     match connection.adapter() {
         Some(_) => IDLE_TIME_SERVING,
@@ -281,7 +281,7 @@ fn idle_time(connection: &ConnectionCore) -> Duration {
     }
 }
 
-/// How long a connection must be idle before it is watched.
+/// How long a connection must be idle before the standby task reads it.
 const IDLE_TIME: Duration = Duration::from_millis(100);
-/// The same for one over which the peer may call.
+/// The same time for a connection over which the peer may send requests.
 const IDLE_TIME_SERVING: Duration = Duration::from_millis(1);

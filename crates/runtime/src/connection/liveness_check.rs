@@ -1,10 +1,10 @@
-//! What is due on a connection: decided from marks and the time alone.
+//! The liveness check of a connection: decides from marks and the time alone what is due.
 
 use std::time::{Duration, Instant};
 
 use crate::liveness::{Heartbeats, IdleCheck, Liveness};
 
-/// What was seen since the last look.
+/// The marks set since the last check.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Marks {
     pub(super) has_written: bool,
@@ -15,18 +15,18 @@ pub(super) struct Marks {
     pub(super) is_dispatching: bool,
 }
 
-/// What is due after a look.
+/// The action that is due after a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LivenessAction {
     Nothing,
     Heartbeat,
-    /// The peer was silent for this limit.
+    /// Drop the connection: the peer was silent for this limit.
     Drop(Duration),
-    /// Nobody used the connection for this limit.
+    /// Close the connection: it was unused for this limit.
     Close(Duration),
 }
 
-/// What the looks found so far. Its times are those of looks, at or after what they tell of.
+/// What earlier checks found. An event is dated by the check that found it, so its time is never too early.
 #[derive(Debug)]
 pub(super) struct LivenessCheck {
     pub(super) rules: Liveness,
@@ -49,14 +49,14 @@ impl LivenessCheck {
         }
     }
 
-    pub(super) fn look(&mut self, marks: &Marks, now: Instant, tick: Duration) -> LivenessAction {
+    pub(super) fn update(&mut self, marks: &Marks, now: Instant, tick: Duration) -> LivenessAction {
         let since = now.saturating_duration_since(self.looked);
         self.looked = now;
         if marks.has_written {
             self.written = now;
         }
         if since > tick.saturating_mul(2) + LATE {
-            // This side stood still: what the peer has sent meanwhile is still to be read.
+            // This side stood still. The bytes that the peer sent meanwhile are still unread.
             self.read = now;
             self.used = now;
         }
@@ -64,15 +64,15 @@ impl LivenessCheck {
         if marks.has_written || marks.has_message || is_busy {
             self.used = now;
         }
-        // Silence counts from when it matters.
-        if marks.has_read || !self.matters(marks) {
+        // Silence counts only from the moment at which it matters.
+        if marks.has_read || !self.is_silence_relevant(marks) {
             self.read = now;
         }
         self.decide(marks, now, tick)
     }
 
-    /// Whether it matters that the peer is silent.
-    fn matters(&self, marks: &Marks) -> bool {
+    /// Returns true if it matters that the peer is silent.
+    fn is_silence_relevant(&self, marks: &Marks) -> bool {
         match self.rules.idle_check {
             IdleCheck::Always => true,
             IdleCheck::WhileReplyDue => marks.is_reply_due,
@@ -98,12 +98,12 @@ impl LivenessCheck {
             Heartbeats::WhileDispatching | Heartbeats::WhenSilent => self.written,
             Heartbeats::Always => self.heartbeat,
         };
-        if self.holds_back(marks)
+        if self.holds_heartbeats_back(marks)
             && since(last) < HELD_BACK_MAX.min(self.rules.idle_timeout / 4 * 3)
         {
             return LivenessAction::Nothing;
         }
-        // What was seen at a look may be a tick old, and the next look is a tick away.
+        // A write that a check finds may be a tick old, and the next check is a tick away.
         if !self.rules.has_heartbeats() || since(last) + 2 * tick <= self.rules.heartbeat_interval {
             return LivenessAction::Nothing;
         }
@@ -114,21 +114,21 @@ impl LivenessCheck {
 }
 
 impl LivenessCheck {
-    /// Whether its heartbeats would keep the peer from sending any: Ice 3.7 sends none, even in a long
-    /// dispatch, while it hears of the other side within a quarter of its own timeout (observed:
-    /// 3.7.8). Whoever waits for a reply and hears nothing is therefore silent itself for a while,
+    /// Returns true if heartbeats must be held back, because they would keep the peer from sending any. Ice 3.7 sends
+    /// no heartbeat, even during a long dispatch, if it heard from the other side within a quarter of its own timeout
+    /// (observed: 3.7.8). A side that waits for a reply and hears nothing therefore stays silent itself for a while,
     /// shorter than Ice 3.8 tolerates.
-    fn holds_back(&self, marks: &Marks) -> bool {
+    fn holds_heartbeats_back(&self, marks: &Marks) -> bool {
         let is_checked =
             self.rules.idle_check == IdleCheck::WhileReplyDue && self.rules.has_idle_check();
         is_checked && marks.is_reply_due && !marks.has_read
     }
 }
 
-/// How long heartbeats are held back at most: three quarters of what Ice tolerates by default.
+/// Longest time for which heartbeats are held back: three quarters of what Ice tolerates by default.
 const HELD_BACK_MAX: Duration = Duration::from_secs(45);
 
-/// A look that is later than this, beyond a tick, says that this side stood still.
+/// If a check is later than this, beyond its tick, then this side stood still.
 const LATE: Duration = Duration::from_millis(100);
 
 #[cfg(test)]
@@ -138,21 +138,21 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
     const TICK: Duration = Duration::from_secs(10);
 
-    /// Looks every ten seconds until something other than a heartbeat is due; how many looks and
-    /// heartbeats that took.
-    fn run(rules: Liveness, marks: &Marks, look_max: u32) -> (LivenessAction, u32, u32) {
+    /// Checks every ten seconds until an action other than a heartbeat is due. Returns the action and the number of
+    /// checks and heartbeats before it.
+    fn run(rules: Liveness, marks: &Marks, check_max: u32) -> (LivenessAction, u32, u32) {
         let mut now = Instant::now();
         let mut check = LivenessCheck::new(rules, now);
         let mut heartbeat_count = 0;
-        for look in 1..=look_max {
+        for count in 1..=check_max {
             now += TICK;
-            match check.look(marks, now, TICK) {
+            match check.update(marks, now, TICK) {
                 LivenessAction::Nothing => {}
                 LivenessAction::Heartbeat => heartbeat_count += 1,
-                due => return (due, look, heartbeat_count),
+                due => return (due, count, heartbeat_count),
             }
         }
-        (LivenessAction::Nothing, look_max, heartbeat_count)
+        (LivenessAction::Nothing, check_max, heartbeat_count)
     }
 
     #[test]
@@ -172,8 +172,8 @@ mod tests {
             Liveness::ice_37_client(),
             Liveness::ice_38(),
         ] {
-            let (due, look, _) = run(rules, &marks, 1000);
-            assert_eq!((due, look), (LivenessAction::Drop(60 * SECOND), 6));
+            let (due, count, _) = run(rules, &marks, 1000);
+            assert_eq!((due, count), (LivenessAction::Drop(60 * SECOND), 6));
         }
         let heartbeats = Marks {
             has_read: true,
@@ -186,12 +186,12 @@ mod tests {
     }
 
     #[test]
-    fn silence_counts_from_when_a_reply_is_due_and_not_before() {
+    fn silence_counts_only_while_a_reply_is_due() {
         let mut now = Instant::now();
         let mut check = LivenessCheck::new(Liveness::default(), now);
         for _ in 0..100 {
             now += TICK;
-            check.look(&Marks::default(), now, TICK);
+            check.update(&Marks::default(), now, TICK);
         }
         let due = Marks {
             is_reply_due: true,
@@ -199,7 +199,7 @@ mod tests {
         };
         now += TICK;
         assert_ne!(
-            check.look(&due, now, TICK),
+            check.update(&due, now, TICK),
             LivenessAction::Drop(60 * SECOND)
         );
     }
@@ -210,8 +210,8 @@ mod tests {
             inactivity_timeout: None,
             ..Liveness::ice_38()
         };
-        let (due, look, _) = run(rules.clone(), &Marks::default(), 1000);
-        assert_eq!((due, look), (LivenessAction::Drop(60 * SECOND), 6));
+        let (due, count, _) = run(rules.clone(), &Marks::default(), 1000);
+        assert_eq!((due, count), (LivenessAction::Drop(60 * SECOND), 6));
         let held_back = Marks {
             has_read: true,
             is_handling: true,
@@ -221,13 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn an_unused_connection_is_closed_and_heartbeats_are_no_use() {
+    fn an_unused_connection_is_closed_despite_heartbeats() {
         let heartbeats = Marks {
             has_read: true,
             ..Marks::default()
         };
-        let (due, look, _) = run(Liveness::ice_38(), &heartbeats, 1000);
-        assert_eq!((due, look), (LivenessAction::Close(300 * SECOND), 30));
+        let (due, count, _) = run(Liveness::ice_38(), &heartbeats, 1000);
+        assert_eq!((due, count), (LivenessAction::Close(300 * SECOND), 30));
         for outstanding in [
             Marks {
                 is_reply_due: true,
@@ -248,19 +248,19 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_of_the_clock_judges_nobody() {
+    fn a_jump_of_the_clock_drops_no_connection() {
         let start = Instant::now();
         let mut check = LivenessCheck::new(Liveness::ice_38(), start);
         let owing = Marks {
             is_reply_due: true,
             ..Marks::default()
         };
-        check.look(&owing, start + TICK, TICK);
+        check.update(&owing, start + TICK, TICK);
         // A day later: the machine was asleep, or the program was stopped.
         let now = start + 86_400 * SECOND;
-        assert_eq!(check.look(&owing, now, TICK), LivenessAction::Heartbeat);
-        let mut looks = (1..).map(|count| (count, check.look(&owing, now + count * TICK, TICK)));
-        let dropped = looks.find(|(_, due)| matches!(due, LivenessAction::Drop(_)));
+        assert_eq!(check.update(&owing, now, TICK), LivenessAction::Heartbeat);
+        let mut checks = (1..).map(|count| (count, check.update(&owing, now + count * TICK, TICK)));
+        let dropped = checks.find(|(_, due)| matches!(due, LivenessAction::Drop(_)));
         assert_eq!(
             dropped,
             Some((6, LivenessAction::Drop(60 * SECOND))),
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn heartbeats_come_in_time_whenever_the_last_write_was() {
+    fn heartbeats_are_sent_in_time_after_any_write() {
         let rules = Liveness::default();
         let tick = rules.tick().unwrap();
         assert_eq!(tick, 10 * SECOND, "half of 20 s");
@@ -280,16 +280,16 @@ mod tests {
             ..Marks::default()
         };
         assert_eq!(
-            check.look(&written, start + tick, tick),
+            check.update(&written, start + tick, tick),
             LivenessAction::Nothing
         );
-        // Written just after the start at the earliest: 20 s of silence are not passed.
-        let next = check.look(&Marks::default(), start + 2 * tick, tick);
+        // The write came after the start, so fewer than 20 s of silence have passed.
+        let next = check.update(&Marks::default(), start + 2 * tick, tick);
         assert_eq!(next, LivenessAction::Heartbeat);
     }
 
     #[test]
-    fn each_mode_of_heartbeats_has_its_time() {
+    fn each_heartbeat_mode_sends_at_its_own_times() {
         let dispatching = Marks {
             is_dispatching: true,
             ..Marks::default()
@@ -318,22 +318,22 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_and_hears_nothing_is_silent_long_enough_for_ice_to_speak() {
+    fn heartbeats_are_held_back_until_ice_sends_its_own() {
         let mut now = Instant::now();
         let mut check = LivenessCheck::new(Liveness::default(), now);
         let waiting = Marks {
             is_reply_due: true,
             ..Marks::default()
         };
-        let mut dues = Vec::new();
+        let mut outstanding = Vec::new();
         for _ in 0..5 {
             now += TICK;
-            dues.push(check.look(&waiting, now, TICK));
+            outstanding.push(check.update(&waiting, now, TICK));
         }
         let quiet = [const { LivenessAction::Nothing }; 4];
-        assert_eq!(dues[..4], quiet, "40 s");
+        assert_eq!(outstanding[..4], quiet, "40 s");
         assert_eq!(
-            dues[4],
+            outstanding[4],
             LivenessAction::Heartbeat,
             "before 60 s, after which Ice 3.8 drops"
         );
@@ -342,10 +342,10 @@ mod tests {
             ..waiting
         };
         now += 2 * TICK;
-        assert_eq!(check.look(&heard, now, TICK), LivenessAction::Heartbeat);
+        assert_eq!(check.update(&heard, now, TICK), LivenessAction::Heartbeat);
     }
 
-    /// Numbers from a seed.
+    /// Pseudo-random numbers from a seed.
     struct Random(u64);
 
     impl Random {
@@ -380,18 +380,18 @@ mod tests {
         }
     }
 
-    /// A connection over which things happen at random between two looks, and what is true of it.
+    /// A simulated connection, with random events between two checks, and its true state.
     struct Trial {
         now: Instant,
         read: Instant,
         used: Instant,
         written: Instant,
-        /// Since when the silence of the peer matters.
+        /// The moment since when the silence of the peer matters.
         matters: Option<Instant>,
     }
 
     impl Trial {
-        /// Lets time pass, and gives what a look at the end of it finds.
+        /// Lets time pass, and returns the result of a check at the end.
         fn pass(
             &mut self,
             random: &mut Random,
@@ -412,7 +412,7 @@ mod tests {
                 has_message: marks.has_read && random.one_in(2),
                 ..marks
             };
-            // This side stands still until a late look, and then does everything.
+            // This side stands still until a late check, and then handles everything.
             let happened = match late.is_zero() {
                 true => start + tick.mul_f64(random.below(1000) as f64 / 1000.0),
                 false => self.now,
@@ -439,8 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn from_any_seed_only_a_silent_peer_is_dropped_only_an_unused_connection_closed_and_none_goes_silent()
-     {
+    fn every_seed_drops_only_silent_peers_and_closes_only_unused_connections() {
         for seed in 1..=2_000 {
             let mut random = Random(0x9E37_79B9_7F4A_7C15 ^ seed);
             let rules = random.rules();
@@ -455,7 +454,7 @@ mod tests {
                 matters: None,
             };
             for _ in 0..200 {
-                // A look may come a little late, and seldom very late.
+                // Some checks are a little late, and a few are very late.
                 let late = match random.below(40) {
                     0 => tick.mul_f64(random.below(50) as f64),
                     _ => Duration::ZERO,
@@ -463,7 +462,7 @@ mod tests {
                 let marks = trial.pass(&mut random, &rules, (tick, late));
                 let since = |then: Instant| trial.now.duration_since(then);
                 let silence = since(trial.read.max(trial.matters.unwrap_or(trial.now)));
-                match check.look(&marks, trial.now, tick) {
+                match check.update(&marks, trial.now, tick) {
                     LivenessAction::Drop(limit) => {
                         assert!(silence >= limit, "seed {seed}: {silence:?} of {rules:?}");
                         assert_ne!(rules.idle_check, IdleCheck::Off, "seed {seed}");

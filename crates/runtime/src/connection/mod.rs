@@ -1,20 +1,22 @@
 //! Connections: drives the state machine of `floe-wire` over a transport.
 //!
-//! A connection is `core.rs`: how it starts, sends and ends. What it consists of:
+//! `core.rs` is the connection: how it starts, sends and ends. Its parts:
 //!
-//! - sending: `send_half.rs` writes; `send_queue.rs` has the bytes that wait, `flush_policy.rs` says when they leave,
-//!   `state.rs` is what senders and the reader share, `stream_compression.rs` depends on the order of messages
-//! - reading: `reading.rs` handles what was read; `read_buffer.rs` and `read_buffers.rs` have the bytes, `buffer_pool.rs`
-//!   keeps buffers for the next connection of the thread that reads
-//! - who reads: `driver.rs`, a task, a thread, or the callers; of these one leads and the others follow (`leader.rs`,
-//!   `followers.rs`), and a thread must not wait for what it alone would read (`reentrancy_guard.rs`)
-//! - replies: `reply.rs` is the future of one, `pending_reply.rs` where it arrives, `received_reply.rs` what a thread gets
-//!   that reads its own, `reply_sink.rs` who gets the others
-//! - requests of the peer: `dispatching.rs` dispatches them in place, within a `budget.rs`; `servant_cache.rs`,
-//!   `pending_dispatch.rs` (those that wait), `reply_flush.rs` (when the replies to events leave)
-//! - life: `keepalive.rs` and `keepalive_thread.rs` look at it, `liveness_check.rs` decides, `readiness.rs` tells callers
-//! - all of a communicator: `registry.rs`, and those that proxies share `pool.rs`
-//! - what users see: `handle.rs`; how a thread waits: `wait/`
+//! - sending: `send_half.rs` writes; `send_queue.rs` holds the bytes that wait, and `flush_policy.rs` decides when they are
+//!   written; `state.rs` is shared by senders and reader; `stream_compression.rs` depends on the order of messages
+//! - reading: `reading.rs` handles the bytes that were read; `read_buffer.rs` and `read_buffers.rs` hold them, and
+//!   `buffer_pool.rs` keeps buffers for the next connection that the thread reads
+//! - the reader: `driver.rs` chooses a task, a thread, or the callers; one caller leads and the others follow (`leader.rs`,
+//!   `followers.rs`); `reentrancy_guard.rs` refuses a wait for a reply that only the waiting thread could read
+//! - replies: `reply.rs` is the future of one, and `pending_reply.rs` the place where it arrives; `received_reply.rs` is a
+//!   reply that its own thread has read; `reply_sink.rs` has the recipients
+//! - requests of the peer: `dispatching.rs` dispatches them in place, within the limits of `budget.rs`; `servant_cache.rs`
+//!   keeps the last dispatcher, `pending_dispatch.rs` runs the dispatches that must wait, and `reply_flush.rs` decides when
+//!   replies to events are written
+//! - keepalive: `keepalive.rs` and `keepalive_thread.rs` check the connection, and `liveness_check.rs` decides;
+//!   `readiness.rs` wakes callers
+//! - the connections of a communicator: `registry.rs`, and `pool.rs` for those that proxies share
+//! - for users: `handle.rs`; blocking waits: `wait/`
 
 mod budget;
 mod buffer_pool;

@@ -1,4 +1,4 @@
-//! Dispatches that were not done when they were first polled: a task each.
+//! Pending dispatches: a dispatch that its first poll did not finish runs in a task of its own.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ pub(super) async fn finish(
     }
 }
 
-/// The replies of a dispatch, and how many there are.
+/// Returns the encoded replies of a dispatch, and their number.
 fn replies_of(
     connection: &ConnectionCore,
     dispatched: Dispatched,
@@ -52,7 +52,8 @@ fn replies_of(
     }
 }
 
-/// Waits for a dispatch of a serial batch, and for all that follow it. None of them gets a reply.
+/// Waits for a dispatch of a serial batch, then dispatches the requests that follow it, one after another. None of them
+/// gets a reply.
 pub(super) async fn finish_serial(
     connection: Arc<ConnectionCore>,
     mut slot: DispatchSlot,
@@ -62,14 +63,14 @@ pub(super) async fn finish_serial(
 ) {
     let _ = poll_fn(|context| slot.poll_guarded(context)).await;
     for request in batch {
-        if begin_alone(&connection, request, sender.clone(), &mut slot).is_some() {
+        if start_one(&connection, request, sender.clone(), &mut slot).is_some() {
             let _ = poll_fn(|context| slot.poll_guarded(context)).await;
         }
     }
 }
 
-/// Starts the dispatch of a request apart from those of a read.
-fn begin_alone(
+/// Starts the dispatch of a single request.
+fn start_one(
     connection: &Arc<ConnectionCore>,
     request: IncomingRequest,
     sender: Option<String>,

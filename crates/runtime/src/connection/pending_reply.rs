@@ -1,22 +1,22 @@
-//! The reply that a caller waits for. Pending replies are used again.
+//! A pending reply: the place where a caller waits for the reply to its request. Pending replies are reused.
 
-use std::cell::RefCell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use floe_wire::message::IncomingReply;
 
+use super::buffer_pool::{self, BufferPool};
 #[cfg(unix)]
 use super::received_reply::{ReadReply, ReceivedReply};
 use crate::error::AttemptError;
 
-/// What a request in flight ends with. A failure is in a box, for an answer is moved several times.
+/// The result of a request in flight. The failure is boxed, because a result is moved several times.
 pub(crate) type ReplyResult = Result<IncomingReply, Box<AttemptError>>;
 
-/// A reply that is due, and the caller that waits for it.
+/// The reply to a request in flight, and the caller that waits for it.
 #[derive(Default)]
 pub(crate) struct PendingReply {
-    /// Guards the meeting of the caller and of the reader of the reply; held for a moment.
+    /// Guards the result and the waker; held for a moment.
     state: Mutex<PendingState>,
 }
 
@@ -29,23 +29,21 @@ enum PendingState {
 }
 
 thread_local! {
-    /// Pending replies that are not in use, kept for their allocation.
-    static SPARE: RefCell<Vec<Arc<PendingReply>>> = const { RefCell::new(Vec::new()) };
+    /// Unused pending replies, kept for their allocation.
+    static SPARE: BufferPool<Arc<PendingReply>> = const { BufferPool::new(Vec::new()) };
 }
 
-/// As many calls in flight as a thread may have without allocating.
+/// Number of calls that a thread may have in flight without an allocation.
 const SPARE_MAX: usize = 1024;
 
 impl PendingReply {
-    /// One that is not used.
+    /// Takes an unused pending reply.
     #[inline]
     pub(super) fn take() -> Arc<Self> {
-        SPARE
-            .with(|spare| spare.borrow_mut().pop())
-            .unwrap_or_default()
+        buffer_pool::take(&SPARE).unwrap_or_default()
     }
 
-    /// Keeps it for the next request, unless a reader may still answer it.
+    /// Keeps the pending reply for the next request, unless a reader may still answer it.
     #[inline]
     pub(super) fn put_back(mut pending: Arc<Self>) {
         let Some(own) = Arc::get_mut(&mut pending) else {
@@ -56,19 +54,13 @@ impl PendingReply {
         Self::keep(pending);
     }
 
-    /// Keeps one that is empty and has no other owner.
+    /// Keeps a pending reply that is empty and has no other owner.
     #[inline]
     fn keep(pending: Arc<Self>) {
-        // While the thread ends there are no spares any more.
-        let _ = SPARE.try_with(|spare| {
-            let mut spare = spare.borrow_mut();
-            if spare.len() < SPARE_MAX {
-                spare.push(pending);
-            }
-        });
+        buffer_pool::put_back(&SPARE, SPARE_MAX, pending);
     }
 
-    /// Keeps one that was not touched after its request was sent.
+    /// Keeps a pending reply that was not touched after its request was sent.
     #[inline]
     pub(super) fn put_back_untouched(pending: Arc<Self>) {
         if Arc::strong_count(&pending) == 1 {
@@ -76,7 +68,7 @@ impl PendingReply {
         }
     }
 
-    /// Ends the wait. The caller may have stopped waiting this very moment.
+    /// Answers the request and wakes its caller, if that still waits.
     pub(super) fn answer(&self, answer: ReplyResult) {
         let before = std::mem::replace(&mut *self.lock(), PendingState::Answered(answer));
         if let PendingState::Awaited(waker) = before {
@@ -84,8 +76,8 @@ impl PendingReply {
         }
     }
 
-    /// The answer, if it is there. While the connection holds a reference, the answer is still to come, or is given at this
-    /// moment.
+    /// Returns the answer, if it has come. A second reference means that the connection has not given the answer yet,
+    /// or is giving it right now.
     #[cfg(unix)]
     #[inline]
     pub(super) fn answer_given(self: &Arc<Self>) -> Option<ReadReply> {
@@ -108,7 +100,7 @@ impl PendingReply {
         }
     }
 
-    /// The answer, or the promise to wake.
+    /// Returns the answer, or registers the waker.
     pub(super) fn poll(&self, waker: &Waker) -> Poll<ReplyResult> {
         let mut state = self.lock();
         match std::mem::take(&mut *state) {

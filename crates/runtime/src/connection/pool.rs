@@ -1,4 +1,4 @@
-//! Outgoing connections, shared by all proxies with the same endpoint, be it with `-z` or without.
+//! The pool of outgoing connections. Proxies with the same endpoint share a connection, with `-z` or without.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,22 +18,22 @@ use crate::transport;
 /// The outgoing connections of a communicator.
 #[derive(Default)]
 pub(crate) struct Pool {
-    /// By endpoint, [`without_compression`]; in each, by connection id, of which there is nearly always one.
+    /// Connections by endpoint [`without_compression`], then by connection id. An endpoint nearly always has one id.
     slots: Mutex<Slots>,
 }
 
-/// The connection to one endpoint.
+/// A connection to one endpoint.
 enum PoolSlot {
     Connected(Arc<ConnectionCore>),
-    /// A task is about to connect; all who come meanwhile share its result.
+    /// A task is connecting. All callers that come meanwhile share its result.
     Connecting(watch::Receiver<Option<Connected>>),
 }
 
 type Connected = Result<Arc<ConnectionCore>, LocalError>;
 
 impl Connections {
-    /// The connection to an endpoint: the one that is there, or a new one. Dropping the future does
-    /// not stop the connecting, which others may wait for.
+    /// Returns the pooled connection to an endpoint, or makes a new one. If the future is dropped, the connecting goes
+    /// on, because other callers may wait for it.
     pub(crate) async fn to(self: &Arc<Self>, endpoint: &Endpoint, id: &Arc<str>) -> Connected {
         let endpoint = without_compression(endpoint);
         for _ in 0..ABANDONED_MAX {
@@ -45,12 +45,12 @@ impl Connections {
             if let Some(connected) = connected.ok().and_then(|connected| connected.clone()) {
                 return connected;
             }
-            // The task was another runtime's, which has ended, and its work with it.
+            // The task belonged to another runtime, and ended with it.
         }
         Err(LocalError::Shutdown)
     }
 
-    /// The connection that is there, or what a task makes.
+    /// Returns the pooled connection, or starts a task that connects.
     fn begin(self: &Arc<Self>, endpoint: &Endpoint, id: &Arc<str>) -> PoolSlot {
         let mut slots = self.pool().lock();
         match find(&slots, endpoint, id) {
@@ -71,7 +71,7 @@ impl Connections {
         PoolSlot::Connecting(receiver)
     }
 
-    /// The connection to an endpoint, if there is one.
+    /// Returns the pooled connection to an endpoint, if there is one.
     pub(crate) fn existing(&self, endpoint: &Endpoint, id: &str) -> Option<Arc<ConnectionCore>> {
         let endpoint = without_compression(endpoint);
         match find(&self.pool().lock(), &endpoint, id) {
@@ -84,7 +84,7 @@ impl Connections {
 }
 
 impl Pool {
-    /// Lets go of a connection that ended.
+    /// Removes a connection that has ended.
     pub(super) fn forget(&self, endpoint: &Endpoint, ended: &ConnectionCore) {
         let mut slots = self.lock();
         let is_ended = |slot: &PoolSlot| matches!(slot, PoolSlot::Connected(held) if std::ptr::eq(&**held, ended));
@@ -100,7 +100,7 @@ impl Pool {
 
     fn finish(&self, endpoint: &Endpoint, id: &Arc<str>, connected: &Connected) {
         let slot = match connected {
-            // It may have ended already: then nobody would take it out again.
+            // A connection that has ended already would never be removed again.
             Ok(connection) if connection.is_active() => {
                 Some(PoolSlot::Connected(connection.clone()))
             }
@@ -114,10 +114,10 @@ impl Pool {
     }
 }
 
-/// How often a caller begins anew when whoever connected for it is gone.
+/// How many times a caller starts again after the task that connected for it was dropped.
 const ABANDONED_MAX: usize = 3;
 
-/// Whether nobody connects any more.
+/// Returns true if the connecting task was dropped.
 fn is_abandoned(connecting: &watch::Receiver<Option<Connected>>) -> bool {
     connecting.has_changed().is_err() && connecting.borrow().is_none()
 }
@@ -130,7 +130,7 @@ fn find<'a>(slots: &'a Slots, endpoint: &Endpoint, id: &str) -> Option<&'a PoolS
     found.map(|(_, slot)| slot)
 }
 
-/// Replaces the slot of an endpoint and id, or takes it out.
+/// Replaces or removes the slot of an endpoint and id.
 fn put(slots: &mut Slots, endpoint: &Endpoint, id: &Arc<str>, slot: Option<PoolSlot>) {
     let of_endpoint = slots.entry(endpoint.clone()).or_default();
     of_endpoint.retain(|(known, _)| known != id);
@@ -140,7 +140,8 @@ fn put(slots: &mut Slots, endpoint: &Endpoint, id: &Arc<str>, slot: Option<PoolS
     }
 }
 
-/// The endpoint of a connection: any message may be compressed or not, as the proxy that sends it wants.
+/// Returns the endpoint that identifies a connection. Compression is left out: over any connection, each proxy chooses
+/// for itself whether its messages are compressed.
 ///
 /// Source: observed: Ice 3.7.8.
 fn without_compression(endpoint: &Endpoint) -> Cow<'_, Endpoint> {
@@ -158,7 +159,7 @@ fn without_compression(endpoint: &Endpoint) -> Cow<'_, Endpoint> {
     Cow::Owned(plain)
 }
 
-/// Connects, and tells all who wait.
+/// Connects, and passes the result to all waiting callers.
 async fn connect_for_all(
     endpoint: Endpoint,
     id: Arc<str>,
@@ -208,7 +209,7 @@ async fn connect(endpoint: &Endpoint, all: &Weak<Connections>, settings: &Settin
     }
 }
 
-/// The shorter of the endpoint's timeout and ours.
+/// Returns the shorter of the endpoint's timeout and ours.
 fn time_limit(endpoint: &Endpoint, ours: Duration) -> Duration {
     let theirs = endpoint.timeout().and_then(|timeout| timeout.as_ms());
     theirs.map_or(ours, |ms| ours.min(Duration::from_millis(ms.into())))

@@ -1,4 +1,4 @@
-//! Bytes that have been read and are not yet messages, and room for more.
+//! The read buffer of a connection: bytes that have been read and are not yet messages, and room for more.
 
 mod long;
 
@@ -9,60 +9,59 @@ use floe_wire::message::{HEADER_LEN, Header, Message};
 use super::buffer_pool::{self, BufferPool};
 use long::{LONG_MIN, Long};
 
-/// The input of a connection.
+/// The read buffer of a connection.
 ///
-/// Read bytes and the room behind them are neighbours in one allocation, of which messages are cut
-/// off at the front without a copy. The room is initialised once and not for each read. A long
-/// message is read into a buffer of its own, which serves again when the message is dropped. After a long
-/// message the next read goes there immediately: long messages come one after another, and are mostly of
-/// about the same length. While nothing is there to read, the room is given away, and the thread keeps one long buffer for
-/// the next connection that reads.
+/// Bytes that were read and the room behind them share one allocation. Messages are split off at the front without a
+/// copy. The room is initialised once, not for each read. A long message is read into a buffer of its own, which is
+/// reused once the message is dropped. The next read then goes straight into that buffer, because long messages tend to
+/// follow each other with about the same length. While there is nothing to read, the connection gives its room away,
+/// and its thread keeps one long buffer for the next connection that reads.
 #[derive(Debug, Default)]
 pub(super) struct Input {
     bytes: BytesMut,
     room: BytesMut,
     read_len: usize,
-    /// Whether the last read filled the room.
+    /// True if the last read filled the room.
     is_full: bool,
-    /// A message that is being read into a buffer of its own.
+    /// The long message that is being read into a buffer of its own.
     long: Option<Long>,
     /// The buffer of the last long message; empty if it is not worth keeping.
     kept: Bytes,
-    /// A buffer of which nothing is used yet, while the next message is expected to be long.
+    /// An unused long buffer to read into, while a long message is expected next.
     ahead: Option<BytesMut>,
-    /// Length of that message: that of the last one, if it was long, else 0.
+    /// The expected length of the next message: the length of the last one if it was long, else 0.
     expected: usize,
 }
 
 thread_local! {
-    /// The buffer of the last long message of one that waits. With one for each connection, those of a
-    /// client that had met one long message each were most of its memory.
+    /// The last long buffer of a connection that now waits. If each connection kept its own, a client with one long
+    /// message on each of many connections would spend most of its memory on them.
     static LONG: BufferPool<Bytes> = const { BufferPool::new(Vec::new()) };
 }
 
-/// Room for a read when nothing is known of the next message.
+/// Room for a read if the length of the next message is unknown.
 const READ_LEN_MIN: usize = 8 * 1024;
-/// The most room that is kept ready for small messages.
+/// Most room that is kept ready for small messages.
 const READ_LEN_MAX: usize = 256 * 1024;
-/// The most that is read in expectation of a long message: as much as of other messages at once.
+/// Most bytes that one read may fetch into the buffer of an expected long message: as many as for small messages.
 const AHEAD_MAX: usize = READ_LEN_MAX;
-/// No longer buffer of a long message is kept.
+/// Longest buffer of a long message that is kept.
 const KEPT_MAX: usize = 16 * 1024 * 1024;
 
 impl Input {
-    /// What has been read of messages that are not long. Whole ones may be split off.
+    /// The bytes read so far, except those of a long message. Whole messages may be split off.
     pub(super) fn bytes(&mut self) -> &mut BytesMut {
         &mut self.bytes
     }
 
-    /// Bytes of the next message that are there.
+    /// Returns how many bytes of the next message have been read.
     pub(super) fn len(&self) -> usize {
         self.long
             .as_ref()
             .map_or(self.bytes.len(), |long| long.filled)
     }
 
-    /// Bytes that must be there before the next message can be taken.
+    /// Returns how many bytes must have been read before the next message can be taken.
     pub(super) fn needed(&self, size_max: usize) -> usize {
         match &self.long {
             Some(long) => long.header.size,
@@ -70,7 +69,7 @@ impl Input {
         }
     }
 
-    /// What has been read, if there may be a whole message in it.
+    /// Returns the bytes read so far, if they may hold a whole message.
     pub(super) fn next(&mut self) -> Option<wire::Input<'_>> {
         if self.long.is_some() {
             let long = self.long.take_if(|long| long.filled == long.header.size)?;
@@ -82,9 +81,9 @@ impl Input {
         }
     }
 
-    /// Where to read to. A header alone reserves next to nothing: the room grows with what really
-    /// arrives. One with some room left is used as it is, for a new one would have to be allocated as
-    /// long as anybody holds a part of the old one.
+    /// Returns the room to read into. A header alone reserves next to nothing: the room grows with the bytes that
+    /// really arrive. Room that is left is used first: while any message of the allocation is still held, new room
+    /// would need a new allocation.
     #[inline]
     pub(super) fn room(&mut self, size_max: usize) -> &mut [u8] {
         match self.is_ready() {
@@ -94,7 +93,7 @@ impl Input {
     }
 
     fn make_ready(&mut self, size_max: usize) -> &mut [u8] {
-        if self.long.is_none() && self.bytes.is_empty() && self.look_ahead() {
+        if self.long.is_none() && self.bytes.is_empty() && self.prepare_ahead() {
             return self
                 .ahead
                 .as_mut()
@@ -102,7 +101,7 @@ impl Input {
         }
         if self.long.is_none() {
             let header = self.bytes.first_chunk::<HEADER_LEN>();
-            // A bad one ends the connection as soon as it is split off.
+            // A bad header ends the connection as soon as it is split off.
             match header.and_then(|header| Header::decode(header, size_max).ok()) {
                 Some(header) if header.size >= LONG_MIN => self.begin(header),
                 Some(header) => self.make_room_for(header.size.saturating_sub(self.bytes.len())),
@@ -115,8 +114,8 @@ impl Input {
         }
     }
 
-    /// Whether the room is as it shall be, and nothing is known of what comes: nearly always, where requests or
-    /// replies come one at a time.
+    /// Returns true if the room can be used as it is and nothing of the next message has been read. That is nearly
+    /// always so if requests or replies come one at a time.
     #[inline]
     fn is_ready(&self) -> bool {
         self.is_between()
@@ -125,13 +124,14 @@ impl Input {
             && self.room.len() >= READ_LEN_MIN / 4
     }
 
-    /// Whether no message has begun, and the next read goes into the room.
+    /// Returns true if no message has begun, so that the next read goes into the room.
     #[inline]
     fn is_between(&self) -> bool {
         self.bytes.is_empty() && self.long.is_none() && self.ahead.is_none()
     }
 
-    /// What was read into the room, `count` bytes, if nothing else is there. It is not taken as read yet.
+    /// Returns the `count` bytes just read into the room, if the read buffer holds nothing else. They do not count as
+    /// read yet.
     #[inline]
     pub(super) fn alone(&self, count: usize) -> Option<&[u8]> {
         match self.is_between() {
@@ -140,13 +140,13 @@ impl Input {
         }
     }
 
-    /// Takes that off as a message.
+    /// Takes these bytes off as a message.
     #[inline]
     pub(super) fn take_alone(&mut self, count: usize) -> Bytes {
         self.cut_room(count).freeze()
     }
 
-    /// Takes `count` bytes of the room as read.
+    /// Counts `count` bytes of the room as read.
     pub(super) fn filled(&mut self, count: usize, size_max: usize) {
         if let Some(long) = &mut self.long {
             long.filled += count;
@@ -156,19 +156,19 @@ impl Input {
             return self.filled_ahead(ahead, count, size_max);
         }
         let read = self.cut_room(count);
-        // They are neighbours, so this copies nothing.
+        // The two parts are neighbours in memory, so this copies nothing.
         self.bytes.unsplit(read);
     }
 
-    /// Cuts off what was read.
+    /// Splits off the bytes just read.
     #[inline]
     fn cut_room(&mut self, count: usize) -> BytesMut {
         self.learn(count);
         self.room.split_to(count)
     }
 
-    /// Learns from a read into the room how much room there shall be. Unless what was read is cut off, the next read
-    /// takes its place.
+    /// Adapts the size of the room to a read of `count` bytes. Unless those bytes are split off, the next read
+    /// overwrites them.
     #[inline]
     pub(super) fn learn(&mut self, count: usize) {
         let read_len = self.read_len.max(READ_LEN_MIN);
@@ -178,8 +178,8 @@ impl Input {
         }
     }
 
-    /// The first `LEN` bytes of the room, if at most as many were just read into it and nothing is there before
-    /// them. They need not be taken as read if the next ones may take their place.
+    /// Returns the first `LEN` bytes of the room, if at most that many were just read and none stand before them. The
+    /// caller may leave them there for the next read to overwrite.
     #[cfg(unix)]
     #[inline]
     pub(super) fn just_read<const LEN: usize>(&mut self, count: usize) -> Option<&[u8; LEN]> {
@@ -190,9 +190,9 @@ impl Input {
         self.room.first_chunk()
     }
 
-    /// Whether the next read goes into the buffer of the last long message: if it is to be expected, and
-    /// nobody holds that.
-    fn look_ahead(&mut self) -> bool {
+    /// Prepares the buffer of the last long message for the next read, if a long message is expected and the buffer is
+    /// free. Returns true if it did.
+    fn prepare_ahead(&mut self) -> bool {
         if self.expected > 0 && self.ahead.is_none() {
             let kept = self.take_kept();
             match kept.try_into_mut() {
@@ -204,8 +204,8 @@ impl Input {
         self.ahead.is_some()
     }
 
-    /// Bytes were read into the buffer of the last long message: they are the next one, or, if it is not
-    /// long or there is more behind it, go to where such are read.
+    /// Handles bytes that were read into the buffer of the last long message. They are the start of the next
+    /// long message. If that message is short, or more bytes follow it, they move to the room.
     fn filled_ahead(&mut self, buffer: BytesMut, count: usize, size_max: usize) {
         let header = buffer[..count].first_chunk::<HEADER_LEN>();
         match header.and_then(|header| Header::decode(header, size_max).ok()) {
@@ -239,27 +239,27 @@ impl Input {
         }
     }
 
-    /// Takes a room for what is about to be read, if it has none.
+    /// Takes over the room for the next read, if it has none.
     pub(super) fn take_room(&mut self, room: &mut BytesMut) {
         if self.room.is_empty() && self.bytes.is_empty() {
             std::mem::swap(&mut self.room, room);
         }
     }
 
-    /// Nothing is there to read: gives the room back, unless a message has begun, and a long buffer.
-    pub(super) fn rest(&mut self, room: &mut BytesMut) {
-        self.rest_long();
+    /// Gives the long buffer back, and the room unless a message has begun, because there is nothing to read.
+    pub(super) fn give_back(&mut self, room: &mut BytesMut) {
+        self.return_long_buffer();
         if self.bytes.is_empty() && self.long.is_none() {
-            // What is empty, even without capacity, may still hold the allocation.
+            // An empty buffer, even without capacity, may still hold the allocation.
             self.bytes = BytesMut::new();
             *room = std::mem::take(&mut self.room);
         }
     }
 
-    /// Gives a long buffer away.
+    /// Gives the long buffer back.
     #[inline]
-    pub(super) fn rest_long(&mut self) {
-        if self.has_long() {
+    pub(super) fn return_long_buffer(&mut self) {
+        if self.has_long_buffer() {
             self.put_back_long();
         }
     }
@@ -268,30 +268,30 @@ impl Input {
         if let Some(ahead) = self.ahead.take() {
             self.kept = ahead.freeze();
         }
-        buffer_pool::put_back_last(&LONG, std::mem::take(&mut self.kept));
+        buffer_pool::replace(&LONG, std::mem::take(&mut self.kept));
     }
 
-    /// Whether it keeps a long buffer.
+    /// Returns true if it keeps a long buffer.
     #[inline]
-    pub(super) fn has_long(&self) -> bool {
+    pub(super) fn has_long_buffer(&self) -> bool {
         !self.kept.is_empty() || self.ahead.is_some()
     }
 
-    /// Whether a long message is on its way.
+    /// Returns true while a long message is being read.
     #[cfg(unix)]
-    pub(super) fn is_in_long(&self) -> bool {
+    pub(super) fn is_reading_long(&self) -> bool {
         self.long.is_some()
     }
 
-    /// Keeps no long buffer, and lets this thread keep none: nothing has come for a while.
-    pub(super) fn drop_long(&mut self) {
+    /// Drops the long buffers of this connection and this thread, because nothing has come for a while.
+    pub(super) fn drop_long_buffers(&mut self) {
         self.kept = Bytes::new();
         self.ahead = None;
         buffer_pool::take(&LONG);
     }
 
     fn make_room(&mut self, len: usize) {
-        // Joined again, the allocation is used from its start if nobody holds a part of it.
+        // Once joined, the allocation is reused from its start, unless a message still holds a part of it.
         let held = self.bytes.len();
         let room = std::mem::take(&mut self.room);
         self.bytes.unsplit(room);
@@ -299,7 +299,7 @@ impl Input {
         self.room = self.bytes.split_off(held);
     }
 
-    /// Goes on with a message of which a part is there in a buffer of its own.
+    /// Moves on to a long message: its first part goes into a buffer of its own.
     fn begin(&mut self, header: Header) {
         let mut buffer = self.kept_for(header.size);
         let filled = self.bytes.len();
@@ -308,7 +308,7 @@ impl Input {
         }
         buffer[..filled].copy_from_slice(&self.bytes);
         self.bytes.clear();
-        // It says nothing of messages that are not long.
+        // The read of a long message says nothing about the room for small ones.
         self.is_full = false;
         self.long = Some(Long {
             header,
@@ -317,13 +317,13 @@ impl Input {
         });
     }
 
-    /// The buffer of the last long message, here or on this thread, if nobody holds it and it is not far too long.
+    /// Returns the buffer of the last long message, from here or from this thread, if it is free and not far too long.
     fn kept_for(&mut self, size: usize) -> BytesMut {
         let kept = self.take_kept();
         if kept.len() / 4 > size {
             return BytesMut::new();
         }
-        // As much as has really come before may be reserved at once, also if somebody holds that.
+        // A length that has really come before may be reserved immediately, even if that buffer is still held.
         kept.try_into_mut()
             .unwrap_or_else(|held| BytesMut::zeroed(held.len().min(size)))
     }

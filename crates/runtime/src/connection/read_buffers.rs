@@ -1,4 +1,4 @@
-//! Buffers that the reading of a connection borrows from its thread while there is something to read.
+//! The buffers that a connection borrows from its thread while there is something to read.
 
 use bytes::BytesMut;
 use floe_wire::connection::{Event, Replies};
@@ -8,38 +8,42 @@ use super::buffer_pool::{self, BufferPool};
 use super::dispatching::{DispatchBuffers, Dispatching};
 use super::reply_sink::Recipient;
 
-/// Buffers that a connection needs while there is something to read, and not while it waits for that.
+/// Buffers that a connection needs while it reads, and not while it waits.
 #[derive(Default)]
 pub(super) struct ReadBuffers {
-    /// Replies that were taken from the input, and are to be given to their callers.
+    /// Replies that were taken from the input for their callers.
     pub(super) replies: Replies<Recipient>,
-    /// The event that was taken from it, and is to be handled.
+    /// The event that was taken from the input and is handled next.
     pub(super) event: Option<Event<Recipient>>,
     pub(super) cache: HeaderCache,
-    /// Of the input, while the input does not have it.
+    /// The room of the read buffer, while that does not have it.
     pub(super) room: BytesMut,
-    /// Of the dispatching, while the dispatching does not have them.
+    /// The buffers of the dispatching, while that does not have them.
     dispatch: DispatchBuffers,
     is_dispatching: bool,
 }
 
 thread_local! {
-    /// Those of connections that wait.
+    /// Buffers that no connection uses at the moment.
     static POOL: BufferPool<Box<ReadBuffers>> = const { BufferPool::new(Vec::new()) };
 }
 
+/// Most buffers that a thread keeps. A connection that waits in the middle of its work takes its buffers along, so the
+/// thread needs spares.
+const POOL_MAX: usize = 4;
+
 impl ReadBuffers {
-    /// Some of this thread's.
+    /// Takes buffers of this thread.
     pub(super) fn take() -> Box<Self> {
         buffer_pool::take(&POOL).unwrap_or_default()
     }
 
     pub(super) fn put_back(buffers: Box<Self>) {
-        buffer_pool::put_back(&POOL, buffers);
+        buffer_pool::put_back(&POOL, POOL_MAX, buffers);
     }
 
-    /// Gives the dispatching its buffers, before a request is dispatched: a connection that reads nothing but
-    /// replies need not touch them.
+    /// Lends the dispatching its buffers before a request is dispatched. A connection that reads only replies never
+    /// needs them.
     #[inline]
     pub(super) fn lend_to(&mut self, dispatching: &mut Dispatching) {
         if !std::mem::replace(&mut self.is_dispatching, true) {
@@ -47,7 +51,7 @@ impl ReadBuffers {
         }
     }
 
-    /// Takes them back: there is nothing to read.
+    /// Takes the buffers back when there is nothing to read.
     #[inline]
     pub(super) fn take_back(&mut self, dispatching: &mut Dispatching) {
         if std::mem::take(&mut self.is_dispatching) {

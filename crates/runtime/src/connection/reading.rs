@@ -1,4 +1,4 @@
-//! What is read on a connection, and what becomes of it. `driver.rs` decides which thread or task reads.
+//! The reading half of a connection: handles the bytes that were read. `driver.rs` decides which thread or task reads.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -27,9 +27,9 @@ use super::state::ConnectionState;
 use super::wait::Wait;
 use crate::busy_poll::BusyPoll;
 
-/// How the reading of a connection ended.
+/// The reason why the reading of a connection ended.
 pub(super) enum ReadEnd {
-    /// A graceful close, by either side.
+    /// Either side closed gracefully.
     Graceful,
     /// The stream ended or broke between two messages.
     Lost(String),
@@ -39,16 +39,16 @@ pub(super) enum ReadEnd {
     Refused(ProtocolError),
 }
 
-/// The reading half of a connection, which one thread or task at a time uses.
+/// The reading half of a connection. One thread or task at a time uses it.
 ///
-/// The connection ends with it, however that comes about: requests in flight must hear of it.
+/// When it is dropped, for any reason, the connection ends, so that requests in flight fail.
 pub(super) struct Reading {
     pub(super) connection: Arc<ConnectionCore>,
     pub(super) polling: BusyPoll,
     pub(super) input: Input,
     decompressor: Decompressor,
     buffers: Option<Box<ReadBuffers>>,
-    /// Whether a request or a reply has come since the last read.
+    /// True if a request or a reply has come since the last read.
     has_message: bool,
     dispatching: Dispatching,
     has_ended: bool,
@@ -68,7 +68,7 @@ impl Reading {
         }
     }
 
-    /// Where to read to.
+    /// Returns the room to read into.
     #[inline]
     pub(super) fn room(&mut self) -> &mut [u8] {
         if self.buffers.is_none() {
@@ -78,7 +78,7 @@ impl Reading {
         self.input.room(limit)
     }
 
-    /// Reads into the room, of which it needs none while it waits.
+    /// Reads into the room. While it waits for input, it holds no buffer.
     pub(super) async fn read<R>(&mut self, reader: &mut R) -> std::io::Result<usize>
     where
         R: AsyncRead + Unpin + ?Sized,
@@ -88,7 +88,7 @@ impl Reading {
             let polled = Pin::new(&mut *reader).poll_read(context, &mut room);
             let count = room.filled().len();
             if polled.is_pending() {
-                self.rest();
+                self.return_buffers();
             }
             polled.map_ok(|()| count)
         })
@@ -101,39 +101,16 @@ impl Reading {
         self.input.take_room(&mut buffers.room);
     }
 
-    /// Nothing is there to read: gives the buffers back to this thread.
-    fn rest(&mut self) {
+    /// Gives the buffers back to this thread, because there is nothing to read.
+    fn return_buffers(&mut self) {
         if let Some(mut buffers) = self.buffers.take() {
-            self.input.rest(&mut buffers.room);
+            self.input.give_back(&mut buffers.room);
             buffers.take_back(&mut self.dispatching);
             ReadBuffers::put_back(buffers);
         }
     }
 
-    /// Gives the buffer of the last long message to this thread.
-    pub(super) fn rest_long(&mut self) {
-        self.input.rest_long();
-    }
-
-    /// Whether it keeps such a buffer.
-    #[cfg(unix)]
-    pub(super) fn has_long(&self) -> bool {
-        self.input.has_long()
-    }
-
-    /// Whether it reads a long message.
-    #[cfg(unix)]
-    pub(super) fn is_in_long(&self) -> bool {
-        self.input.is_in_long()
-    }
-
-    /// Keeps no such buffer any longer.
-    #[cfg(unix)]
-    pub(super) fn drop_long(&mut self) {
-        self.input.drop_long();
-    }
-
-    /// Handles what a read into the room gave, and answers it; false when the connection has ended.
+    /// Handles the result of a read into the room, and writes the replies. Returns false when the connection has ended.
     pub(super) async fn handle(&mut self, read: std::io::Result<usize>) -> bool {
         match self.handle_single(&read) {
             SingleDispatch::Answered => true,
@@ -151,17 +128,17 @@ impl Reading {
             }
             Err(error) => Some(ReadEnd::Lost(error.to_string())),
         };
-        self.goes_on(end)
+        self.is_open_after(end)
     }
 
-    /// Handles what was read if it is nothing but replies without results, or one request that may be dispatched
-    /// without a wait.
+    /// Handles the input on the fast path, if it holds only replies without results, or one request that can be
+    /// dispatched without a wait.
     #[inline]
     fn handle_single(&mut self, read: &std::io::Result<usize>) -> SingleDispatch {
         let Ok(count) = *read else {
             return SingleDispatch::NotTaken;
         };
-        if self.give_returned(count) {
+        if self.deliver_returned(count) {
             return SingleDispatch::Answered;
         }
         let Some(message) = self.input.alone(count) else {
@@ -186,7 +163,7 @@ impl Reading {
         handled
     }
 
-    /// Does what is left to do of a request that came alone.
+    /// Finishes a request that came alone.
     async fn finish_single(&mut self) -> bool {
         let finish = pin!(self.dispatching.finish_read());
         handling(Guarded::of(&self.connection), finish).await;
@@ -194,17 +171,17 @@ impl Reading {
         true
     }
 
-    /// So many bytes were read into the room.
+    /// Counts this many bytes of the room as read.
     pub(super) fn filled(&mut self, count: usize) {
         self.connection.keepalive.mark_handling();
         self.input
             .filled(count, self.connection.settings().message_size_max);
     }
 
-    /// Handles what has been read, and answers it; false when the connection has ended.
+    /// Handles the bytes that were read, and writes the replies. Returns false when the connection has ended.
     async fn handle_filled(&mut self) -> bool {
         let end = match self.take_messages() {
-            // To a client that is nearly always all: replies, and they are given.
+            // A client nearly always returns here: its input held only replies, and they have been delivered.
             Ok(false) => None,
             taken => {
                 let guarded = Guarded::of(&self.connection);
@@ -213,17 +190,17 @@ impl Reading {
         };
         let has_message = std::mem::take(&mut self.has_message);
         self.connection.keepalive.mark_handled(has_message);
-        self.goes_on(end)
+        self.is_open_after(end)
     }
 
-    /// Takes the reply for this slot, if it is all that was just read into the room, is short, and has results;
-    /// whether it is.
+    /// Takes the reply for `pending`, if the last read holds nothing else and the reply is short and has results.
+    /// Returns true if it did.
     #[cfg(unix)]
     #[inline]
     pub(super) fn take_short_reply(
         &mut self,
         count: usize,
-        slot: &Arc<PendingReply>,
+        pending: &Arc<PendingReply>,
         short: &mut ShortReply,
     ) -> bool {
         let limit = self.connection.settings().message_size_max;
@@ -234,7 +211,7 @@ impl Reading {
             return false;
         }
         let mut shared = self.connection.lock();
-        let is_meant = |token: &Recipient| token.is_caller(slot);
+        let is_meant = |token: &Recipient| token.is_caller(pending);
         let machine = &mut shared.machine;
         let Some((_, token)) = machine.take_answered(&read[..count], limit, is_meant) else {
             return false;
@@ -246,21 +223,24 @@ impl Reading {
         true
     }
 
-    /// Takes the reply for this slot, if it is all that has been read.
+    /// Takes the reply for `pending`, if nothing else has been read.
     #[cfg(unix)]
-    pub(super) fn take_single_reply(&mut self, slot: &Arc<PendingReply>) -> Option<IncomingReply> {
+    pub(super) fn take_single_reply(
+        &mut self,
+        pending: &Arc<PendingReply>,
+    ) -> Option<IncomingReply> {
         let limit = self.connection.settings().message_size_max;
         let input = self.input.bytes();
         let reply = self
             .connection
             .lock()
             .machine
-            .take_sole_reply(input, limit, |token| token.is_caller(slot))?;
+            .take_sole_reply(input, limit, |token| token.is_caller(pending))?;
         self.connection.keepalive.mark_handled(true);
         Some(reply)
     }
 
-    fn goes_on(&mut self, end: Option<ReadEnd>) -> bool {
+    fn is_open_after(&mut self, end: Option<ReadEnd>) -> bool {
         let is_open = end.is_none();
         if let Some(end) = end {
             self.end(end);
@@ -268,7 +248,7 @@ impl Reading {
         is_open
     }
 
-    /// The same on this thread, which waits if it has to.
+    /// Runs [`Reading::handle`] on this thread, which blocks where needed.
     pub(super) fn handle_blocking(&mut self, read: std::io::Result<usize>) -> bool {
         match self.handle_single(&read) {
             SingleDispatch::Answered => true,
@@ -277,13 +257,13 @@ impl Reading {
         }
     }
 
-    /// [`Reading::handle_filled`] on this thread, which waits if it has to.
+    /// Runs [`Reading::handle_filled`] on this thread, which blocks where needed.
     #[cfg(unix)]
     pub(super) fn handle_filled_blocking(&mut self) -> bool {
         block_on(pin!(self.handle_filled()))
     }
 
-    /// Handles what was taken from the input, and all that comes behind it.
+    /// Handles the event that was taken from the input, and all input behind it.
     async fn handle_events(&mut self, mut taken: Result<bool, ProtocolError>) -> Option<ReadEnd> {
         let end = loop {
             match taken {
@@ -293,7 +273,7 @@ impl Reading {
                 Err(error) => break Some(ReadEnd::Refused(error)),
             }
         };
-        // What came before a bad message is answered first.
+        // The requests before a bad message are answered first.
         self.dispatching.finish_read().await;
         end
     }
@@ -301,7 +281,7 @@ impl Reading {
     fn end_of_stream(&mut self) -> ReadEnd {
         let limit = self.connection.settings().message_size_max;
         match self.input.len() {
-            // What came since then was not looked at.
+            // If the connection was closed meanwhile, the rest of the input is ignored.
             _ if self.connection.lock().machine.is_closed() => ReadEnd::Graceful,
             0 if self.connection.lock().machine.is_closing() => ReadEnd::Graceful,
             0 if self.connection.lock().machine.is_validating() => ReadEnd::Lost(
@@ -317,11 +297,11 @@ impl Reading {
         }
     }
 
-    /// Takes whole messages off the input, up to the first that gives an event: whether there is one, as `event`
-    /// of the buffers. The replies before it are given to their callers.
+    /// Takes whole messages off the input, up to the first that gives an event, and delivers the replies before it.
+    /// Returns true if there is an event; it is then in `event` of the buffers.
     fn take_messages(&mut self) -> Result<bool, ProtocolError> {
         let taken = self.take_event();
-        self.give_replies();
+        self.deliver_replies();
         taken
     }
 
@@ -348,12 +328,12 @@ impl Reading {
                 &mut buffers.replies,
             );
             if has_output {
-                // Such as the end of a graceful close.
+                // The state machine may have appended bytes, such as the end of a graceful close.
                 self.connection.flush();
             }
             match event? {
                 Some(Event::Compressed(message)) => {
-                    // Outside of the lock: it takes a while, and others may send meanwhile.
+                    // Decompressed without the lock, because it takes a while and others may send meanwhile.
                     let message = self.decompressor.decompress(message, limit)?;
                     decompressed_len += message.bytes.len();
                     decompressed = Some(message);
@@ -366,13 +346,13 @@ impl Reading {
                 None => break,
             }
         }
-        // Replies as long as one may be are given away before there are more.
+        // Once the decompressed replies reach the longest message length, they are delivered before more are taken.
         Ok(buffers.event.is_some() || decompressed_len >= limit)
     }
 
-    /// Gives replies to their callers. The state machine has forgotten these requests, so that nothing else would
+    /// Delivers replies to their callers. The state machine no longer knows these requests, so no other code will
     /// answer them.
-    fn give_replies(&mut self) {
+    fn deliver_replies(&mut self) {
         if let Some(buffers) = &mut self.buffers
             && !buffers.replies.is_empty()
         {
@@ -383,14 +363,14 @@ impl Reading {
         }
     }
 
-    /// Handles the event that was taken; true if the peer closed the connection.
+    /// Handles the event that was taken. Returns true if the peer closed the connection.
     async fn handle_event(&mut self) -> bool {
         let Some(buffers) = &mut self.buffers else {
             return false;
         };
         buffers.lend_to(&mut self.dispatching);
         self.has_message |= !matches!(buffers.event, None | Some(Event::Heartbeat));
-        // Where it is, for it is long to move.
+        // Borrowed in place, because a batch is expensive to move.
         if let Some(Event::Requests(batch)) = &mut buffers.event {
             self.dispatching.dispatch(batch).await;
         }
@@ -403,12 +383,12 @@ impl Reading {
                 Recipient::refuse(recipients, self.connection.peer());
                 return true;
             }
-            Some(Event::Heartbeat) => Keepalive::tell_heartbeat(&self.connection),
+            Some(Event::Heartbeat) => Keepalive::call_heartbeat_listener(&self.connection),
         }
         false
     }
 
-    /// Gives input to the state machine; also whether there is something to write now.
+    /// Passes input to the state machine. Also returns true if there is now something to write.
     fn handle_input(
         connection: &ConnectionCore,
         input: WireInput<'_>,
@@ -424,7 +404,7 @@ impl Reading {
         let limit = connection.settings().message_size_max;
         let event = machine.handle_input(input, limit, cache, replies, queue.bytes());
         if matches!(event, Ok(Some(Event::Closed(_)))) {
-            // A caller that finds from now on that the connection takes no requests knows why.
+            // Set before callers can find the connection closed, so that they see the reason.
             connection.set_active(false);
         }
         let has_output = queue.end() > end;
@@ -444,14 +424,14 @@ fn block_on<F: Future>(mut handling: Pin<&mut F>) -> F::Output {
         .poll(&mut Context::from_waker(Waker::noop()))
     {
         Poll::Ready(queue) => queue,
-        // The output or the dispatches under way are at their limit: a rare thing.
+        // The send queue or the dispatches are at their limit. This is rare.
         Poll::Pending => handling.wait(),
     }
 }
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        self.give_replies();
+        self.deliver_replies();
         self.end(ReadEnd::Lost(
             "its task was dropped with its runtime".to_owned(),
         ));

@@ -1,4 +1,4 @@
-//! Replies as the threads get them that read them themselves.
+//! A reply that was read by the thread that waits for it.
 
 use floe_wire::message::IncomingReply;
 
@@ -6,26 +6,25 @@ use crate::error::AttemptError;
 
 /// A reply that was read by the thread that waits for it.
 pub(crate) enum ReceivedReply {
-    /// It is where the thread had a place for a short one.
+    /// The short reply is in the [`ShortReply`] of the thread.
     Short,
     Whole(IncomingReply),
 }
 
-/// What a request ends with whose answer was read by the thread that waits for it.
+/// The result of a request whose reply was read by the waiting thread itself.
 pub(super) type ReadReply = Result<ReceivedReply, Box<AttemptError>>;
 
-/// A place for a short reply with results, which is copied from where it was read: to share its memory would cost
-/// more.
+/// A copy of a short reply with results. A copy costs less than sharing the memory of the read buffer.
 pub(crate) struct ShortReply {
     bytes: [u8; Self::LEN_MAX],
     len: usize,
 }
 
 impl ShortReply {
-    /// The longest one in bytes.
+    /// Longest message in bytes.
     pub(super) const LEN_MAX: usize = 64;
 
-    /// An empty place.
+    /// Makes an empty one.
     #[inline]
     pub(crate) fn new() -> Self {
         Self {
@@ -40,7 +39,7 @@ impl ShortReply {
         (self.bytes, self.len) = (*bytes, len);
     }
 
-    /// The message.
+    /// Returns the message.
     #[inline]
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.len]

@@ -1,8 +1,8 @@
-//! Guards against reentrancy: a thread must not wait for a reply that it alone would read.
+//! Guards against reentrancy: a thread must not wait for a reply that only this thread could read.
 //!
-//! A servant that is run where its request was read keeps its connection from being read until it
-//! returns, or first waits as async code does. One that blocks its thread instead, for a reply over
-//! the same connection, would wait for ever: nobody would read that reply.
+//! A servant that runs where its request was read stops the reading of its connection until it returns or awaits. If it
+//! blocks the thread instead, to wait for a reply over the same connection, it would wait for ever, because the reply
+//! would never be read.
 
 use std::cell::{Cell, RefCell};
 use std::future::{Future, poll_fn};
@@ -13,17 +13,16 @@ use super::wait::wait_depth;
 use crate::error::{AttemptError, LocalError};
 
 thread_local! {
-    /// The connection that this thread is handling input of. A look at this needs nothing that must be dropped
-    /// with the thread.
+    /// The connection whose input this thread is handling. The cell needs no drop when the thread ends.
     static INNERMOST: Cell<Option<Entry>> = const { Cell::new(None) };
-    /// Those that it was in the middle of when it began with that, innermost last: seldom any.
+    /// Outer connections that the thread was already handling, innermost last. There is seldom any.
     static OUTER: RefCell<Vec<Entry>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A connection, and how many waits of the thread were nested when it began to handle its input.
+/// A connection, and how many nested waits the thread was in when it began to handle the input.
 type Entry = (Guarded, usize);
 
-/// A connection whose input is handled, known by its address.
+/// Identifies a connection by its address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Guarded(usize);
 
@@ -34,8 +33,8 @@ impl Guarded {
     }
 }
 
-/// Runs a future that handles input of the connection, guarded on whichever thread polls it. It is
-/// pinned by the caller: taken by value, it would stand in the caller's future twice.
+/// Runs a future that handles input of the connection, guarded on every thread that polls it. The caller pins the
+/// future: passed by value, it would be stored twice in the caller's future.
 pub(super) async fn handling<F: Future>(guarded: Guarded, mut future: Pin<&mut F>) -> F::Output {
     poll_fn(|context| {
         let _handled = ReentrancyGuard::enter(guarded);
@@ -44,9 +43,9 @@ pub(super) async fn handling<F: Future>(guarded: Guarded, mut future: Pin<&mut F
     .await
 }
 
-/// As long as it is there, its thread handles input of a connection.
+/// While this exists, its thread is handling input of a connection.
 pub(super) struct ReentrancyGuard {
-    /// Whether it was in the middle of another one's.
+    /// True if the thread was already handling input of another connection.
     is_inner: bool,
 }
 
@@ -73,7 +72,7 @@ impl Drop for ReentrancyGuard {
     }
 }
 
-/// Refuses a request whose sender, within so many waits, blocks the thread that alone would read its reply.
+/// Refuses a request if its sender, within this many nested waits, blocks the only thread that could read the reply.
 #[inline]
 pub(super) fn check(connection: &ConnectionCore, wait_depth: usize) -> Result<(), AttemptError> {
     match INNERMOST.get() {

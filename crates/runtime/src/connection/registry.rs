@@ -1,4 +1,4 @@
-//! All connections of one communicator.
+//! The registry of all connections of one communicator.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
@@ -10,7 +10,7 @@ use crate::environment::{Environment, Owner};
 /// All connections of one communicator, in both directions.
 pub(crate) struct Connections {
     environment: Arc<Environment>,
-    /// The communicator.
+    /// The communicator that owns the connections.
     owner: Weak<Owner>,
     pool: Pool,
     live: Mutex<Live>,
@@ -18,11 +18,11 @@ pub(crate) struct Connections {
     keepalive: OnceLock<KeepaliveThread>,
 }
 
-/// Connections that may not have ended.
+/// Tracked connections, some of which may have ended.
 #[derive(Default)]
 struct Live {
     list: Vec<Weak<ConnectionCore>>,
-    /// When the list is longer than this, dead ones are taken out.
+    /// The list drops ended connections when it grows beyond this length.
     prune_at: usize,
 }
 
@@ -41,17 +41,17 @@ impl Connections {
         &self.environment
     }
 
-    /// The communicator, unless it is gone.
+    /// The communicator; `None` if it is gone.
     pub(crate) fn owner(&self) -> Option<Arc<Owner>> {
         self.owner.upgrade()
     }
 
-    /// Outgoing ones, which proxies share.
+    /// The outgoing connections, which proxies share.
     pub(super) fn pool(&self) -> &Pool {
         &self.pool
     }
 
-    /// Remembers a connection for heartbeats and for the shutdown.
+    /// Tracks a connection for heartbeats and for the shutdown.
     pub(super) fn track(self: &Arc<Self>, connection: &Arc<ConnectionCore>) {
         {
             let mut live = self.lock();
@@ -67,7 +67,7 @@ impl Connections {
         }
     }
 
-    /// The rules of liveness of a connection have changed.
+    /// Adapts the keepalive thread to changed liveness rules of a connection.
     pub(super) fn follow(self: &Arc<Self>, connection: &ConnectionCore) {
         let keepalive = self.keepalive.get_or_init(|| KeepaliveThread::start(self));
         keepalive.follow(connection);

@@ -1,4 +1,4 @@
-//! A request that was sent, as the future of its reply.
+//! A request in flight, as the future of its reply.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -21,20 +21,20 @@ use super::wait::{Wait, wait_depth};
 use super::{ConnectionCore, reentrancy_guard};
 use crate::error::AttemptError;
 
-/// The reply to a twoway request, as a future. Dropped early, it gives the request up.
+/// The future of the reply to a twoway request. Dropped early, it gives the request up.
 pub(crate) struct Reply {
     connection: Arc<ConnectionCore>,
-    /// There until this is dropped.
+    /// Present until the future is dropped.
     pending: Option<Arc<PendingReply>>,
-    /// The request, while its reply is due.
+    /// The id of the request while it is in flight.
     id: Option<RequestId>,
-    /// Where the request starts in the send queue.
+    /// Position of the request in the send queue.
     start: u64,
 }
 
 impl Reply {
-    /// Sends a twoway request if there is room for it; `None`, and nothing is sent, if there is none. The reply will be
-    /// waited for within this many waits of the thread.
+    /// Sends a twoway request if there is room for it. Returns `None`, with nothing sent, if there is none.
+    /// `wait_depth` says within how many nested waits of this thread the reply will be awaited.
     #[inline]
     pub(crate) fn try_request(
         connection: Arc<ConnectionCore>,
@@ -50,7 +50,7 @@ impl Reply {
     /// Sends a twoway request as soon as there is room for it, and waits for its reply. Dropping the future gives the
     /// request up.
     ///
-    /// `write` appends the message, with the id that is `reserved` or with a new one.
+    /// `write` appends the message with the given id, which is the `reserved` one if there is any, else a new one.
     pub(crate) async fn request(
         connection: Arc<ConnectionCore>,
         reserved: Option<RequestId>,
@@ -67,7 +67,7 @@ impl Reply {
         }
     }
 
-    /// The reply to a request that is not yet sent.
+    /// Makes the reply of a request that is not sent yet.
     fn new(connection: Arc<ConnectionCore>) -> Self {
         Self {
             connection,
@@ -77,7 +77,7 @@ impl Reply {
         }
     }
 
-    /// Appends the request to the send queue; false if there is no room for it.
+    /// Appends the request to the send queue. Returns false if there is no room for it.
     #[inline]
     fn try_send(
         &mut self,
@@ -99,7 +99,7 @@ impl Reply {
         Ok(sent.is_some())
     }
 
-    /// Waits for the reply on this thread, which waits for nothing else. A short reply is put into `short`.
+    /// Waits for the reply on this thread. A short reply is copied into `short`.
     #[inline]
     pub(crate) fn wait_reading(
         mut self,
@@ -119,7 +119,7 @@ impl Reply {
         self.wait().map(ReceivedReply::Whole)
     }
 
-    /// Reads the connection on this thread until the reply is there; `None` if another thread reads it.
+    /// Reads the connection on this thread until the reply has come. Returns `None` if another thread reads it.
     #[cfg(unix)]
     #[inline]
     fn read_on_this_thread(&self, short: &mut ShortReply) -> Option<ReadReply> {
@@ -132,7 +132,7 @@ impl Reply {
         }
     }
 
-    /// The reply was not given to the pending reply, which can be used again.
+    /// Ends after the thread has read the reply itself: the pending reply is unused and can be reused.
     #[cfg(unix)]
     #[inline]
     fn end_untouched(mut self) {
@@ -142,7 +142,7 @@ impl Reply {
         }
     }
 
-    /// The reply is due no longer.
+    /// Marks the request as no longer in flight.
     #[inline]
     fn answered<T>(
         &mut self,
@@ -157,7 +157,7 @@ impl Future for Reply {
     type Output = ReplyResult;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<ReplyResult> {
-        let pending = self.pending.as_ref().expect("it is there until the drop");
+        let pending = self.pending.as_ref().expect("present until the drop");
         match pending.poll(context.waker()) {
             Poll::Ready(answer) => Poll::Ready(self.answered(answer)),
             Poll::Pending => {

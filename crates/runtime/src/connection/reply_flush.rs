@@ -1,34 +1,34 @@
-//! When the replies to events leave: before the events are sent on, or after that.
+//! When replies to events leave: before the events are sent to subscribers, or after that.
 
 use std::future::poll_fn;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-/// Decides when the replies to events leave, by how fast the events follow each other.
+/// Decides when replies to events leave, from how closely the events follow each other.
 #[derive(Default)]
 pub(super) struct ReplyFlush {
-    /// When the events before these came.
+    /// When the previous events came.
     before: Option<Instant>,
 }
 
 impl ReplyFlush {
-    /// If the next event comes within this time, its publisher sends one after the other. The time is longer
-    /// than an event takes to a few dozen subscribers and back.
-    const PRESSING_TIME: Duration = Duration::from_millis(1);
+    /// If the next event comes within this time, its publisher sends one event after another. The time is longer than
+    /// an event takes to a few dozen subscribers and back.
+    const SUCCESSION_MAX: Duration = Duration::from_millis(1);
 
-    /// Whether the replies to events that came at this time leave first: their publisher sends one after the
-    /// other, and makes the next while these are sent on, which gives more throughput. An event that comes
-    /// alone is sent on before it is answered, which gives less latency.
-    pub(super) fn is_pressing(&mut self, came: Instant) -> bool {
+    /// Returns true if the replies to events that came at this time leave first. Their publisher sends one event after
+    /// another, and makes the next one while these are sent to subscribers, which gives more throughput. An event that
+    /// comes alone is sent to subscribers before its reply leaves, which gives less latency.
+    pub(super) fn answers_first(&mut self, came: Instant) -> bool {
         let before = self.before.replace(came);
-        before.is_some_and(|before| came.saturating_duration_since(before) < Self::PRESSING_TIME)
+        before.is_some_and(|before| came.saturating_duration_since(before) < Self::SUCCESSION_MAX)
     }
 }
 
-/// Lets those tasks run that are ready.
-pub(super) async fn let_others_run() {
+/// Lets ready tasks run first.
+pub(super) async fn run_ready_tasks() {
     let mut have_run = false;
-    // Not tokio's: that asks the system for more that is ready first.
+    // This replaces the yield of tokio, which would also ask the system for new events first.
     poll_fn(|context| {
         if std::mem::replace(&mut have_run, true) {
             return Poll::Ready(());
@@ -44,14 +44,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_that_follow_one_another_are_pressing_and_one_that_comes_alone_is_not() {
+    fn only_events_in_close_succession_are_answered_first() {
         let mut flush = ReplyFlush::default();
         let start = Instant::now();
         let after_millis = |millis| start + Duration::from_micros((millis * 1000.0) as u64);
-        assert!(!flush.is_pressing(start));
-        assert!(flush.is_pressing(after_millis(0.9)));
-        assert!(flush.is_pressing(after_millis(1.8)));
-        assert!(!flush.is_pressing(after_millis(2.8)));
-        assert!(flush.is_pressing(after_millis(2.9)));
+        assert!(!flush.answers_first(start));
+        assert!(flush.answers_first(after_millis(0.9)));
+        assert!(flush.answers_first(after_millis(1.8)));
+        assert!(!flush.answers_first(after_millis(2.8)));
+        assert!(flush.answers_first(after_millis(2.9)));
     }
 }

@@ -1,4 +1,4 @@
-//! Who gets the reply to a request: a caller that waits for it, or a sink that is given replies where they are read.
+//! The recipient of a reply: a caller that waits for it, or a reply sink that gets replies where they are read.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -15,46 +15,47 @@ use super::reading::Reading;
 use super::state::ConnectionState;
 use crate::error::{AttemptError, InvokeError, LocalError};
 
-/// Takes the replies to events that were sent with [`Proxy::forward_at_once`](crate::Proxy::forward_at_once).
+/// Receives the replies to events that were sent with [`Proxy::forward_at_once`](crate::Proxy::forward_at_once).
 ///
-/// Each event that is not given up is answered once, by the thread or task that reads the connection, or that finds it
-/// broken. That one must not wait, and invoke nothing. No lock of the connection is held meanwhile.
+/// Each event that is not given up is answered exactly once. The thread or task that reads the connection calls the
+/// sink, or the one that finds the connection broken. The sink must neither block nor invoke operations. No lock of the
+/// connection is held during the call.
 pub trait ReplySink: Send + Sync + 'static {
-    /// The servant has taken the events with these numbers, and returned nothing, as nearly every reply says. Replies
-    /// that follow each other in a read of nothing else are given together.
+    /// The servant has accepted the events with these numbers and returned nothing, as in nearly every reply.
+    /// Consecutive replies of one read that hold nothing else are delivered together.
     fn returned(&self, numbers: Range<u64>);
 
-    /// Another reply to the event with this number has come: what [`Proxy::forward`](crate::Proxy::forward) would
-    /// return. It may say that nothing was returned, too.
+    /// Any other reply to the event with this number has come; `answer` is what
+    /// [`Proxy::forward`](crate::Proxy::forward) would return. It may also say that nothing was returned.
     fn answered(&self, number: u64, answer: Result<Option<Outcome>, InvokeError>);
 
-    /// No replies to the events with these numbers will come any more, by the errors of
-    /// [`Proxy::invoke`](crate::Proxy::invoke); nothing was tried again. They are all the events that were in flight over
-    /// a connection that has ended, in the order in which they were sent, so that some of them can be sent again before
-    /// others leave. If there are several sinks, the one whose first such event was sent first comes first.
+    /// The events with these numbers will get no reply; the errors are those of
+    /// [`Proxy::invoke`](crate::Proxy::invoke). Nothing was retried. These are all events that were in flight over a
+    /// connection that has ended, in the order in which they were sent, so that some can be sent again before other
+    /// events. If there are several sinks, the sink whose first such event was sent first is called first.
     fn failed(&self, failures: Vec<(u64, InvokeError)>);
 }
 
-/// Who gets the reply to a request in flight.
+/// The recipient of the reply to a request in flight.
 pub(super) enum Recipient {
-    /// The caller that waits for this one.
+    /// The caller that waits for this pending reply.
     Caller(Arc<PendingReply>),
     Sink {
         sink: Arc<dyn ReplySink>,
-        /// The number that the sink knows the request by.
+        /// The number by which the sink knows the request.
         number: u64,
-        /// Where the batch that it was sent in starts in the send queue.
+        /// Position in the send queue at which the batch of the request starts.
         start: u64,
     },
 }
 
 impl Recipient {
-    /// Whether this caller is meant.
+    /// Returns true if it is this caller.
     pub(super) fn is_caller(&self, caller: &Arc<PendingReply>) -> bool {
-        matches!(self, Self::Caller(slot) if Arc::ptr_eq(slot, caller))
+        matches!(self, Self::Caller(pending) if Arc::ptr_eq(pending, caller))
     }
 
-    /// Whether it is this sink, with this number.
+    /// Returns true if it is this sink with this number.
     #[inline]
     fn is_sink(&self, meant: &Arc<dyn ReplySink>, expected: u64) -> bool {
         match self {
@@ -63,15 +64,15 @@ impl Recipient {
         }
     }
 
-    /// The reply has come.
+    /// Delivers the reply.
     pub(super) fn answer(self, reply: IncomingReply) {
         match self {
-            Self::Caller(slot) => slot.answer(Ok(reply)),
+            Self::Caller(pending) => pending.answer(Ok(reply)),
             Self::Sink { sink, number, .. } => sink.answered(number, outcome_or_nothing(reply)),
         }
     }
 
-    /// The peer closed gracefully: none of these requests was executed.
+    /// Fails these requests after the peer closed gracefully. None of them was executed.
     pub(super) fn refuse(recipients: Vec<Self>, peer: &str) {
         let failure = AttemptError::not_sent(LocalError::ClosedByPeer {
             peer: peer.to_owned(),
@@ -79,8 +80,8 @@ impl Recipient {
         Self::fail(recipients, &failure, 0);
     }
 
-    /// The replies to these requests, which are in their order, will not come; of the output, what stands before
-    /// `taken` may have reached the peer.
+    /// Fails these requests, which are in the order in which they were sent. Output before the position `taken` may
+    /// have reached the peer.
     pub(super) fn fail(recipients: Vec<Self>, failure: &AttemptError, taken: u64) {
         let mut sinks: Vec<(Arc<dyn ReplySink>, Vec<_>)> = Vec::new();
         let mut indices = HashMap::new();
@@ -88,8 +89,8 @@ impl Recipient {
         for recipient in recipients {
             let mut failure = failure.clone();
             match recipient {
-                // It knows where its request starts, and narrows the failure itself.
-                Self::Caller(slot) => callers.push((slot, failure)),
+                // The caller knows the position of its request, and narrows the failure itself.
+                Self::Caller(pending) => callers.push((pending, failure)),
                 Self::Sink {
                     sink,
                     number,
@@ -105,32 +106,33 @@ impl Recipient {
                 }
             }
         }
-        // In the order of the first request of each.
+        // In the order of each sink's first request.
         for (sink, failures) in sinks {
             sink.failed(failures);
         }
-        // After the sinks, which send again in order: a caller would send immediately, and overtake them.
-        for (slot, failure) in callers {
-            slot.answer(Err(Box::new(failure)));
+        // Callers come after the sinks. A caller would send again immediately, and overtake the events that a sink
+        // sends again in order.
+        for (pending, failure) in callers {
+            pending.answer(Err(Box::new(failure)));
         }
     }
 }
 
 impl Reading {
-    /// Gives replies to their recipients if they are all that was just read into the room, and say that nothing was
-    /// returned; whether it is so. The room is used again for the next read, and nothing is made of the replies, so that
-    /// an event that is acknowledged costs little more than a look at these bytes.
+    /// Delivers the replies that were just read, if the room holds only replies that returned nothing. Returns true if
+    /// so. The next read overwrites them in place, so that an acknowledged event costs little more than a scan of these
+    /// bytes.
     #[inline]
-    pub(super) fn give_returned(&mut self, count: usize) -> bool {
+    pub(super) fn deliver_returned(&mut self, count: usize) -> bool {
         let connection = &self.connection;
         let limit = connection.settings().message_size_max;
         let Some(input) = self.input.alone(count) else {
             return false;
         };
-        // One that is closing looks at each message, and so does one that is not validated yet.
+        // A connection that is closing or not validated yet must handle each message.
         let has_message = match all_returned_nothing(input, limit) {
             Some(replies) if connection.is_active() => {
-                Self::give_runs(connection, replies.peekable())
+                Self::deliver_batches(connection, replies.peekable())
             }
             _ => return false,
         };
@@ -139,22 +141,22 @@ impl Reading {
         true
     }
 
-    /// Gives replies that say that nothing was returned, in their order; whether anybody got one.
+    /// Delivers replies that returned nothing, in order. Returns true if any recipient got one.
     #[inline]
-    fn give_runs(
+    fn deliver_batches(
         connection: &Arc<ConnectionCore>,
         mut replies: Peekable<impl Iterator<Item = (RequestId, EncodingVersion)>>,
     ) -> bool {
         let mut is_given = false;
         while let Some(reply) = replies.next() {
-            is_given |= Self::give_run(connection, reply, &mut replies);
+            is_given |= Self::deliver_batch(connection, reply, &mut replies);
         }
         is_given
     }
 
-    /// Gives a reply that says that nothing was returned, and those behind it that the same sink gets next; false
-    /// if nobody waits for it.
-    fn give_run(
+    /// Delivers a reply that returned nothing, together with the next ones for the same sink. Returns false if it has
+    /// no recipient.
+    fn deliver_batch(
         connection: &Arc<ConnectionCore>,
         (id, encoding): (RequestId, EncodingVersion),
         rest: &mut Peekable<impl Iterator<Item = (RequestId, EncodingVersion)>>,
@@ -163,7 +165,7 @@ impl Reading {
         let end = shared.queue.end();
         let ConnectionState { machine, queue, .. } = &mut *shared;
         let Some(recipient) = machine.handle_reply(id, |_| true, queue.bytes()) else {
-            // It was given up, or nobody asked for it.
+            // The request was given up, or never sent.
             return false;
         };
         let mut count = 1;
@@ -181,7 +183,7 @@ impl Reading {
         let has_output = shared.queue.end() > end;
         drop(shared);
         if has_output {
-            // The end of a graceful close that has just begun.
+            // The state machine may have appended the end of a graceful close.
             connection.flush();
         }
         match recipient {
@@ -192,7 +194,7 @@ impl Reading {
     }
 }
 
-/// The outcome that a reply to an event holds; `None` if nothing was returned.
+/// Returns the outcome in a reply to an event; `None` if nothing was returned.
 fn outcome_or_nothing(reply: IncomingReply) -> Result<Option<Outcome>, InvokeError> {
     match reply.returned_nothing() {
         true => Ok(None),
@@ -200,8 +202,8 @@ fn outcome_or_nothing(reply: IncomingReply) -> Result<Option<Outcome>, InvokeErr
     }
 }
 
-/// The outcome that a reply to an event holds. Events have no results: it is enough that the servant has answered, as it
-/// is for IceStorm, whose subscribers may leave out even the encapsulation of nothing.
+/// Returns the outcome in a reply to an event. Events have no results, so any answer of the servant suffices. IceStorm
+/// has the same rule: its subscribers may leave out even the empty encapsulation.
 pub(crate) fn outcome_of_event(reply: IncomingReply) -> Result<Option<Outcome>, InvokeError> {
     let is_of_servant = reply.is_of_servant();
     match reply.into_outcome() {

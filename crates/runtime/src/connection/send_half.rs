@@ -1,7 +1,8 @@
-//! The sending half of a connection: what waits to be written, and the writing.
+//! The sending half of a connection: the send queue and the writing.
 //!
-//! A sender encodes its messages straight into the send queue and, if nobody else is writing, writes them. Only when the
-//! transport is full does a task take over. `flush_policy.rs` says which messages wait for others.
+//! A sender encodes its messages straight into the send queue and writes the queue itself, unless another thread or
+//! task is writing. A task takes over only when the transport is full. `flush_policy.rs` decides which messages wait
+//! for others.
 
 use std::io::{self, IoSlice};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,7 @@ use floe_wire::encoding::Buffer;
 use tokio::sync::Notify;
 
 use super::ConnectionCore;
+use super::driver::is_transient;
 use super::flush_policy::{FlushPolicy, flush_on_thread};
 use super::send_queue::WriteBatch;
 use super::state::ConnectionState;
@@ -19,22 +21,23 @@ use super::stream_compression::StreamCompression;
 use crate::settings::Settings;
 use crate::transport::StreamWriter;
 
-/// Slices that are given to the transport in one write; a write seldom takes as many.
+/// Most slices that the transport gets in one write. A write seldom needs more.
 const SLICES_MAX: usize = 16;
-/// A longer reply goes through the send queue, which knows when to keep its buffer, in bytes.
+/// Longest reply, in bytes, that is written from its own buffer. A longer one goes through the send queue, which
+/// decides how long to keep the buffer.
 const SINGLE_REPLY_MAX: usize = 8 * 1024;
 
 /// The sending half of a connection.
 pub(super) struct SendHalf {
     writer: Box<dyn StreamWriter>,
-    /// A panic while it is held leaves whole messages behind: see [`super::state::Whole`].
+    /// A panic under this lock leaves whole messages behind: see [`super::state::Whole`].
     shared: Mutex<ConnectionState>,
-    /// Woken when output has been written.
+    /// Wakes tasks after bytes of the send queue were written.
     room: Notify,
     compression: StreamCompression,
-    /// Whether senders are threads that block, and not tasks.
+    /// True if senders are blocking threads, not tasks.
     is_blocking: bool,
-    /// Bytes that may wait to be written, [`Settings::output_limit`].
+    /// Most bytes that may wait in the send queue, [`Settings::output_limit`].
     limit: usize,
 }
 
@@ -68,12 +71,12 @@ impl SendHalf {
         &self.compression
     }
 
-    /// Wakes all that wait for output to be written: there will be no more.
+    /// Wakes all tasks that wait for the send queue, because nothing more will be written.
     pub(super) fn end(&self) {
         self.room.notify_waiters();
     }
 
-    /// Writes what is pending, unless somebody is writing already: then it goes along with theirs.
+    /// Writes the send queue. If another thread or task is writing, that one takes these bytes along.
     pub(super) fn flush(&self, connection: &Arc<ConnectionCore>) {
         let batch = self.lock().queue.take();
         if let Some(batch) = batch {
@@ -81,14 +84,14 @@ impl SendHalf {
         }
     }
 
-    /// Writes a batch and all that comes meanwhile, as far as the transport takes it.
+    /// Writes a batch and all later messages until the transport is full.
     fn write(&self, connection: &Arc<ConnectionCore>, batch: WriteBatch) {
         connection.keepalive.mark_written();
-        let written = self.try_write(batch.rest());
+        let written = self.try_write(batch.remaining());
         self.write_on(connection, batch, written);
     }
 
-    /// Goes on with a batch, of which the transport has taken this.
+    /// Continues with a batch of which the transport has taken `count` bytes.
     fn write_on(
         &self,
         connection: &Arc<ConnectionCore>,
@@ -110,11 +113,11 @@ impl SendHalf {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return connection.lose(&error),
             }
-            written = self.try_write(batch.rest());
+            written = self.try_write(batch.remaining());
         }
     }
 
-    /// Writes some bytes, those that others share from where they are.
+    /// Writes some bytes. Shared bytes are written from where they are.
     #[inline]
     fn try_write(&self, bytes: &Buffer) -> io::Result<usize> {
         if !bytes.has_pieces() {
@@ -125,12 +128,12 @@ impl SendHalf {
         self.writer.try_write_vectored(&slices[..count])
     }
 
-    /// Writes what a full transport did not take, and all that comes meanwhile.
+    /// Writes what a full transport did not take, and all later messages.
     async fn write_rest(&self, connection: &ConnectionCore, mut batch: WriteBatch) {
         while !self.lock().machine.is_closed() {
             let ready = std::future::poll_fn(|context| self.writer.poll_write_ready(context));
             let written = match ready.await {
-                Ok(()) => self.try_write(batch.rest()),
+                Ok(()) => self.try_write(batch.remaining()),
                 Err(error) => Err(error),
             };
             match written {
@@ -145,7 +148,7 @@ impl SendHalf {
         }
     }
 
-    /// Counts what the transport took of a batch; gives what is to be written next.
+    /// Counts bytes of a batch as written. Returns the batch to write next.
     #[inline]
     fn written(&self, mut batch: WriteBatch, count: usize) -> Option<WriteBatch> {
         let is_done = batch.advance(count);
@@ -164,12 +167,12 @@ impl SendHalf {
         next
     }
 
-    /// Waits until the condition holds for what has been written, or the connection is closed.
+    /// Waits until the condition holds for the written bytes, or the connection is closed.
     pub(super) async fn wait_until(&self, is_met: impl Fn(&ConnectionState) -> bool) {
         loop {
             let room = self.room.notified();
             tokio::pin!(room);
-            // Enabled before the look, so that nothing written in between is missed.
+            // The notification is enabled before the condition is evaluated, so that no write is missed.
             room.as_mut().enable();
             {
                 let mut shared = self.lock();
@@ -182,7 +185,8 @@ impl SendHalf {
         }
     }
 
-    /// Writes the send queue, or lets a task or a thread write it soon; whether it was written now.
+    /// Writes the send queue, or leaves it to a task or a thread that writes it soon. Returns true if it was written
+    /// now.
     #[inline]
     pub(super) fn flush_by(
         &self,
@@ -210,23 +214,23 @@ impl SendHalf {
         let own = connection.clone();
         if self.is_blocking {
             if !flush_on_thread(own) {
-                // There is no thread that would.
+                // The thread does not exist.
                 self.lock().flush.is_flush_due = false;
                 self.flush(connection);
             }
         } else {
             connection.tasks().spawn(async move {
                 let half = &own.output;
-                half.flush_joined(&own);
-                // What comes from now on makes its own task; what came meanwhile leaves with it.
+                half.flush_collected(&own);
+                // Later messages start a task of their own; those that came meanwhile leave with this one.
                 half.lock().flush.is_flush_due = false;
                 half.flush(&own);
             });
         }
     }
 
-    /// Writes the messages that have come together; false if there are none, or if another writer takes them along.
-    pub(super) fn flush_joined(&self, connection: &Arc<ConnectionCore>) -> bool {
+    /// Writes the messages that were collected. Returns false if there are none, or if another writer takes them along.
+    pub(super) fn flush_collected(&self, connection: &Arc<ConnectionCore>) -> bool {
         let mut shared = self.lock();
         let batch = shared.queue.take();
         shared.flush.is_flush_due = batch.is_some();
@@ -239,8 +243,8 @@ impl SendHalf {
         true
     }
 
-    /// Appends replies, of which `twoway_count` end a dispatch, and writes them. `replies` is empty
-    /// afterwards, and may have another allocation. Whether there is room for more.
+    /// Appends replies, of which `twoway_count` end a dispatch, and writes them. `replies` is empty afterwards, and may
+    /// have another allocation. Returns true if the send queue has room for more.
     pub(super) fn send_replies(
         &self,
         connection: &Arc<ConnectionCore>,
@@ -267,8 +271,9 @@ impl SendHalf {
         has_room
     }
 
-    /// Writes the reply that ends a dispatch from where it is, if nothing else waits to be written, and if it is
-    /// short; false, and nothing is done, if it has to go with others. What is left in `reply` has no meaning.
+    /// Writes the reply that ends a dispatch from its own buffer, if it is short and the send queue is empty. Returns
+    /// false, with nothing done, if the reply must go through the queue. The content of `reply` is unspecified
+    /// afterwards.
     #[inline]
     pub(super) fn send_single_reply(
         &self,
@@ -285,7 +290,7 @@ impl SendHalf {
             if machine.is_closed() || !queue.take_single_reply(len) {
                 return false;
             }
-            // What this appends, if anything, comes behind.
+            // Anything that this appends leaves after the reply.
             machine.handle_dispatched(queue.bytes());
         }
         connection.keepalive.mark_written();
@@ -314,11 +319,4 @@ impl SendHalf {
                 .await;
         }
     }
-}
-
-fn is_transient(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
-    )
 }

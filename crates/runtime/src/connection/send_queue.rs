@@ -1,34 +1,33 @@
-//! Bytes that wait to be written, and whose turn it is to write them.
+//! The send queue: bytes that wait to be written, and the state of the one writer.
 
 use bytes::Buf;
 use floe_wire::encoding::Buffer;
 
-/// The output of a connection: a buffer that grows while another one is being written.
+/// The send queue of a connection: one buffer grows while another one is being written.
 ///
 /// ```text
 /// idle --take--> writing --put_back, nothing pending--> idle
 ///                writing --put_back, more pending--> writing
 /// ```
 ///
-/// Positions count all bytes that were ever appended, those that others share included. What stands
-/// before [`SendQueue::taken`] may have reached the peer, what stands before [`SendQueue::written`] is with the
-/// transport.
+/// Positions count all bytes that were ever appended, including shared ones. Bytes before [`SendQueue::taken`] may have
+/// reached the peer; the transport has taken those before [`SendQueue::written`].
 ///
-/// Buffers are in boxes: each message takes one out and puts it back.
+/// The buffers are boxed, because each message takes one out and puts it back.
 #[derive(Debug, Default)]
 pub(super) struct SendQueue {
-    /// What nobody writes yet; made when something is appended.
+    /// Bytes without a writer yet; allocated when something is appended.
     pending: Option<Box<Buffer>>,
     /// An empty buffer, kept for its allocation.
     spare: Option<Box<Buffer>>,
     is_writing: bool,
-    /// Whether the connection is closed: then no buffer is kept.
+    /// True if the connection is closed. No buffer is kept then.
     is_closed: bool,
     /// Position up to which bytes have been given to a writer.
     taken: u64,
     /// Position up to which the transport has taken bytes.
     written: u64,
-    /// Bytes of replies among what is pending and in the batch being written.
+    /// Bytes of replies that are pending or in the batch being written.
     pending_replies: usize,
     batch_replies: usize,
 }
@@ -40,10 +39,10 @@ pub(super) struct WriteBatch {
 }
 
 impl SendQueue {
-    /// A buffer of at most so many bytes is always kept.
+    /// A spare buffer up to this length is always kept.
     const SPARE_MAX: usize = 64 * 1024;
-    /// One of at most so many is kept as long as it is used well: new memory costs more than to fill
-    /// it, since the system hands out each page of it with a fault.
+    /// A longer spare buffer, up to this length, is kept while batches make good use of it. New memory would cost more
+    /// than filling it, because the system provides each page of it through a page fault.
     const SPARE_MAX_USED: usize = 16 * 1024 * 1024;
 
     /// The buffer to append whole messages to.
@@ -54,19 +53,19 @@ impl SendQueue {
             .get_or_insert_with(|| spare.take().unwrap_or_default())
     }
 
-    /// The bytes of it, to append messages that are short.
+    /// Its plain bytes, to which short messages are appended.
     #[inline]
     pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
         self.pending().bytes_mut()
     }
 
-    /// Bytes that nobody writes yet.
+    /// Returns how many bytes have no writer yet.
     #[inline]
     pub(super) fn pending_len(&self) -> usize {
         self.pending.as_ref().map_or(0, |pending| pending.len())
     }
 
-    /// Appends replies, without a copy if nothing is pending; `replies` is left empty.
+    /// Appends replies, without a copy if nothing is pending. `replies` is empty afterwards.
     pub(super) fn append_replies(&mut self, replies: &mut Buffer) {
         self.pending_replies += replies.len();
         let pending = self.pending();
@@ -77,18 +76,18 @@ impl SendQueue {
         }
     }
 
-    /// Bytes that wait, those of a batch being written included.
+    /// Returns how many bytes wait, including the batch being written.
     #[inline]
     pub(super) fn len(&self) -> usize {
         (self.end() - self.written) as usize
     }
 
-    /// Bytes of replies that wait; those of a batch count until all of it is written.
+    /// Returns how many bytes of replies wait. Those in a batch count until the whole batch is written.
     pub(super) fn replies_len(&self) -> usize {
         self.pending_replies + self.batch_replies
     }
 
-    /// Position of what is appended next.
+    /// Returns the position at which the next message will start.
     #[inline]
     pub(super) fn end(&self) -> u64 {
         self.taken + self.pending_len() as u64
@@ -104,8 +103,8 @@ impl SendQueue {
         self.written
     }
 
-    /// Takes what is pending in order to write it; `None` if there is nothing, or if somebody is
-    /// writing and will take it along.
+    /// Takes the pending bytes to write them. Returns `None` if there are none, or if another writer will take them
+    /// along.
     #[inline]
     pub(super) fn take(&mut self) -> Option<WriteBatch> {
         if self.is_writing {
@@ -116,9 +115,9 @@ impl SendQueue {
         batch
     }
 
-    /// Has bytes of a reply written that were never appended, as [`SendQueue::take`] does with those that were; false,
-    /// and nothing is changed, if they have to wait for others, or if there is a long buffer to be looked at, which only
-    /// batches do.
+    /// Begins to write a reply of `len` bytes from its own buffer, as [`SendQueue::take`] does with pending bytes.
+    /// Returns false, with nothing changed, if the reply must wait for other bytes, or if a long spare buffer is due
+    /// for review, which only batches do.
     #[inline]
     pub(super) fn take_single_reply(&mut self, len: usize) -> bool {
         let mut kept = [&mut self.pending, &mut self.spare].into_iter().flatten();
@@ -131,7 +130,7 @@ impl SendQueue {
         true
     }
 
-    /// Ends the writing of such a reply, all of which was written; gives the next batch if more has come.
+    /// Ends the write of such a reply. Returns the next batch if more has come.
     #[inline]
     pub(super) fn end_single_reply(&mut self, len: usize) -> Option<WriteBatch> {
         self.written += len as u64;
@@ -139,13 +138,13 @@ impl SendQueue {
         self.next_or_end()
     }
 
-    /// Counts bytes that the transport has taken, before a batch is done.
+    /// Counts bytes that the transport has taken of a batch that is not done.
     #[inline]
     pub(super) fn progress(&mut self, count: usize) {
         self.written += count as u64;
     }
 
-    /// Ends the writing of a batch whose bytes were all counted; gives the next one if more has come.
+    /// Ends the write of a batch whose bytes are all counted. Returns the next batch if more has come.
     #[inline]
     pub(super) fn put_back(&mut self, batch: WriteBatch) -> Option<WriteBatch> {
         self.batch_replies = 0;
@@ -153,7 +152,7 @@ impl SendQueue {
         self.next_or_end()
     }
 
-    /// What whoever writes writes next; nobody writes any more if there is nothing.
+    /// Returns the next batch for the current writer. If there is none, the writing ends.
     #[inline]
     fn next_or_end(&mut self) -> Option<WriteBatch> {
         let next = self.next_batch();
@@ -161,8 +160,8 @@ impl SendQueue {
         next
     }
 
-    /// Keeps a buffer whose bytes were written, if it is worth it. The one that was used last is used
-    /// next: it is in the processor's cache.
+    /// Keeps a written buffer if it is worth it. The buffer used last is reused first, because it is in the processor's
+    /// cache.
     #[inline]
     fn keep(&mut self, mut buffer: Box<Buffer>) {
         let bytes = buffer.bytes_mut();
@@ -178,7 +177,7 @@ impl SendQueue {
         };
     }
 
-    /// Forgets what is pending: the connection is closed. Returns how many bytes were never sent.
+    /// Drops the pending bytes of a closed connection. Returns how many bytes were never sent.
     pub(super) fn clear(&mut self) -> usize {
         self.pending_replies = 0;
         self.batch_replies = 0;
@@ -188,8 +187,8 @@ impl SendQueue {
         pending.map_or(0, |pending| pending.len())
     }
 
-    /// Keeps no buffers: nothing was written for a while.
-    pub(super) fn rest(&mut self) {
+    /// Drops spare buffers, because nothing was written for a while.
+    pub(super) fn drop_spares(&mut self) {
         self.pending.take_if(|pending| pending.is_empty());
         self.spare = None;
     }
@@ -203,30 +202,30 @@ impl SendQueue {
     }
 }
 
-/// Whether a buffer is so long that it is kept only while batches need it.
+/// Returns true if a buffer is so long that it is kept only while batches need it.
 #[inline]
 pub(super) fn is_long(buffer: &mut Buffer) -> bool {
     buffer.bytes_mut().capacity() > SendQueue::SPARE_MAX
 }
 
 impl WriteBatch {
-    /// One of these bytes.
+    /// Makes a batch of these bytes.
     pub(super) fn of(buffer: Buffer) -> Self {
         let buffer = Box::new(buffer);
         Self { buffer }
     }
 
-    /// What is still to be written.
+    /// Returns the bytes that are still to be written.
     #[inline]
-    pub(super) fn rest(&self) -> &Buffer {
+    pub(super) fn remaining(&self) -> &Buffer {
         &self.buffer
     }
 
-    /// Counts bytes as written, and lets go of those that others share; whether all are.
+    /// Counts bytes as written, and releases shared ones. Returns true if all are written.
     #[inline]
     pub(super) fn advance(&mut self, count: usize) -> bool {
         if count == self.buffer.len() && !self.buffer.has_pieces() {
-            // Nearly always. It is cleared when it is put back.
+            // The usual case. The buffer is cleared when it is put back.
             return true;
         }
         self.buffer.advance(count);
@@ -239,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_while_one_batch_is_written_goes_into_the_next() {
+    fn messages_appended_during_a_write_form_the_next_batch() {
         let mut output = SendQueue::default();
         output.bytes().extend(b"one");
         let mut batch = output.take().expect("something is pending");
@@ -249,15 +248,18 @@ mod tests {
 
         assert!(!batch.advance(2));
         output.progress(2);
-        assert_eq!((batch.rest().chunk(), output.len()), (&b"e"[..], 4));
+        assert_eq!((batch.remaining().chunk(), output.len()), (&b"e"[..], 4));
         assert!(batch.advance(1));
         output.progress(1);
         let batch = output.put_back(batch).expect("more has come");
-        assert_eq!((batch.rest().chunk(), output.written()), (&b"two"[..], 3));
+        assert_eq!(
+            (batch.remaining().chunk(), output.written()),
+            (&b"two"[..], 3)
+        );
     }
 
     #[test]
-    fn an_output_that_is_written_is_idle() {
+    fn a_written_queue_is_idle() {
         let mut output = SendQueue::default();
         output.bytes().extend(b"one");
         let batch = output.take().expect("something is pending");
@@ -268,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_that_are_alone_go_through_one_buffer() {
+    fn single_messages_reuse_one_buffer() {
         let mut output = SendQueue::default();
         output.bytes().extend(b"one");
         let address = output.bytes().as_ptr();
@@ -283,14 +285,14 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_is_written_lets_go_of_what_others_share() {
+    fn a_written_batch_releases_shared_bytes() {
         let shared = bytes::Bytes::from(vec![1; floe_wire::encoding::PIECE_MIN]);
         let mut output = SendQueue::default();
         let encoding = floe_wire::EncodingVersion::V1_1;
         floe_wire::Encoder::new(output.pending(), encoding).put(&shared);
         assert!(!shared.is_unique());
         let mut batch = output.take().expect("something is pending");
-        let len = batch.rest().len();
+        let len = batch.remaining().len();
         assert!(batch.advance(len));
         assert!(shared.is_unique());
         output.progress(len);
@@ -298,7 +300,7 @@ mod tests {
         assert_eq!((output.len(), output.pending_len()), (0, 0));
     }
 
-    /// Writes so many bytes; the buffers that are kept afterwards, in bytes.
+    /// Writes this many bytes. Returns the bytes of the buffers kept afterwards.
     fn kept_after(output: &mut SendQueue, len: usize) -> usize {
         output.bytes().resize(len, 0);
         let batch = output.take().expect("something is pending");
@@ -326,22 +328,22 @@ mod tests {
     }
 
     #[test]
-    fn one_that_rests_keeps_what_is_pending_and_nothing_else() {
+    fn a_queue_at_rest_keeps_only_pending_bytes() {
         let mut output = SendQueue::default();
         assert!(kept_after(&mut output, 1_000_000) >= 1_000_000);
         output.bytes().extend(b"message");
-        output.rest();
+        output.drop_spares();
         let batch = output.take().expect("it is pending");
-        assert_eq!(batch.rest().chunk(), b"message");
+        assert_eq!(batch.remaining().chunk(), b"message");
 
         let mut output = SendQueue::default();
         kept_after(&mut output, 60_000);
-        output.rest();
+        output.drop_spares();
         assert_eq!(kept(&mut output), 0);
     }
 
     #[test]
-    fn one_that_is_closed_keeps_nothing() {
+    fn a_closed_queue_keeps_nothing() {
         let mut output = SendQueue::default();
         kept_after(&mut output, 60_000);
         output.bytes().resize(60_000, 0);
@@ -398,13 +400,13 @@ mod tests {
     }
 
     #[test]
-    fn a_single_reply_of_which_a_part_was_taken_goes_on_as_a_batch() {
+    fn a_partly_written_single_reply_continues_as_a_batch() {
         let mut output = SendQueue::default();
         assert!(output.take_single_reply(5));
         let mut batch = WriteBatch::of(replies(b"reply"));
         assert!(!batch.advance(2));
         output.progress(2);
-        assert_eq!((batch.rest().chunk(), output.len()), (&b"ply"[..], 3));
+        assert_eq!((batch.remaining().chunk(), output.len()), (&b"ply"[..], 3));
         assert_eq!(output.replies_len(), 5);
         assert!(batch.advance(3));
         output.progress(3);
@@ -422,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_never_taken_surely_stayed_here() {
+    fn bytes_that_were_never_taken_never_left() {
         let mut output = SendQueue::default();
         output.bytes().extend(b"left");
         let _batch = output.take();

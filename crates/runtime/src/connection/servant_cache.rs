@@ -1,4 +1,4 @@
-//! The dispatcher that was found last, for further requests to the same object.
+//! The servant cache: the dispatcher found last, for further requests to the same object.
 
 use std::sync::{Arc, Weak};
 
@@ -6,22 +6,22 @@ use floe_wire::message::SystemException;
 
 use crate::dispatch::{Dispatcher, Parts};
 
-/// The dispatcher that was found last. Its adapter alone keeps it alive.
+/// The dispatcher found last. Only its adapter keeps it alive.
 #[derive(Default)]
 pub(super) struct ServantCache {
     dispatcher: Option<Weak<dyn Dispatcher>>,
-    /// Of the servants when it was found.
+    /// The version of the adapter's servants at the time of the look-up.
     version: u64,
-    /// Identity and facet, as they stand on the wire.
+    /// Identity and facet as encoded on the wire.
     target: Vec<u8>,
 }
 
 impl ServantCache {
-    /// The dispatcher that answers a request.
+    /// Finds the dispatcher of a request.
     #[inline]
     pub(super) fn find(&mut self, parts: &Parts) -> Result<Arc<dyn Dispatcher>, SystemException> {
         let adapter = parts.current.origin.adapter();
-        // Read before the look-up: a change during the look-up is found the next time.
+        // Read before the look-up, so that a change during the look-up is found the next time.
         let version = adapter.servants_version();
         let request = &parts.current.request;
         if self.version == version
@@ -38,7 +38,7 @@ impl ServantCache {
         Ok(dispatcher)
     }
 
-    /// The version of the adapter's servants when the dispatcher was found.
+    /// Returns the version of the adapter's servants at the time of the look-up.
     pub(super) fn version(&self) -> u64 {
         self.version
     }

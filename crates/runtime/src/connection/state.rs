@@ -1,4 +1,4 @@
-//! The state of a connection that everyone shares who sends or reads on it.
+//! The state of a connection that its senders and its reader share.
 
 use floe_wire::connection::Connection as Machine;
 use floe_wire::encoding::Buffer;
@@ -8,15 +8,15 @@ use super::reply_sink::Recipient;
 use super::send_queue::SendQueue;
 use crate::error::LocalError;
 
-/// What the lock of a connection guards: the order of everything that is sent, and what is known of it. The lock is
-/// never held across a wait or a system call.
+/// The state that the lock of a connection guards: the order of all messages sent, and the protocol's state machine.
+/// The lock is never held across an await or a system call.
 pub(super) struct ConnectionState {
     pub(super) machine: Machine<Recipient>,
     pub(super) queue: SendQueue,
     pub(super) flush: FlushState,
-    /// Whether anybody waits for output to be written.
+    /// True if a task waits for the send queue to be written.
     pub(super) has_room_waiters: bool,
-    /// Why the connection is closed, once it is.
+    /// The reason why the connection is closed, once it is.
     pub(super) error: Option<LocalError>,
 }
 
@@ -32,8 +32,8 @@ impl ConnectionState {
     }
 }
 
-/// The whole messages of a buffer, to which more is being appended. When this is dropped, it takes back what was
-/// appended: a message that is not written whole would break all messages behind it.
+/// A buffer of whole messages to which more is being appended. Unless [`Whole::keep`] is called, its drop removes the
+/// appended bytes again: an incomplete message would corrupt all messages behind it.
 pub(super) struct Whole<'a> {
     buffer: &'a mut Buffer,
     len: usize,
@@ -46,13 +46,13 @@ impl<'a> Whole<'a> {
         Self { buffer, len }
     }
 
-    /// Where to append.
+    /// The buffer to append to.
     #[inline]
     pub(super) fn buffer(&mut self) -> &mut Buffer {
         self.buffer
     }
 
-    /// Keeps what was appended: it is whole, too.
+    /// Keeps the appended bytes, which are whole messages.
     #[inline]
     pub(super) fn keep(self) {
         std::mem::forget(self);

@@ -1,4 +1,4 @@
-//! Compression on a connection: what depends on the order of the messages that leave it.
+//! Stream compression on a connection, which depends on the order of the messages sent.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,12 +9,12 @@ use floe_wire::message::IncomingRequest;
 
 use crate::settings::Settings;
 
-/// The stream of compressed messages that leave a connection, once there is one.
+/// The stream of compressed messages that this side sends, once there is one.
 #[derive(Debug)]
 pub(crate) struct StreamCompression {
     /// Locked only under the lock of the connection, by a thread that appends to the send queue.
     stream: Mutex<StreamCompressor>,
-    /// Whether the peer takes replies in the stream; a hint that needs no lock.
+    /// True if the peer accepts replies in the stream. It is a hint that needs no lock.
     is_wanted: AtomicBool,
     level: u32,
     len_min: usize,
@@ -30,8 +30,8 @@ impl StreamCompression {
         }
     }
 
-    /// Appends messages that `compressor` has compressed to the send queue, of which `buffer` is the end. With a stream
-    /// they are compressed only now: what leaves first must be in it first.
+    /// Appends messages that `compressor` has prepared to `buffer`, the end of the send queue. With a stream they are
+    /// compressed only now, in the order in which they leave.
     pub(crate) fn append(&self, compressor: &Compressor, buffer: &mut Buffer, messages: &[u8]) {
         let buffer = buffer.bytes_mut();
         let start = buffer.len();
@@ -41,7 +41,7 @@ impl StreamCompression {
         }
     }
 
-    /// Compresses the reply to a request if its caller takes that.
+    /// Compresses the reply to a request if its caller accepts that.
     pub(super) fn compress_reply(&self, request: &IncomingRequest, reply: &mut Buffer) {
         let Some(compression) = request.reply_compression() else {
             return;
@@ -57,14 +57,14 @@ impl StreamCompression {
         }
     }
 
-    /// Compresses those of the replies that belong to the stream, just before they get into the send queue.
+    /// Compresses the replies that belong to the stream, just before they are appended to the send queue.
     pub(super) fn compress_replies(&self, replies: &mut Buffer) {
         if self.is_wanted() {
             self.stream().compress(replies.join(), 0, self.len_min);
         }
     }
 
-    /// Whether messages are compressed as one stream, in the order in which they leave.
+    /// Returns true if messages are compressed as one stream, in the order in which they leave.
     pub(super) fn is_wanted(&self) -> bool {
         self.is_wanted.load(Ordering::Relaxed)
     }

@@ -1,4 +1,4 @@
-//! What hosts stand for: addresses to connect to, to listen on, and to tell others.
+//! Addresses of hosts: to connect to, to listen on, and to publish.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -8,10 +8,10 @@ use tokio::net::lookup_host;
 /// The host that stands for all interfaces of a machine, in IPv4 and IPv6.
 const WILDCARD: &str = "*";
 
-/// The addresses of a host, in the order of the system's resolver.
+/// Returns the addresses of a host, in the order of the system's resolver.
 ///
 /// # Errors
-/// What the resolver says; [`io::ErrorKind::NotFound`] if it knows no address.
+/// The error of the resolver; [`io::ErrorKind::NotFound`] if it knows no address.
 pub(super) async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
     let host = or_loopback(host);
     let mut addresses = Vec::new();
@@ -26,10 +26,10 @@ pub(super) async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>
     Ok(addresses)
 }
 
-/// The addresses to listen on for a host: each of its own, or a wildcard. `*` comes first as an
-/// IPv6 wildcard that takes IPv4 as well, then as the one of IPv4 for machines without IPv6.
+/// The addresses to listen on for a host: all of its own, or a wildcard. `*` is first tried as an IPv6 wildcard that
+/// also accepts IPv4, then as the IPv4 wildcard for machines without IPv6.
 pub(super) enum Listen {
-    /// All of them.
+    /// All of these addresses.
     Each(Vec<SocketAddr>),
     /// Any interface, in both versions if the machine has both.
     Anywhere,
@@ -42,7 +42,7 @@ pub(super) async fn resolve_to_listen(host: &str, port: u16) -> io::Result<Liste
     }
 }
 
-/// The wildcard addresses that `*` stands for, the preferred one first.
+/// Returns the wildcard addresses for `*`, the preferred one first.
 pub(super) fn anywhere(port: u16) -> [SocketAddr; 2] {
     [
         SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
@@ -50,8 +50,8 @@ pub(super) fn anywhere(port: u16) -> [SocketAddr; 2] {
     ]
 }
 
-/// Binds a socket to each address, all to the port of the first. Addresses that this machine does
-/// not have, such as that of IPv6 loopback behind `localhost`, are passed over if there are others.
+/// Binds a socket to each address, all to the port of the first. An address that this machine does not have, such as
+/// IPv6 loopback behind `localhost`, is skipped if there are others.
 pub(super) fn bind_each<S>(
     addresses: &[SocketAddr],
     bind: impl Fn(SocketAddr) -> io::Result<S>,
@@ -80,15 +80,15 @@ pub(super) fn bind_each<S>(
     Ok((sockets, versions.ok_or_else(none)?))
 }
 
-/// Whether this machine lacks an address, or its version of the protocol.
+/// Returns true if this machine does not have the address, or its version of the protocol.
 fn is_of_another_machine(error: &io::Error) -> bool {
-    /// `EAFNOSUPPORT`, for which there is no kind.
+    /// `EAFNOSUPPORT`, for which `io::ErrorKind` has no variant.
     const NO_SUCH_VERSION: i32 = 97;
     error.kind() == io::ErrorKind::AddrNotAvailable || error.raw_os_error() == Some(NO_SUCH_VERSION)
 }
 
-/// The hosts to put into proxies: as written or, for a wildcard, the address of each interface.
-/// Loopback counts only where there is nothing else.
+/// Returns the hosts to publish in proxies: the host as written or, for a wildcard, the address of each interface.
+/// Loopback addresses count only if there are no others.
 pub(super) fn published_hosts(host: &str, versions: Versions) -> io::Result<Vec<String>> {
     let is_wildcard = match host.parse::<IpAddr>() {
         Ok(ip) => ip.is_unspecified(),
@@ -110,7 +110,7 @@ pub(super) fn published_hosts(host: &str, versions: Versions) -> io::Result<Vec<
         .collect())
 }
 
-/// The versions of the protocol that a socket takes.
+/// The versions of the protocol that a socket accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Versions {
     V4,
@@ -128,7 +128,7 @@ impl Versions {
     }
 }
 
-/// Nothing listens beyond loopback unless the endpoint says so.
+/// Returns the host, or loopback if it is empty: a server listens beyond loopback only if its endpoint says so.
 pub(super) fn or_loopback(host: &str) -> &str {
     match host {
         "" => "127.0.0.1",

@@ -1,26 +1,26 @@
-//! What a transport tells of a connection.
+//! The description of a connection by its transport.
 
 use std::net::SocketAddr;
 
 use bytes::Bytes;
 
-/// What is known of a connection. Fields that its transport has no word for are empty.
+/// The description of a connection. A field that does not apply to its transport is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 #[doc(alias = "Ice.ConnectionInfo")]
 pub struct ConnectionInfo {
-    /// Its transport, as endpoints name it: `tcp`.
+    /// The transport, as named in endpoints: `tcp`.
     pub transport: &'static str,
-    /// Whether the peer made it.
+    /// True if the peer made the connection.
     pub is_incoming: bool,
-    /// The peer, for people: `127.0.0.1:4061`.
+    /// The peer, for logs and errors: `127.0.0.1:4061`.
     pub peer: String,
-    /// The address of this side.
+    /// The local address.
     pub local_address: Option<SocketAddr>,
     /// The address of the peer.
     pub remote_address: Option<SocketAddr>,
     /// The cipher suite, if the connection is encrypted.
     pub cipher: Option<String>,
-    /// The certificates of the peer in DER, its own first.
+    /// The certificates of the peer in DER, starting with its own.
     pub peer_certificates: Vec<Bytes>,
 }

@@ -1,18 +1,18 @@
-//! Transports: how the bytes of a connection travel. A file per transport.
+//! Transports: how the bytes of a connection travel. Each transport has a file.
 //!
-//! A transport gives a connected stream as two halves. The reading half is a plain
-//! [`AsyncRead`]; the writing half is a [`StreamWriter`], because any task may write to it. A
-//! transport may be a layer: it takes a connected stream and gives another one.
+//! A transport gives a connected stream as two halves. The reading half is a plain [`AsyncRead`]; the writing half is a
+//! [`StreamWriter`], because any task may write to it. A transport may be a layer: it takes a connected stream and
+//! gives another one.
 //!
-//! - `tcp.rs`, `unix.rs`: sockets; `udp.rs`: one that poses as a stream
-//! - `plain.rs`, `unix_wait.rs`: what tcp and unix are without the runtime
+//! - `tcp.rs`, `unix.rs`: sockets; `udp.rs`: a datagram socket that acts as a stream
+//! - `plain.rs`, `unix_wait.rs`: tcp and unix sockets used without the runtime
 //! - `tls/`, `ws.rs`: layers over another stream
-//! - `multicast.rs`: groups, for `udp.rs`
-//! - `connection_info.rs`: what a transport tells of a connection
-//! - `address.rs`: what hosts and wildcards stand for
+//! - `multicast.rs`: multicast groups, for `udp.rs`
+//! - `connection_info.rs`: the description of a connection
+//! - `address.rs`: addresses of hosts and wildcards
 //!
-//! To add one: a file, a line in [`connect`], [`listen`] and [`can_connect`]. `tests.rs` has what
-//! every transport promises.
+//! To add a transport, add a file, and a line in [`connect`], [`listen`] and [`can_connect`]. `tests.rs` tests the
+//! promises of every transport.
 
 mod address;
 mod connection_info;
@@ -45,27 +45,25 @@ pub use connection_info::ConnectionInfo;
 
 /// A connected stream.
 pub(crate) struct Stream {
-    /// Where bytes come from. Dropping both halves closes the stream.
+    /// The reading half. Dropping both halves closes the stream.
     pub(crate) reader: Box<dyn AsyncRead + Send + Unpin>,
-    /// Where they go.
+    /// The writing half.
     pub(crate) writer: Box<dyn StreamWriter>,
-    /// The peer, for messages to people: `127.0.0.1:4061`.
+    /// The peer, for logs and errors: `127.0.0.1:4061`.
     pub(crate) peer: String,
 }
 
 /// The writing half of a connected stream.
 ///
-/// The transport promises that `try_write` never blocks, that bytes arrive in order, that what it
-/// counted as written needs no further call to leave, and that it holds no more than a few tens of
-/// kilobytes back. The caller promises that one task at a time writes, and that after
-/// [`io::ErrorKind::WouldBlock`] the next call begins with the same bytes: a layer may have put
-/// them into a form of its own already.
+/// The transport promises that `try_write` never blocks, that bytes arrive in order, that bytes counted as written
+/// leave without a further call, and that it holds back no more than a few tens of kilobytes. The caller promises that
+/// one task at a time writes, and that after [`io::ErrorKind::WouldBlock`] the next call begins with the same bytes,
+/// because a layer may already have transformed them.
 pub(crate) trait StreamWriter: Send + Sync + 'static {
     /// Writes some bytes, or fails with [`io::ErrorKind::WouldBlock`].
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize>;
 
-    /// The same for bytes that stand in several places, none of which is empty. A layer takes them one
-    /// after another.
+    /// Writes some bytes from several slices, none of which is empty. A layer takes one slice after another.
     fn try_write_vectored(&self, slices: &[io::IoSlice<'_>]) -> io::Result<usize> {
         slices.first().map_or(Ok(0), |first| self.try_write(first))
     }
@@ -76,39 +74,40 @@ pub(crate) trait StreamWriter: Send + Sync + 'static {
     /// Ends the stream in both directions; the reading half then finds its end.
     fn shutdown(&self);
 
-    /// The same because the peer broke the protocol in what the stream carries: a layer may tell it so.
+    /// Ends the stream because the peer broke the protocol that the stream carries. A layer may report the reason to
+    /// the peer.
     fn refuse(&self, _error: &ProtocolError) {
         self.shutdown();
     }
 
-    /// Whether what it carries are datagrams, which are never answered.
+    /// Returns true if the stream carries datagrams, which are never answered.
     fn is_datagram(&self) -> bool {
         false
     }
 
-    /// Where the datagram came from that was read last.
+    /// Returns the sender of the datagram that was read last.
     fn sender(&self) -> Option<SocketAddr> {
         None
     }
 
-    /// Fills in what it knows of the connection: addresses, and what a layer knows of its peer.
+    /// Fills in what the transport knows of the connection: addresses and, in a layer, properties of the peer.
     fn describe(&self, _info: &mut ConnectionInfo) {}
 
-    /// The socket, if what is sent and received on it is the stream and nothing else.
+    /// Returns the socket, if the bytes of the stream are sent and received on it unchanged.
     #[cfg(unix)]
     fn plain_socket(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
         None
     }
 
-    /// Lets go of a plain socket, without ending the stream.
+    /// Releases a plain socket without ending the stream.
     #[cfg(unix)]
     fn detach(self: Box<Self>) {}
 }
 
 #[cfg(unix)]
 impl Stream {
-    /// The same stream as a socket that any thread may use directly; as it was, if its transport
-    /// has none, or the system gives none.
+    /// Converts the stream into a socket that any thread may use directly. Returns the stream unchanged if its
+    /// transport has no such socket, or the system refuses one.
     pub(crate) fn into_plain(self) -> Result<plain::PlainSocket, Self> {
         let duplicate = |socket: std::os::fd::BorrowedFd<'_>| socket.try_clone_to_owned().ok();
         let Some(socket) = self.writer.plain_socket().and_then(duplicate) else {
@@ -124,28 +123,28 @@ impl Stream {
 
 /// A socket that listens. Dropping it frees its address.
 pub(crate) trait Listener: Send + Sync + 'static {
-    /// Waits for the next connection. It may be cancelled, and loses none.
+    /// Waits for the next connection. It may be cancelled without losing a connection.
     fn accept(&self) -> Pending<'_, Accepted>;
 }
 
 /// A connection that was accepted.
 pub(crate) enum Accepted {
-    /// It can be used at once.
+    /// It can be used immediately.
     Ready(Stream),
-    /// It can be used when this is done, which takes as long as the peer likes.
+    /// It can be used when this future is done, which takes as long as the peer likes.
     Opening {
-        /// The peer, for messages to people.
+        /// The peer, for logs and errors.
         peer: String,
-        /// What opens it. Dropping it drops the connection.
+        /// Opens the connection. Dropping it drops the connection.
         opening: Pending<'static, Stream>,
     },
 }
 
-/// What an adapter listens with for one endpoint.
+/// The listening sockets of an adapter for one endpoint.
 pub(crate) struct Listening {
-    /// One for each address that the endpoint's host stands for.
+    /// One listener for each address of the endpoint's host.
     pub(crate) listeners: Vec<Box<dyn Listener>>,
-    /// The endpoints under which others reach them: one, or one for each interface.
+    /// The published endpoints: one, or one for each interface.
     pub(crate) published: Vec<Endpoint>,
 }
 
@@ -194,16 +193,16 @@ impl Listener for Layered {
     }
 }
 
-/// What a communicator's transports have in common.
+/// The settings that all transports of a communicator share.
 pub(crate) struct Setup {
     /// Longest message that a peer may send, in bytes.
     pub(crate) message_size_max: usize,
     /// Counts datagrams that were no request.
     pub(crate) datagrams_ignored: Arc<AtomicU64>,
-    /// What the system keeps for a socket of datagrams, in bytes.
+    /// Receive buffer of a datagram socket in the system, in bytes.
     pub(crate) udp_receive_buffer: Option<usize>,
     pub(crate) udp_send_buffer: Option<usize>,
-    /// Mode of the files of `unix` sockets.
+    /// File mode of `unix` sockets.
     pub(crate) unix_socket_mode: Option<u32>,
     /// Certificates and trust.
     pub(crate) tls: Option<tls::Tls>,
@@ -215,7 +214,7 @@ impl Setup {
         tls::client(stream, host, self.tls.as_ref()).await
     }
 
-    /// Finds out before anybody listens whether there is what a server needs.
+    /// Checks, before the adapter listens, that a server has all that it needs.
     fn check_server(&self) -> io::Result<()> {
         tls::check_server(self.tls.as_ref())
     }
@@ -233,13 +232,13 @@ fn with_tcp(ws: &WsEndpoint, tcp: TcpEndpoint) -> WsEndpoint {
     }
 }
 
-/// Something of a transport that takes a while.
+/// A future of a transport.
 pub(crate) type Pending<'a, T> = Pin<Box<dyn Future<Output = io::Result<T>> + Send + 'a>>;
 
-/// Connects to an endpoint. What is not done at the deadline may be given up earlier, never later.
+/// Connects to an endpoint. At the deadline the attempt may be given up; it may also be given up earlier.
 ///
 /// # Errors
-/// [`io::ErrorKind::Unsupported`] if no transport of this build can; what the system says.
+/// [`io::ErrorKind::Unsupported`] if no transport of this build can connect; otherwise the error of the system.
 pub(crate) async fn connect(
     endpoint: &Endpoint,
     setup: &Setup,
@@ -288,7 +287,7 @@ pub(crate) async fn listen(endpoint: &Endpoint, setup: &Setup) -> io::Result<Lis
     }
 }
 
-/// The endpoints that [`connect`] can reach, in words.
+/// The endpoints that [`connect`] can reach, for error messages.
 pub(crate) const ENDPOINTS: &str = match cfg!(feature = "tls") {
     true => "tcp, ssl, ws, wss, or a unix endpoint of this host",
     false => {
@@ -296,15 +295,15 @@ pub(crate) const ENDPOINTS: &str = match cfg!(feature = "tls") {
     }
 };
 
-/// The encrypted ones among them.
+/// The encrypted endpoints among them.
 pub(crate) const SECURE_ENDPOINTS: &str = match cfg!(feature = "tls") {
-    true => "an ssl or wss endpoint, for it says `-s`",
+    true => "an ssl or wss endpoint, because it says `-s`",
     false => {
-        "an ssl or wss endpoint, for it says `-s`, and a build that has these: build it with the cargo feature `tls`"
+        "an ssl or wss endpoint, because it says `-s`, and a build that has these: build it with the cargo feature `tls`"
     }
 };
 
-/// Whether [`connect`] can reach the endpoint from this host at all.
+/// Returns true if [`connect`] can reach the endpoint from this host at all.
 pub(crate) fn can_connect(endpoint: &Endpoint) -> bool {
     match endpoint {
         Endpoint::Tcp(_) | Endpoint::Ws(_) | Endpoint::Udp(_) => true,
@@ -318,7 +317,7 @@ pub(crate) fn can_connect(endpoint: &Endpoint) -> bool {
 #[cfg(all(test, unix, feature = "tls"))]
 mod tests;
 
-/// The code of the guide compiles.
+/// Compiles the code of the guide.
 #[cfg(all(doctest, feature = "tls"))]
 #[doc = include_str!("../../../../docs/guides/transports.md")]
 struct Guide;

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr};
 
 use socket2::{InterfaceIndexOrAddress, Socket};
 
-/// Sends to groups on an interface; on the system's choice if none is asked for.
+/// Sends to groups on an interface; the system chooses one if none is given.
 pub(super) fn send_on(socket: &Socket, group: IpAddr, name: Option<&str>) -> io::Result<()> {
     match (group, interface(name)?) {
         (IpAddr::V4(_), Some(Interface { v4: Some(ip), .. })) => socket.set_multicast_if_v4(&ip),
@@ -14,7 +14,7 @@ pub(super) fn send_on(socket: &Socket, group: IpAddr, name: Option<&str>) -> io:
     }
 }
 
-/// Joins a group on an interface, or on each that lets us.
+/// Joins a group on an interface, or on each interface that allows it.
 pub(super) fn join(socket: &Socket, group: IpAddr, name: Option<&str>) -> io::Result<()> {
     let interfaces = match interface(name)? {
         Some(interface) => vec![interface],
@@ -32,7 +32,7 @@ pub(super) fn join(socket: &Socket, group: IpAddr, name: Option<&str>) -> io::Re
         };
         match joined {
             Ok(()) => is_joined = true,
-            // Two addresses of one interface.
+            // The interface has two addresses.
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => is_joined = true,
             Err(error) => last = error,
         }
@@ -46,7 +46,7 @@ struct Interface {
     index: u32,
 }
 
-/// The interface of a name or address; `None` if none is asked for.
+/// Returns the interface with this name or address; `None` if none is given.
 fn interface(name: Option<&str>) -> io::Result<Option<Interface>> {
     let Some(name) = name.filter(|name| *name != "*") else {
         return Ok(None);

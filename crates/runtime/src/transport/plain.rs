@@ -1,4 +1,4 @@
-//! A plain socket: a stream whose bytes need no other treatment than to be sent and received.
+//! A plain socket: a stream whose bytes are sent and received unchanged.
 //!
 //! Any thread may read and write it directly, with one system call and without the runtime.
 
@@ -27,20 +27,20 @@ use super::unix_wait::UnixWait;
 #[derive(Debug)]
 pub(crate) struct PlainSocket {
     socket: OwnedFd,
-    /// How to wait on a Unix domain socket; exists as soon as somebody did.
+    /// Waits on a Unix domain socket. Made by the first wait.
     #[cfg(target_os = "linux")]
-    taken: Option<OnceLock<UnixWait>>,
-    /// Whether the system has been told of a limit to waits, which it then keeps.
+    unix_wait: Option<OnceLock<UnixWait>>,
+    /// True if the system has a limit for waits on this socket. The limit stays set.
     is_limited: AtomicBool,
 }
 
 impl PlainSocket {
-    /// Takes over a socket, whatever its mode was.
+    /// Takes over a socket in blocking or non-blocking mode.
     pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&socket, false)?;
         Ok(Self {
             #[cfg(target_os = "linux")]
-            taken: is_unix(&socket).then(OnceLock::new),
+            unix_wait: is_unix(&socket).then(OnceLock::new),
             is_limited: AtomicBool::new(false),
             socket,
         })
@@ -51,8 +51,8 @@ impl PlainSocket {
         self.receive_within(room, None)
     }
 
-    /// The same as long as one limit after the other lasts, then it fails with
-    /// [`io::ErrorKind::WouldBlock`]. All waits of a socket have the same limit, or none.
+    /// Waits as [`PlainSocket::receive`] does, but fails with [`io::ErrorKind::WouldBlock`] after the limit. All waits
+    /// of a socket share one limit, or have none.
     pub(crate) fn receive_within(
         &self,
         room: &mut [u8],
@@ -63,21 +63,21 @@ impl PlainSocket {
             self.is_limited.store(limit.is_some(), Ordering::Relaxed);
         }
         #[cfg(target_os = "linux")]
-        if let Some(taken) = self.taken() {
-            return taken.receive(self.socket.as_fd(), room, limit);
+        if let Some(unix_wait) = self.unix_wait() {
+            return unix_wait.receive(self.socket.as_fd(), room, limit);
         }
         receive(self.socket.as_fd(), room, RecvFlags::empty())
     }
 
-    /// How to wait on a Unix domain socket; `None` for others, and if the system has no more to give.
+    /// Returns the waiter of a Unix domain socket. `None` for other sockets, and if the system refuses one.
     #[cfg(target_os = "linux")]
-    fn taken(&self) -> Option<&UnixWait> {
-        let taken = self.taken.as_ref()?;
-        if let Some(taken) = taken.get() {
-            return Some(taken);
+    fn unix_wait(&self) -> Option<&UnixWait> {
+        let unix_wait = self.unix_wait.as_ref()?;
+        if let Some(unix_wait) = unix_wait.get() {
+            return Some(unix_wait);
         }
         let new = UnixWait::new(self.socket.as_fd()).ok()?;
-        Some(taken.get_or_init(|| new))
+        Some(unix_wait.get_or_init(|| new))
     }
 
     /// Receives what is there, or fails with [`io::ErrorKind::WouldBlock`].
@@ -85,8 +85,8 @@ impl PlainSocket {
         try_receive(self.socket.as_fd(), room)
     }
 
-    /// As [`PlainSocket::receive`] until the deadline: then it fails with
-    /// [`io::ErrorKind::WouldBlock`], and sometimes before.
+    /// Waits as [`PlainSocket::receive`] does until the deadline. Then it fails with [`io::ErrorKind::WouldBlock`]; it
+    /// may fail earlier.
     pub(crate) fn receive_until(&self, room: &mut [u8], deadline: Instant) -> io::Result<usize> {
         let left = deadline.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -95,8 +95,8 @@ impl PlainSocket {
         self.try_receive(room)
     }
 
-    /// The socket, for the runtime to watch; each watch has a duplicate of its own.
-    // What took its place is unsafe, for types that do not own their descriptor. This one does.
+    /// Registers the socket with the runtime. Each registration has a duplicate of the socket.
+    // The newer method is unsafe, for types that do not own their descriptor. This type does.
     #[allow(deprecated)]
     pub(crate) fn watched(&self, interest: Interest) -> io::Result<AsyncFd<OwnedFd>> {
         AsyncFd::with_interest(self.socket.try_clone()?, interest)
@@ -117,7 +117,7 @@ pub(crate) fn try_receive(socket: BorrowedFd<'_>, room: &mut [u8]) -> io::Result
     receive(socket, room, RecvFlags::DONTWAIT)
 }
 
-/// Receives something. The socket is in blocking mode, or it waits for nothing.
+/// Receives bytes. The socket must be in blocking mode, unless the flags ask not to wait.
 pub(super) fn receive(
     socket: BorrowedFd<'_>,
     room: &mut [u8],
@@ -127,7 +127,7 @@ pub(super) fn receive(
     Ok(count)
 }
 
-/// Never wait, and no signal when the peer is gone.
+/// Do not wait, and raise no signal if the peer is gone.
 #[cfg(not(target_vendor = "apple"))]
 const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
 /// Apple has no such flag; the standard library ignores the signal.
@@ -136,7 +136,7 @@ const SEND: SendFlags = SendFlags::DONTWAIT;
 
 struct PlainWriter {
     socket: Arc<PlainSocket>,
-    /// Exists as soon as the transport has been full once.
+    /// Made when the transport is full for the first time.
     watched: OnceLock<AsyncFd<OwnedFd>>,
 }
 
@@ -160,7 +160,7 @@ impl StreamWriter for PlainWriter {
         };
         loop {
             let mut ready = ready!(watched.poll_write_ready(context))?;
-            // Others write, too, and do not tell when they find it full.
+            // Others write, too, and do not clear the readiness when they find the socket full.
             if is_writable(watched.get_ref().as_fd())? {
                 return Poll::Ready(Ok(()));
             }
@@ -169,7 +169,7 @@ impl StreamWriter for PlainWriter {
     }
 
     fn shutdown(&self) {
-        // It fails only if the stream has ended already.
+        // This fails only if the stream has already ended.
         let _ = shutdown(&self.socket.socket, Shutdown::Both);
     }
 

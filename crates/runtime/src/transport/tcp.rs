@@ -1,4 +1,4 @@
-//! TCP.
+//! The transport `tcp`.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -14,11 +14,11 @@ use super::ConnectionInfo;
 use super::address::{self, Listen, Versions};
 use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter};
 
-/// Connections that the system may hold for us before we accept them.
+/// Connections that the system may queue before we accept them.
 const BACKLOG: i32 = 1024;
 
-/// Connects to an endpoint: to each address of its host in turn, until one answers. Each may take
-/// an equal share of the time that is left.
+/// Connects to an endpoint. Tries each address of its host in turn until one answers. Each address gets an equal share
+/// of the time that is left.
 pub(super) async fn connect(endpoint: &TcpEndpoint, deadline: Instant) -> io::Result<Stream> {
     let mut addresses = address::resolve(&endpoint.host, endpoint.port).await?;
     if let Some(source) = endpoint.source_address {
@@ -41,8 +41,7 @@ pub(super) async fn connect(endpoint: &TcpEndpoint, deadline: Instant) -> io::Re
     Err(last)
 }
 
-/// Listens on every address of the endpoint's host. `published` makes endpoints of whichever
-/// transport is on top.
+/// Listens on every address of the endpoint's host. `published` makes the endpoints of the transport on top.
 pub(super) async fn listen(
     endpoint: &TcpEndpoint,
     published: impl Fn(TcpEndpoint) -> Endpoint,
@@ -66,7 +65,7 @@ pub(super) async fn listen(
     })
 }
 
-/// At least one listening socket, all on the same port, and what they take together.
+/// Binds at least one listening socket, all to the same port. Also returns the versions that they accept.
 async fn bind(host: &str, port: u16) -> io::Result<(Vec<TcpListener>, Versions)> {
     let addresses = match address::resolve_to_listen(host, port).await? {
         Listen::Each(addresses) => addresses,
@@ -74,7 +73,7 @@ async fn bind(host: &str, port: u16) -> io::Result<(Vec<TcpListener>, Versions)>
             let [both, v4] = address::anywhere(port);
             return match bind_address(both, false) {
                 Ok(listener) => Ok((vec![listener], Versions::Both)),
-                // A machine without IPv6. Other failures would be those of IPv4, too.
+                // The machine has no IPv6. Any other failure would happen with IPv4, too.
                 Err(_) => Ok((vec![bind_address(v4, true)?], Versions::V4)),
             };
         }
@@ -90,8 +89,8 @@ fn bind_address(address: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {
         Some(Protocol::TCP),
     )?;
     socket.set_nonblocking(true)?;
-    // A server that restarts must get its port back while old connections linger. Elsewhere than on
-    // Unix the option means that two servers may share a port.
+    // A restarted server must get its port back while old connections linger. On systems other than Unix, the option
+    // would let two servers share a port.
     #[cfg(unix)]
     socket.set_reuse_address(true)?;
     if address.is_ipv6() {
@@ -127,7 +126,7 @@ impl StreamWriter for TcpWriter {
     }
 
     fn shutdown(&self) {
-        // It fails only if the stream has ended already.
+        // This fails only if the stream has already ended.
         let _ = SockRef::from(self.0.as_ref()).shutdown(std::net::Shutdown::Both);
     }
 
@@ -149,13 +148,13 @@ impl StreamWriter for TcpWriter {
 }
 
 fn into_stream(stream: TcpStream, peer: SocketAddr) -> io::Result<Stream> {
-    // A message is written whole; waiting for more would only delay it.
+    // A message is written as a whole. Waiting for more bytes would only delay it.
     stream.set_nodelay(true)?;
     let (reader, writer) = stream.into_split();
     Ok(Stream {
         reader: Box::new(reader),
         writer: Box::new(TcpWriter(writer)),
-        // An IPv4 peer of a socket that takes both versions is written as what it is.
+        // A socket of both versions reports IPv4 peers in IPv6 form. Convert them back.
         peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()).to_string(),
     })
 }

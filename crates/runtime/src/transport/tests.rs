@@ -1,4 +1,4 @@
-//! What every transport promises, tried with each of them.
+//! The promises of every transport, tested with each of them.
 
 use std::future::poll_fn;
 use std::io;
@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{Accepted, Listening, Setup, Stream, connect, listen};
 
-/// An endpoint to listen on, of a name that nobody else uses.
+/// Makes an endpoint to listen on, with a unique name.
 type MakeEndpoint = fn() -> String;
 
 macro_rules! conformance {
@@ -24,8 +24,8 @@ macro_rules! conformance {
             }
 
             #[tokio::test]
-            async fn a_writer_is_held_back_by_a_slow_reader_and_loses_nothing() {
-                super::a_writer_is_held_back_by_a_slow_reader_and_loses_nothing(ENDPOINT).await;
+            async fn a_slow_reader_holds_the_writer_back_without_loss() {
+                super::a_slow_reader_holds_the_writer_back_without_loss(ENDPOINT).await;
             }
 
             #[tokio::test]
@@ -39,13 +39,13 @@ macro_rules! conformance {
             }
 
             #[tokio::test]
-            async fn nobody_is_reached_where_nobody_listens() {
-                super::nobody_is_reached_where_nobody_listens(ENDPOINT).await;
+            async fn connecting_without_a_listener_fails() {
+                super::connecting_without_a_listener_fails(ENDPOINT).await;
             }
 
             #[tokio::test]
-            async fn many_streams_are_accepted_at_once() {
-                super::many_streams_are_accepted_at_once(ENDPOINT).await;
+            async fn many_streams_are_accepted_concurrently() {
+                super::many_streams_are_accepted_concurrently(ENDPOINT).await;
             }
         }
     )+};
@@ -60,7 +60,7 @@ conformance! {
     wss: || "wss -h 127.0.0.1 -p 0".into();
 }
 
-/// A path in the folder of temporary files.
+/// Makes a path in the folder of temporary files.
 fn unix_endpoint() -> String {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -78,8 +78,10 @@ async fn bytes_arrive_in_order_in_both_directions(endpoint: MakeEndpoint) {
         ] {
             let bytes = pattern(len);
             let mut read = vec![0; len];
-            let (written, arrived) =
-                tokio::join!(write_all(&**from, &bytes), soon(to.read_exact(&mut read)));
+            let (written, arrived) = tokio::join!(
+                write_all(&**from, &bytes),
+                in_time(to.read_exact(&mut read))
+            );
             written.unwrap();
             arrived.unwrap();
             assert!(read == bytes, "{len} bytes");
@@ -87,7 +89,7 @@ async fn bytes_arrive_in_order_in_both_directions(endpoint: MakeEndpoint) {
     }
 }
 
-async fn a_writer_is_held_back_by_a_slow_reader_and_loses_nothing(endpoint: MakeEndpoint) {
+async fn a_slow_reader_holds_the_writer_back_without_loss(endpoint: MakeEndpoint) {
     const LEN: usize = 64 << 20;
     let (client, mut server) = pair(&bind(&endpoint()).await).await;
     let bytes = pattern(LEN);
@@ -104,7 +106,7 @@ async fn a_writer_is_held_back_by_a_slow_reader_and_loses_nothing(endpoint: Make
     let mut read = vec![0; LEN];
     let (written, arrived) = tokio::join!(
         write_all(&*client.writer, rest),
-        soon(server.reader.read_exact(&mut read))
+        in_time(server.reader.read_exact(&mut read))
     );
     written.unwrap();
     arrived.unwrap();
@@ -116,29 +118,32 @@ async fn a_stream_that_is_shut_down_ends_at_both_ends(endpoint: MakeEndpoint) {
     write_all(&*client.writer, b"last words").await.unwrap();
     client.writer.shutdown();
     let mut read = Vec::new();
-    soon(server.reader.read_to_end(&mut read)).await.unwrap();
+    in_time(server.reader.read_to_end(&mut read)).await.unwrap();
     assert_eq!(read, b"last words");
-    ends(&mut client).await;
+    read_to_end_of(&mut client).await;
     assert!(client.writer.try_write(b"more").is_err());
 }
 
 async fn a_stream_ends_when_the_peer_drops_it(endpoint: MakeEndpoint) {
     let (client, mut server) = pair(&bind(&endpoint()).await).await;
     drop(client);
-    ends(&mut server).await;
+    read_to_end_of(&mut server).await;
 }
 
-async fn nobody_is_reached_where_nobody_listens(endpoint: MakeEndpoint) {
+async fn connecting_without_a_listener_fails(endpoint: MakeEndpoint) {
     let listening = bind(&endpoint()).await;
     let published = listening.published[0].clone();
     drop(listening);
-    let error = connect_to(&published).await.err().expect("nobody listens");
+    let error = connect_to(&published)
+        .await
+        .err()
+        .expect("there is no listener");
     let kinds = [io::ErrorKind::ConnectionRefused, io::ErrorKind::NotFound];
     assert!(kinds.contains(&error.kind()), "{error}");
     bind(&published.to_string()).await;
 }
 
-async fn many_streams_are_accepted_at_once(endpoint: MakeEndpoint) {
+async fn many_streams_are_accepted_concurrently(endpoint: MakeEndpoint) {
     let listening = bind(&endpoint()).await;
     let published = &listening.published[0];
     let clients: Vec<_> = (0..50_u8)
@@ -154,7 +159,7 @@ async fn many_streams_are_accepted_at_once(endpoint: MakeEndpoint) {
     let mut numbers = Vec::new();
     for _ in 0..50 {
         let mut server = accept(&listening).await;
-        numbers.push(soon(server.reader.read_u8()).await.unwrap());
+        numbers.push(in_time(server.reader.read_u8()).await.unwrap());
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (0..50).collect::<Vec<_>>());
@@ -187,14 +192,14 @@ async fn a_socket_file_goes_with_its_listener_and_a_stale_one_is_replaced() {
     let file = format!("{path}.txt");
     std::fs::write(&file, "precious").unwrap();
     let error = listen_with(&format!("unix -f {file}"), &Setup::default()).await;
-    let error = error.err().expect("no socket");
-    assert!(error.to_string().contains("no socket"), "{error}");
+    let error = error.err().expect("it is a file");
+    assert!(error.to_string().contains("is not a socket"), "{error}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "precious");
     std::fs::remove_file(&file).unwrap();
 }
 
 #[tokio::test]
-async fn a_socket_of_another_host_is_passed_over() {
+async fn a_socket_of_another_host_is_skipped() {
     let listening = bind(&unix_endpoint()).await;
     let here = &listening.published[0];
     assert!(super::can_connect(here), "{here}");
@@ -203,7 +208,7 @@ async fn a_socket_of_another_host_is_passed_over() {
 }
 
 #[test]
-fn an_address_that_the_machine_lacks_is_passed_over_if_there_is_another() {
+fn a_missing_address_is_skipped_if_there_is_another() {
     let addresses = ["127.0.0.1:0", "192.0.2.1:0"].map(|text| text.parse().unwrap());
     let bind = |address| std::net::TcpListener::bind::<std::net::SocketAddr>(address);
     let local = std::net::TcpListener::local_addr;
@@ -258,22 +263,22 @@ async fn accept(listening: &Listening) -> Stream {
 
 pub(super) async fn listen_with(endpoint: &str, setup: &Setup) -> io::Result<Listening> {
     let endpoints = parse_endpoints(endpoint).unwrap();
-    soon(listen(&endpoints[0], setup)).await
+    in_time(listen(&endpoints[0], setup)).await
 }
 
 pub(super) async fn connect_with(endpoint: &Endpoint, setup: &Setup) -> io::Result<Stream> {
     let deadline = Instant::now() + Duration::from_secs(10);
-    soon(connect(endpoint, setup, deadline)).await
+    in_time(connect(endpoint, setup, deadline)).await
 }
 
 pub(super) async fn accept_result(listening: &Listening) -> io::Result<Stream> {
-    match soon(listening.listeners[0].accept()).await? {
+    match in_time(listening.listeners[0].accept()).await? {
         Accepted::Ready(stream) => Ok(stream),
-        Accepted::Opening { opening, .. } => soon(opening).await,
+        Accepted::Opening { opening, .. } => in_time(opening).await,
     }
 }
 
-/// Certificates for loopback, made once.
+/// Returns a setup with certificates for loopback, made once.
 fn setup() -> &'static Setup {
     use std::sync::OnceLock;
     static SETUP: OnceLock<Setup> = OnceLock::new();
@@ -287,19 +292,19 @@ fn setup() -> &'static Setup {
     })
 }
 
-/// Both ends of a stream.
+/// Returns both ends of a stream.
 async fn pair(listening: &Listening) -> (Stream, Stream) {
     let (client, server) = tokio::join!(connect_to(&listening.published[0]), accept(listening));
     (client.unwrap(), server)
 }
 
-/// As a connection does it.
+/// Writes as a connection does.
 async fn write_all(writer: &dyn super::StreamWriter, mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {
         match writer.try_write(bytes) {
             Ok(count) => bytes = &bytes[count..],
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                soon(poll_fn(|context| writer.poll_write_ready(context))).await?;
+                in_time(poll_fn(|context| writer.poll_write_ready(context))).await?;
             }
             Err(error) => return Err(error),
         }
@@ -307,19 +312,19 @@ async fn write_all(writer: &dyn super::StreamWriter, mut bytes: &[u8]) -> io::Re
     Ok(())
 }
 
-/// Reads to the end, which may be an error when bytes were under way.
-async fn ends(stream: &mut Stream) {
+/// Reads to the end. The end may be an error if bytes were in flight.
+async fn read_to_end_of(stream: &mut Stream) {
     let mut rest = Vec::new();
-    let _ = soon(stream.reader.read_to_end(&mut rest)).await;
+    let _ = in_time(stream.reader.read_to_end(&mut rest)).await;
     assert!(rest.is_empty());
 }
 
-/// No two neighbours alike, and no period that a buffer might have.
+/// Returns bytes of which no two neighbours are equal, without a period that a buffer might have.
 fn pattern(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at % 251) as u8).collect()
 }
 
-pub(super) async fn soon<T>(future: impl Future<Output = T>) -> T {
+pub(super) async fn in_time<T>(future: impl Future<Output = T>) -> T {
     timeout(Duration::from_secs(30), future)
         .await
         .expect("done within 30 s")

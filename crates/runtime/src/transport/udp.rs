@@ -1,9 +1,8 @@
-//! UDP: a message in each datagram, to one receiver or to a multicast group, never answered.
+//! The transport `udp`: each datagram carries one message to a receiver or a multicast group, and is never answered.
 //!
-//! A socket poses as a stream, so that connections need to know nothing of datagrams. What a
-//! receiver reads is the messages that arrived whole and in order; what a sender writes is cut into
-//! messages again. The parts of the protocol that a datagram has no use for stay here: nobody
-//! validates, sends heartbeats or closes.
+//! The socket acts as a stream, so that connections know nothing of datagrams. A receiver reads whole messages in the
+//! order of arrival; a sender's bytes are cut into messages again. This file handles the parts of the protocol that
+//! datagrams do not have: validation, heartbeats and close.
 
 use std::future::pending;
 use std::io;
@@ -31,10 +30,10 @@ use super::{Accepted, Listener, Listening, Pending, Setup, Stream, StreamWriter,
 
 /// Longest message that a datagram holds, in bytes: what IPv4 leaves of 65,535.
 pub(crate) const DATAGRAM_LEN_MAX: usize = 65_507;
-/// Datagrams that were no message are logged once in this time.
+/// Invalid datagrams are logged once in this interval.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A socket that sends to an endpoint.
+/// Makes a socket that sends to an endpoint.
 pub(super) async fn connect(endpoint: &UdpEndpoint, setup: &Setup) -> io::Result<Stream> {
     let addresses = address::resolve(&endpoint.host, endpoint.port).await?;
     let mut last = None;
@@ -50,7 +49,7 @@ pub(super) async fn connect(endpoint: &UdpEndpoint, setup: &Setup) -> io::Result
     Err(last.unwrap_or_else(|| io::ErrorKind::NotFound.into()))
 }
 
-/// Sockets that receive for an endpoint.
+/// Makes sockets that receive for an endpoint.
 pub(super) async fn listen(endpoint: &UdpEndpoint, setup: &Setup) -> io::Result<Listening> {
     let (sockets, versions) = bind(endpoint).await?;
     for socket in &sockets {
@@ -98,7 +97,7 @@ fn sender(endpoint: &UdpEndpoint, address: SocketAddr) -> io::Result<UdpSocket> 
     UdpSocket::from_std(socket.into())
 }
 
-/// At least one socket, all on the same port, and what they take together.
+/// Binds at least one socket, all to the same port. Also returns the versions that they accept.
 async fn bind(endpoint: &UdpEndpoint) -> io::Result<(Vec<UdpSocket>, Versions)> {
     let addresses = match address::resolve_to_listen(&endpoint.host, endpoint.port).await? {
         Listen::Each(addresses) => addresses,
@@ -106,7 +105,7 @@ async fn bind(endpoint: &UdpEndpoint) -> io::Result<(Vec<UdpSocket>, Versions)> 
             let [both, v4] = address::anywhere(endpoint.port);
             return match bind_address(endpoint, both, false) {
                 Ok(socket) => Ok((vec![socket], Versions::Both)),
-                // A machine without IPv6. Other failures would be those of IPv4, too.
+                // The machine has no IPv6. Any other failure would happen with IPv4, too.
                 Err(_) => Ok((vec![bind_address(endpoint, v4, true)?], Versions::V4)),
             };
         }
@@ -135,7 +134,7 @@ fn bind_address(
     UdpSocket::from_std(socket.into())
 }
 
-/// The system may give less than was asked for, and on Linux counts what it needs itself.
+/// Sets the buffers. The system may grant less than requested, and Linux counts its own overhead, too.
 fn set_buffers(socket: &UdpSocket, setup: &Setup) -> io::Result<()> {
     let socket = SockRef::from(socket);
     if let Some(len) = setup.udp_receive_buffer {
@@ -154,7 +153,7 @@ fn new_socket(address: SocketAddr) -> io::Result<Socket> {
     Ok(socket)
 }
 
-/// A socket that receives. It is one connection at a time, and another one should that fail.
+/// A receiving socket. It acts as one connection at a time; if that fails, it acts as another one.
 struct BoundSocket {
     socket: Arc<UdpSocket>,
     only_first: bool,
@@ -167,7 +166,7 @@ impl Listener for BoundSocket {
     fn accept(&self) -> Pending<'_, Accepted> {
         Box::pin(async move {
             let Ok(permit) = self.is_free.clone().acquire_owned().await else {
-                // It is never closed.
+                // The connection of the socket is never closed.
                 return pending().await;
             };
             let end = Arc::new(SocketEnd::default());
@@ -188,23 +187,23 @@ impl Listener for BoundSocket {
                     },
                     _permit: permit,
                 }),
-                writer: Box::new(Silent { end, sender, local }),
+                writer: Box::new(DiscardingWriter { end, sender, local }),
                 peer: format!("datagrams to {local}"),
             }))
         })
     }
 }
 
-/// Tells a reader that its stream has ended.
+/// Signals the end of the stream to the reader.
 #[derive(Default)]
 struct SocketEnd {
-    has_come: AtomicBool,
+    has_ended: AtomicBool,
     waker: Mutex<Option<Waker>>,
 }
 
 impl SocketEnd {
-    fn come(&self) {
-        self.has_come.store(true, Ordering::Release);
+    fn signal(&self) {
+        self.has_ended.store(true, Ordering::Release);
         let waker = self
             .waker
             .lock()
@@ -215,24 +214,24 @@ impl SocketEnd {
         }
     }
 
-    /// Whether it has come; if not, the task is woken when it does.
+    /// Returns true if the end has come. Otherwise the task is woken when it comes.
     fn poll(&self, context: &mut Context<'_>) -> bool {
         *self.waker.lock().unwrap_or_else(PoisonError::into_inner) = Some(context.waker().clone());
-        self.has_come.load(Ordering::Acquire)
+        self.has_ended.load(Ordering::Acquire)
     }
 }
 
-/// What arrives, message by message.
+/// Reads the received datagrams, message by message.
 struct Receiver {
     socket: Arc<UdpSocket>,
     end: Arc<SocketEnd>,
     sender: Arc<Mutex<Option<SocketAddr>>>,
-    /// Whether the socket is to be connected to its first sender.
+    /// True if the socket is to be connected to its first sender.
     only_first: bool,
     message_len_max: usize,
-    /// Room for the longest datagram there can be.
+    /// Room for the longest possible datagram.
     buffer: Box<[u8]>,
-    /// What is left to give out of the last message.
+    /// The rest of the last message that is still to be read.
     message: Bytes,
     ignored: Ignored,
     _permit: OwnedSemaphorePermit,
@@ -252,7 +251,7 @@ impl AsyncRead for Receiver {
             let mut read = ReadBuf::new(&mut this.buffer);
             let from = match ready!(this.socket.poll_recv_from(context, &mut read)) {
                 Ok(from) => from,
-                // What a datagram of ours met with on its way concerns nobody here.
+                // The error belongs to a datagram that we sent earlier, and the receiver does not care.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => continue,
                 Err(error) => return Poll::Ready(Err(error)),
             };
@@ -262,7 +261,7 @@ impl AsyncRead for Receiver {
                     *this.sender.lock().unwrap_or_else(PoisonError::into_inner) = Some(from);
                 }
                 Err(reason) => {
-                    this.ignored.note(from, &reason);
+                    this.ignored.count_and_log(from, &reason);
                     continue;
                 }
             }
@@ -276,7 +275,7 @@ impl AsyncRead for Receiver {
     }
 }
 
-/// The message of a datagram, made oneway: nobody is answered, whatever is asked for.
+/// Returns the message of a datagram. It is made oneway, because datagrams get no reply even if they ask for one.
 fn whole_message(datagram: &[u8], len_max: usize) -> Result<Bytes, String> {
     let mut input = BytesMut::from(datagram);
     let message = Message::split(&mut input, len_max).map_err(|error| error.to_string())?;
@@ -318,15 +317,15 @@ fn whole_message(datagram: &[u8], len_max: usize) -> Result<Bytes, String> {
     }
 }
 
-/// Datagrams that were no message.
+/// Counts and logs invalid datagrams.
 struct Ignored {
-    /// Shared with the adapter, over all its sockets.
+    /// Shared with the adapter, which sums over all its sockets.
     count: Arc<AtomicU64>,
     logged: Option<Instant>,
 }
 
 impl Ignored {
-    fn note(&mut self, from: SocketAddr, reason: &str) {
+    fn count_and_log(&mut self, from: SocketAddr, reason: &str) {
         let count = self.count.fetch_add(1, Ordering::Relaxed) + 1;
         let now = Instant::now();
         if self
@@ -334,23 +333,23 @@ impl Ignored {
             .is_none_or(|logged| now - logged >= LOG_INTERVAL)
         {
             self.logged = Some(now);
-            tracing::warn!("ignored a datagram from {from}, number {count} of its kind: {reason}");
+            tracing::warn!("ignored an invalid datagram from {from} ({count} so far): {reason}");
         }
     }
 }
 
-/// Where what a receiver would answer goes: nowhere.
-struct Silent {
+/// The writing half of a receiver, which discards everything.
+struct DiscardingWriter {
     end: Arc<SocketEnd>,
-    /// Of the message that was read last.
+    /// The sender of the message that was read last.
     sender: Arc<Mutex<Option<SocketAddr>>>,
     local: SocketAddr,
 }
 
-impl StreamWriter for Silent {
+impl StreamWriter for DiscardingWriter {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
         if bytes.ends_with(&CLOSE_CONNECTION) {
-            self.end.come();
+            self.end.signal();
         }
         Ok(bytes.len())
     }
@@ -373,14 +372,14 @@ impl StreamWriter for Silent {
     }
 
     fn shutdown(&self) {
-        self.end.come();
+        self.end.signal();
     }
 }
 
 fn sending(socket: UdpSocket, peer: SocketAddr) -> Stream {
     let end = Arc::new(SocketEnd::default());
     Stream {
-        reader: Box::new(Unanswered {
+        reader: Box::new(ValidationReader {
             greeting: &VALIDATE_CONNECTION,
             end: end.clone(),
         }),
@@ -389,13 +388,13 @@ fn sending(socket: UdpSocket, peer: SocketAddr) -> Stream {
     }
 }
 
-/// What a sender reads: that it may begin, and then nothing.
-struct Unanswered {
+/// The reading half of a sender: it reads a validation, and then nothing.
+struct ValidationReader {
     greeting: &'static [u8],
     end: Arc<SocketEnd>,
 }
 
-impl AsyncRead for Unanswered {
+impl AsyncRead for ValidationReader {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -425,13 +424,13 @@ impl StreamWriter for Sender {
         let len = Message::needed(bytes, i32::MAX as usize);
         let message = bytes.get(..len).ok_or(io::ErrorKind::InvalidInput)?;
         if message == CLOSE_CONNECTION {
-            self.end.come();
+            self.end.signal();
         }
         if message == CLOSE_CONNECTION || message == VALIDATE_CONNECTION {
             return Ok(len);
         }
         match self.socket.try_send(message) {
-            // Nobody took an earlier datagram, and that is all it says.
+            // An earlier datagram had no receiver. The error says nothing about this one.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 self.socket.try_send(message)
             }
@@ -454,7 +453,7 @@ impl StreamWriter for Sender {
     }
 
     fn shutdown(&self) {
-        self.end.come();
+        self.end.signal();
     }
 }
 
@@ -468,7 +467,7 @@ mod tests {
             b"IceP\x01\x00\x01\x00\x00\x00\x23\x00\x00\x00\x07\x00\x00\x00\x01t\x00\x00\x04noop\
                         \x00\x00\x06\x00\x00\x00\x01\x01";
         let taken = whole_message(request, 1000).unwrap();
-        assert_eq!(taken[14..18], [0; 4], "nobody is answered");
+        assert_eq!(taken[14..18], [0; 4], "it asks for no reply");
         assert_eq!(taken[18..], request[18..]);
         let cases: [(&[u8], &str); 6] = [
             (b"", "0 bytes"),

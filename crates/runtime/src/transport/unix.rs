@@ -1,7 +1,7 @@
-//! Unix domain sockets: half the time of TCP between programs on one host.
+//! The transport `unix`: Unix domain sockets, in half the time of TCP between programs on one host.
 //!
-//! The path stands for the host's file system, so a published endpoint also says which host it is
-//! on; on any other it is passed over.
+//! A path is valid only in the file system of its host, so a published endpoint also names the host. Other hosts skip
+//! the endpoint.
 
 use std::fs;
 use std::io;
@@ -18,7 +18,7 @@ use tokio::net::{UnixListener, UnixStream};
 use super::ConnectionInfo;
 use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter};
 
-/// Whether the endpoint means a socket of this host.
+/// Returns true if the endpoint is a socket of this host.
 pub(super) fn is_here(endpoint: &UnixEndpoint) -> bool {
     endpoint.host.is_empty() || endpoint.host == this_host()
 }
@@ -31,10 +31,10 @@ pub(super) async fn connect(endpoint: &UnixEndpoint) -> io::Result<Stream> {
     Ok(into_stream(stream, endpoint.path.clone()))
 }
 
-/// Listens at a path. The socket of a server that is gone is replaced, that of one which still
-/// answers is not.
+/// Listens at a path. A stale socket, left behind by a server that has ended, is replaced; the socket of a running
+/// server is not.
 pub(super) async fn listen(endpoint: &UnixEndpoint, mode: Option<u32>) -> io::Result<Listening> {
-    // Others may work in another folder.
+    // Peers may run in another working directory.
     let path = std::path::absolute(&endpoint.path)?;
     let listener = match bind(&path, mode) {
         Err(error) if error.kind() == io::ErrorKind::AddrInUse => {
@@ -60,7 +60,7 @@ pub(super) async fn listen(endpoint: &UnixEndpoint, mode: Option<u32>) -> io::Re
     })
 }
 
-/// Listens. Nobody can connect before the file has its mode.
+/// Listens. The file gets its mode before clients can connect.
 fn bind(path: &Path, mode: Option<u32>) -> io::Result<UnixListener> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
     socket.set_nonblocking(true)?;
@@ -72,13 +72,13 @@ fn bind(path: &Path, mode: Option<u32>) -> io::Result<UnixListener> {
     UnixListener::from_std(socket.into())
 }
 
-/// Connections that the system may hold for us before we accept them.
+/// Connections that the system may queue before we accept them.
 const BACKLOG: i32 = 1024;
 
 struct BoundFile {
     listener: UnixListener,
     path: PathBuf,
-    /// Tells our socket from one that somebody put in its place.
+    /// Distinguishes our socket from a later one at the same path.
     inode: u64,
 }
 
@@ -86,7 +86,7 @@ impl Listener for BoundFile {
     fn accept(&self) -> Pending<'_, Accepted> {
         Box::pin(async move {
             let (stream, _) = self.listener.accept().await?;
-            // A client's socket has no name of its own.
+            // A client's socket has no address of its own.
             let process = stream.peer_cred().ok().and_then(|peer| peer.pid());
             let process = process.map(|id| format!(" (process {id})"));
             let peer = format!("{}{}", self.path.display(), process.unwrap_or_default());
@@ -98,7 +98,7 @@ impl Listener for BoundFile {
 impl Drop for BoundFile {
     fn drop(&mut self) {
         if fs::metadata(&self.path).is_ok_and(|file| file.ino() == self.inode) {
-            // It fails only if somebody else removed it meanwhile.
+            // This fails only if the file was removed meanwhile.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -120,7 +120,7 @@ impl StreamWriter for UnixWriter {
     }
 
     fn shutdown(&self) {
-        // It fails only if the stream has ended already.
+        // This fails only if the stream has already ended.
         let _ = SockRef::from(self.0.as_ref()).shutdown(std::net::Shutdown::Both);
     }
 
@@ -146,10 +146,10 @@ fn into_stream(stream: UnixStream, peer: String) -> Stream {
     }
 }
 
-/// Removes a socket that nobody listens on.
+/// Removes a socket that has no listener.
 async fn remove_stale(path: &Path) -> io::Result<()> {
     if !fs::symlink_metadata(path)?.file_type().is_socket() {
-        let what = format!("{} is there already, and no socket", path.display());
+        let what = format!("{} already exists and is not a socket", path.display());
         return Err(io::Error::new(io::ErrorKind::AlreadyExists, what));
     }
     match UnixStream::connect(path).await {
@@ -174,11 +174,10 @@ fn explain_path(path: &str, error: io::Error) -> io::Error {
     }
 }
 
-/// Longest path of a socket in bytes, on Linux; others have a little less.
+/// Longest path of a socket in bytes on Linux. Other systems allow a little less.
 const PATH_LEN_MAX: usize = 107;
 
-/// What tells this host from others, for as long as it runs; empty where the system has no word
-/// for it.
+/// Returns an identifier of this host that is valid until its next boot; empty if the system has none.
 fn this_host() -> &'static str {
     static HOST: OnceLock<String> = OnceLock::new();
     HOST.get_or_init(|| {

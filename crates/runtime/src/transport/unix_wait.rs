@@ -1,11 +1,11 @@
 //! How a thread waits on a Unix domain socket.
 //!
-//! There the system wakes a thread that is blocked in a read not only when something comes, but
-//! also when the peer takes what was sent, for its memory is free again. If the answer follows before
-//! the thread sleeps again, the early wake-up is a gain; if it follows a little later, the thread
-//! wakes up twice for it, and calls take twice their time. So the first wake-up is made use of: the
-//! peer is at work this very moment, and to ask a few times for its answer costs less than to
-//! sleep again. Where that is in vain, a plain read waits, and it is tried less and less often.
+//! The system wakes a thread that is blocked in a read not only when bytes arrive, but also when the peer reads earlier
+//! bytes, because that frees memory. If the reply arrives before the thread sleeps again, the early wake-up is a gain.
+//! If the reply arrives a little later, the thread wakes up twice, and the call takes twice the time. This type
+//! therefore uses the first wake-up as a hint: the peer is working on the reply right now, so a short busy poll costs
+//! less than another sleep. If the hints prove useless, a plain read waits instead, and the busy poll is tried less and
+//! less often.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -18,22 +18,22 @@ use rustix::net::RecvFlags;
 use super::plain::{receive, try_receive};
 use crate::busy_poll::BusyPoll;
 
-/// Tries to receive after a hint: a few microseconds.
+/// Receive attempts after a hint. They take a few microseconds.
 const TRY_COUNT: usize = 30;
 
-/// Watches a socket for what comes, and for what the peer takes.
+/// Watches a socket for arriving bytes, and for reads of the peer.
 #[derive(Debug)]
 pub(super) struct UnixWait {
     epoll: OwnedFd,
-    /// Whether hints were worth it; held for a moment.
+    /// Learns whether the busy poll pays; held for a moment.
     polling: Mutex<BusyPoll>,
 }
 
 impl UnixWait {
-    /// Watches a socket from now on.
+    /// Starts to watch a socket.
     pub(super) fn new(socket: BorrowedFd<'_>) -> io::Result<Self> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        // Only changes: otherwise a socket that can be written to would wake all the time.
+        // Edge-triggered: otherwise a writable socket would wake the thread all the time.
         let changes = epoll::EventFlags::IN
             | epoll::EventFlags::OUT
             | epoll::EventFlags::RDHUP
@@ -45,8 +45,8 @@ impl UnixWait {
         })
     }
 
-    /// Waits for bytes on the socket and receives some; 0 at the end of the stream. With a limit, which
-    /// the socket has, too, it fails with [`io::ErrorKind::WouldBlock`] if nothing has come by then.
+    /// Waits for bytes on the socket and receives some; 0 at the end of the stream. With a limit, which must also be
+    /// set on the socket, it fails with [`io::ErrorKind::WouldBlock`] if nothing has come by then.
     pub(super) fn receive(
         &self,
         socket: BorrowedFd<'_>,
@@ -54,7 +54,7 @@ impl UnixWait {
         limit: Option<Duration>,
     ) -> io::Result<usize> {
         if self.polling().is_worthwhile() {
-            // What was told of earlier is no hint, and what is there already is told of no more.
+            // Discards older events, which are no hints. Bytes that are already there will not cause another event.
             self.wait(Some(&Timespec::default()))?;
             if let Some(read) = received(socket, room) {
                 return read;
@@ -76,7 +76,7 @@ impl UnixWait {
         receive(socket, room, RecvFlags::empty())
     }
 
-    /// Waits for a change, and tells which; none if there was none in time.
+    /// Waits for an event and returns it. Returns no flags after the limit.
     fn wait(&self, limit: Option<&Timespec>) -> io::Result<epoll::EventFlags> {
         let mut events = [epoll::Event {
             flags: epoll::EventFlags::empty(),
@@ -91,7 +91,7 @@ impl UnixWait {
     }
 }
 
-/// What is there; `None` if that is nothing.
+/// Receives the bytes that are there; `None` if there are none.
 fn received(socket: BorrowedFd<'_>, room: &mut [u8]) -> Option<io::Result<usize>> {
     match try_receive(socket, room) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => None,
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_before_the_first_wait_is_received() {
+    fn bytes_that_came_before_the_first_wait_are_received() {
         let (mut peer, socket) = UnixStream::pair().unwrap();
         let taken = UnixWait::new(socket.as_fd()).unwrap();
         peer.write_all(b"early").unwrap();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_takes_its_time_is_waited_for() {
+    fn a_slow_reply_is_waited_for() {
         let (mut peer, mut socket) = UnixStream::pair().unwrap();
         let taken = UnixWait::new(socket.as_fd()).unwrap();
         let answering = thread::spawn(move || {

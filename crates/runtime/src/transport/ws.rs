@@ -1,6 +1,6 @@
 //! WebSockets over another stream: the transports `ws` and `wss`.
 //!
-//! What bytes mean is in `floe_wire::websocket`; here they are moved: read and opened here, and written in `sending`.
+//! `floe_wire::websocket` defines the bytes. This file opens a WebSocket and reads from it; `sending` writes to it.
 
 mod sending;
 
@@ -54,7 +54,7 @@ pub(super) async fn server(mut stream: Stream) -> io::Result<Stream> {
     let request = match check_request(&input[..len]) {
         Ok(request) => request,
         Err(error) => {
-            // Whoever looks with a browser should see a reason.
+            // A person who opens the address in a browser should see the reason.
             let body = format!("{error}\n");
             let answer = format!(
                 "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\n\
@@ -72,13 +72,13 @@ pub(super) async fn server(mut stream: Stream) -> io::Result<Stream> {
     Ok(framed(stream, Side::Server, input))
 }
 
-/// Reads until the input holds a whole request or response, whose length it gives.
+/// Reads until the input holds a whole request or response head, and returns its length.
 async fn read_head(stream: &mut Stream, input: &mut BytesMut) -> io::Result<usize> {
     loop {
         if let Some(len) = head_len(input).map_err(refused)? {
             return Ok(len);
         }
-        // What is not HTTP never has a blank line.
+        // Input that is not HTTP may never contain a blank line.
         if input.len() >= 4 && !matches!(&input[..4], b"GET " | b"HTTP" | b"POST" | b"HEAD") {
             return Err(refused(not_http(input)));
         }
@@ -120,8 +120,8 @@ fn framed(stream: Stream, side: Side, input: BytesMut) -> Stream {
 }
 
 struct WsShared {
-    /// What is on its way out. Held while a write to the stream below is tried, which never blocks,
-    /// and never across a wait.
+    /// The state of the output. The lock is held while a write to the stream below is tried, which never blocks, and
+    /// never across an await.
     sending: Mutex<WsSending>,
     writer: Box<dyn StreamWriter>,
 }
@@ -136,14 +136,14 @@ struct WsReader {
     shared: Arc<WsShared>,
     inner: Box<dyn AsyncRead + Send + Unpin>,
     frames: FrameReader,
-    /// What was read and is not taken out of its frames.
+    /// Bytes that were read and are still in their frames.
     input: BytesMut,
-    /// How the frames end, until somebody hears of it.
+    /// How the frames ended, until the reader was told.
     end: Option<StreamEnd>,
     is_at_end: bool,
 }
 
-/// How the frames of a stream end.
+/// How the frames of a stream ended.
 enum StreamEnd {
     /// The peer closed the WebSocket with this code.
     Closed(u16),
@@ -151,7 +151,7 @@ enum StreamEnd {
 }
 
 impl WsReader {
-    /// Takes frames out of the input into `out`; whether there was payload, or the end.
+    /// Moves payload from the frames of the input into `out`. Returns true if there was any, or if the end has come.
     fn take(&mut self, out: &mut ReadBuf<'_>) -> io::Result<bool> {
         let before = out.filled().len();
         while out.remaining() > 0 && self.end.is_none() && !self.is_at_end {
@@ -171,7 +171,7 @@ impl WsReader {
                 None => {}
             }
         }
-        // What came before the end is answered before it, as far as that needs no wait.
+        // Pings before the end are answered first, if that needs no wait.
         if out.filled().len() > before {
             return Ok(true);
         }
@@ -185,7 +185,7 @@ impl WsReader {
         match event {
             Incoming::Ping(payload) => {
                 let mut sending = self.shared.lock();
-                // Of several pings the last is answered, so that answers cannot pile up.
+                // Only the last of several pings is answered, so that answers cannot pile up.
                 sending.pong = Some(payload);
                 return sending.send_pong(&*self.shared.writer);
             }
@@ -197,7 +197,7 @@ impl WsReader {
         Ok(())
     }
 
-    /// Answers the end of the frames with our own.
+    /// Answers a close frame with our own.
     fn finish(&mut self, end: StreamEnd) -> io::Result<()> {
         self.is_at_end = true;
         let code = match &end {
@@ -237,7 +237,7 @@ impl AsyncRead for WsReader {
 struct WsWriter(Arc<WsShared>);
 
 impl WsWriter {
-    /// Says why, and ends the stream.
+    /// Sends a close frame with this code, and ends the stream.
     fn close(&self, code: u16) {
         self.0.lock().close(code, &*self.0.writer);
         self.0.writer.shutdown();
@@ -287,7 +287,7 @@ async fn write_all(writer: &dyn StreamWriter, mut bytes: &[u8]) -> io::Result<()
     Ok(())
 }
 
-/// Bytes that nobody can foresee.
+/// Returns unpredictable bytes.
 fn random<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;

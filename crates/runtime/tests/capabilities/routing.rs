@@ -100,7 +100,7 @@ async fn encrypted_endpoints_come_last_or_first_or_alone_as_asked_for() {
     let plain: Proxy = client().proxy("echo -s:tcp -h 127.0.0.1 -p 1").unwrap();
     let error = soon(plain.ice_ping()).await.unwrap_err().to_string();
     assert!(
-        error.contains("expected an ssl or wss endpoint, for it says `-s`"),
+        error.contains("expected an ssl or wss endpoint, because it says `-s`"),
         "{error}"
     );
 }

@@ -1,8 +1,8 @@
-//! The fast path of a request that came alone, as nearly all do whose callers wait for the reply.
+//! The fast path of a request that came alone, as nearly all requests do whose callers wait for the reply.
 //!
-//! It is dispatched as a batch of one. Only its way there and back is shorter: it is looked at where it was
-//! read, and its reply is written from where it was encoded. If it cannot be dispatched without a wait,
-//! nothing of it is taken, and it goes the way of all batches. ADR 43 says what this gains.
+//! The request is dispatched as a batch of one, with fewer copies: it is parsed where it was read, and its reply is
+//! written from the buffer that it was encoded into. If the dispatch cannot begin without a wait, the fast path leaves
+//! the input untouched, and the request is handled like any batch. ADR 43 has the measurements.
 
 use std::task::Poll;
 
@@ -13,20 +13,20 @@ use crate::connection::read_buffer::Input;
 use crate::connection::send_queue::is_long;
 use crate::dispatch::Parts;
 
-/// What became of a request on the fast path.
+/// The result of the fast path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::connection) enum SingleDispatch {
-    /// It is where it was.
+    /// The request is still in the input.
     NotTaken,
-    /// It was answered, and nothing is left to do.
+    /// The request was answered. Nothing is left to do.
     Answered,
-    /// It was dispatched; [`Dispatching::finish_read`] is due.
+    /// The request was dispatched, and [`Dispatching::finish_read`] must follow.
     Dispatched,
 }
 
 impl Dispatching {
-    /// Dispatches a request that came alone if that may begin without a wait: its message is the `count` bytes
-    /// that are alone in the input. `cache` knows how it begins.
+    /// Dispatches a request that came alone, if that can begin without a wait. Its message is the only content of the
+    /// input and has `count` bytes. `cache` has its header.
     #[inline]
     pub(in crate::connection) fn dispatch_single(
         &mut self,
@@ -42,7 +42,7 @@ impl Dispatching {
         match self.begin(parts, &mut RequestBatch::default()) {
             Poll::Ready(Ok(response)) => self.reply_single(response.into_parts()),
             Poll::Pending => {
-                self.leave(cache.request(&request), request.parameters_len());
+                self.defer(cache.request(&request), request.parameters_len());
                 SingleDispatch::Dispatched
             }
             failed => {
@@ -52,13 +52,13 @@ impl Dispatching {
         }
     }
 
-    /// The parts of the request, if it may be dispatched: then it counts as taken.
+    /// Returns parts for the request if it may be dispatched, and then counts it as taken.
     #[inline]
     fn take_single(&mut self, request: &SingleRequest) -> Option<Box<Parts>> {
         let share = self.budget.share_of(request.parameters_len());
         let parts = self.renew()?;
         let may_begin = self.has_budget(share)
-            && self.budget.take_of_adapter(&parts)
+            && self.budget.take_adapter_share(&parts)
             && self.connection.lock().machine.take_in(request.id());
         if !may_begin {
             self.parts = Some(parts);
@@ -73,8 +73,8 @@ impl Dispatching {
             return self.end_single(parts);
         }
         if let Some(came) = parts.events_came {
-            self.lets_others_run = !self.reply_flush.is_pressing(came);
-            if self.lets_others_run {
+            self.runs_tasks_first = !self.reply_flush.answers_first(came);
+            if self.runs_tasks_first {
                 return self.append_single(parts);
             }
         } else {
@@ -86,10 +86,10 @@ impl Dispatching {
         self.write_single(parts)
     }
 
-    /// Writes the reply from where it is, if it may.
+    /// Writes the reply from its own buffer, if it may.
     #[inline]
     fn write_single(&mut self, mut parts: Box<Parts>) -> SingleDispatch {
-        // Long buffers go through the output, which knows when to keep them.
+        // Long buffers go through the send queue, which decides how long to keep them.
         let is_written = !is_long(&mut self.replies)
             && !is_long(&mut parts.buffer)
             && self
@@ -102,7 +102,7 @@ impl Dispatching {
         }
     }
 
-    /// Leaves the reply to the end of the read.
+    /// Appends the reply to those that leave at the end of the read.
     fn append_single(&mut self, mut parts: Box<Parts>) -> SingleDispatch {
         self.append_replies(&mut parts.buffer, 1);
         self.take_back(parts);

@@ -1,4 +1,4 @@
-//! A message that is read into a buffer of its own.
+//! A long message that is read into a buffer of its own.
 
 use bytes::BytesMut;
 use floe_wire::message::Header;
@@ -6,17 +6,17 @@ use floe_wire::message::Header;
 /// Messages from this length on get a buffer of their own.
 pub(super) const LONG_MIN: usize = 32 * 1024;
 
-/// A message on its way into its buffer.
+/// A long message, partly read.
 #[derive(Debug)]
 pub(super) struct Long {
     pub(super) header: Header,
-    /// Grows with what arrives, unless it was there already.
+    /// Grows with the bytes that arrive, unless it is a kept buffer.
     pub(super) buffer: BytesMut,
     pub(super) filled: usize,
 }
 
 impl Long {
-    /// Where to read the rest of it to.
+    /// Returns the room for the rest of the message.
     pub(super) fn room(&mut self) -> &mut [u8] {
         if self.filled == self.buffer.len() {
             let len = (self.filled * 2).max(LONG_MIN);

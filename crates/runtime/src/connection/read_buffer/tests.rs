@@ -1,4 +1,5 @@
-//! Input as sockets deliver it: in pieces, at once, long and held.
+//! Tests of the read buffer with input as sockets deliver it: in pieces, several messages together, long, and still
+//! held.
 
 use super::*;
 
@@ -10,7 +11,7 @@ fn read(input: &mut Input, bytes: &[u8]) {
     input.filled(bytes.len(), SIZE_MAX);
 }
 
-/// A message of this many bytes, all but its header being `fill`.
+/// Returns a message of this many bytes, filled with `fill` after its header.
 fn message(size: usize, fill: u8) -> Vec<u8> {
     let mut message = b"IceP\x01\x00\x01\x00\x02\x00".to_vec();
     message.extend(u32::try_from(size).unwrap().to_le_bytes());
@@ -18,7 +19,7 @@ fn message(size: usize, fill: u8) -> Vec<u8> {
     message
 }
 
-/// Reads bytes as they would come from a socket that has all of them; how many reads that took.
+/// Reads bytes as from a socket that has them all. Returns the number of reads.
 fn read_all(input: &mut Input, mut bytes: &[u8]) -> usize {
     let mut read_count = 0;
     while !bytes.is_empty() {
@@ -38,7 +39,7 @@ fn next(input: &mut Input) -> Option<Message> {
 }
 
 #[test]
-fn what_comes_alone_is_taken_off_or_leaves_its_place_to_what_comes_next() {
+fn a_message_alone_is_taken_off_or_overwritten_by_the_next() {
     let mut input = Input::default();
     let address = input.room(SIZE_MAX).as_ptr();
     for bytes in [&b"one"[..], b"other", &[7; READ_LEN_MIN]] {
@@ -57,7 +58,7 @@ fn what_comes_alone_is_taken_off_or_leaves_its_place_to_what_comes_next() {
 }
 
 #[test]
-fn what_is_read_in_pieces_is_whole() {
+fn messages_read_in_pieces_are_joined() {
     let mut input = Input::default();
     let whole = message(20, 7);
     for piece in whole.chunks(7) {
@@ -69,7 +70,7 @@ fn what_is_read_in_pieces_is_whole() {
 }
 
 #[test]
-fn the_same_allocation_serves_as_long_as_nobody_holds_a_part_of_it() {
+fn the_allocation_is_reused_while_no_message_holds_it() {
     let mut input = Input::default();
     let bytes = message(20, 1);
     read(&mut input, &bytes);
@@ -83,42 +84,42 @@ fn the_same_allocation_serves_as_long_as_nobody_holds_a_part_of_it() {
 }
 
 #[test]
-fn one_that_waits_has_no_room_and_the_next_one_uses_it() {
+fn a_waiting_connection_gives_its_room_to_the_next() {
     let [mut first, mut second] = [Input::default(), Input::default()];
     read(&mut first, b"message");
     let _ = first.bytes().split_to(7);
     let room = first.room(SIZE_MAX).as_ptr();
     let mut rests = BytesMut::new();
-    first.rest(&mut rests);
+    first.give_back(&mut rests);
     assert_eq!(first.room.capacity() + first.bytes.capacity(), 0);
     second.take_room(&mut rests);
     assert_eq!(second.room(SIZE_MAX).as_ptr(), room);
 }
 
 #[test]
-fn one_that_waits_after_a_long_message_has_no_room_either() {
+fn a_connection_that_waits_after_a_long_message_gives_its_room_back() {
     let mut input = Input::default();
     read_all(&mut input, &message(100_000, 1));
     next(&mut input).unwrap();
-    // The next message may be as long: it would be read elsewhere.
+    // The next message is expected to be as long, so it would be read elsewhere.
     input.room(SIZE_MAX);
-    input.rest(&mut BytesMut::new());
-    // One without capacity may hold an allocation: it points to its end then.
+    input.give_back(&mut BytesMut::new());
+    // A buffer without capacity may hold an allocation, and then points to its end.
     let nowhere = BytesMut::new().as_ptr();
     assert_eq!([input.room.as_ptr(), input.bytes.as_ptr()], [nowhere; 2]);
 }
 
 #[test]
-fn one_that_has_a_part_of_a_message_keeps_it() {
+fn a_started_message_keeps_its_room() {
     let mut input = Input::default();
     read(&mut input, b"mess");
-    input.rest(&mut BytesMut::new());
+    input.give_back(&mut BytesMut::new());
     read(&mut input, b"age");
     assert_eq!(input.bytes(), "message");
 }
 
 #[test]
-fn a_part_that_is_held_stays_as_it_is() {
+fn a_held_message_is_not_overwritten() {
     let mut input = Input::default();
     read(&mut input, &message(20, 1));
     let held = next(&mut input).unwrap();
@@ -130,7 +131,7 @@ fn a_part_that_is_held_stays_as_it_is() {
 }
 
 #[test]
-fn many_bytes_at_once_make_more_room() {
+fn a_full_read_enlarges_the_room() {
     let mut input = Input::default();
     for _ in 0..20 {
         let len = input.room(SIZE_MAX).len();
@@ -178,27 +179,29 @@ fn the_buffer_of_a_long_message_serves_the_next_one() {
 }
 
 #[test]
-fn one_that_waits_has_no_long_buffer_and_the_next_one_uses_it() {
+fn a_waiting_connection_gives_its_long_buffer_to_the_next() {
     let [mut first, mut second] = [Input::default(), Input::default()];
     read_all(&mut first, &message(900_000, 1));
     let start = next(&mut first).unwrap().bytes.as_ptr();
-    first.rest(&mut BytesMut::new());
-    assert!(!first.has_long());
+    first.give_back(&mut BytesMut::new());
+    assert!(!first.has_long_buffer());
     read_all(&mut second, &message(800_000, 2));
     assert_eq!(next(&mut second).unwrap().bytes.as_ptr(), start);
 }
 
 #[test]
-fn a_thread_keeps_one_long_buffer_of_those_that_wait() {
+fn a_thread_keeps_one_long_buffer_for_all_waiting_connections() {
     let mut inputs: Vec<_> = (0..10).map(|_| Input::default()).collect();
     for input in &mut inputs {
         read_all(input, &message(900_000, 1));
         next(input).unwrap();
     }
     let mut room = BytesMut::new();
-    inputs.iter_mut().for_each(|input| input.rest(&mut room));
+    inputs
+        .iter_mut()
+        .for_each(|input| input.give_back(&mut room));
     assert_eq!(LONG.with_borrow(Vec::len), 1);
-    inputs[0].drop_long();
+    inputs[0].drop_long_buffers();
     assert_eq!(LONG.with_borrow(Vec::len), 0);
 }
 
@@ -215,7 +218,7 @@ fn a_far_too_long_buffer_is_not_kept() {
     assert_eq!(input.kept.len(), 100_000);
 }
 
-/// Reads bytes in as many pieces as there are; the messages in them.
+/// Reads these pieces one after another. Returns the messages in them.
 fn messages(input: &mut Input, pieces: &[&[u8]]) -> Vec<Bytes> {
     let mut messages = Vec::new();
     for piece in pieces {
@@ -250,7 +253,7 @@ fn what_follows_a_long_message_may_be_anything() {
 }
 
 #[test]
-fn a_message_that_is_held_is_not_read_over() {
+fn a_held_long_message_is_not_overwritten() {
     let mut input = Input::default();
     let held = messages(&mut input, &[&message(100_000, 1)]);
     let others = messages(&mut input, &[&message(100_000, 2), &message(100_000, 3)]);
@@ -259,7 +262,7 @@ fn a_message_that_is_held_is_not_read_over() {
 }
 
 #[test]
-fn a_bad_header_in_the_place_of_a_long_message_is_seen() {
+fn a_bad_header_instead_of_a_long_message_is_detected() {
     let mut input = Input::default();
     messages(&mut input, &[&message(100_000, 1)]);
     read(&mut input, &message(SIZE_MAX + 1, 2)[..50_000]);
@@ -272,7 +275,7 @@ fn a_bad_header_in_the_place_of_a_long_message_is_seen() {
 
 #[cfg(unix)]
 #[test]
-fn what_was_just_read_may_be_looked_at_where_it_is_if_nothing_stands_before_it() {
+fn bytes_just_read_can_be_inspected_in_place_if_none_stand_before_them() {
     let mut input = Input::default();
     let whole = message(40, 7);
     let address = input.room(SIZE_MAX).as_ptr();

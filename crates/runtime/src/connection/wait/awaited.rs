@@ -1,4 +1,4 @@
-//! What a thread looks at while it waits: the future that it polls, and what that future waits for.
+//! What a waiting thread knows of the future that it polls, and of the replies that the future waits for.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -7,14 +7,14 @@ use std::time::Instant;
 
 use crate::connection::ConnectionCore;
 
-/// What a pending future waits for.
+/// The replies that a pending future waits for.
 #[derive(Default)]
 pub(super) struct Awaited {
-    /// The connection whose replies it waits for.
+    /// The connection that the replies come on.
     pub(super) connection: Option<Arc<ConnectionCore>>,
-    /// Replies of it that wake this thread directly.
+    /// The number of its replies that wake this thread directly.
     pub(super) reply_count: usize,
-    /// Whether there are others: several connections, or wakers in between.
+    /// True if the future also waits for something else: another connection, or a waker of its own.
     pub(super) is_mixed: bool,
     pub(super) deadline: Option<Instant>,
 }
@@ -22,11 +22,11 @@ pub(super) struct Awaited {
 /// What a thread polls for the innermost of its waits.
 #[derive(Debug, Clone, Copy)]
 struct PollState {
-    /// How many waits of this thread this one is within, itself included; 0 if it polls for none.
+    /// Nesting depth of this wait, itself included; 0 if the thread polls for no wait.
     depth: usize,
-    /// Identifies the waker that the thread was called with.
+    /// Identifies the waker that the thread polls with.
     waker: usize,
-    /// Whether something is collected in [`AWAITED`].
+    /// True if [`AWAITED`] holds something.
     has_awaited: bool,
 }
 
@@ -37,16 +37,16 @@ impl PollState {
         has_awaited: false,
     };
 
-    /// Whether a future with this waker is polled by the thread itself.
+    /// Returns true if the thread itself polls a future with this waker.
     fn is_direct(&self, waker: &Waker) -> bool {
         self.depth > 0 && self.waker == waker.data() as usize
     }
 }
 
 thread_local! {
-    /// Needs nothing done when the thread ends, so that reading it costs next to nothing.
+    /// The cell needs no drop when the thread ends, so reading it costs next to nothing.
     static POLL_STATE: Cell<PollState> = const { Cell::new(PollState::NOTHING) };
-    /// What the innermost wait has collected while it polls.
+    /// What the innermost wait has registered while it polls.
     static AWAITED: RefCell<Awaited> = const {
         RefCell::new(Awaited {
             connection: None,
@@ -57,23 +57,22 @@ thread_local! {
     };
 }
 
-/// The poll of a future that the thread waits for. When it ends, what was so before is put back, also
-/// when the poll panics.
+/// The poll of a future that the thread waits for. Its drop restores the outer state, also when the poll panics.
 pub(super) struct PollScope {
     outer: PollState,
-    /// What the wait around had collected.
+    /// What the outer wait had registered.
     outer_awaited: Option<Awaited>,
 }
 
 impl PollScope {
-    /// One that is perhaps within another.
+    /// Begins a poll that may be within another wait.
     pub(super) fn within(waker: &Waker) -> Self {
         let outer = POLL_STATE.get();
         let outer_awaited = outer.has_awaited.then(|| AWAITED.take());
         Self::begin(outer, outer_awaited, waker)
     }
 
-    /// One that is within no other.
+    /// Begins a poll that is within no other wait.
     #[inline]
     pub(super) fn outermost(waker: &Waker) -> Self {
         Self::begin(PollState::NOTHING, None, waker)
@@ -92,7 +91,7 @@ impl PollScope {
         }
     }
 
-    /// Ends a poll that has left something to wait for.
+    /// Ends a poll, and returns what its future waits for.
     pub(super) fn end(self) -> Awaited {
         let own = POLL_STATE.get();
         POLL_STATE.set(PollState {
@@ -123,19 +122,19 @@ fn forget_awaited() {
     AWAITED.take();
 }
 
-/// How many waits of this thread, one within another, are polling right now.
+/// Returns how many nested waits of this thread are polling now.
 pub(crate) fn wait_depth() -> usize {
     POLL_STATE.get().depth
 }
 
-/// Whether a future is polled directly by a thread that waits for it.
+/// Returns true if a waiting thread polls the future with this waker directly.
 pub(crate) fn is_waiting(waker: &Waker) -> bool {
     POLL_STATE.get().is_direct(waker)
 }
 
-/// A future waits for a reply; whether a thread waits for it that will see to the reading.
+/// Registers that a future waits for a reply. Returns true if a waiting thread will read it.
 pub(crate) fn wait_for_reply(connection: &Arc<ConnectionCore>, waker: &Waker) -> bool {
-    let Some(now) = begin_to_collect() else {
+    let Some(now) = mark_awaited() else {
         return false;
     };
     let is_direct = now.is_direct(waker);
@@ -153,9 +152,9 @@ pub(crate) fn wait_for_reply(connection: &Arc<ConnectionCore>, waker: &Waker) ->
     })
 }
 
-/// A future that is polled directly wants to be polled again at this time.
+/// Registers that a directly polled future must be polled again at this time.
 pub(crate) fn wait_until(deadline: Instant) {
-    if begin_to_collect().is_some() {
+    if mark_awaited().is_some() {
         AWAITED.with_borrow_mut(|awaited| {
             let earliest = awaited
                 .deadline
@@ -165,8 +164,8 @@ pub(crate) fn wait_until(deadline: Instant) {
     }
 }
 
-/// Notes that the innermost wait has something in [`AWAITED`]; `None` if there is no wait.
-fn begin_to_collect() -> Option<PollState> {
+/// Marks that the innermost wait registers something in [`AWAITED`]. Returns `None` if there is no wait.
+fn mark_awaited() -> Option<PollState> {
     let mut now = POLL_STATE.get();
     if now.depth == 0 {
         return None;

@@ -1,4 +1,4 @@
-//! Runs a future on the calling thread, which reads the replies that the future waits for.
+//! Blocking waits: runs a future on the calling thread, which reads the replies that the future waits for.
 
 mod awaited;
 mod sleeper;
@@ -20,16 +20,16 @@ pub(crate) use sleeper::Sleeper;
 
 /// Waits for a future on the calling thread: `greeter.greet("Ada").wait()`.
 ///
-/// Of a proxy of a [`blocking::Communicator`](crate::blocking::Communicator) this sends the request and reads
-/// the reply with two system calls of this very thread. Any other future works as well; timers and
-/// sockets of tokio in it are served by a thread in the background.
+/// For a proxy of a [`blocking::Communicator`](crate::blocking::Communicator), this thread sends the request and reads
+/// the reply itself, with two system calls. Any other future works as well: a thread in the background drives the
+/// timers and sockets of tokio in it.
 ///
 /// It blocks, so it must not be called in a task of a tokio runtime.
 pub trait Wait: Future + Sized {
     /// Blocks until the future is done.
     #[inline(always)]
     fn wait(self) -> Self::Output {
-        // Pinned here, for it is long to move.
+        // Pinned in place, because it is expensive to move.
         wait(pin!(self))
     }
 }
@@ -44,20 +44,20 @@ fn wait<F: Future>(future: Pin<&mut F>) -> F::Output {
     })
 }
 
-/// Whether a call may wait on this thread without any preparation: it is within no other wait, and the thread is
-/// known to run no tasks.
+/// Returns true if a call may wait on this thread without preparation: the thread is in no other wait, and is known to
+/// run no tasks.
 #[inline]
 pub(crate) fn may_wait_directly() -> bool {
     IS_PREPARED.get() && wait_depth() == 0
 }
 
-/// Notes that this thread uses the timers and sockets of a runtime already, and runs none of its tasks.
+/// Marks that this thread can already use the timers and sockets of a runtime, and runs none of its tasks.
 #[cfg(unix)]
 pub(crate) fn mark_prepared() {
     IS_PREPARED.set(true);
 }
 
-/// Waits where it may be within another wait, or the first one of its thread.
+/// Waits on a thread that may be in another wait, or in its first one.
 #[inline(never)]
 fn wait_anywhere<T>(future: Pin<&mut dyn Future<Output = T>>) -> T {
     background::block(|| {
@@ -67,15 +67,15 @@ fn wait_anywhere<T>(future: Pin<&mut dyn Future<Output = T>>) -> T {
 }
 
 thread_local! {
-    /// Whether this thread uses the timers and sockets of the background; that one itself does not.
+    /// True if this thread can use the timers and sockets of the background runtime. The threads of that runtime do not
+    /// set it.
     static HAS_ENTERED: Cell<bool> = const { Cell::new(false) };
-    /// Whether a call may wait on this thread without any preparation.
+    /// True if a call may wait on this thread without preparation.
     static IS_PREPARED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Lets futures of this thread use timers and sockets of the background, unless the thread belongs
-/// to a runtime already. Once is enough: to enter and leave with each wait would cost as much as
-/// half of what is left of it.
+/// Lets futures on this thread use the timers and sockets of the background runtime, unless the thread belongs to a
+/// runtime already. It happens once for each thread: entering and leaving in each wait would add half to its cost.
 fn enter_runtime() {
     if !HAS_ENTERED.get() && Handle::try_current().is_err() {
         HAS_ENTERED.set(true);
@@ -87,40 +87,41 @@ fn enter_runtime() {
     }
 }
 
-/// Sleeps until the future may get further.
+/// Sleeps until the future may make progress.
 #[inline(never)]
 fn sleep(sleeper: &Arc<Sleeper>, awaited: Awaited) {
-    // Who else holds a waker cannot wake a thread that is blocked in a read: then others read.
-    let is_alone = Arc::strong_count(sleeper) == OWN_COUNT + awaited.reply_count;
+    // Any other holder of a waker cannot wake a thread that is blocked in a read. If there is one, another thread or
+    // task reads.
+    let is_alone = Arc::strong_count(sleeper) == OWN_REFERENCES + awaited.reply_count;
     match awaited.connection {
         Some(connection) if is_alone && !awaited.is_mixed => {
             connection.drive(sleeper, awaited.deadline)
         }
         connection => {
             if let Some(connection) = connection {
-                connection.ask_for_reading();
+                connection.request_reading();
             }
             sleeper.park(awaited.deadline);
         }
     }
 }
 
-/// What the wait itself holds of a sleeper: the sleeper, and its waker.
-const OWN_COUNT: usize = 2;
+/// References that the wait itself holds: the sleeper, and its waker.
+const OWN_REFERENCES: usize = 2;
 
 /// A sleeper and its waker, used by one wait at a time.
 struct Waiter {
     sleeper: Arc<Sleeper>,
     waker: Waker,
-    /// Whether a wait sleeps here that is not looking. While it does, its thread may run a servant, which waits
-    /// elsewhere: to make this ready for another wait would forget that this one was woken.
+    /// True while a wait sleeps here. Its thread may meanwhile run a servant that waits, too. That wait must use
+    /// another waiter: resetting this one would lose a wake-up.
     is_sleeping: Cell<bool>,
 }
 
 thread_local! {
-    /// Where the outermost waits of a thread are that has entered the runtime.
+    /// The waiter for the outermost waits of a thread that has entered the runtime.
     static OWN: OnceCell<Waiter> = const { OnceCell::new() };
-    /// For all other waits.
+    /// The waiters for all other waits.
     static WAITERS: RefCell<Vec<Waiter>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -135,20 +136,18 @@ impl Waiter {
         }
     }
 
-    /// Whether the thread waits for nothing, and nobody has kept a waker of an earlier wait, which
-    /// would disturb the next one.
+    /// Returns true if no wait sleeps here and no waker of an earlier wait is left, which could disturb the next one.
     #[inline]
     fn is_free(&self) -> bool {
-        wait_depth() == 0 && !self.is_sleeping.get() && self.is_unknown()
+        wait_depth() == 0 && !self.is_sleeping.get() && self.has_no_other_waker()
     }
 
     #[inline]
-    fn is_unknown(&self) -> bool {
-        Arc::strong_count(&self.sleeper) == OWN_COUNT
+    fn has_no_other_waker(&self) -> bool {
+        Arc::strong_count(&self.sleeper) == OWN_REFERENCES
     }
 
-    /// Waits, within no other wait. Next to nothing is done around the first poll, for many futures
-    /// need no second one.
+    /// Waits, within no other wait. The first poll has almost no overhead, because many futures need no second one.
     #[inline]
     fn wait<F: Future>(&self, mut future: Pin<&mut F>) -> F::Output {
         self.sleeper.reset();
@@ -160,7 +159,7 @@ impl Waiter {
         }
     }
 
-    /// The same after a poll.
+    /// Continues such a wait after its first poll.
     #[inline(never)]
     fn sleep_and_wait<T>(&self, scope: PollScope, future: Pin<&mut dyn Future<Output = T>>) -> T {
         let _sleep = SleepGuard::of(self);
@@ -182,7 +181,7 @@ impl Waiter {
     }
 }
 
-/// A wait that sleeps in the waiter of its thread.
+/// Marks that a wait sleeps in the waiter of its thread.
 struct SleepGuard<'a>(&'a Waiter);
 
 impl<'a> SleepGuard<'a> {
@@ -198,9 +197,9 @@ impl Drop for SleepGuard<'_> {
     }
 }
 
-/// A waiter that goes back to its thread when the wait ends.
+/// A waiter that its thread gets back when the wait ends.
 struct BorrowedWaiter {
-    /// Taken out only when it goes back.
+    /// Taken out only when the thread gets it back.
     waiter: Option<Waiter>,
 }
 
@@ -213,16 +212,16 @@ impl BorrowedWaiter {
     }
 
     fn waiter(&self) -> &Waiter {
-        self.waiter.as_ref().expect("it goes back at the very end")
+        self.waiter.as_ref().expect("present until the drop")
     }
 }
 
 impl Drop for BorrowedWaiter {
     fn drop(&mut self) {
         if let Some(waiter) = self.waiter.take()
-            && waiter.is_unknown()
+            && waiter.has_no_other_waker()
         {
-            // While the thread ends there are no spares any more.
+            // The pool is gone while its thread ends.
             let _ = WAITERS.try_with(|spare| spare.borrow_mut().push(waiter));
         }
     }

@@ -1,4 +1,4 @@
-//! A thread that waits, and how others wake it.
+//! A sleeping thread, and how others wake it.
 
 use std::task::Wake;
 use std::time::Instant;
@@ -6,20 +6,20 @@ use std::time::Instant;
 use crate::sync::thread::{self, Thread};
 use crate::sync::{Arc, AtomicBool, Ordering};
 
-/// One wait of one thread. Nested waits have one each.
+/// One wait of one thread. Each nested wait has its own sleeper.
 #[derive(Debug)]
 pub(crate) struct Sleeper {
     thread: Thread,
-    /// Whether the future may have got further.
+    /// True if the future may make progress.
     is_woken: AtomicBool,
-    /// Whether the thread shall see whether it can read.
+    /// True if the thread was called to try to read.
     is_called: AtomicBool,
-    /// Whether the thread sleeps, or is about to: then it must be unparked.
+    /// True while the thread sleeps or is about to. Then it must be unparked.
     is_parked: AtomicBool,
 }
 
 impl Sleeper {
-    /// A wait of this thread.
+    /// Makes a sleeper for this thread.
     pub(crate) fn new() -> Self {
         Self {
             thread: thread::current(),
@@ -29,18 +29,18 @@ impl Sleeper {
         }
     }
 
-    /// Whether the future may have got further since [`Sleeper::reset`].
+    /// Returns true if the future may make progress since [`Sleeper::reset`].
     pub(crate) fn is_woken(&self) -> bool {
         self.is_woken.load(Ordering::Acquire)
     }
 
-    /// Before the future is polled: what wakes from now on counts.
+    /// Resets before the future is polled. Every wake-up from now on counts.
     pub(crate) fn reset(&self) {
-        // Whoever wakes has got the waker later, through a lock.
+        // A waker is handed out only later, under a lock.
         self.is_woken.store(false, Ordering::Relaxed);
     }
 
-    /// Wakes the thread so that it looks for something to read.
+    /// Wakes the thread so that it tries to read.
     pub(crate) fn call(&self) {
         self.is_called.store(true, Ordering::SeqCst);
         self.unpark();
@@ -48,8 +48,8 @@ impl Sleeper {
 
     /// Sleeps until it is woken or called, or until the deadline.
     pub(crate) fn park(&self, deadline: Option<Instant>) {
-        // Stored before it reads the flags, which are stored before the other thread reads this one: either
-        // this thread sees its flag, or the other sees that it must unpark.
+        // This thread stores its flag before it reads the flags of others, and others store theirs before they read
+        // this one. So either this thread sees the other's flag, or the other sees that it must unpark.
         self.is_parked.store(true, Ordering::SeqCst);
         while !self.is_woken.load(Ordering::SeqCst) && !self.is_called.swap(false, Ordering::SeqCst)
         {

@@ -1,4 +1,4 @@
-//! What a build without the cargo feature `tls` has in place of encryption: a reason.
+//! The replacement for encryption in a build without the cargo feature `tls`: every use fails with a reason.
 
 use std::convert::Infallible;
 use std::io;
@@ -6,13 +6,13 @@ use std::io;
 use super::{TlsError, TlsSettings};
 use crate::transport::Stream;
 
-/// What to do about it.
+/// The reason, and its remedy.
 pub(super) const NOT_BUILT: &str =
     "this build has no encryption: build it with the cargo feature `tls`";
 
-/// Certificates and trust of a communicator, loaded. A clone is the same.
+/// Loaded certificates and trust of a communicator. Clones share them.
 ///
-/// There is none in a build without the cargo feature `tls`.
+/// A build without the cargo feature `tls` cannot make one.
 #[derive(Debug, Clone)]
 pub struct Tls {
     never: Infallible,
@@ -22,7 +22,7 @@ impl Tls {
     /// Fails, because this build has no encryption.
     ///
     /// # Errors
-    /// [`TlsError`] always.
+    /// Always [`TlsError`].
     pub fn load(_settings: TlsSettings) -> Result<Self, TlsError> {
         Err(TlsError::not_built())
     }
@@ -30,7 +30,7 @@ impl Tls {
     /// Reads all files again.
     ///
     /// # Errors
-    /// None: there is no such value in this build.
+    /// Never: this build has no such value.
     pub fn reload(&self) -> Result<(), TlsError> {
         match self.never {}
     }

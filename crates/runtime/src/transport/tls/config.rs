@@ -1,4 +1,4 @@
-//! Certificates and trust, loaded, as rustls takes them; replaced as a whole by a reload.
+//! Loaded certificates and trust in the form that rustls takes. A reload replaces them as a whole.
 
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -19,7 +19,7 @@ use super::TlsError;
 use super::load::{self, Identity};
 use super::settings::{ClientCertificates, TlsFile, TlsSettings};
 
-/// Certificates and trust of a communicator, loaded. A clone is the same.
+/// Loaded certificates and trust of a communicator. Clones share them.
 #[derive(Clone)]
 pub struct Tls {
     inner: Arc<TlsCore>,
@@ -31,19 +31,18 @@ struct TlsCore {
     loaded: RwLock<Loaded>,
 }
 
-/// What can be made from the settings; a program that only connects needs no identity, and one
-/// that only listens may have nobody to trust.
+/// The configurations that the settings allow. A program that only connects needs no identity, and a program that only
+/// listens may need no trusted CA.
 struct Loaded {
     client: Result<Arc<ClientConfig>, Arc<str>>,
     server: Result<Arc<ServerConfig>, Arc<str>>,
 }
 
 impl Tls {
-    /// Loads what the settings name.
+    /// Loads the files that the settings name.
     ///
     /// # Errors
-    /// [`TlsError`] if a file cannot be read or is not what it should be, or if a key and its
-    /// certificate do not belong together.
+    /// [`TlsError`] if a file cannot be read or has the wrong content, or if a key does not match its certificate.
     pub fn load(settings: TlsSettings) -> Result<Self, TlsError> {
         let loaded = RwLock::new(Loaded::new(&settings)?);
         Ok(Self {
@@ -51,11 +50,10 @@ impl Tls {
         })
     }
 
-    /// Reads all files again. Connections made from now on use what is in them; those that are
-    /// there stay as they are.
+    /// Reads all files again. New connections use their content; open ones stay unchanged.
     ///
     /// # Errors
-    /// As [`Tls::load`]; then what was loaded before stays in use.
+    /// As [`Tls::load`]; then the earlier content stays in use.
     pub fn reload(&self) -> Result<(), TlsError> {
         let loaded = Loaded::new(&self.inner.settings)?;
         *self
@@ -92,7 +90,7 @@ impl Loaded {
     fn new(settings: &TlsSettings) -> Result<Self, TlsError> {
         let identity = settings.identity.as_ref().map(load::identity).transpose()?;
         if let Some((chain, key)) = &identity {
-            // Neither side may be usable for want of somebody to trust; a wrong key shows all the same.
+            // Without a trusted CA neither side may be usable. A wrong key must be reported in any case.
             CertifiedKey::from_der(chain.clone(), key.clone_key(), &provider())
                 .map_err(TlsError::identity)?;
         }
@@ -115,7 +113,7 @@ fn client_config(
     let webpki = match settings.verify_server {
         true if roots.is_empty() => {
             return Ok(Err(
-                "nobody is trusted to sign the server's certificate: set `TlsSettings::ca_files`"
+                "no CA is trusted to sign the server's certificate: set `TlsSettings::ca_files`"
                     .into(),
             ));
         }
@@ -155,7 +153,7 @@ fn server_config(
     };
     let asks = settings.client_certificates != ClientCertificates::NotAsked;
     if asks && roots.is_empty() {
-        let reason = "nobody is trusted to sign the certificates of clients: set \
+        let reason = "no CA is trusted to sign the certificates of clients: set \
                       `TlsSettings::ca_files`, or `client_certificates` to `NotAsked`";
         return Ok(Err(reason.into()));
     }
@@ -198,15 +196,15 @@ fn roots(files: &[TlsFile]) -> Result<RootCertStore, TlsError> {
     Ok(roots)
 }
 
-/// The one provider of cryptography: docs/adr/0016-tls-is-rustls-with-ring.md.
+/// Returns the only provider of cryptography: docs/adr/0016-tls-is-rustls-with-ring.md.
 fn provider() -> Arc<CryptoProvider> {
     Arc::new(ring::default_provider())
 }
 
-/// Verifies servers as far as the settings ask for it.
+/// Verifies servers as strictly as the settings ask.
 #[derive(Debug)]
 struct ServerVerifier {
-    /// None to trust everybody.
+    /// `None` to trust every server.
     webpki: Option<Arc<WebPkiServerVerifier>>,
     check_host: bool,
     provider: Arc<CryptoProvider>,
@@ -227,7 +225,7 @@ impl ServerCertVerifier for ServerVerifier {
         let verified =
             webpki.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match verified {
-            // The name is looked at last: all else was in order.
+            // The name is checked last, so everything else was valid.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) if !self.check_host => Ok(ServerCertVerified::assertion()),

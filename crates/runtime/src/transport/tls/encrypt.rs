@@ -1,4 +1,4 @@
-//! Streams encrypted with rustls.
+//! Encrypted streams over rustls.
 
 use std::io;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ pub(in crate::transport) async fn server(stream: Stream, tls: Option<Tls>) -> io
     session::open(stream, connection.into()).await
 }
 
-/// Checks that there is what a server needs, before it listens.
+/// Checks, before the server listens, that it has all that TLS needs.
 pub(in crate::transport) fn check_server(tls: Option<&Tls>) -> io::Result<()> {
     required(tls)?.server_config().map(drop).map_err(unusable)
 }

@@ -1,11 +1,11 @@
-//! Why certificates or keys cannot be used.
+//! The error for certificates and keys that cannot be used.
 
 use std::fmt;
 
 #[cfg(feature = "tls")]
 use super::settings::TlsFile;
 
-/// Why certificates or keys cannot be used.
+/// Certificates or keys cannot be used. The text says why.
 #[derive(Debug, Clone)]
 pub struct TlsError {
     message: String,
@@ -39,7 +39,7 @@ impl TlsError {
         }
     }
 
-    /// This build cannot do it.
+    /// Makes the error of a build without TLS.
     #[cfg(not(feature = "tls"))]
     pub(super) fn not_built() -> Self {
         Self {

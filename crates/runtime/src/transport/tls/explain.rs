@@ -1,12 +1,11 @@
-//! Failures of TLS in words: what was expected, what came, and what to do.
+//! TLS failures explained: what was expected, what came, and what to do.
 
 use std::io;
 use std::time::Duration;
 
 use rustls::{AlertDescription, CertificateError, Error, PeerIncompatible};
 
-/// The failure for people. `first` are the first bytes of the peer, if it is not known yet to
-/// speak TLS.
+/// Explains a failure. `first` holds the first bytes of the peer until it is known to speak TLS.
 pub(super) fn explain(error: &Error, first: &[u8]) -> io::Error {
     let text = match error {
         Error::InvalidCertificate(error) => certificate(error),
@@ -29,8 +28,8 @@ pub(super) fn explain(error: &Error, first: &[u8]) -> io::Error {
 
 fn certificate(error: &CertificateError) -> String {
     match error {
-        CertificateError::UnknownIssuer => "the peer's certificate is signed by nobody whom we \
-             trust: add the CA that signed it to `TlsSettings::ca_files`"
+        CertificateError::UnknownIssuer => "the peer's certificate is signed by a CA that we do \
+             not trust: add the CA that signed it to `TlsSettings::ca_files`"
             .to_owned(),
         CertificateError::BadSignature => "the peer's certificate names a CA that we trust, but is \
              signed with another key: is the file in `TlsSettings::ca_files` that of an older CA, or of \
@@ -39,11 +38,11 @@ fn certificate(error: &CertificateError) -> String {
         CertificateError::ExpiredContext { time, not_after } => format!(
             "the peer's certificate expired {} ago (or this machine's clock is wrong): expected \
              one that is valid now",
-            coarse(time.as_secs().saturating_sub(not_after.as_secs()))
+            in_largest_unit(time.as_secs().saturating_sub(not_after.as_secs()))
         ),
         CertificateError::NotValidYetContext { time, not_before } => format!(
-            "the peer's certificate becomes valid in {} only (or this machine's clock is wrong)",
-            coarse(not_before.as_secs().saturating_sub(time.as_secs()))
+            "the peer's certificate becomes valid only in {} (or this machine's clock is wrong)",
+            in_largest_unit(not_before.as_secs().saturating_sub(time.as_secs()))
         ),
         CertificateError::NotValidForNameContext {
             expected,
@@ -55,8 +54,8 @@ fn certificate(error: &CertificateError) -> String {
             names(presented)
         ),
         error if format!("{error:?}").contains("CaUsedAsEndEntity") => {
-            "the peer shows the certificate of a CA, as self-signed ones often are, which stands for no server or client: expected \
-             one that a CA has signed"
+            "expected a certificate that a CA has signed, got the certificate of a CA itself, as \
+             self-signed ones often are"
                 .to_owned()
         }
         error => format!("the peer's certificate cannot be trusted: {error}"),
@@ -84,7 +83,7 @@ fn alert_received(alert: AlertDescription) -> String {
     format!("the peer refused the connection: {meaning} (TLS alert {alert:?})")
 }
 
-/// Whom else we may have met.
+/// Names the protocol that a peer without TLS seems to speak.
 fn not_tls(error: &Error, first: &[u8]) -> String {
     let speaks = match first {
         b"IceP" => "the Ice protocol without TLS: is its endpoint `tcp` and not `ssl`?",
@@ -100,20 +99,20 @@ fn names(presented: &[String]) -> String {
         [] => "no host at all".to_owned(),
         names => names
             .iter()
-            .map(|name| bare(name))
+            .map(|name| bare_name(name))
             .collect::<Vec<_>>()
             .join(", "),
     }
 }
 
-/// The library writes names as `DnsName("hub.example")`.
-fn bare(name: &str) -> &str {
+/// Extracts the name from rustls' form `DnsName("hub.example")`.
+fn bare_name(name: &str) -> &str {
     let (_, inner) = name.split_once('(').unwrap_or(("", name));
     inner.trim_end_matches(')').trim_matches('"')
 }
 
-/// A time in its largest unit.
-fn coarse(seconds: u64) -> String {
+/// Formats a time in its largest unit.
+fn in_largest_unit(seconds: u64) -> String {
     match seconds {
         0..120 => format!("{:?}", Duration::from_secs(seconds)),
         120..7_200 => format!("{} minutes", seconds / 60),

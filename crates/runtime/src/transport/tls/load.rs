@@ -1,4 +1,4 @@
-//! Files to certificates and keys.
+//! Loads certificates and keys from files.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use super::TlsError;
 use super::settings::{TlsFile, TlsIdentity};
 
-/// A certificate with those that sign it, and its key.
+/// A certificate with the chain of its signers, and its key.
 pub(super) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 
 pub(super) fn identity(identity: &TlsIdentity) -> Result<Identity, TlsError> {
@@ -21,14 +21,14 @@ pub(super) fn identity(identity: &TlsIdentity) -> Result<Identity, TlsError> {
     }
 }
 
-/// All certificates of a PEM file, at least one.
+/// Reads all certificates of a PEM file, at least one.
 pub(super) fn certificates(file: &TlsFile) -> Result<Vec<CertificateDer<'static>>, TlsError> {
     const EXPECTED: &str = "certificates in PEM";
     let bytes = read(file, EXPECTED)?;
     let certificates = CertificateDer::pem_slice_iter(&bytes).collect::<Result<Vec<_>, _>>();
     match certificates {
         Ok(certificates) if certificates.is_empty() => {
-            Err(TlsError::file(file, EXPECTED, "none is in it"))
+            Err(TlsError::file(file, EXPECTED, "it holds none"))
         }
         Ok(certificates) => Ok(certificates),
         Err(error) => Err(TlsError::file(file, EXPECTED, error)),
@@ -54,7 +54,7 @@ fn private_key(file: &TlsFile) -> Result<PrivateKeyDer<'static>, TlsError> {
     })
 }
 
-/// Stands in the first line of an encrypted key, or in the second of an older kind.
+/// Found in the first line of an encrypted key, or in the second line of an older format.
 const ENCRYPTED: &[u8] = b"ENCRYPTED";
 
 #[cfg(feature = "pkcs12")]
@@ -70,7 +70,7 @@ fn pkcs12(file: &TlsFile, password: &str) -> Result<Identity, TlsError> {
         })?;
     let (_, chain) = store
         .private_key_chain()
-        .ok_or_else(|| TlsError::file(file, EXPECTED, "no key is in it"))?;
+        .ok_or_else(|| TlsError::file(file, EXPECTED, "it holds no key"))?;
     let certificates = chain.certs().iter();
     let certificates = certificates.map(|certificate| certificate.as_der().to_vec().into());
     let key = PrivatePkcs8KeyDer::from(chain.key().as_der().to_vec());
@@ -80,7 +80,7 @@ fn pkcs12(file: &TlsFile, password: &str) -> Result<Identity, TlsError> {
 #[cfg(not(feature = "pkcs12"))]
 fn pkcs12(file: &TlsFile, _password: &str) -> Result<Identity, TlsError> {
     let expected = "a build of Floe with the cargo feature `pkcs12`";
-    Err(TlsError::file(file, expected, "one without it"))
+    Err(TlsError::file(file, expected, "this build lacks it"))
 }
 
 fn read<'a>(file: &'a TlsFile, expected: &'static str) -> Result<Cow<'a, [u8]>, TlsError> {

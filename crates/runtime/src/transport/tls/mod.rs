@@ -1,13 +1,13 @@
 //! TLS over another stream: the transports `ssl` and `wss`.
 //!
-//! What a program says about certificates is part of every build. The cargo feature `tls` adds what acts on it, and a
-//! build without the feature says so where certificates are loaded and where such an endpoint is used.
+//! The settings for certificates are part of every build. The cargo feature `tls` adds the implementation. A build
+//! without the feature reports that when certificates are loaded or such an endpoint is used.
 //!
-//! - `settings.rs`: what a program says about certificates and trust; `error.rs`: why they cannot be used
+//! - `settings.rs`: certificates and trust as a program configures them; `error.rs`: why they cannot be used
 //! - `encrypt.rs`: streams over rustls
-//! - `load.rs`: files to certificates and keys; `config.rs`: those to what rustls needs
+//! - `load.rs`: certificates and keys from files; `config.rs`: their form for rustls
 //! - `session.rs`: the two halves of an encrypted stream
-//! - `explain.rs`: failures in words
+//! - `explain.rs`: failures explained
 //! - `absent.rs`: a build without the feature
 
 #[cfg(not(feature = "tls"))]

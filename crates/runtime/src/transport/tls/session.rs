@@ -1,4 +1,4 @@
-//! The two halves of an encrypted stream. They share what rustls knows of it.
+//! The two halves of an encrypted stream, which share its rustls session.
 
 use std::future::poll_fn;
 use std::io::{self, Read, Write};
@@ -15,10 +15,10 @@ use crate::transport::{Stream, StreamWriter};
 
 /// Bytes that are encrypted before any of them is written: four records.
 const CHUNK_LEN: usize = 64 * 1024;
-/// Bytes that are read before any of them is decrypted: a record.
+/// Bytes that are read before any of them is decrypted: one record.
 const READ_LEN: usize = 16 * 1024;
 
-/// Shakes hands over a stream, and gives the encrypted one.
+/// Performs the handshake over a stream, and returns the encrypted stream.
 pub(super) async fn open(stream: Stream, connection: Connection) -> io::Result<Stream> {
     let shared = Arc::new(TlsShared {
         session: Mutex::new(Session {
@@ -43,7 +43,7 @@ pub(super) async fn open(stream: Stream, connection: Connection) -> io::Result<S
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
         }
     }
-    // From now on it would only be kept.
+    // The first bytes are not needed after the handshake.
     reader.first = Vec::new();
     Ok(Stream {
         reader: Box::new(reader),
@@ -53,16 +53,16 @@ pub(super) async fn open(stream: Stream, connection: Connection) -> io::Result<S
 }
 
 struct TlsShared {
-    /// What rustls knows. Held while a write to the stream below is tried, which never blocks, and
-    /// never across a wait.
+    /// The rustls session. The lock is held while a write to the stream below is tried, which never blocks, and never
+    /// across an await.
     session: Mutex<Session>,
     writer: Box<dyn StreamWriter>,
 }
 
 struct Session {
     connection: Connection,
-    /// Bytes of the writer that are encrypted, and not yet counted as written: some of their
-    /// records did not leave.
+    /// Number of the writer's bytes that are encrypted but not yet counted as written, because some of their records
+    /// are still here.
     accepted: Option<usize>,
 }
 
@@ -71,7 +71,7 @@ impl TlsShared {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until all records have left.
+    /// Waits until all records are written.
     async fn flush(&self) -> io::Result<()> {
         loop {
             match self.lock().try_flush(&*self.writer) {
@@ -86,14 +86,14 @@ impl TlsShared {
 impl Session {
     fn try_flush(&mut self, writer: &dyn StreamWriter) -> io::Result<()> {
         while self.connection.wants_write() {
-            if self.connection.write_tls(&mut Below(writer))? == 0 {
+            if self.connection.write_tls(&mut LowerStream(writer))? == 0 {
                 return Err(io::ErrorKind::WriteZero.into());
             }
         }
         Ok(())
     }
 
-    /// Takes decrypted bytes; whether there were any, or the end of the stream came.
+    /// Takes decrypted bytes. Returns true if there were any, or if the stream has ended.
     fn take(&mut self, out: &mut ReadBuf<'_>) -> io::Result<bool> {
         let before = out.filled().len();
         while out.remaining() > 0 {
@@ -101,7 +101,8 @@ impl Session {
                 Ok(0) => return Ok(true),
                 Ok(count) => out.advance(count),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
-                // No farewell of TLS. That of the protocol above tells whether something is missing.
+                // The peer ended the stream without a TLS close. The Ice protocol has a close of its own, which shows
+                // whether data is missing.
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(true),
                 Err(error) => return Err(error),
             }
@@ -109,7 +110,7 @@ impl Session {
         Ok(out.filled().len() > before)
     }
 
-    /// Decrypts as much as rustls takes; how many bytes that were.
+    /// Decrypts as much as rustls accepts. Returns how many bytes it took.
     fn decrypt(&mut self, bytes: &[u8], first: &[u8]) -> io::Result<usize> {
         let mut rest = bytes;
         loop {
@@ -130,14 +131,14 @@ impl Session {
 struct TlsReader {
     shared: Arc<TlsShared>,
     inner: Box<dyn AsyncRead + Send + Unpin>,
-    /// What was read and not decrypted, as there was enough to give out.
+    /// Bytes that were read but not decrypted, because enough was ready to hand out.
     rest: Vec<u8>,
-    /// The first bytes of all, for messages about peers that do not speak TLS. Empty once it does.
+    /// The first bytes of the stream, for errors about peers that do not speak TLS. Empty after the handshake.
     first: Vec<u8>,
 }
 
 impl TlsReader {
-    /// Reads and decrypts something; false at the end of the stream.
+    /// Reads and decrypts some bytes. Returns false at the end of the stream.
     fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
         let mut buffer = [0; READ_LEN];
         let mut read = ReadBuf::new(&mut buffer);
@@ -153,7 +154,7 @@ impl TlsReader {
         }
         let mut session = self.shared.lock();
         let decrypted = session.decrypt(bytes, &self.first);
-        // Alerts and answers to key updates; if there is no room, a later write takes them along.
+        // Sends alerts and answers to key updates. If there is no room, a later write takes them along.
         if session.accepted.is_none()
             && let Err(error) = session.try_flush(&*self.shared.writer)
             && error.kind() != io::ErrorKind::WouldBlock
@@ -210,7 +211,7 @@ impl StreamWriter for TlsWriter {
     fn shutdown(&self) {
         let mut session = self.0.lock();
         session.connection.send_close_notify();
-        // If there is no room, the peer finds the end of the stream without it.
+        // If there is no room, the peer sees the end of the stream without a TLS close.
         let _ = session.try_flush(&*self.0.writer);
         drop(session);
         self.0.writer.shutdown();
@@ -230,10 +231,10 @@ impl StreamWriter for TlsWriter {
     }
 }
 
-/// The stream below, as rustls writes to it.
-struct Below<'a>(&'a dyn StreamWriter);
+/// The stream below, as the target of rustls' writes.
+struct LowerStream<'a>(&'a dyn StreamWriter);
 
-impl Write for Below<'_> {
+impl Write for LowerStream<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.try_write(bytes)
     }

@@ -1,4 +1,4 @@
-//! What a program says about certificates and trust.
+//! Settings for certificates and trust.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,20 +16,20 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 #[doc(alias = "IceSSL")]
 pub struct TlsSettings {
-    /// Who this program is to its peers. A server needs one; a client needs one where the server
-    /// asks for it. Default none.
+    /// The identity that this program shows to its peers. A server needs one; a client needs one if the server asks for
+    /// it. Default none.
     #[doc(alias = "IceSSL.CertFile")]
     pub identity: Option<TlsIdentity>,
-    /// Whom it trusts to sign the certificates of its peers: PEM files with certificates. Default
-    /// none; those of the system are not used.
+    /// The CAs that may sign the certificates of peers: PEM files with certificates. Default none; the CAs of the
+    /// system are not used.
     #[doc(alias = "IceSSL.CAs")]
     pub ca_files: Vec<TlsFile>,
-    /// Whether a client verifies the server's certificate. Default true. Without it the stream is
-    /// encrypted, and anybody may be at its other end.
+    /// Whether a client verifies the server's certificate. Default true. If false, the stream is encrypted, but the
+    /// server may be anyone.
     #[doc(alias = "IceSSL.VerifyPeer")]
     pub verify_server: bool,
-    /// Whether a client checks that the server's certificate is for the host of the endpoint.
-    /// Default true; in Ice, false.
+    /// Whether a client checks that the server's certificate names the host of the endpoint. Default true; in Ice,
+    /// false.
     #[doc(alias = "IceSSL.CheckCertName")]
     pub check_host: bool,
     /// Whether a server asks its clients for a certificate. Default [`ClientCertificates::Required`],
@@ -50,25 +50,25 @@ impl Default for TlsSettings {
     }
 }
 
-/// Whether a server asks its clients for a certificate.
+/// How a server treats the certificates of its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClientCertificates {
-    /// It does not ask.
+    /// The server does not ask.
     NotAsked,
-    /// A client may have none, but one that it has is verified.
+    /// A client needs no certificate, but a certificate that it shows is verified.
     Verified,
-    /// A client without a certificate that a trusted CA signed is refused.
+    /// A client needs a certificate that a trusted CA has signed.
     Required,
 }
 
-/// Who a program is to its peers: a certificate, those that sign it up to a CA, and its key.
+/// The identity of a program: a certificate, the chain of its signers up to a CA, and its key.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum TlsIdentity {
     /// PEM files.
     Pem {
-        /// The certificate, then those that sign it.
+        /// The certificate, followed by its signers.
         certificates: TlsFile,
         /// The private key, not encrypted, in PKCS#8, PKCS#1 or SEC1.
         key: TlsFile,
@@ -84,7 +84,7 @@ pub enum TlsIdentity {
 }
 
 impl TlsIdentity {
-    /// An identity from PEM files, which may be one and the same.
+    /// Makes an identity from PEM files, which may be the same file.
     pub fn pem(certificates: impl Into<TlsFile>, key: impl Into<TlsFile>) -> Self {
         Self::Pem {
             certificates: certificates.into(),
@@ -92,7 +92,7 @@ impl TlsIdentity {
         }
     }
 
-    /// An identity from a PKCS#12 file.
+    /// Makes an identity from a PKCS#12 file.
     pub fn pkcs12(file: impl Into<TlsFile>, password: impl Into<String>) -> Self {
         Self::Pkcs12 {
             file: file.into(),
@@ -101,7 +101,7 @@ impl TlsIdentity {
     }
 }
 
-/// Without the password.
+/// Leaves out the password.
 impl fmt::Debug for TlsIdentity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -118,11 +118,11 @@ impl fmt::Debug for TlsIdentity {
     }
 }
 
-/// A file, or what would be in one.
+/// A file, or its content in memory.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum TlsFile {
-    /// Read when it is loaded, and again at each reload.
+    /// Read by each load and reload.
     Path(PathBuf),
     /// Held in memory.
     Bytes(Vec<u8>),
@@ -152,7 +152,7 @@ impl From<&str> for TlsFile {
     }
 }
 
-/// Where it is, not what is in it.
+/// Shows the path, not the content.
 impl fmt::Debug for TlsFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,4 +1,4 @@
-//! TLS: who is trusted, and what is said where somebody is not.
+//! Tests of TLS: which peers are trusted, and how a refusal is explained.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use rcgen::{
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::{ClientCertificates, Tls, TlsFile, TlsIdentity, TlsSettings};
-use crate::transport::tests::{accept_result, connect_with, listen_with, soon};
+use crate::transport::tests::{accept_result, connect_with, in_time, listen_with};
 use crate::transport::{Setup, Stream};
 
-/// A CA of a test.
+/// A CA for tests.
 pub(in crate::transport) struct Authority(CertifiedIssuer<'static, KeyPair>);
 
 impl Authority {
@@ -28,7 +28,7 @@ impl Authority {
         TlsFile::Bytes(self.0.pem().into_bytes())
     }
 
-    /// A certificate for a host, with its key.
+    /// Makes a certificate for a host, with its key.
     pub(in crate::transport) fn identity(&self, host: &str) -> TlsIdentity {
         self.identity_with(host, |_| ())
     }
@@ -52,7 +52,7 @@ impl Authority {
         }
     }
 
-    /// Trusts this CA, and is signed by it.
+    /// Makes settings that trust this CA and hold a certificate signed by it.
     pub(in crate::transport) fn settings(&self, host: &str) -> TlsSettings {
         let mut settings = TlsSettings::default();
         settings.ca_files.push(self.file());
@@ -68,8 +68,8 @@ fn setup(settings: TlsSettings) -> Setup {
     }
 }
 
-/// What each side gets of a connection.
-async fn meet(
+/// Connects, and returns the result of each side.
+async fn connect_and_accept(
     client: TlsSettings,
     server: TlsSettings,
 ) -> (Result<Stream, String>, Result<Stream, String>) {
@@ -91,7 +91,7 @@ fn refusal(result: Result<Stream, String>) -> String {
 async fn both_sides_verify_each_other() {
     let authority = Authority::new("CA");
     let settings = authority.settings("127.0.0.1");
-    let (client, server) = meet(settings.clone(), settings).await;
+    let (client, server) = connect_and_accept(settings.clone(), settings).await;
     client.unwrap();
     server.unwrap();
 }
@@ -99,7 +99,8 @@ async fn both_sides_verify_each_other() {
 #[tokio::test]
 async fn a_server_of_an_unknown_authority_is_refused() {
     let (ours, theirs) = (Authority::new("ours"), Authority::new("theirs"));
-    let (client, server) = meet(ours.settings("127.0.0.1"), theirs.settings("127.0.0.1")).await;
+    let (client, server) =
+        connect_and_accept(ours.settings("127.0.0.1"), theirs.settings("127.0.0.1")).await;
     let error = refusal(client);
     assert!(
         error.contains("add the CA that signed it to `TlsSettings::ca_files`"),
@@ -117,7 +118,7 @@ async fn a_server_for_another_host_is_refused_unless_the_host_is_not_checked() {
     let authority = Authority::new("CA");
     let server = authority.settings("elsewhere.example");
     let mut client = authority.settings("client");
-    let (refused, _) = meet(client.clone(), server.clone()).await;
+    let (refused, _) = connect_and_accept(client.clone(), server.clone()).await;
     let error = refusal(refused);
     let expected = "expected a certificate for 127.0.0.1, got one for";
     assert!(
@@ -125,27 +126,35 @@ async fn a_server_for_another_host_is_refused_unless_the_host_is_not_checked() {
         "{error}"
     );
     client.check_host = false;
-    meet(client.clone(), server).await.0.unwrap();
+    connect_and_accept(client.clone(), server).await.0.unwrap();
 
-    // All else is still checked.
+    // All other checks remain.
     let stranger = Authority::new("stranger").settings("elsewhere.example");
-    assert!(meet(client.clone(), stranger.clone()).await.0.is_err());
+    assert!(
+        connect_and_accept(client.clone(), stranger.clone())
+            .await
+            .0
+            .is_err()
+    );
     client.verify_server = false;
     let mut open = stranger;
     open.client_certificates = ClientCertificates::NotAsked;
-    meet(client, open).await.0.unwrap();
+    connect_and_accept(client, open).await.0.unwrap();
 }
 
 #[tokio::test]
 async fn a_certificate_out_of_its_time_is_refused() {
     let authority = Authority::new("CA");
-    for (from, to, expected) in [(1990, 2000, "expired"), (2200, 2300, "becomes valid in")] {
+    for (from, to, expected) in [
+        (1990, 2000, "expired"),
+        (2200, 2300, "becomes valid only in"),
+    ] {
         let mut server = authority.settings("127.0.0.1");
         server.identity = Some(authority.identity_with("127.0.0.1", |params| {
             params.not_before = date_time_ymd(from, 1, 1);
             params.not_after = date_time_ymd(to, 1, 1);
         }));
-        let (client, _) = meet(authority.settings("client"), server).await;
+        let (client, _) = connect_and_accept(authority.settings("client"), server).await;
         let error = refusal(client);
         assert!(
             error.contains(expected) && error.contains(" days"),
@@ -159,25 +168,32 @@ async fn a_client_without_a_certificate_is_refused_where_one_is_required() {
     let authority = Authority::new("CA");
     let mut client = authority.settings("client");
     client.identity = None;
-    let (connected, refused) = meet(client.clone(), authority.settings("127.0.0.1")).await;
+    let (connected, refused) =
+        connect_and_accept(client.clone(), authority.settings("127.0.0.1")).await;
     let error = refusal(refused);
     assert!(
         error.contains("the client showed no certificate"),
         "{error}"
     );
-    // In TLS 1.3 a client hears of it with the first bytes that it reads.
+    // In TLS 1.3 a client sees the refusal only with the first bytes that it reads.
     let mut stream = connected.unwrap();
-    let error = soon(stream.reader.read_u8()).await.unwrap_err().to_string();
+    let error = in_time(stream.reader.read_u8())
+        .await
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("set `TlsSettings::identity`"), "{error}");
 
     let mut server = authority.settings("127.0.0.1");
     server.client_certificates = ClientCertificates::Verified;
-    let (connected, accepted) = meet(client.clone(), server.clone()).await;
+    let (connected, accepted) = connect_and_accept(client.clone(), server.clone()).await;
     connected.unwrap();
     accepted.unwrap();
     client.identity = Some(Authority::new("stranger").identity("client"));
-    let error = refusal(meet(client, server).await.1);
-    assert!(error.contains("signed by nobody whom we trust"), "{error}");
+    let error = refusal(connect_and_accept(client, server).await.1);
+    assert!(
+        error.contains("signed by a CA that we do not trust"),
+        "{error}"
+    );
 }
 
 #[tokio::test]
@@ -225,7 +241,7 @@ async fn garbage_in_place_of_a_handshake_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_missing_is_said_before_anything_is_tried() {
+async fn missing_tls_settings_are_reported_before_use() {
     let none = Setup::default();
     let error = listen_with("ssl -h 127.0.0.1 -p 0", &none)
         .await
@@ -251,7 +267,7 @@ async fn what_is_missing_is_said_before_anything_is_tried() {
 }
 
 #[test]
-fn files_that_are_not_what_they_should_be_are_named() {
+fn errors_name_the_bad_file() {
     let load = |identity| {
         let settings = TlsSettings {
             identity: Some(identity),
@@ -355,7 +371,7 @@ async fn an_identity_can_come_from_a_pkcs12_file() {
         file: TlsFile::Bytes(bytes.clone()),
         password: "secret".to_owned(),
     });
-    meet(authority.settings("client"), server.clone())
+    connect_and_accept(authority.settings("client"), server.clone())
         .await
         .0
         .unwrap();
@@ -370,7 +386,7 @@ async fn an_identity_can_come_from_a_pkcs12_file() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_dawdles_can_be_given_up() {
+async fn a_slow_handshake_can_be_cancelled() {
     let server = setup(Authority::new("CA").settings("127.0.0.1"));
     let listening = listen_with("ssl -h 127.0.0.1 -p 0", &server).await.unwrap();
     let port = listening.published[0].port().unwrap();

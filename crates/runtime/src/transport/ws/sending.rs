@@ -1,4 +1,4 @@
-//! The writing side of a WebSocket: frames leave whole, and control frames between them.
+//! The writing side of a WebSocket: frames leave whole, and control frames leave between them.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use crate::transport::StreamWriter;
 
 /// Bytes that a client masks before any of them is written.
 const CHUNK_LEN: usize = 64 * 1024;
-/// Payload of a server up to this length leaves in one write with its header.
+/// Payload of a server up to this length is copied, to leave in one write with its header.
 const COPY_MAX: usize = 16 * 1024;
 
 /// The writing side.
@@ -23,15 +23,15 @@ const COPY_MAX: usize = 16 * 1024;
 /// Control frames leave between frames.
 pub(super) struct WsSending {
     side: Side,
-    /// Bytes in their final form that did not leave yet: at most a chunk and a control frame.
+    /// Bytes in their final form that are still here: at most a chunk and a control frame.
     output: BytesMut,
-    /// Payload that stands masked in `output` and is not yet counted as written.
+    /// Payload that is masked in `output` and not yet counted as written.
     accepted: Option<usize>,
-    /// Payload of the frame at hand, and how much of it there was.
+    /// Length of the payload of the current frame, and how much of it has been taken.
     frame_len: usize,
     frame_done: usize,
     mask: Mask,
-    /// The answer to the last ping, until it can leave.
+    /// The answer to the last ping, until it can be sent.
     pub(super) pong: Option<Vec<u8>>,
     is_closed: bool,
 }
@@ -50,7 +50,7 @@ impl WsSending {
         }
     }
 
-    /// Writes some payload: a frame for each message, and many small ones at once.
+    /// Writes some payload, as one frame for each message. Many small frames leave in one write.
     pub(super) fn try_write(
         &mut self,
         bytes: &[u8],
@@ -69,7 +69,7 @@ impl WsSending {
             }
             let end = bytes.len().min(done + self.frame_len - self.frame_done);
             if self.side == Side::Server && end - done > COPY_MAX {
-                // Nothing is to be done to the payload.
+                // Payload of a server needs no mask.
                 if done == 0 {
                     self.output.extend_from_slice(&chunk);
                     return self.write_through(&bytes[..end], writer);
@@ -91,7 +91,7 @@ impl WsSending {
         }
     }
 
-    /// Writes payload of the frame at hand as it is.
+    /// Writes payload of the current frame unchanged.
     fn write_through(&mut self, bytes: &[u8], writer: &dyn StreamWriter) -> io::Result<usize> {
         self.try_flush(writer)?;
         let count = writer.try_write(bytes)?;
@@ -110,20 +110,20 @@ impl WsSending {
         Ok(())
     }
 
-    /// Sends the answer to a ping, if one is due and no frame is under way.
+    /// Sends the answer to a ping, if one is due and no frame is unfinished.
     pub(super) fn send_pong(&mut self, writer: &dyn StreamWriter) -> io::Result<()> {
         if self.frame_done < self.frame_len || self.is_closed || self.pong.is_none() {
             return Ok(());
         }
         match self.try_pong(writer) {
-            // It leaves with whatever is written next.
+            // The answer leaves with the next write.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(()),
             flushed => flushed,
         }
     }
 
-    /// Sends the answer when all before it has left: a peer that pings and does not read shall not
-    /// make the output longer.
+    /// Sends the answer once all earlier bytes have left, so that a peer that sends pings and does not read cannot grow
+    /// the output.
     fn try_pong(&mut self, writer: &dyn StreamWriter) -> io::Result<()> {
         self.try_flush(writer)?;
         if let Some(payload) = self.pong.take() {
@@ -132,12 +132,12 @@ impl WsSending {
         self.try_flush(writer)
     }
 
-    /// Sends the last frame, if no other is under way and it did not leave before.
+    /// Sends the close frame, if no other frame is unfinished and it was not sent before.
     pub(super) fn close(&mut self, code: u16, writer: &dyn StreamWriter) {
         if self.is_closed || self.frame_done < self.frame_len {
             return;
         }
-        // Whether it reaches the peer or not, the stream ends.
+        // The stream ends even if the close frame does not reach the peer.
         let _ = self
             .append_control(Opcode::Close, &code.to_be_bytes())
             .and_then(|()| self.try_flush(writer));
@@ -169,8 +169,8 @@ impl WsSending {
     }
 }
 
-/// How long the frame is that begins with these bytes: that of a message. Ice for C++ loses its place in
-/// a masked frame in which a second message begins.
+/// Returns the length of the frame that begins with these bytes: the length of one message. Ice for C++ fails to read a
+/// masked frame in which a second message begins.
 ///
 /// Source: observed: Ice 3.7.8.
 fn payload_len(bytes: &[u8]) -> usize {
@@ -188,7 +188,7 @@ mod tests {
 
     use super::*;
 
-    /// Takes everything.
+    /// A stream that accepts all bytes.
     #[derive(Default)]
     struct TakenWrites(Mutex<Vec<Vec<u8>>>);
 
@@ -206,7 +206,7 @@ mod tests {
         fn shutdown(&self) {}
     }
 
-    /// Takes nothing.
+    /// A stream that accepts no bytes.
     struct FullStream;
 
     impl StreamWriter for FullStream {
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_pings_and_does_not_read_makes_the_output_no_longer() {
+    fn pings_of_a_peer_that_does_not_read_do_not_grow_the_output() {
         let mut sending = WsSending::new(Side::Server);
         let mut ping = |byte: u8, writer: &dyn StreamWriter| {
             sending.pong = Some(vec![byte; 125]);
