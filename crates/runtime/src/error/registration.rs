@@ -1,17 +1,17 @@
-//! Why a locator did not take the registration of an adapter.
+//! Why a locator rejected the registration of an adapter.
 
 use std::fmt;
 
 use super::InvokeError;
 
-/// Why a locator did not take the registration of an adapter.
+/// Why a locator rejected the registration of an adapter.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum RegistrationError {
-    /// It knows no adapter of this id, and takes no new one.
+    /// The locator knows no adapter with this id, and accepts no new one.
     #[doc(alias = "NotRegisteredException")]
     UnknownAdapter,
-    /// The adapter is no member of this replica group.
+    /// The adapter is not a member of this replica group.
     UnknownReplicaGroup {
         /// The id of the group.
         id: String,
@@ -19,12 +19,12 @@ pub enum RegistrationError {
     /// The adapter is active elsewhere.
     #[doc(alias = "ObjectAdapterIdInUseException")]
     AlreadyActive,
-    /// It could not be told.
+    /// The call to the locator failed.
     Invoke(InvokeError),
 }
 
 impl RegistrationError {
-    /// Whether the locator may have taken it all the same.
+    /// Whether the locator may have accepted the registration all the same.
     pub(crate) fn may_be_registered(&self) -> bool {
         matches!(self, Self::Invoke(error) if !error.is_surely_not_dispatched())
     }

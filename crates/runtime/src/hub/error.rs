@@ -1,4 +1,4 @@
-//! Why a hub, a topic or a subscription could not be had.
+//! Errors of hubs, topics and subscriptions.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,27 +7,27 @@ use floe_wire::reference::{Identity, ParseReferenceError};
 
 use crate::error::{AdapterError, InvokeError, LocalError};
 
-/// Why a hub, a topic or a subscription could not be had.
+/// Why a hub, a topic or a subscription is unavailable.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum HubError {
-    /// A text says no place of a hub.
+    /// The text is not an address of a hub.
     Address {
         /// The text.
         address: String,
-        /// What is wrong with it.
+        /// What is wrong with the text.
         source: ParseReferenceError,
     },
-    /// The hub did not answer, or not as a hub does.
+    /// The hub did not answer, or answered unlike a hub.
     Hub {
-        /// The proxy that was asked.
+        /// The proxy that was called.
         hub: String,
-        /// What happened.
+        /// The failed invocation.
         source: Box<InvokeError>,
     },
     /// The hub answered with a nil proxy.
     Nil {
-        /// What it should be a proxy of.
+        /// The object that the proxy should lead to.
         what: &'static str,
     },
     /// Another subscriber of the topic has this identity.
@@ -39,33 +39,33 @@ pub enum HubError {
     },
     /// The hub cannot provide the quality of service.
     BadQos {
-        /// What it said.
+        /// The hub's explanation.
         reason: String,
     },
     /// The hub refused for another reason.
     Refused {
-        /// What it said.
+        /// The hub's explanation.
         reason: String,
     },
-    /// The subscriber could not listen for the hub.
+    /// The subscriber could not listen for events of the hub.
     Listen(AdapterError),
-    /// The hub does not call back over the subscriber's connection, and there is no address at which the
-    /// subscriber could listen for it.
+    /// The hub does not call back over the subscriber's connection, and the subscriber has no address at which it could
+    /// listen.
     NoAddress {
         /// The connection's transport.
         transport: String,
     },
-    /// The hub took the subscription, but an event that was sent as a test did not arrive.
+    /// The hub accepted the subscription, but a test event did not arrive.
     NotReached {
-        /// Where the subscriber listens.
+        /// The endpoints at which the subscriber listens.
         endpoints: String,
-        /// How long it waited.
+        /// How long the subscriber waited.
         after: Duration,
     },
 }
 
 impl HubError {
-    /// Whether the communicator is shut down, so that trying again is in vain.
+    /// Whether the communicator is shut down, so that another attempt cannot succeed.
     pub(super) fn is_shutdown(&self) -> bool {
         match self {
             Self::Hub { source, .. } => matches!(

@@ -1,4 +1,4 @@
-//! What all typed proxies have in common.
+//! The trait of all typed proxies.
 
 use std::future::Future;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::error::InvokeError;
 use crate::invoker::Interceptor;
 use crate::settings::EndpointSelection;
 
-/// A proxy with a static type. Its methods begin with `ice_`, which no Slice name does, so that
-/// they never hide an operation.
+/// A proxy with a static type. Its methods begin with `ice_`, which no Slice name does, so they never hide an
+/// operation.
 pub trait TypedProxy: Clone + Send + Sync + Sized {
     /// Type id of the interface: `::Module::Name`.
     const TYPE_ID: &'static str;
@@ -27,32 +27,31 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     /// The untyped proxy.
     fn as_proxy(&self) -> &Proxy;
 
-    /// The same object, each request answered.
+    /// The same object; each request gets a reply.
     #[must_use]
     fn ice_twoway(&self) -> Self {
         self.ice_mode(InvocationMode::Twoway)
     }
 
-    /// The same object, requests sent without an answer.
+    /// The same object; requests get no reply.
     #[must_use]
     fn ice_oneway(&self) -> Self {
         self.ice_mode(InvocationMode::Oneway)
     }
 
-    /// The same object, requests collected until [`TypedProxy::ice_flush_batch`].
+    /// The same object; requests are collected until [`TypedProxy::ice_flush_batch`].
     #[must_use]
     fn ice_batch_oneway(&self) -> Self {
         self.ice_mode(InvocationMode::BatchOneway)
     }
 
-    /// The same object, requests sent in datagrams: nobody hears whether they arrive.
+    /// The same object; requests are sent in datagrams, and the sender does not learn whether they arrive.
     #[must_use]
     fn ice_datagram(&self) -> Self {
         self.ice_mode(InvocationMode::Datagram)
     }
 
-    /// The same object, requests collected until [`TypedProxy::ice_flush_batch`], then sent in
-    /// datagrams.
+    /// The same object; requests are collected until [`TypedProxy::ice_flush_batch`], and sent in datagrams.
     #[must_use]
     fn ice_batch_datagram(&self) -> Self {
         self.ice_mode(InvocationMode::BatchDatagram)
@@ -76,23 +75,23 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         self.ice_changed(|reference| reference.identity = identity)
     }
 
-    /// The same object, parameters in another encoding.
+    /// The same object; parameters use another encoding.
     #[must_use]
     #[doc(alias = "ice_encodingVersion")]
     fn ice_encoding(&self, encoding: EncodingVersion) -> Self {
         self.ice_changed(|reference| reference.encoding = encoding)
     }
 
-    /// The same object, with a context sent along with each request, in place of what the proxy had.
-    /// Entries of the communicator's context go along, unless this has the key as well. For the
-    /// context of a single call, call what this gives: it shares the connection.
+    /// The same object; each request carries this context instead of the proxy's former one. Entries of the
+    /// communicator's context are added, unless their key is present. For the context of a single call, make the call
+    /// on the returned proxy: it shares the connection.
     #[must_use]
     fn ice_context(&self, context: Context) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.context = context))
     }
 
-    /// The same object, with a limit to the wait for a reply; `None` waits for ever.
+    /// The same object; a call waits for its reply no longer than this, and `None` waits for ever.
     #[must_use]
     #[doc(alias = "ice_invocationTimeout")]
     fn ice_timeout(&self, timeout: Option<Duration>) -> Self {
@@ -100,60 +99,59 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.timeout = timeout))
     }
 
-    /// The same object, with another limit to how long a wait for a reply polls before it sleeps: see
-    /// [`Settings::polling`](crate::Settings). The waits of a connection poll as the call made last
-    /// asked for.
+    /// The same object, with another limit on how long a wait for a reply polls before it sleeps: see
+    /// [`Settings::polling`](crate::Settings). If calls share a connection, the limit of the latest call holds.
     #[must_use]
     fn ice_polling(&self, polling: Duration) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.polling = polling))
     }
 
-    /// The same object, reached over encrypted endpoints alone, or over any.
+    /// The same object; the proxy uses encrypted endpoints alone, or any.
     #[must_use]
     fn ice_secure(&self, secure: bool) -> Self {
         self.ice_changed(|reference| reference.secure = secure)
     }
 
-    /// The same object, encrypted endpoints tried first, or last.
+    /// The same object; the proxy tries encrypted endpoints first, or last.
     #[must_use]
     fn ice_prefer_secure(&self, prefer_secure: bool) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.prefer_secure = prefer_secure))
     }
 
-    /// The same object, its endpoints tried in another order.
+    /// The same object; the proxy tries its endpoints in another order.
     #[must_use]
     fn ice_endpoint_selection(&self, selection: EndpointSelection) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.selection = selection))
     }
 
-    /// The same object through another router, or through none: the proxy of an `Ice::Router`, such as a Glacier2, which needs a
-    /// session before the first request.
+    /// The same object through another router, or through none: the proxy of an `Ice::Router`, such as a Glacier2. Such
+    /// a router needs a session before the first request.
     #[must_use]
     fn ice_router(&self, router: Option<&Proxy>) -> Self {
         Self::from_proxy(self.as_proxy().with_router(router))
     }
 
-    /// The same object over a connection of its own: proxies share one only if their ids are equal.
-    /// Empty, as at first, for the one that most share.
+    /// The same object over another connection: proxies share a connection only if their ids are equal. The default is
+    /// the empty id.
     #[must_use]
     fn ice_connection_id(&self, id: &str) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.connection_id = id.into()))
     }
 
-    /// The same object. Without a cached connection each invocation selects an endpoint anew, which
-    /// spreads requests over all of them; with one, the default, it uses the connection used last.
+    /// The same object. With a cached connection, the default, the proxy keeps using its last connection. Without one,
+    /// each invocation selects an endpoint anew, which spreads requests over all endpoints.
     #[must_use]
     fn ice_connection_cached(&self, is_cached: bool) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.is_connection_cached = is_cached))
     }
 
-    /// The same object. What the locator says of it is good for so long; zero asks for each connection that is
-    /// needed, and `None` keeps it until a connection there fails. Proxies with endpoints ask no locator.
+    /// The same object. A cached answer of the locator is valid for this time. Zero asks for each new connection, and
+    /// `None` keeps the answer until a connection fails. Proxies with endpoints do not use a locator.
     #[must_use]
     #[doc(alias = "ice_locatorCacheTimeout")]
     fn ice_locator_cache_timeout(&self, timeout: Option<Duration>) -> Self {
@@ -161,7 +159,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.locator_cache_timeout = timeout))
     }
 
-    /// The same object, with or without the wire where it lives in the same communicator.
+    /// The same object; if it is in the same communicator, calls skip the wire or not.
     #[must_use]
     #[doc(alias = "ice_collocationOptimized")]
     fn ice_collocation_optimized(&self, is_optimized: bool) -> Self {
@@ -169,22 +167,22 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.is_collocated = is_optimized))
     }
 
-    /// The same object, with one more interceptor around each invocation, inside those that it has.
+    /// The same object; this interceptor wraps each invocation, inside the present ones.
     #[must_use]
     fn ice_intercepted(&self, interceptor: impl Interceptor) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.interceptors.push(interceptor)))
     }
 
-    /// The same object, over this connection and no other: see
+    /// The same object; calls use this connection and no other: see
     /// [`Connection::proxy`](crate::Connection::proxy).
     #[must_use]
     fn ice_fixed(&self, connection: &Connection) -> Self {
         Self::from_proxy(self.as_proxy().with_connection(connection.core().clone()))
     }
 
-    /// The connection of the next invocations, made if there is none; `None` for an object of the
-    /// same communicator.
+    /// The connection of the next invocations, which is made if there is none; `None` for an object of the same
+    /// communicator.
     #[doc(alias = "ice_getConnection")]
     fn ice_connection(
         &self,
@@ -192,29 +190,29 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         self.as_proxy().connect_and_get()
     }
 
-    /// The connection used last, if it is still there.
+    /// The last connection, if it is still open.
     #[doc(alias = "ice_getCachedConnection")]
     fn ice_cached_connection(&self) -> Option<Connection> {
         self.as_proxy().cached_connection().map(Connection::new)
     }
 
-    /// The same object, requests compressed or not; unless told, it is as its endpoint says (`-z`).
-    /// ShortReply messages never are. The communicator's settings may override it.
+    /// The same object; requests are compressed or not. By default its endpoint decides (`-z`). ShortReply messages are
+    /// never compressed. The communicator's settings may override it.
     #[must_use]
     fn ice_compress(&self, is_compressed: bool) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_compress(|it| it.turned(is_compressed)))
     }
 
-    /// The same object, requests compressed with this where the peer's adapter offers it
-    /// ([`Settings::compressions`](crate::Settings::compressions)), and with bzip2 elsewhere.
+    /// The same object; requests use this compression if the peer's adapter offers it
+    /// ([`Settings::compressions`](crate::Settings::compressions)), and bzip2 otherwise.
     #[must_use]
     fn ice_compression(&self, compression: Compression) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_compress(|it| it.with(compression)))
     }
 
-    /// The same object, only requests of this many bytes compressed, header included; unless told,
+    /// The same object; requests are compressed from this many bytes on, header included. The default is
     /// [`Settings::compress_len_min`](crate::Settings::compress_len_min).
     #[must_use]
     fn ice_compress_from(&self, len_min: usize) -> Self {
@@ -256,11 +254,11 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         self.as_proxy().call(&IDS, |_| (), |decoder| decoder.get())
     }
 
-    /// Gives a proxy this type if the object says that it has it; `None` if it does not, or if it
+    /// Converts a proxy to this type after asking the object whether it has the type; `None` if it does not, or if it
     /// lacks the facet.
     ///
     /// # Errors
-    /// [`InvokeError`] if the object could not be asked.
+    /// [`InvokeError`] if the object did not answer.
     #[doc(alias = "checkedCast")]
     fn checked(
         proxy: impl TypedProxy,
