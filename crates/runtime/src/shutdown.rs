@@ -50,8 +50,12 @@ impl Communicator {
         let limit = self.core().settings().close_timeout;
         match timeout(limit, self.flush_batches()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!("could not flush before the shutdown: {error}"),
-            Err(_) => tracing::warn!("could not flush within {limit:?} before the shutdown"),
+            Ok(Err(error)) => {
+                tracing::warn!("could not flush batches before the shutdown: {error}")
+            }
+            Err(_) => {
+                tracing::warn!("could not flush batches within {limit:?} before the shutdown")
+            }
         }
         self.begin_shutdown();
         self.finish_shutdown().await;

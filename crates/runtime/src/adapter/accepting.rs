@@ -94,8 +94,8 @@ impl Opening {
                 () = sleep_until(until) => {
                     let limit = self.limit;
                     failed_handshake(adapter, || format!(
-                        "gave up the oldest of {limit} connections that are being opened, as many as \
-                         `Settings::handshake_limit` allows, to open another one"
+                        "dropped the oldest of {limit} connections in their handshake, because \
+                         `Settings::handshake_limit` is reached"
                     ));
                     if let Some((_, oldest)) = self.oldest_first.pop_front() {
                         oldest.abort();
@@ -259,7 +259,7 @@ impl AcceptFailures {
 /// `EMFILE`: the process has reached its limit of descriptors. All Unixes use the same number.
 const EMFILE: i32 = 24;
 
-/// Returns whether a peer gave up before its connection was accepted. Such a failure says nothing
+/// Returns whether a peer aborted before its connection was accepted. Such a failure says nothing
 /// about the next connection.
 fn is_of_the_peer(error: &io::Error) -> bool {
     matches!(

@@ -55,7 +55,7 @@ impl Adapter {
             Ok(true) => Ok(()),
             Ok(false) => {
                 tracing::warn!(
-                    "the locator {locator} has no registry: nobody finds adapter \"{}\" by it",
+                    "the locator {locator} has no registry, so clients cannot find adapter \"{}\" through it",
                     names.id
                 );
                 Ok(())
@@ -83,11 +83,11 @@ impl Adapter {
         match timeout(limit, self.update_registry(&locator, names, None)).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => {
-                tracing::warn!("could not tell the locator that adapter \"{id}\" ends: {error}");
+                tracing::warn!("could not unregister adapter \"{id}\" from the locator: {error}");
             }
             Err(_) => {
                 tracing::warn!(
-                    "could not tell the locator within {limit:?} that adapter \"{id}\" ends"
+                    "could not unregister adapter \"{id}\" from the locator within {limit:?}"
                 );
             }
         }

@@ -78,7 +78,7 @@ impl fmt::Display for InvokeError {
             ),
             Self::BadReply(error) => write!(
                 f,
-                "the reply is not what the contract says: {error}: \
+                "the reply does not match the contract: {error}: \
                  compile both sides from the same contract"
             ),
             Self::NotDispatched(LocalError::Timeout { operation, after }) => write!(
@@ -123,8 +123,8 @@ impl From<EncodeError> for InvokeError {
     }
 }
 
-/// A failure of a servant's own invocation is an unknown failure to its caller, except what another server already
-/// reported.
+/// The caller of a servant sees a failure of the servant's own invocation as an unknown failure, except an exception that
+/// another server has reported.
 impl From<InvokeError> for SystemException {
     fn from(error: InvokeError) -> Self {
         match error {
@@ -288,8 +288,8 @@ impl fmt::Display for LocalError {
                 locator,
             } => write!(
                 f,
-                "nobody knows where \"{proxy}\" is: {what} is not registered at the locator \"{locator}\"; does \
-                 its server run, and is it registered there?"
+                "cannot locate \"{proxy}\": {what} is not registered with the locator \"{locator}\"; does its \
+                 server run, and does it register there?"
             ),
             Self::Locator {
                 proxy,

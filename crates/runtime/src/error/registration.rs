@@ -34,12 +34,12 @@ impl fmt::Display for RegistrationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownAdapter => f.write_str(
-                "it knows no such adapter, and takes no new one: define the adapter there, or let an IceGrid registry take \
-                 others (IceGrid.Registry.DynamicRegistration=1)",
+                "the locator knows no such adapter, and accepts no new one: define the adapter there, or let an IceGrid \
+                 registry accept new adapters (IceGrid.Registry.DynamicRegistration=1)",
             ),
             Self::UnknownReplicaGroup { id } => write!(
                 f,
-                "the adapter is no member of the replica group \"{id}\": expected the one that the locator has for it"
+                "the adapter is not a member of the replica group \"{id}\": expected the one that the locator has for it"
             ),
             Self::AlreadyActive => f.write_str(
                 "the adapter is active elsewhere: end that server, or give this one another id",

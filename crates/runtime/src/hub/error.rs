@@ -99,7 +99,7 @@ impl fmt::Display for HubError {
             }
             Self::AlreadySubscribed { topic, identity } => write!(
                 f,
-                "topic \"{topic}\" has a subscriber with identity \"{identity}\" already: choose another \
+                "topic \"{topic}\" already has a subscriber with identity \"{identity}\": choose another \
                  identity, or none for a unique one"
             ),
             Self::BadQos { reason } => {
@@ -109,13 +109,13 @@ impl fmt::Display for HubError {
             Self::Listen(error) => write!(f, "cannot listen for the hub: {error}"),
             Self::NoAddress { transport } => write!(
                 f,
-                "the hub does not call back over a connection of transport \"{transport}\", and this has no \
-                 address to listen on: say where to listen with `listen`"
+                "the hub does not call back over a connection of transport \"{transport}\", and the subscriber has no \
+                 address to listen on: set one with `listen`"
             ),
             Self::NotReached { endpoints, after } => write!(
                 f,
                 "the hub did not deliver to \"{endpoints}\" within {after:?}: is there a firewall or an address \
-                 translation in between? Say where to listen with `listen`"
+                 translation in between? Set the address to listen on with `listen`"
             ),
         }
     }

@@ -43,7 +43,7 @@ impl fmt::Display for Interruption {
             ),
             Self::Resubscribed { after } => write!(
                 f,
-                "subscribed again after {after:.1?}; events that were published meanwhile are lost"
+                "subscribed again after {after:.1?}; events that were published in between are lost"
             ),
             Self::Lost { count } => {
                 write!(f, "the hub dropped {count} events for this subscriber")

@@ -20,7 +20,7 @@ use crate::adapter::unique_name;
 use crate::dispatch::Answer;
 use crate::error::AdapterError;
 
-/// Default capacity of a stream of events: a consumer may delay for a moment.
+/// Default capacity of a stream of events: a consumer may pause for a moment.
 const CAPACITY: usize = 256;
 
 /// Number of interruptions that are kept for a servant's subscription.

@@ -14,7 +14,7 @@ use super::inbox::Item;
 use super::{HubError, Interruption, TypedEvent};
 use crate::connection::wait::Wait;
 
-/// A subscription: a stream of events, with an [`Interruption`] at each receiver where events may be missing.
+/// A subscription: a stream of events, with an [`Interruption`] at each place where events may be missing.
 ///
 /// It ends with the communicator. When it is dropped, it unsubscribes in the background.
 #[must_use = "it unsubscribes when it is dropped"]

@@ -196,7 +196,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         self.as_proxy().cached_connection().map(Connection::new)
     }
 
-    /// The same object; requests are compressed or not. By default its endpoint decides (`-z`). ShortReply messages are
+    /// The same object; requests are compressed or not. By default its endpoint decides (`-z`). Short messages are
     /// never compressed. The communicator's settings may override it.
     #[must_use]
     fn ice_compress(&self, is_compressed: bool) -> Self {

@@ -34,7 +34,7 @@ pub struct AdapterSettings {
     #[doc(alias = "Adapter.AdapterId")]
     pub adapter_id: Option<String>,
     /// The id of a group of adapters with the same objects, which its proxies name instead of its own: a locator picks
-    /// who of them is called. It means nothing without an id. Default none; an empty one is none.
+    /// the adapter to call. It is ignored without an id. Default none; an empty id is none.
     #[doc(alias = "Adapter.ReplicaGroupId")]
     pub replica_group_id: Option<String>,
 }
