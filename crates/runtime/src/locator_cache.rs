@@ -18,7 +18,7 @@ pub(crate) enum LocatorKey {
 /// The answers of the locator, which all proxies of a communicator share.
 #[derive(Debug, Default)]
 pub(crate) struct LocatorCache {
-    known: Mutex<HashMap<LocatorKey, CacheEntry>>,
+    entries: Mutex<HashMap<LocatorKey, CacheEntry>>,
 }
 
 #[derive(Debug)]
@@ -33,38 +33,38 @@ const ENTRIES_MAX: usize = 10_000;
 impl LocatorCache {
     /// The answer for this key, if it is not older than `within`; `None` accepts any age.
     pub(crate) fn find(&self, key: &LocatorKey, within: Option<Duration>) -> Option<Target> {
-        let known = self.lock();
-        let found = known.get(key)?;
+        let entries = self.lock();
+        let found = entries.get(key)?;
         let is_good = within.is_none_or(|within| found.noted.elapsed() < within);
         is_good.then(|| found.target.clone())
     }
 
     /// Records an answer that has just arrived.
     pub(crate) fn note(&self, key: LocatorKey, target: Target) {
-        let mut known = self.lock();
-        if known.len() >= ENTRIES_MAX
-            && !known.contains_key(&key)
-            && let Some(oldest) = known.iter().min_by_key(|(_, known)| known.noted)
+        let mut entries = self.lock();
+        if entries.len() >= ENTRIES_MAX
+            && !entries.contains_key(&key)
+            && let Some(oldest) = entries.iter().min_by_key(|(_, entry)| entry.noted)
         {
             let oldest = oldest.0.clone();
-            known.remove(&oldest);
+            entries.remove(&oldest);
         }
         let noted = Instant::now();
-        known.insert(key, CacheEntry { target, noted });
+        entries.insert(key, CacheEntry { target, noted });
     }
 
     /// Removes the answer for this key, and for the adapter that it names.
     pub(crate) fn forget(&self, key: &LocatorKey) {
-        let mut known = self.lock();
-        if let Some(gone) = known.remove(key)
+        let mut entries = self.lock();
+        if let Some(gone) = entries.remove(key)
             && let Target::Indirect { adapter_id } = gone.target
         {
-            known.remove(&LocatorKey::Adapter(adapter_id));
+            entries.remove(&LocatorKey::Adapter(adapter_id));
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<LocatorKey, CacheEntry>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -23,7 +23,7 @@ use crate::transport::{Accepted, ConnectionInfo, Listener, Pending, Stream};
 
 /// Every opening gets at least this long. If too many are under way after that, the oldest is
 /// dropped.
-const OPENING_PATIENCE: Duration = Duration::from_millis(250);
+const OPENING_TIME_MIN: Duration = Duration::from_millis(250);
 /// How long to wait for descriptors to become free.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// A repeated failure is logged once in this interval.
@@ -64,7 +64,7 @@ pub(super) async fn accept(
                     failures.note(&error, &adapter);
                     // The process is out of descriptors or memory. That must neither end the server
                     // nor make it spin.
-                    if !is_of_the_peer(&error) {
+                    if !is_peer_abort(&error) {
                         sleep(ACCEPT_RETRY_DELAY).await;
                     }
                 }
@@ -88,7 +88,7 @@ impl Opening {
     async fn make_room(&mut self, adapter: &Weak<AdapterCore>) {
         while self.tasks.len() >= self.limit {
             let oldest = self.oldest_first.front();
-            let until = oldest.map_or_else(Instant::now, |(begun, _)| *begun + OPENING_PATIENCE);
+            let until = oldest.map_or_else(Instant::now, |(begun, _)| *begun + OPENING_TIME_MIN);
             tokio::select! {
                 Some(opened) = self.tasks.join_next() => self.end(opened.ok().flatten(), adapter),
                 () = sleep_until(until) => {
@@ -261,7 +261,7 @@ const EMFILE: i32 = 24;
 
 /// Returns whether a peer aborted before its connection was accepted. Such a failure says nothing
 /// about the next connection.
-fn is_of_the_peer(error: &io::Error) -> bool {
+fn is_peer_abort(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted

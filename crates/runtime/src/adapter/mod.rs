@@ -149,7 +149,7 @@ impl Adapter {
     /// Registers a servant for a facet of an identity, and returns a proxy to it.
     ///
     /// # Errors
-    /// As [`Adapter::add`].
+    /// See [`Adapter::add`].
     pub fn add_facet(
         &self,
         identity: impl IntoIdentity,
@@ -392,7 +392,7 @@ impl Communicator {
     /// Makes an adapter with settings of its own, such as limits, or the id by which a locator finds it.
     ///
     /// # Errors
-    /// As [`Communicator::adapter`].
+    /// See [`Communicator::adapter`].
     pub async fn adapter_with(
         &self,
         endpoints: &str,

@@ -64,7 +64,7 @@ impl Communicator {
     /// Makes an adapter with settings of its own, such as limits, or the id by which a locator finds it.
     ///
     /// # Errors
-    /// As [`Communicator::adapter`].
+    /// See [`Communicator::adapter`].
     pub fn adapter_with(
         &self,
         endpoints: &str,

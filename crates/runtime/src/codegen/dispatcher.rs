@@ -18,7 +18,7 @@ pub fn put_one<T: Encode>(result: &T, encoder: &mut Encoder<'_>) {
 /// Makes the response for what a servant returned; exceptions use the sliced format.
 ///
 /// # Errors
-/// As [`Request::reply`].
+/// See [`Request::reply`].
 #[inline]
 pub fn reply<T, E: OperationError>(
     request: Request,
@@ -31,7 +31,7 @@ pub fn reply<T, E: OperationError>(
 /// Makes the response for what a servant returned; exceptions use the compact format.
 ///
 /// # Errors
-/// As [`Request::reply`].
+/// See [`Request::reply`].
 #[inline]
 pub fn reply_compact<T, E: OperationError>(
     request: Request,

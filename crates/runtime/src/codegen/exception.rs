@@ -5,7 +5,7 @@ use std::fmt;
 /// Writes the text of an exception: `::Demo::Rejected (reason = "rude")`.
 ///
 /// # Errors
-/// As the formatter.
+/// An error of the formatter.
 pub fn write_exception(
     f: &mut fmt::Formatter<'_>,
     type_id: &str,

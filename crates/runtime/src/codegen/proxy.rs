@@ -63,7 +63,7 @@ where
 /// Decodes an empty result.
 ///
 /// # Errors
-/// As [`Decoder::nothing`].
+/// See [`Decoder::nothing`].
 #[inline]
 pub fn nothing(decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
     decoder.nothing()
@@ -72,7 +72,7 @@ pub fn nothing(decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
 /// Decodes one result.
 ///
 /// # Errors
-/// Those of the type's decoding.
+/// An error of the type's decoding.
 #[inline]
 pub fn one<T: Decode>(decoder: &mut Decoder<'_>) -> Result<T, DecodeError> {
     decoder.get()
@@ -81,7 +81,7 @@ pub fn one<T: Decode>(decoder: &mut Decoder<'_>) -> Result<T, DecodeError> {
 /// Decodes several values, in the order of the wire.
 ///
 /// # Errors
-/// Those of the types' decoding.
+/// An error of a type's decoding.
 #[inline]
 pub fn all<T: Values>(decoder: &mut Decoder<'_>) -> Result<T, DecodeError> {
     T::decode(decoder)
@@ -92,7 +92,7 @@ pub trait Values: Sized {
     /// Decodes them one after another.
     ///
     /// # Errors
-    /// Those of the types' decoding.
+    /// An error of a type's decoding.
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError>;
 }
 

@@ -149,7 +149,7 @@ impl CommunicatorCore {
         &self.locator_cache
     }
 
-    /// What is known of its routers.
+    /// The state of its routers.
     pub(crate) fn routers(&self) -> &Routers {
         &self.routers
     }
@@ -177,8 +177,8 @@ impl CommunicatorCore {
             return None;
         }
         let adapters = self.adapters();
-        let mut homes = adapters.iter().filter(|a| a.is_home_of(reference));
-        homes.next().cloned()
+        let mut hosts = adapters.iter().filter(|a| a.hosts(reference));
+        hosts.next().cloned()
     }
 
     pub(crate) fn adapters(&self) -> MutexGuard<'_, Vec<Arc<AdapterCore>>> {

@@ -69,7 +69,7 @@ impl AdapterCore {
     }
 
     /// Whether one of these stream endpoints is a bound or a published endpoint.
-    pub(crate) fn has_any(&self, endpoints: &[Endpoint]) -> bool {
+    pub(crate) fn publishes_any(&self, endpoints: &[Endpoint]) -> bool {
         let published = self
             .published
             .read()
@@ -85,12 +85,12 @@ impl AdapterCore {
     }
 
     /// Whether the object of this reference is in this adapter and has a servant.
-    pub(crate) fn is_home_of(&self, reference: &Reference) -> bool {
+    pub(crate) fn hosts(&self, reference: &Reference) -> bool {
         if !self.is_active.load(Ordering::Relaxed) {
             return false;
         }
         match &reference.target {
-            Target::Direct(endpoints) => self.has_any(endpoints),
+            Target::Direct(endpoints) => self.publishes_any(endpoints),
             Target::WellKnown => !self.servants().facets(&reference.identity).is_empty(),
             Target::Indirect { adapter_id } => self.is_named(adapter_id),
         }

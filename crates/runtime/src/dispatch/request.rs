@@ -146,7 +146,7 @@ impl Request {
     /// Checks the mode, and that the unused parameters can be skipped.
     ///
     /// # Errors
-    /// As [`Request::decode`].
+    /// See [`Request::decode`].
     #[doc(hidden)]
     #[inline]
     pub fn decode_nothing(&self, mode: OperationMode) -> Result<(), SystemException> {

@@ -202,7 +202,7 @@ impl Drop for Rest {
 }
 
 impl RestState {
-    /// As [`Rest::next`].
+    /// See [`Rest::next`].
     fn next(&mut self, response: Response) -> Result<Request, Response> {
         let mut parts = response.into_parts();
         if !self.advance(&mut parts) {

@@ -48,7 +48,7 @@ impl From<AttemptError> for InvokeError {
 pub(crate) fn attempt_end(error: &LocalError, perhaps_dispatched: bool) -> AttemptEnd {
     match error {
         // Another attempt would get the same reply.
-        LocalError::Protocol { error, .. } if perhaps_dispatched && is_of_contents(error) => {
+        LocalError::Protocol { error, .. } if perhaps_dispatched && is_malformed_reply(error) => {
             AttemptEnd::Final
         }
         LocalError::ClosedByPeer { .. } => AttemptEnd::ClosedByPeer,
@@ -64,6 +64,6 @@ pub(crate) fn attempt_end(error: &LocalError, perhaps_dispatched: bool) -> Attem
 /// Whether the peer answered in the regular way, and its answer is at fault.
 ///
 /// Source: observed: Ice 3.7.8, which sends an idempotent request again after all other faults.
-fn is_of_contents(error: &ProtocolError) -> bool {
+fn is_malformed_reply(error: &ProtocolError) -> bool {
     error.is_too_large() || matches!(error, ProtocolError::Malformed { .. })
 }

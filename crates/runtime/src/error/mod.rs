@@ -93,7 +93,7 @@ impl fmt::Display for InvokeError {
     }
 }
 
-/// As the text for people, so that an error that ends `main` reads well.
+/// Prints the same text as `Display`, so that an error that ends `main` reads well.
 impl fmt::Debug for InvokeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -341,7 +341,7 @@ impl fmt::Display for LocalError {
     }
 }
 
-/// As the text for people, so that an error that ends `main` reads well.
+/// Prints the same text as `Display`, so that an error that ends `main` reads well.
 impl fmt::Debug for LocalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -472,7 +472,7 @@ impl fmt::Display for AdapterError {
     }
 }
 
-/// As the text for people, so that an error that ends `main` reads well.
+/// Prints the same text as `Display`, so that an error that ends `main` reads well.
 impl fmt::Debug for AdapterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

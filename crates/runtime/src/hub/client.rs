@@ -37,7 +37,7 @@ impl HubClient {
     /// Connects with a communicator of yours, which brings its settings: certificates, locator, timeouts.
     ///
     /// # Errors
-    /// As [`HubClient::connect`].
+    /// See [`HubClient::connect`].
     pub async fn connect_with(
         communicator: &Communicator,
         address: &str,
@@ -97,7 +97,7 @@ impl HubClient {
         &self.manager
     }
 
-    /// As [`HubClient::topic`], as a proxy.
+    /// Does the same as [`HubClient::topic`], and returns a proxy.
     pub(super) async fn create_or_retrieve(&self, name: &str) -> Result<TopicProxy, HubError> {
         match self.manager.create_or_retrieve(name).await {
             Ok(topic) => topic_of(topic),

@@ -121,7 +121,7 @@ impl fmt::Display for HubError {
     }
 }
 
-/// As the text for people, so that an error that ends `main` reads well.
+/// Prints the same text as `Display`, so that an error that ends `main` reads well.
 impl fmt::Debug for HubError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -57,7 +57,7 @@ impl fmt::Display for Interruption {
     }
 }
 
-/// As the text for people, so that an error that ends `main` reads well.
+/// Prints the same text as `Display`, so that an error that ends `main` reads well.
 impl fmt::Debug for Interruption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -87,10 +87,10 @@ impl ServantSubscription {
         &self.task.identity
     }
 
-    /// As [`Subscription::unsubscribe`].
+    /// Unsubscribes: see [`Subscription::unsubscribe`].
     ///
     /// # Errors
-    /// As [`Subscription::unsubscribe`].
+    /// See [`Subscription::unsubscribe`].
     pub async fn unsubscribe(mut self) -> Result<(), HubError> {
         self.task.end().await
     }

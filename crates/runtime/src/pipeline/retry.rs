@@ -29,24 +29,24 @@ impl Interceptor for Retry {
     fn invoke<'a>(&'a self, invocation: Invocation, next: Next<'a>) -> InvokeFuture<'a> {
         Box::pin(async move {
             let mut wait = self.first_wait;
-            let mut is_doubtful = false;
+            let mut may_have_executed = false;
             for _ in 0..self.count {
                 let result = next.invoke(invocation.clone()).await;
                 match result {
                     Err(error) if may_repeat(invocation.mode(), &error) => {
-                        is_doubtful |= matches!(error, InvokeError::PerhapsDispatched(_));
+                        may_have_executed |= matches!(error, InvokeError::PerhapsDispatched(_));
                         if invocation.remaining().is_some_and(|left| left <= wait) {
-                            return Err(in_doubt(error, is_doubtful));
+                            return Err(keep_doubt(error, may_have_executed));
                         }
                         tracing::debug!("retrying \"{}\": {error}", invocation.operation());
                         tokio::time::sleep(wait).await;
                         wait = wait.saturating_mul(2);
                     }
-                    result => return result.map_err(|error| in_doubt(error, is_doubtful)),
+                    result => return result.map_err(|error| keep_doubt(error, may_have_executed)),
                 }
             }
             let result = next.invoke(invocation).await;
-            result.map_err(|error| in_doubt(error, is_doubtful))
+            result.map_err(|error| keep_doubt(error, may_have_executed))
         })
     }
 }
@@ -60,9 +60,11 @@ fn may_repeat(mode: OperationMode, error: &InvokeError) -> bool {
 }
 
 /// If an earlier attempt may have executed the operation, the last one cannot undo that.
-fn in_doubt(error: InvokeError, is_doubtful: bool) -> InvokeError {
+fn keep_doubt(error: InvokeError, may_have_executed: bool) -> InvokeError {
     match error {
-        InvokeError::NotDispatched(error) if is_doubtful => InvokeError::PerhapsDispatched(error),
+        InvokeError::NotDispatched(error) if may_have_executed => {
+            InvokeError::PerhapsDispatched(error)
+        }
         error => error,
     }
 }

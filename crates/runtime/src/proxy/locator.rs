@@ -17,7 +17,7 @@ pub(crate) struct LocatedEndpoints {
     /// At least one endpoint.
     pub(crate) endpoints: Vec<Endpoint>,
     /// Whether part of the location came from the cache: the object may have moved since.
-    pub(crate) is_remembered: bool,
+    pub(crate) is_cached: bool,
 }
 
 /// Boxed, because connecting to a locator is the same as connecting to any other object.
@@ -50,44 +50,44 @@ impl Proxy {
     pub(crate) fn locate<'a>(&'a self, communicator: &'a Communicator) -> Locate<'a> {
         Box::pin(async move {
             let locator = self.locator(communicator)?;
-            let mut sought = self.locator_key();
-            let mut is_remembered = false;
+            let mut key = self.locator_key();
+            let mut is_cached = false;
             loop {
                 let timeout = self.inner.options.locator_cache_timeout;
                 let cache = communicator.core().locator_cache();
-                let target = match cache.find(&sought, timeout) {
+                let target = match cache.find(&key, timeout) {
                     Some(target) => {
-                        is_remembered = true;
+                        is_cached = true;
                         target
                     }
                     None => {
-                        let target = match self.ask_locator(&locator, &sought).await {
+                        let target = match self.ask_locator(&locator, &key).await {
                             // The cache had the object in an adapter that is gone.
-                            Err(LocalError::NotRegistered { .. }) if is_remembered => {
+                            Err(LocalError::NotRegistered { .. }) if is_cached => {
                                 self.forget_location();
-                                sought = self.locator_key();
-                                is_remembered = false;
+                                key = self.locator_key();
+                                is_cached = false;
                                 continue;
                             }
                             asked => asked?,
                         };
-                        cache.note(sought.clone(), target.clone());
+                        cache.note(key.clone(), target.clone());
                         target
                     }
                 };
-                sought = match (sought, target) {
+                key = match (key, target) {
                     (_, Target::Direct(endpoints)) if !endpoints.is_empty() => {
                         return Ok(LocatedEndpoints {
                             endpoints,
-                            is_remembered,
+                            is_cached,
                         });
                     }
                     (LocatorKey::Object(_), Target::Indirect { adapter_id }) => {
                         LocatorKey::Adapter(adapter_id)
                     }
-                    (sought, _) => {
-                        cache.forget(&sought);
-                        return Err(self.not_registered(&sought, &locator));
+                    (key, _) => {
+                        cache.forget(&key);
+                        return Err(self.not_registered(&key, &locator));
                     }
                 };
             }
@@ -133,12 +133,8 @@ impl Proxy {
         }
     }
 
-    async fn ask_locator(
-        &self,
-        locator: &Proxy,
-        sought: &LocatorKey,
-    ) -> Result<Target, LocalError> {
-        let found = match sought {
+    async fn ask_locator(&self, locator: &Proxy, key: &LocatorKey) -> Result<Target, LocalError> {
+        let found = match key {
             LocatorKey::Adapter(id) => {
                 let encode = |encoder: &mut Encoder<'_>| encoder.put(id);
                 locator
@@ -154,15 +150,15 @@ impl Proxy {
         };
         match found {
             Ok(Some(found)) => Ok(Reference::clone(found.reference()).target),
-            Ok(None) | Err(FindError::NotFound) => Err(self.not_registered(sought, locator)),
+            Ok(None) | Err(FindError::NotFound) => Err(self.not_registered(key, locator)),
             Err(FindError::Invoke(error)) => Err(self.not_asked(locator, error)),
         }
     }
 
-    fn not_registered(&self, sought: &LocatorKey, locator: &Proxy) -> LocalError {
+    fn not_registered(&self, key: &LocatorKey, locator: &Proxy) -> LocalError {
         LocalError::NotRegistered {
             proxy: self.to_string(),
-            what: match sought {
+            what: match key {
                 LocatorKey::Adapter(id) => format!("adapter \"{id}\""),
                 LocatorKey::Object(id) => format!("object \"{id}\""),
             },

@@ -166,7 +166,7 @@ impl Proxy {
         }
         let located = self.locate(communicator).await?;
         let connected = self.connect_to_any(&located.endpoints, communicator).await;
-        if connected.is_ok() || !located.is_remembered {
+        if connected.is_ok() || !located.is_cached {
             return connected;
         }
         // The object may have moved since.

@@ -27,62 +27,62 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     /// The untyped proxy.
     fn as_proxy(&self) -> &Proxy;
 
-    /// The same object; each request gets a reply.
+    /// Returns a proxy whose requests get a reply.
     #[must_use]
     fn ice_twoway(&self) -> Self {
         self.ice_mode(InvocationMode::Twoway)
     }
 
-    /// The same object; requests get no reply.
+    /// Returns a proxy whose requests get no reply.
     #[must_use]
     fn ice_oneway(&self) -> Self {
         self.ice_mode(InvocationMode::Oneway)
     }
 
-    /// The same object; requests are collected until [`TypedProxy::ice_flush_batch`].
+    /// Returns a proxy that collects requests until [`TypedProxy::ice_flush_batch`].
     #[must_use]
     fn ice_batch_oneway(&self) -> Self {
         self.ice_mode(InvocationMode::BatchOneway)
     }
 
-    /// The same object; requests are sent in datagrams, and the sender does not learn whether they arrive.
+    /// Returns a proxy that sends requests in datagrams. It does not learn whether they arrive.
     #[must_use]
     fn ice_datagram(&self) -> Self {
         self.ice_mode(InvocationMode::Datagram)
     }
 
-    /// The same object; requests are collected until [`TypedProxy::ice_flush_batch`], and sent in datagrams.
+    /// Returns a proxy that collects requests until [`TypedProxy::ice_flush_batch`], and sends them in datagrams.
     #[must_use]
     fn ice_batch_datagram(&self) -> Self {
         self.ice_mode(InvocationMode::BatchDatagram)
     }
 
-    /// The same object in another invocation mode.
+    /// Returns a proxy with another invocation mode.
     #[must_use]
     fn ice_mode(&self, mode: InvocationMode) -> Self {
         self.ice_changed(|reference| reference.mode = mode)
     }
 
-    /// Another facet of the same object; empty for the default facet.
+    /// Returns a proxy to another facet of the object; empty for the default facet.
     #[must_use]
     fn ice_facet(&self, facet: &str) -> Self {
         self.ice_changed(|reference| facet.clone_into(&mut reference.facet))
     }
 
-    /// Another object at the same endpoints.
+    /// Returns a proxy to another object at the same endpoints.
     #[must_use]
     fn ice_identity(&self, identity: Identity) -> Self {
         self.ice_changed(|reference| reference.identity = identity)
     }
 
-    /// The same object; parameters use another encoding.
+    /// Returns a proxy that encodes parameters in another version.
     #[must_use]
     #[doc(alias = "ice_encodingVersion")]
     fn ice_encoding(&self, encoding: EncodingVersion) -> Self {
         self.ice_changed(|reference| reference.encoding = encoding)
     }
 
-    /// The same object; each request carries this context instead of the proxy's former one. Entries of the
+    /// Returns a proxy that sends this context with each request, instead of its former context. Entries of the
     /// communicator's context are added, unless their key is present. For the context of a single call, make the call
     /// on the returned proxy: it shares the connection.
     #[must_use]
@@ -91,7 +91,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.context = context))
     }
 
-    /// The same object; a call waits for its reply no longer than this, and `None` waits for ever.
+    /// Returns a proxy whose calls wait no longer than this for a reply; `None` waits for ever.
     #[must_use]
     #[doc(alias = "ice_invocationTimeout")]
     fn ice_timeout(&self, timeout: Option<Duration>) -> Self {
@@ -99,7 +99,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.timeout = timeout))
     }
 
-    /// The same object, with another limit on how long a wait for a reply polls before it sleeps: see
+    /// Returns a proxy with another limit on how long a wait for a reply polls before it sleeps: see
     /// [`Settings::polling`](crate::Settings). If calls share a connection, the limit of the latest call holds.
     #[must_use]
     fn ice_polling(&self, polling: Duration) -> Self {
@@ -107,51 +107,51 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.polling = polling))
     }
 
-    /// The same object; the proxy uses encrypted endpoints alone, or any.
+    /// Returns a proxy that uses only encrypted endpoints, or any.
     #[must_use]
     fn ice_secure(&self, secure: bool) -> Self {
         self.ice_changed(|reference| reference.secure = secure)
     }
 
-    /// The same object; the proxy tries encrypted endpoints first, or last.
+    /// Returns a proxy that tries encrypted endpoints first, or last.
     #[must_use]
     fn ice_prefer_secure(&self, prefer_secure: bool) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.prefer_secure = prefer_secure))
     }
 
-    /// The same object; the proxy tries its endpoints in another order.
+    /// Returns a proxy that tries its endpoints in another order.
     #[must_use]
     fn ice_endpoint_selection(&self, selection: EndpointSelection) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.selection = selection))
     }
 
-    /// The same object through another router, or through none: the proxy of an `Ice::Router`, such as a Glacier2. Such
+    /// Returns a proxy that uses another router, or none: the proxy of an `Ice::Router`, such as a Glacier2. Such
     /// a router needs a session before the first request.
     #[must_use]
     fn ice_router(&self, router: Option<&Proxy>) -> Self {
         Self::from_proxy(self.as_proxy().with_router(router))
     }
 
-    /// The same object over another connection: proxies share a connection only if their ids are equal. The default is
-    /// the empty id.
+    /// Returns a proxy with another connection id: proxies share a connection only if their ids are equal. The default
+    /// is the empty id.
     #[must_use]
     fn ice_connection_id(&self, id: &str) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.connection_id = id.into()))
     }
 
-    /// The same object. With a cached connection, the default, the proxy keeps using its last connection. Without one,
-    /// each invocation selects an endpoint anew, which spreads requests over all endpoints.
+    /// Returns a proxy with or without a cached connection. With one, the default, it keeps using its last connection.
+    /// Without one, each invocation selects an endpoint anew, which spreads requests over all endpoints.
     #[must_use]
     fn ice_connection_cached(&self, is_cached: bool) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.is_connection_cached = is_cached))
     }
 
-    /// The same object. A cached answer of the locator is valid for this time. Zero asks for each new connection, and
-    /// `None` keeps the answer until a connection fails. Proxies with endpoints do not use a locator.
+    /// Returns a proxy for which a cached answer of the locator is valid for this time. Zero asks for each new
+    /// connection, and `None` keeps the answer until a connection fails. Proxies with endpoints do not use a locator.
     #[must_use]
     #[doc(alias = "ice_locatorCacheTimeout")]
     fn ice_locator_cache_timeout(&self, timeout: Option<Duration>) -> Self {
@@ -159,7 +159,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.locator_cache_timeout = timeout))
     }
 
-    /// The same object; if it is in the same communicator, calls skip the wire or not.
+    /// Returns a proxy whose calls skip the wire, or do not, if the object is in the same communicator.
     #[must_use]
     #[doc(alias = "ice_collocationOptimized")]
     fn ice_collocation_optimized(&self, is_optimized: bool) -> Self {
@@ -167,14 +167,14 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.is_collocated = is_optimized))
     }
 
-    /// The same object; this interceptor wraps each invocation, inside the present ones.
+    /// Returns a proxy with one more interceptor around each invocation, inside the present ones.
     #[must_use]
     fn ice_intercepted(&self, interceptor: impl Interceptor) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.interceptors.push(interceptor)))
     }
 
-    /// The same object; calls use this connection and no other: see
+    /// Returns a proxy that uses this connection and no other: see
     /// [`Connection::proxy`](crate::Connection::proxy).
     #[must_use]
     fn ice_fixed(&self, connection: &Connection) -> Self {
@@ -196,15 +196,15 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         self.as_proxy().cached_connection().map(Connection::new)
     }
 
-    /// The same object; requests are compressed or not. By default its endpoint decides (`-z`). Short messages are
-    /// never compressed. The communicator's settings may override it.
+    /// Returns a proxy whose requests are compressed, or are not. By default its endpoint decides (`-z`). Short
+    /// messages are never compressed. The communicator's settings may override it.
     #[must_use]
     fn ice_compress(&self, is_compressed: bool) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_compress(|it| it.turned(is_compressed)))
     }
 
-    /// The same object; requests use this compression if the peer's adapter offers it
+    /// Returns a proxy that uses this compression if the peer's adapter offers it
     /// ([`Settings::compressions`](crate::Settings::compressions)), and bzip2 otherwise.
     #[must_use]
     fn ice_compression(&self, compression: Compression) -> Self {
@@ -212,7 +212,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_compress(|it| it.with(compression)))
     }
 
-    /// The same object; requests are compressed from this many bytes on, header included. The default is
+    /// Returns a proxy that compresses requests from this many bytes on, header included. The default is
     /// [`Settings::compress_len_min`](crate::Settings::compress_len_min).
     #[must_use]
     fn ice_compress_from(&self, len_min: usize) -> Self {

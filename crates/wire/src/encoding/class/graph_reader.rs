@@ -147,7 +147,7 @@ impl<'a> Decoder<'a> {
     /// it. Use it if the class is not known when the program is compiled.
     ///
     /// # Errors
-    /// Those of decoding a [`Link`].
+    /// An error of decoding a [`Link`].
     pub fn class_link(&mut self, type_id: &Arc<str>) -> Result<Link<dyn AnyClass>, DecodeError> {
         let expected = Expected::Named(Arc::clone(type_id));
         self.reference(expected).map(Link::new_in)
