@@ -1,4 +1,4 @@
-//! How many connections there may be, and what an adapter counts of them.
+//! Limits on the number of connections, and an adapter's counts of them.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -7,20 +7,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::settings::{AdapterSettings, Settings};
 
-/// What an adapter has counted since it was made.
+/// Counts of an adapter since it was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdapterCounts {
-    /// Connections that are open now; sockets of `udp` endpoints are none.
+    /// Open connections. The sockets of `udp` endpoints do not count.
     pub connections: usize,
-    /// Connections that were refused because there were as many as may be.
+    /// Connections that were refused because a limit was reached.
     pub refused: u64,
-    /// Connections that failed in their TLS handshake or in the opening of their WebSocket, or were
-    /// given up in it.
+    /// Connections that failed, or were dropped, in their TLS handshake or in the opening of their
+    /// WebSocket.
     pub handshakes_failed: u64,
-    /// Times that the system gave no connection, such as for want of descriptors.
+    /// How many times the system failed to give a connection, such as for want of descriptors.
     pub accepts_failed: u64,
-    /// Datagrams that were no request.
+    /// Datagrams that were not a request.
     pub datagrams_ignored: u64,
 }
 
@@ -50,25 +50,25 @@ pub(crate) fn add(counter: &AtomicU64) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Connections that there are, and may be.
+/// The current number of connections, and its limits.
 #[derive(Debug)]
 pub(crate) struct Admissions {
     limit: usize,
     limit_per_address: Option<usize>,
-    /// Whose limit it is, for people.
+    /// The owner of the limit, for messages.
     setting: &'static str,
-    /// Guards the counts; held for a moment.
+    /// Guards the counts, and is held for a moment.
     admitted: Mutex<Admitted>,
 }
 
 #[derive(Debug, Default)]
 struct Admitted {
     count: usize,
-    /// Kept only if there is a limit for it. No address is that of this host's sockets.
+    /// Counted only if there is a limit for it. The address is `None` for sockets of this host.
     by_address: HashMap<Option<IpAddr>, usize>,
 }
 
-/// A connection's share of the limits. Dropping it makes room for another one.
+/// A connection's share of the limits. Dropping it frees the share.
 #[derive(Debug)]
 pub(crate) struct Admission {
     address: Option<IpAddr>,
@@ -76,7 +76,7 @@ pub(crate) struct Admission {
 }
 
 impl Admissions {
-    /// Those of a communicator.
+    /// The limits of a communicator.
     pub(crate) fn of(settings: &Settings) -> Self {
         Self::new(
             settings.connection_limit,
@@ -85,7 +85,7 @@ impl Admissions {
         )
     }
 
-    /// Those of an adapter.
+    /// The limits of an adapter.
     pub(crate) fn of_adapter(settings: &AdapterSettings) -> Self {
         Self::new(
             settings.connection_limit.unwrap_or(usize::MAX),
@@ -107,12 +107,13 @@ impl Admissions {
         self.lock().count
     }
 
-    /// Whether the peers' addresses matter.
+    /// Whether there is a limit for each address.
     pub(crate) fn is_by_address(&self) -> bool {
         self.limit_per_address.is_some()
     }
 
-    /// Whether one more may come at all; if not, why and what to do.
+    /// Checks the limits that hold for all addresses. The error says which limit is reached and
+    /// what to do.
     pub(crate) fn check_count(&self) -> Result<(), String> {
         self.compare_count(self.count())
     }
@@ -167,7 +168,7 @@ impl Admissions {
 }
 
 impl Admission {
-    /// A share of both limits, or why there is none.
+    /// Takes a share of both limits. The error says which limit is reached.
     pub(crate) fn of(
         admissions: [Arc<Admissions>; 2],
         address: Option<IpAddr>,
@@ -201,18 +202,22 @@ mod tests {
     }
 
     #[test]
-    fn who_leaves_makes_room_for_another_one() {
+    fn dropping_an_admission_frees_its_share() {
         let both = [admissions(2, None), admissions(1, None)];
         let enter = || Admission::of(both.clone(), None);
         let first = enter().unwrap();
         assert!(enter().unwrap_err().contains("there are 1 connections"));
-        assert_eq!(both[0].count(), 1, "half an admission is none");
+        assert_eq!(
+            both[0].count(),
+            1,
+            "a refused admission takes no share of either limit"
+        );
         drop(first);
         enter().unwrap();
     }
 
     #[test]
-    fn addresses_are_counted_apart_and_forgotten() {
+    fn each_address_has_its_own_count_which_is_removed_at_zero() {
         let own = admissions(9, Some(1));
         let enter = |last| {
             let address = IpAddr::from([127, 0, 0, last]);

@@ -1,33 +1,33 @@
-//! Busy polls: whether a side that waits asks again and again before it sleeps.
+//! Busy polling: a waiting side polls for a while before it sleeps, if that pays.
 //!
-//! To wake a sleeping thread costs more than all else of a call on one host, so to ask for a while
-//! pays where the answer comes within that while. Where it does not, because the peer computes for
-//! longer or because both ends share a core, it takes away the time that the peer needs. So it counts:
-//! after a few waits in vain it leaves more and more of them out, and tries again now and then.
+//! Waking a sleeping thread costs more than the rest of a call on one host, so polling pays when the answer arrives
+//! within the polling time. When the peer computes for longer, or both sides share a core, polling takes away the time
+//! that the peer needs. So the poller counts: after a few failed polls it skips more and more of them, and tries again
+//! now and then.
 
 use std::time::{Duration, Instant};
 
-/// Decides for one connection, from what the last waits were like.
+/// Decides for one connection, based on its recent waits.
 #[derive(Debug, Default)]
 pub(crate) struct BusyPoll {
-    /// Waits in vain since the last one that paid.
+    /// Failed polls since the last one that succeeded.
     miss_count: u32,
-    /// Waits that are still to be left out.
+    /// Polls that are still to be skipped.
     skip_count: u32,
 }
 
 impl BusyPoll {
-    /// Waits in vain before any is left out.
+    /// Failed polls before any is skipped.
     const MISS_MAX: u32 = 3;
-    /// Between two tries in vain, at most two to the power of this many waits are left out.
+    /// Between two failed polls, at most two to the power of this many polls are skipped.
     const SKIP_SHIFT_MAX: u32 = 10;
-    /// Tries between two looks at the clock.
+    /// Attempts between two looks at the clock.
     const ASKS_PER_LOOK: u32 = 4;
-    /// Tries without success before the thread offers its core to others in between.
+    /// Failed attempts before the thread yields its core between attempts.
     const SPIN_COUNT: u32 = 32;
 
-    /// Asks until there is an answer, the time is over, or it does not seem to be worth it: then
-    /// there is none. `ask` must not block.
+    /// Polls `ask` until it gives an answer or the time is over. Returns `None` without an answer, also if a poll does
+    /// not seem worthwhile. `ask` must not block.
     pub(crate) fn poll<T>(
         &mut self,
         limit: Duration,
@@ -41,7 +41,7 @@ impl BusyPoll {
         answer
     }
 
-    /// Whether to ask this time.
+    /// Decides whether to poll this time.
     pub(crate) fn is_worthwhile(&mut self) -> bool {
         self.skip_count = match self.skip_count.checked_sub(1) {
             Some(rest) => rest,
@@ -50,7 +50,7 @@ impl BusyPoll {
         false
     }
 
-    /// Remembers whether there was an answer in time.
+    /// Records whether an answer arrived in time.
     pub(crate) fn learn(&mut self, is_hit: bool) {
         if is_hit {
             self.miss_count = 0;
@@ -71,12 +71,12 @@ fn ask_until<T>(limit: Duration, ask: &mut impl FnMut() -> Option<T>) -> Option<
             return Some(answer);
         }
         ask_count += 1;
-        // To read the clock takes a third of the time of an answer that is none.
+        // Reading the clock takes a third of the time of an attempt without an answer.
         if ask_count.is_multiple_of(BusyPoll::ASKS_PER_LOOK) && start.elapsed() >= limit {
             return None;
         }
         if ask_count > BusyPoll::SPIN_COUNT {
-            // On a shared core the peer can answer only if it gets its turn.
+            // On a shared core the peer can answer only if the scheduler lets it run.
             std::thread::yield_now();
         } else {
             std::hint::spin_loop();
@@ -90,44 +90,44 @@ mod tests {
 
     const LIMIT: Duration = Duration::from_micros(1);
 
-    /// How many of so many waits in vain ask at all.
-    fn asking(polling: &mut BusyPoll, wait_count: usize) -> usize {
-        let mut asking_count = 0;
+    /// How many of `count` failing waits poll at all.
+    fn polled(polling: &mut BusyPoll, wait_count: usize) -> usize {
+        let mut polled_count = 0;
         for _ in 0..wait_count {
-            let mut has_asked = false;
+            let mut has_polled = false;
             let answer: Option<()> = polling.poll(LIMIT, || {
-                has_asked = true;
+                has_polled = true;
                 None
             });
             assert!(answer.is_none());
-            asking_count += usize::from(has_asked);
+            polled_count += usize::from(has_polled);
         }
-        asking_count
+        polled_count
     }
 
     #[test]
-    fn waits_in_vain_fall_off() {
+    fn failing_polls_become_rare() {
         let mut polling = BusyPoll::default();
-        assert_eq!(asking(&mut polling, 3), 3);
-        assert!(asking(&mut polling, 10_000) < 25);
+        assert_eq!(polled(&mut polling, 3), 3);
+        assert!(polled(&mut polling, 10_000) < 25);
     }
 
     #[test]
-    fn polling_is_tried_again_and_one_success_brings_it_back() {
+    fn one_success_resumes_polling() {
         let mut polling = BusyPoll::default();
-        asking(&mut polling, 10_000);
+        polled(&mut polling, 10_000);
         let mut tries = 0;
         while polling.poll(LIMIT, || Some(())).is_none() {
             tries += 1;
         }
         assert!(tries <= 1 << BusyPoll::SKIP_SHIFT_MAX);
-        assert_eq!(asking(&mut polling, 2), 2);
+        assert_eq!(polled(&mut polling, 2), 2);
     }
 
     #[test]
-    fn without_a_limit_nobody_asks() {
+    fn without_a_polling_time_nothing_is_polled() {
         let answer = BusyPoll::default().poll(Duration::ZERO, || -> Option<()> {
-            panic!("nobody asks");
+            panic!("polled without a polling time");
         });
         assert!(answer.is_none());
     }

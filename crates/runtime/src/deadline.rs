@@ -1,17 +1,17 @@
-//! Deadlines: the ends of limits in time, of which some are for ever.
+//! Deadlines: the end of a time limit. Some limits never end.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// When a limit is over that begins now. One that is too long for a clock, such as
-/// [`Duration::MAX`], is over when nobody waits any more.
+/// The end of a limit that begins now. A limit too long for a clock, such as [`Duration::MAX`],
+/// ends a hundred years from now.
 pub(crate) fn after(limit: Duration) -> Instant {
     let now = Instant::now();
     now.checked_add(limit).unwrap_or_else(|| now + FOR_EVER)
 }
 
-/// A hundred years, which every clock can tell.
+/// A hundred years, which every clock can represent.
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
 #[cfg(test)]

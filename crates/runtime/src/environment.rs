@@ -1,4 +1,4 @@
-//! What all parts of one communicator share, and no part of which knows the communicator: settings, tasks, limits.
+//! What all parts of one communicator share without knowing the communicator: settings, tasks, limits.
 
 use std::any::Any;
 use std::future::Future;
@@ -15,18 +15,18 @@ use crate::background;
 use crate::log_limiter::LogLimiter;
 use crate::settings::Settings;
 
-/// The communicator as its own parts hold it: they keep it alive and hand it on, and need not name it.
+/// The communicator as its own parts hold it: they keep it alive and hand it on, but cannot name its type.
 pub(crate) type Owner = dyn Any + Send + Sync;
 
-/// What all parts of one communicator share.
+/// State that all parts of one communicator share.
 pub(crate) struct Environment {
     settings: Arc<Settings>,
     is_blocking: bool,
-    /// Threads that read connections, now.
+    /// The number of threads that read connections now.
     thread_count: Arc<AtomicUsize>,
     tracker: TaskTracker,
     is_shut_down: watch::Sender<bool>,
-    /// Incoming connections that there are, and may be.
+    /// The number of incoming connections, and its limits.
     admissions: Arc<Admissions>,
     log_limiter: LogLimiter,
 }
@@ -48,13 +48,12 @@ impl Environment {
         &self.settings
     }
 
-    /// Incoming connections that there are, and may be.
+    /// The number of incoming connections, and its limits.
     pub(crate) fn admissions(&self) -> &Arc<Admissions> {
         &self.admissions
     }
 
-    /// Logs a warning that peers can provoke as often as they like. A runtime lets the number of suppressed lines be
-    /// logged later.
+    /// Logs a warning that peers can provoke at will. With a runtime, the number of suppressed lines is logged later.
     pub(crate) fn warn_limited(&self, runtime: Option<&Handle>, line: impl FnOnce() -> String) {
         let runtime = runtime.cloned().or_else(|| self.runtime());
         self.log_limiter.warn(runtime, line);
@@ -64,7 +63,7 @@ impl Environment {
         *self.is_shut_down.borrow()
     }
 
-    /// Notes the shutdown; whether it had begun before.
+    /// Marks the communicator as shut down. Returns whether it was already.
     pub(crate) fn mark_shut_down(&self) -> bool {
         self.is_shut_down.send_replace(true)
     }
@@ -76,12 +75,12 @@ impl Environment {
         let _ = is_shut_down.wait_for(|is_shut_down| *is_shut_down).await;
     }
 
-    /// Whether callers and own threads do the reading and writing.
+    /// Whether callers and dedicated threads do the reading and writing.
     pub(crate) fn is_blocking(&self) -> bool {
         self.is_blocking
     }
 
-    /// Leave to start a thread that reads a connection; `None` if there are as many as may be.
+    /// A permit to start a thread that reads a connection; `None` if the limit is reached.
     pub(crate) fn thread_permit(&self) -> Option<ThreadPermit> {
         let count = self.thread_count.fetch_add(1, Ordering::Relaxed);
         let permit = ThreadPermit {
@@ -102,12 +101,12 @@ impl Environment {
         }
     }
 
-    /// All tasks and threads that were started.
+    /// Tracks all tasks and threads that were started.
     pub(crate) fn tracker(&self) -> &TaskTracker {
         &self.tracker
     }
 
-    /// The runtime of blocking communicators, or the one around; `None` if there is none.
+    /// The runtime of blocking communicators, or the current one; `None` if there is none.
     pub(crate) fn runtime(&self) -> Option<Handle> {
         if self.is_blocking {
             Some(background::handle().clone())
@@ -117,7 +116,7 @@ impl Environment {
     }
 }
 
-/// Leave for one thread to read a connection. The shutdown waits for the thread.
+/// A permit for one thread to read a connection. The shutdown waits for the thread.
 pub(crate) struct ThreadPermit {
     thread_count: Arc<AtomicUsize>,
     _tracked: TaskTrackerToken,

@@ -1,4 +1,4 @@
-//! Events: requests on their way to another object, unopened.
+//! Events: undecoded requests on their way to another object.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use bytes::Bytes;
 use floe_wire::encoding::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
 use floe_wire::message::{IncomingRequest, OperationMode};
 
-/// Operation, mode, context and parameters of a request, as they stood on the wire.
+/// Operation, mode, context and parameters of a request, in their encoded form.
 ///
 /// A clone shares the bytes: an event for a thousand subscribers is held once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,15 +22,15 @@ impl Event {
         }
     }
 
-    /// The event whose bytes these are, in memory of its own.
+    /// Makes an event of its bytes, in memory of its own.
     pub(crate) fn copied(bytes: &[u8]) -> Self {
         Self {
             bytes: Bytes::copy_from_slice(bytes),
         }
     }
 
-    /// The same in memory of its own. An event otherwise keeps the whole buffer alive that it was
-    /// read into, which is up to 256 KiB long: too much where small events wait.
+    /// Copies the event into memory of its own. An event otherwise keeps the whole read buffer alive, which is up to
+    /// 256 KiB long: too much where small events wait.
     #[must_use]
     pub fn detached(&self) -> Self {
         Self::copied(&self.bytes)
@@ -54,13 +54,13 @@ impl Event {
         self.bytes.len()
     }
 
-    /// Never: an event has at least an operation's size, a mode, a context and an encapsulation.
+    /// Always false: an event has at least an operation's size, a mode, a context and an encapsulation.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 }
 
-/// The bytes of an event in their parts, unopened.
+/// The parts of an event's bytes, undecoded.
 ///
 /// ```text
 /// | operation | mode | context | parameters |
@@ -79,11 +79,11 @@ pub struct EventParts<'a> {
 }
 
 impl<'a> EventParts<'a> {
-    /// Parts the bytes of an event, as [`Event::as_bytes`] and [`Events::iter`] give them, and
-    /// checks them all but the parameters, which stay closed.
+    /// Splits the bytes of an event, as [`Event::as_bytes`] and [`Events::iter`] return them, into their parts. It
+    /// checks all but the parameters, which stay undecoded.
     ///
     /// # Errors
-    /// [`DecodeError`] if they are no event.
+    /// [`DecodeError`] if they are not an event.
     pub fn parse(event: &'a [u8]) -> Result<Self, DecodeError> {
         let mut decoder = Decoder::new(event, EncodingVersion::V1_0);
         decoder.str("operation")?;
@@ -105,25 +105,24 @@ impl<'a> EventParts<'a> {
     }
 }
 
-/// Some events in the order in which they came, at least one, in one piece of memory.
+/// One or more events in the order in which they arrived, in one piece of memory.
 ///
-/// A clone and a part share the memory, which lives as long as any of them: a thousand subscribers
-/// hold what one would.
+/// Clones and parts share the memory, which lives as long as any of them: a thousand subscribers need no more than one.
 #[derive(Debug, Clone)]
 pub struct Events {
-    /// Those of all events that share the memory, one behind the other.
+    /// The bytes of all events that share the memory, one after the other.
     bytes: Bytes,
     ends: Ends,
-    /// Which of them are meant.
+    /// The range of the events that this value stands for.
     range: Range<u32>,
 }
 
-/// Where events end that share memory.
+/// The ends of events that share memory.
 #[derive(Debug, Clone)]
 enum Ends {
-    /// All have this length, as those mostly do that a publisher sends.
+    /// All have this length, as is usual for the events of one publisher.
     Every(usize),
-    /// Where each of them ends.
+    /// The end of each event.
     Each(Arc<[u32]>),
 }
 
@@ -152,10 +151,10 @@ impl Events {
         }
     }
 
-    /// Takes the first `count` events out.
+    /// Removes the first `count` events and returns them.
     ///
     /// # Panics
-    /// If none or not one would be left on either side.
+    /// If either side would have no event left.
     #[must_use]
     pub fn split_to(&mut self, count: usize) -> Self {
         assert!(
@@ -169,8 +168,8 @@ impl Events {
         front
     }
 
-    /// The same in memory of their own, if they are less than half of what theirs holds. A few of many that
-    /// came together otherwise keep all of these alive: too much where they wait for long.
+    /// Copies the events into memory of their own, if they use less than half of the shared memory. Otherwise a few
+    /// events that wait for long would keep all the others alive.
     #[must_use]
     pub fn detached(self) -> Self {
         let range = self.end(self.range.start)..self.end(self.range.end);
@@ -191,7 +190,7 @@ impl Events {
         }
     }
 
-    /// Each event: its operation, mode, context and parameters, in the protocol's order.
+    /// Iterates over the bytes of each event: operation, mode, context and parameters, in the protocol's order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let mut start = self.end(self.range.start);
         self.range.clone().map(move |at| {
@@ -200,7 +199,7 @@ impl Events {
         })
     }
 
-    /// Each event, as a value of its own that shares the memory.
+    /// Iterates over the events as values of their own that share the memory.
     pub fn each(&self) -> impl Iterator<Item = Event> {
         let range = |at| self.end(at)..self.end(at + 1);
         self.range.clone().map(move |at| Event {
@@ -208,7 +207,8 @@ impl Events {
         })
     }
 
-    /// Appends each of them to a list. A single one takes the memory along, which is not counted anew.
+    /// Appends each event to a list. A single event moves its memory into the list, without a change of the reference
+    /// count.
     pub fn append_to(self, list: &mut Vec<Event>) {
         match &self.ends {
             Ends::Every(len) if self.range == (0..1) && self.bytes.len() == *len => {
@@ -218,7 +218,7 @@ impl Events {
         }
     }
 
-    /// The bytes of all events, one behind the other, and the length of each, if they have the same.
+    /// The bytes of all events, one after the other, and their common length, if they have one.
     pub(crate) fn alike(&self) -> Option<(&[u8], usize)> {
         match self.ends {
             Ends::Every(len) => {
@@ -229,7 +229,7 @@ impl Events {
         }
     }
 
-    /// Where the events before this one end.
+    /// Where the events before this value's range end.
     #[inline]
     fn end(&self, at: u32) -> usize {
         match (&self.ends, at) {
@@ -250,22 +250,22 @@ impl From<Event> for Events {
     }
 }
 
-/// Puts events into one piece of memory.
+/// Collects events in one piece of memory.
 #[derive(Debug, Default)]
 pub struct EventsBuilder {
     bytes: Vec<u8>,
     count: u32,
-    /// The length of each, as long as they all have the same.
+    /// The common length, as long as all events have the same.
     each_len: usize,
-    /// Where they end, as soon as one has another length.
+    /// The ends, once one event has another length.
     ends: Vec<u32>,
-    /// How long the last ones were together: the next are likely to be as long.
+    /// The total length of the previous events: the next ones are likely to be as long.
     last_len: usize,
 }
 
 impl EventsBuilder {
-    /// Adds the event whose bytes these are, as [`Event::as_bytes`] gives them. False, and nothing
-    /// is added, if there would be more bytes than 4 GiB.
+    /// Adds the event with these bytes, as [`Event::as_bytes`] returns them. Returns false, and adds nothing, if the
+    /// total would exceed 4 GiB.
     #[inline]
     #[must_use]
     pub(crate) fn push(&mut self, event: &[u8]) -> bool {
@@ -280,12 +280,11 @@ impl EventsBuilder {
         true
     }
 
-    /// Adds the event that `write` appends: its operation, mode, context and parameters, in the
-    /// protocol's order.
+    /// Adds the event that `write` appends: its operation, mode, context and parameters, in the protocol's order.
     ///
     /// # Errors
-    /// That of `write`, or [`DecodeError`] if it is no event, or one too much for 4 GiB; nothing is
-    /// added then.
+    /// The error of `write`, or [`DecodeError`] if the bytes are not an event or the total would exceed 4 GiB. Nothing
+    /// is added then.
     pub fn push_with(
         &mut self,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), DecodeError>,
@@ -306,12 +305,12 @@ impl EventsBuilder {
         written.map(drop)
     }
 
-    /// Length of what was added, in bytes.
+    /// Length of the added events, in bytes.
     pub(crate) fn byte_len(&self) -> usize {
         self.bytes.len()
     }
 
-    /// What was added; `None` if nothing was. The builder is empty afterwards, and holds no memory.
+    /// Returns the added events; `None` if there are none. The builder is empty afterwards, and holds no memory.
     pub fn finish(&mut self) -> Option<Events> {
         let count = std::mem::take(&mut self.count);
         let bytes = std::mem::take(&mut self.bytes);
@@ -328,7 +327,7 @@ impl EventsBuilder {
         })
     }
 
-    /// The last bytes, so many of them, are an event. All bytes are no more than a `u32` says.
+    /// Records that the last bytes are an event. The total length fits a `u32`.
     #[inline]
     fn note(&mut self, len: usize) {
         if self.count == 0 {
@@ -339,7 +338,7 @@ impl EventsBuilder {
         self.count += 1;
     }
 
-    /// Notes where each event ends, up to the one that is being added.
+    /// Records the end of each event before the one that is being added.
     fn note_end(&mut self) {
         if self.ends.is_empty() {
             let each = (1..=self.count).map(|count| count * self.each_len as u32);
@@ -360,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn events_come_out_as_they_went_in_whole_and_in_parts() {
+    fn events_keep_their_bytes_whole_and_split() {
         check_parts([b"one", b"three", b"f", b"fourth"]);
         check_parts([b"one", b"two", b"six", b"ten"]);
         check_parts([b"one", b"two", b"six", b"four"]);
@@ -368,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn events_of_one_length_are_given_in_one_piece_and_others_are_not() {
+    fn only_events_of_one_length_have_a_common_length() {
         let mut events = built(&[b"one", b"two", b"six"]);
         assert_eq!(events.alike(), Some((&b"onetwosix"[..], 3)));
         let front = events.split_to(1);
@@ -413,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_parted_and_built_and_what_is_none_is_refused_without_a_trace() {
+    fn bytes_that_are_not_an_event_are_refused_and_not_added() {
         let event = b"\x02op\x01\x01\x01k\x01v\x06\0\0\0\x01\x01";
         let parts = EventParts::parse(event).unwrap();
         assert_eq!(parts.head, b"\x02op\x01");

@@ -5,18 +5,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use floe_wire::message::Context;
 
-/// A context that all proxies of a communicator share. It goes along with the context of the proxy,
-/// whose entries win where both have a key.
+/// A context that all proxies of a communicator share. It is sent together with the proxy's own
+/// context, whose entries win if both have a key.
 ///
-/// This is Ice's `Ice.ImplicitContext=Shared`. There is none per thread: a task that waits may go
-/// on in another thread. What belongs to one task is put into a proxy of its own
+/// This is Ice's `Ice.ImplicitContext=Shared`. There is no context per thread, because a waiting
+/// task may continue on another thread. For a context of one task, make a proxy with that context
 /// ([`TypedProxy::ice_context`](crate::TypedProxy::ice_context)).
 #[derive(Debug, Default)]
 #[doc(alias = "Ice.ImplicitContext")]
 pub struct ImplicitContext {
-    /// A hint that needs no lock.
+    /// Says without a lock whether the context may have entries.
     is_set: AtomicBool,
-    /// Guards the context; held to look or to change, never across a wait.
+    /// Guards the context. Held for a read or a change, never across a wait.
     context: Mutex<Arc<Context>>,
 }
 
@@ -37,23 +37,23 @@ impl ImplicitContext {
         self.lock().get(key).cloned()
     }
 
-    /// Sets the value of a key; gives the one before.
+    /// Sets the value of a key, and returns the previous value.
     pub fn put(&self, key: impl Into<String>, value: impl Into<String>) -> Option<String> {
         self.change(|entries| entries.insert(key.into(), value.into()))
     }
 
-    /// Removes a key; gives its value.
+    /// Removes a key, and returns its value.
     pub fn remove(&self, key: &str) -> Option<String> {
         self.change(|entries| entries.remove(key))
     }
 
-    /// Whether nothing goes along with a request now.
+    /// Whether the context is empty.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         !self.is_set.load(Ordering::Acquire)
     }
 
-    /// What goes along with a request now; `None` if that is nothing.
+    /// The current entries; `None` if there are none.
     #[inline]
     pub(crate) fn current(&self) -> Option<Arc<Context>> {
         (!self.is_empty()).then(|| self.lock().clone())

@@ -1,7 +1,7 @@
-//! How generated code gets into a program.
+//! Includes generated code into a program.
 
-/// Includes what `floe-codegen` generated from a contract in the build script: the name is that of
-/// the contract's file without `.ice`.
+/// Includes the code that `floe-codegen` generated from a contract in the build script. The name is
+/// that of the contract's file without `.ice`.
 #[macro_export]
 macro_rules! include_contract {
     ($name:literal) => {

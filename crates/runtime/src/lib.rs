@@ -1,20 +1,19 @@
 //! Typed calls and events over the Ice protocol.
 //!
-//! A program makes a [`Communicator`]; from it come proxies to objects elsewhere
-//! ([`Communicator::proxy`]) and adapters for its own ([`Communicator::adapter`]). Types, proxies
-//! and servant traits are generated from Slice contracts by `floe-codegen` in a build script and
-//! included with [`include_contract!`].
+//! A program makes a [`Communicator`]. The communicator makes proxies to remote objects ([`Communicator::proxy`]) and
+//! adapters for the program's own objects ([`Communicator::adapter`]). In a build script, `floe-codegen` generates
+//! types, proxies and servant traits from Slice contracts; [`include_contract!`] includes them.
 //!
 //! - [`Proxy`], [`TypedProxy`], [`Invoker`]: invoke
 //! - [`Adapter`], [`Dispatcher`]: dispatch
-//! - [`InvokeError`]: what can go wrong, sorted by what is known of the execution
-//! - [`Event`], [`Events`]: requests on their way to another object, unopened
+//! - [`InvokeError`]: failures, sorted by whether the operation may have been executed
+//! - [`Event`], [`Events`]: undecoded requests on their way to another object
 //! - [`hub`]: topics of a hub, publishers, and subscriptions as streams
-//! - [`Connection`]: what is known of a connection, and calls back over it
-//! - [`pipeline`]: what wraps invocations and dispatches
-//! - [`contracts`]: the interfaces that Floe itself speaks
+//! - [`Connection`]: properties of a connection, and calls back over it
+//! - [`pipeline`]: interceptors of invocations and dispatches
+//! - [`contracts`]: the interfaces that Floe itself uses
 //!
-//! Every program written with ZeroC Ice 3.7 or 3.8 is a peer.
+//! Programs written with ZeroC Ice 3.7 or 3.8 are peers without any change.
 //!
 //! ```no_run
 //! use floe::{Communicator, Proxy, TypedProxy};
@@ -29,11 +28,10 @@
 //! # }
 //! ```
 //!
-//! A servant returns what its caller gets: a result, a user exception with `Err(exception.into())`,
-//! or with `?` what an invocation of its own failed with. A panic of a servant is an
-//! `UnknownException` for that caller alone. What every proxy has in common (`ice_ping`,
-//! `ice_oneway`, `ice_timeout` ...) is in the trait [`TypedProxy`], which must be imported. Events are
-//! published and subscribed to with [`hub`]; the example `ticker` has both.
+//! A servant returns what its caller gets: a result, or a user exception with `Err(exception.into())`. With `?` it
+//! passes on the error of its own invocation. If a servant panics, that caller alone gets an `UnknownException`. The
+//! methods that all proxies share (`ice_ping`, `ice_oneway`, `ice_timeout` ...) are in the trait [`TypedProxy`], which
+//! you must import. Publish and subscribe to events with [`hub`]; the example `ticker` shows both.
 
 mod adapter;
 mod admission;

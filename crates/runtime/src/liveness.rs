@@ -1,9 +1,9 @@
-//! What keeps a connection alive, and what ends one that is silent or unused: the rules of both
-//! families of Ice, and between them.
+//! Liveness: how a connection is kept alive, and when a silent or unused one ends. It combines the rules of both
+//! families of Ice.
 
 use std::time::Duration;
 
-/// When a connection sends heartbeats, when silence ends it, and when it is closed for being unused.
+/// Says when a connection sends heartbeats, when silence ends it, and when it is closed because it is unused.
 ///
 /// ```text
 /// Ice 3.7, `Ice.ACM.*`                   here
@@ -20,12 +20,11 @@ use std::time::Duration;
 ///   InactivityTimeout                    inactivity_timeout
 /// ```
 ///
-/// The default suits peers of both families: it sends what keeps a 3.8 peer content, and does not
-/// mind that an idle 3.7 client sends nothing. Connections of datagrams have none of this.
+/// The default suits peers of both families: it sends the heartbeats that a 3.8 peer expects, and tolerates the silence
+/// of an idle 3.7 client. Datagram connections have no liveness.
 ///
-/// It holds for the connections that a communicator makes ([`Settings::outgoing`]) or accepts
-/// ([`Settings::incoming`]), those of one adapter ([`AdapterSettings::liveness`]), or one connection
-/// ([`Connection::set_liveness`]).
+/// Set it for the connections that a communicator makes ([`Settings::outgoing`]) or accepts ([`Settings::incoming`]),
+/// for those of one adapter ([`AdapterSettings::liveness`]), or for one connection ([`Connection::set_liveness`]).
 ///
 /// [`Settings::outgoing`]: crate::Settings::outgoing
 /// [`Settings::incoming`]: crate::Settings::incoming
@@ -38,27 +37,26 @@ pub struct Liveness {
     /// When heartbeats are sent. Default [`Heartbeats::WhenSilent`].
     #[doc(alias = "Ice.ACM.Heartbeat")]
     pub heartbeats: Heartbeats,
-    /// How long this side may be silent before it sends one; they come a little earlier, and up to
-    /// twice as often. Default 20 s: an Ice 3.8 peer drops a connection that is silent for 60 s. Zero
-    /// is [`Heartbeats::Off`].
+    /// How long this side may be silent before it sends a heartbeat. Heartbeats are sent a little earlier, and up to
+    /// twice as often. Default 20 s: an Ice 3.8 peer drops a connection that is silent for 60 s. Zero is
+    /// [`Heartbeats::Off`].
     pub heartbeat_interval: Duration,
-    /// When it matters that the peer is silent. Default [`IdleCheck::WhileReplyDue`].
+    /// When the peer's silence is checked. Default [`IdleCheck::WhileReplyDue`].
     #[doc(alias("Ice.ACM.Close", "EnableIdleCheck"))]
     pub idle_check: IdleCheck,
-    /// How long the peer may be silent then, before the connection is dropped: not a byte has come,
-    /// although this side was ready to read. Default 60 s, as in Ice; the drop may come a third later.
-    /// Zero is [`IdleCheck::Off`].
+    /// How long a checked peer may be silent before the connection is dropped: not a byte has arrived, although this
+    /// side was ready to read. Default 60 s, as in Ice; the drop may come a third later. Zero is [`IdleCheck::Off`].
     #[doc(alias("Ice.ACM.Timeout", "IdleTimeout"))]
     pub idle_timeout: Duration,
-    /// How long a connection may be unused before it is closed gracefully: no request and no reply
-    /// in either direction (heartbeats do not count), none outstanding, and no dispatch under way.
-    /// The next invocation makes a new one, but who calls back over it finds it gone. Default `None`,
-    /// never; 300 s in Ice 3.8, and 60 s in clients of Ice 3.7.
+    /// How long a connection may be unused before it is closed gracefully: no request and no reply in either direction
+    /// (heartbeats do not count), none outstanding, and no dispatch under way. The next invocation makes a new
+    /// connection, but a server cannot call back over the closed one. Default `None`, never; 300 s in Ice 3.8, and 60 s
+    /// in clients of Ice 3.7.
     #[doc(alias = "InactivityTimeout")]
     pub inactivity_timeout: Option<Duration>,
 }
 
-/// When heartbeats are sent: messages that mean nothing but that this side is alive.
+/// When heartbeats are sent. A heartbeat is a message that only says that its sender is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[doc(alias = "ACMHeartbeat")]
@@ -67,22 +65,22 @@ pub enum Heartbeats {
     Off,
     /// Only while the peer waits for a dispatch of this side.
     WhileDispatching,
-    /// When nothing else was sent for the interval.
+    /// When the connection has sent nothing else during the interval.
     WhenSilent,
-    /// In each interval, whatever else is sent.
+    /// In each interval, even if other messages are sent.
     Always,
 }
 
-/// When it matters that a peer is silent.
+/// When a peer's silence is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[doc(alias = "ACMClose")]
 pub enum IdleCheck {
     /// Never.
     Off,
-    /// While it owes a reply: a peer of either family sends heartbeats then, if it is alive.
+    /// While the peer owes a reply: a living peer of either family sends heartbeats then.
     WhileReplyDue,
-    /// Always. Clients of Ice 3.7 send nothing while they are idle, unless they are configured to.
+    /// Always. Idle clients of Ice 3.7 send nothing, unless they are configured to.
     Always,
 }
 
@@ -99,8 +97,8 @@ impl Default for Liveness {
 }
 
 impl Liveness {
-    /// As an Ice 3.8 program behaves by default, on both sides: for networks whose peers all send
-    /// heartbeats (3.8 and Floe).
+    /// The defaults of an Ice 3.8 program, for both sides. Use them in networks whose peers all send heartbeats (3.8
+    /// and Floe).
     pub fn ice_38() -> Self {
         Self {
             heartbeat_interval: Duration::from_secs(30),
@@ -110,7 +108,7 @@ impl Liveness {
         }
     }
 
-    /// As an Ice 3.7 client behaves by default: it closes what it does not use.
+    /// The defaults of an Ice 3.7 client, which closes unused connections.
     pub fn ice_37_client() -> Self {
         Self {
             heartbeats: Heartbeats::WhileDispatching,
@@ -120,7 +118,7 @@ impl Liveness {
         }
     }
 
-    /// As an Ice 3.7 server behaves by default.
+    /// The defaults of an Ice 3.7 server.
     pub fn ice_37_server() -> Self {
         Self {
             inactivity_timeout: None,
@@ -128,7 +126,7 @@ impl Liveness {
         }
     }
 
-    /// How often a connection has to be looked at for this; `None` if never.
+    /// How often a connection has to be checked for these rules; `None` if never.
     pub(crate) fn tick(&self) -> Option<Duration> {
         let heartbeats = self.has_heartbeats().then(|| self.heartbeat_interval / 2);
         let silence = self.has_idle_check().then(|| self.idle_timeout / 3);
@@ -146,12 +144,12 @@ impl Liveness {
     }
 }
 
-/// No connection is looked at more often, whatever the settings say.
+/// Connections are not checked more often, whatever the settings say.
 const TICK_MIN: Duration = Duration::from_millis(2);
-/// Nor less often: limits that are for ever are told by no clock.
+/// Connections are not checked less often, because no clock can represent an endless limit.
 pub(crate) const TICK_MAX: Duration = Duration::from_secs(3600);
 
-/// The code of the guide compiles.
+/// Compiles the code of the guide.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guides/connections.md")]
 struct Guide;

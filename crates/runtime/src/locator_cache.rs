@@ -1,4 +1,4 @@
-//! Where objects and adapters are, as far as a locator has said.
+//! The answers of a locator: where objects and adapters are.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use floe_wire::reference::{Identity, Target};
 
-/// What a locator can be asked for.
+/// A question to a locator.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum LocatorKey {
     /// An adapter or a replica group, by its id.
@@ -15,10 +15,10 @@ pub(crate) enum LocatorKey {
     Object(Identity),
 }
 
-/// Its answers, kept by communicator: all its proxies share them.
+/// The answers of the locator, which all proxies of a communicator share.
 #[derive(Debug, Default)]
 pub(crate) struct LocatorCache {
-    known: Mutex<HashMap<LocatorKey, CacheEntry>>,
+    entries: Mutex<HashMap<LocatorKey, CacheEntry>>,
 }
 
 #[derive(Debug)]
@@ -27,44 +27,44 @@ struct CacheEntry {
     noted: Instant,
 }
 
-/// Answers that are kept; for one more, the oldest goes.
-const KNOWN_MAX: usize = 10_000;
+/// Number of answers that are kept. Beyond it, a new answer replaces the oldest.
+const ENTRIES_MAX: usize = 10_000;
 
 impl LocatorCache {
-    /// What was said of it within this time, or ever.
+    /// The answer for this key, if it is not older than `within`; `None` accepts any age.
     pub(crate) fn find(&self, key: &LocatorKey, within: Option<Duration>) -> Option<Target> {
-        let known = self.lock();
-        let found = known.get(key)?;
+        let entries = self.lock();
+        let found = entries.get(key)?;
         let is_good = within.is_none_or(|within| found.noted.elapsed() < within);
         is_good.then(|| found.target.clone())
     }
 
-    /// That was said of it just now.
+    /// Records an answer that has just arrived.
     pub(crate) fn note(&self, key: LocatorKey, target: Target) {
-        let mut known = self.lock();
-        if known.len() >= KNOWN_MAX
-            && !known.contains_key(&key)
-            && let Some(oldest) = known.iter().min_by_key(|(_, known)| known.noted)
+        let mut entries = self.lock();
+        if entries.len() >= ENTRIES_MAX
+            && !entries.contains_key(&key)
+            && let Some(oldest) = entries.iter().min_by_key(|(_, entry)| entry.noted)
         {
             let oldest = oldest.0.clone();
-            known.remove(&oldest);
+            entries.remove(&oldest);
         }
         let noted = Instant::now();
-        known.insert(key, CacheEntry { target, noted });
+        entries.insert(key, CacheEntry { target, noted });
     }
 
-    /// It is not there any more, nor is the adapter in which it was.
+    /// Removes the answer for this key, and for the adapter that it names.
     pub(crate) fn forget(&self, key: &LocatorKey) {
-        let mut known = self.lock();
-        if let Some(gone) = known.remove(key)
+        let mut entries = self.lock();
+        if let Some(gone) = entries.remove(key)
             && let Target::Indirect { adapter_id } = gone.target
         {
-            known.remove(&LocatorKey::Adapter(adapter_id));
+            entries.remove(&LocatorKey::Adapter(adapter_id));
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<LocatorKey, CacheEntry>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_said_is_good_for_a_time() {
+    fn an_answer_is_valid_for_a_time() {
         let cache = LocatorCache::default();
         assert_eq!(cache.find(&adapter("a"), None), None);
         cache.note(adapter("a"), Target::WellKnown);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_that_is_gone_takes_its_adapter_along() {
+    fn forgetting_an_object_forgets_its_adapter() {
         let cache = LocatorCache::default();
         let object = LocatorKey::Object(Identity::new("o"));
         let adapter_id = "a".to_owned();
@@ -101,12 +101,16 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_more_than_there_may_be() {
+    fn the_cache_is_bounded() {
         let cache = LocatorCache::default();
-        for number in 0..KNOWN_MAX + 5 {
+        for number in 0..ENTRIES_MAX + 5 {
             cache.note(adapter(&number.to_string()), Target::WellKnown);
         }
-        assert_eq!(cache.lock().len(), KNOWN_MAX);
-        assert_eq!(cache.find(&adapter("0"), None), None, "the oldest went");
+        assert_eq!(cache.lock().len(), ENTRIES_MAX);
+        assert_eq!(
+            cache.find(&adapter("0"), None),
+            None,
+            "the oldest answer was replaced"
+        );
     }
 }

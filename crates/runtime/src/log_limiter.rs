@@ -1,20 +1,21 @@
-//! Log lines that peers can provoke as often as they like: a few, and then a count.
+//! Limits log lines that peers can provoke: the first lines of a window are logged, the others are
+//! counted.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::Handle;
 
-/// Lines about peers that are logged one by one in a window; those beyond are counted, and their
-/// number is logged when the window is over.
+/// Lines about peers that are logged one by one in a window. Further lines are counted, and the
+/// count is logged when the window is over.
 const LINES_MAX: u32 = 20;
 /// How long a window is.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// Decides which lines are logged; a clone is the same.
+/// Decides which lines are logged; clones share their state.
 #[derive(Clone, Default)]
 pub(crate) struct LogLimiter {
-    /// Guards the window; held for a moment.
+    /// Guards the window, and is held for a moment.
     window: Arc<Mutex<Window>>,
 }
 
@@ -25,35 +26,35 @@ struct Window {
     unlogged_count: u64,
 }
 
-/// What becomes of a line.
+/// What the limiter does with a line.
 #[derive(Debug, PartialEq, Eq)]
-enum Fate {
+enum Verdict {
     Logged,
-    /// The first that is only counted: somebody has to tell the count when so much time has passed.
+    /// The first line that is only counted. The count must be logged after this time.
     FirstCounted(Duration),
     Counted,
 }
 
 impl LogLimiter {
-    /// Logs a line as a warning, or counts it. The runtime tells the count later; without one, the
-    /// next line does.
+    /// Logs a line as a warning, or counts it. The runtime logs the count when the window is over;
+    /// without a runtime, the next line does.
     pub(crate) fn warn(&self, runtime: Option<Handle>, line: impl FnOnce() -> String) {
         let now = Instant::now();
-        let (earlier, fate) = {
+        let (earlier, verdict) = {
             let mut window = self.lock();
             (window.end_if_over(now), window.note(now))
         };
-        tell(earlier);
-        match fate {
-            Fate::Logged => tracing::warn!("{}", line()),
-            Fate::Counted => {}
-            Fate::FirstCounted(left) => {
+        log_count(earlier);
+        match verdict {
+            Verdict::Logged => tracing::warn!("{}", line()),
+            Verdict::Counted => {}
+            Verdict::FirstCounted(left) => {
                 let Some(runtime) = runtime else { return };
                 let own = self.clone();
                 runtime.spawn(async move {
                     tokio::time::sleep(left).await;
                     let count = own.lock().end_if_over(Instant::now());
-                    tell(count);
+                    log_count(count);
                 });
             }
         }
@@ -65,7 +66,7 @@ impl LogLimiter {
 }
 
 impl Window {
-    /// How many lines of the last window were not logged, if it is over.
+    /// Ends the window if it is over. Returns how many of its lines were not logged.
     fn end_if_over(&mut self, now: Instant) -> u64 {
         match self.begun {
             Some(begun) if now.saturating_duration_since(begun) < WINDOW => 0,
@@ -73,21 +74,21 @@ impl Window {
         }
     }
 
-    fn note(&mut self, now: Instant) -> Fate {
+    fn note(&mut self, now: Instant) -> Verdict {
         let begun = *self.begun.get_or_insert(now);
         self.line_count += 1;
         if self.line_count <= LINES_MAX {
-            return Fate::Logged;
+            return Verdict::Logged;
         }
         self.unlogged_count += 1;
         match self.unlogged_count {
-            1 => Fate::FirstCounted((begun + WINDOW).saturating_duration_since(now)),
-            _ => Fate::Counted,
+            1 => Verdict::FirstCounted((begun + WINDOW).saturating_duration_since(now)),
+            _ => Verdict::Counted,
         }
     }
 }
 
-fn tell(count: u64) {
+fn log_count(count: u64) {
     if count > 0 {
         tracing::warn!(
             "{count} more connections were refused or dropped in that second; only the first \
@@ -101,20 +102,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_comes_too_often_is_counted_and_told_once_the_window_is_over() {
+    fn lines_beyond_the_limit_are_counted_and_the_count_is_logged_once() {
         let start = Instant::now();
         let mut window = Window::default();
         for _ in 0..LINES_MAX {
-            assert_eq!(window.note(start), Fate::Logged);
+            assert_eq!(window.note(start), Verdict::Logged);
         }
         let later = start + WINDOW / 4;
         assert_eq!(window.end_if_over(later), 0);
-        assert_eq!(window.note(later), Fate::FirstCounted(WINDOW - WINDOW / 4));
+        assert_eq!(
+            window.note(later),
+            Verdict::FirstCounted(WINDOW - WINDOW / 4)
+        );
         for _ in 0..977 {
-            assert_eq!(window.note(later), Fate::Counted);
+            assert_eq!(window.note(later), Verdict::Counted);
         }
         assert_eq!(window.end_if_over(start + WINDOW), 978);
-        assert_eq!(window.end_if_over(start + WINDOW), 0, "it is told once");
-        assert_eq!(window.note(start + WINDOW), Fate::Logged);
+        assert_eq!(
+            window.end_if_over(start + WINDOW),
+            0,
+            "the count is logged once"
+        );
+        assert_eq!(window.note(start + WINDOW), Verdict::Logged);
     }
 }

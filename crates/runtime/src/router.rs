@@ -1,4 +1,4 @@
-//! What a communicator knows of its routers: which objects it has made known to each.
+//! Routers of a communicator, and the objects that are registered with each.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -7,14 +7,14 @@ use floe_wire::reference::{Identity, Reference};
 
 use crate::connection::ConnectionCore;
 
-/// The routers that proxies of a communicator use; as many as a program names.
+/// The routers of a communicator's proxies; as many as the program names.
 #[derive(Default)]
 pub(crate) struct Routers {
     known: Mutex<Vec<Arc<Router>>>,
 }
 
 impl Routers {
-    /// What is known of the router with this proxy: the same for all proxies that use it.
+    /// The state of the router with this proxy. All proxies that use it share the state.
     pub(crate) fn of(&self, reference: &Reference) -> Arc<Router> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(router) = known.iter().find(|router| router.reference == *reference) {
@@ -30,16 +30,16 @@ impl Routers {
     }
 }
 
-/// What is known of a router.
+/// The state of a router.
 pub(crate) struct Router {
     pub(crate) reference: Reference,
-    /// Held while the router is asked or told something, so that its notices of evictions come in order.
+    /// Held during a call to the router, so that its notices of evictions stay in order.
     pub(crate) adding: tokio::sync::Mutex<()>,
-    /// Held for a look or a change, never across a wait.
+    /// Held for a read or a change, never across a wait.
     state: Mutex<State>,
 }
 
-/// What holds for one connection to the router: the next one has another session, or none.
+/// The state that belongs to one connection to the router: the next connection has another session, or none.
 #[derive(Default)]
 struct State {
     connection: Weak<ConnectionCore>,
@@ -47,35 +47,35 @@ struct State {
     added: HashSet<Identity>,
 }
 
-/// Where requests for routed objects go.
+/// Where requests for routed objects are sent.
 #[derive(Clone)]
 pub(crate) struct ClientSide {
-    /// The router's own endpoints if there is none.
+    /// The endpoints for clients; `None` for the router's own endpoints.
     pub(crate) proxy: Option<Reference>,
-    /// Whether the router must be told where each object is.
+    /// Whether each object must be registered with the router.
     pub(crate) has_routing_table: bool,
 }
 
-/// Identities that are remembered as made known. Beyond, all are told again.
+/// Number of registered identities that are remembered. Beyond it, all are registered again.
 const ADDED_MAX: usize = 100_000;
 
 impl Router {
-    /// Where requests go, if that was asked over this connection.
+    /// The endpoints of routed requests, if the router was asked over this connection.
     pub(crate) fn client_side(&self, connection: &Arc<ConnectionCore>) -> Option<ClientSide> {
         self.state_of(connection).client_side.clone()
     }
 
-    /// The router has said where requests go.
+    /// Records where the router wants requests.
     pub(crate) fn note_client_side(&self, connection: &Arc<ConnectionCore>, side: ClientSide) {
         self.state_of(connection).client_side = Some(side);
     }
 
-    /// Whether the router was told over this connection where the object is.
+    /// Whether the object was registered over this connection.
     pub(crate) fn has(&self, connection: &Arc<ConnectionCore>, identity: &Identity) -> bool {
         self.state_of(connection).added.contains(identity)
     }
 
-    /// The router knows of an object, and of some others no more.
+    /// Records that an object is registered, and that the router has evicted others.
     pub(crate) fn note_added<'a>(
         &self,
         connection: &Arc<ConnectionCore>,
@@ -92,12 +92,12 @@ impl Router {
         }
     }
 
-    /// The router does not know of an object, whatever it was told.
+    /// Records that the router no longer knows an object.
     pub(crate) fn forget(&self, identity: &Identity) {
         self.lock().added.remove(identity);
     }
 
-    /// What holds for this connection; nothing of what held for the one before.
+    /// The state for this connection. A new connection replaces the state of the former one.
     fn state_of(&self, connection: &Arc<ConnectionCore>) -> MutexGuard<'_, State> {
         let mut state = self.lock();
         if !std::ptr::eq(state.connection.as_ptr(), Arc::as_ptr(connection)) {

@@ -1,4 +1,4 @@
-//! How a communicator ends: in order, at a signal, or at once.
+//! How a communicator ends: in order, at a signal, or immediately.
 
 use std::io;
 
@@ -11,9 +11,9 @@ use crate::deadline;
 use crate::signals::Signals;
 
 impl Communicator {
-    /// Starts to end everything, and waits for nothing: adapters accept no more, connections finish
-    /// what they have and close, and then servants go. A servant may call it. Batches that nobody
-    /// flushed are lost, and a locator is not told that adapters end; [`Communicator::shutdown`] sees to both.
+    /// Begins the shutdown, and returns without a wait. Adapters stop accepting, connections finish their requests and
+    /// close, and then servants are released. A servant may call it. Unflushed batches are lost, and adapters stay
+    /// registered with a locator; [`Communicator::shutdown`] takes care of both.
     pub fn begin_shutdown(&self) {
         let was_shut_down = self.core().environment().mark_shut_down();
         for adapter in self.core().adapters().iter() {
@@ -24,7 +24,7 @@ impl Communicator {
         }
         self.core().environment().tracker().close();
         match self.core().environment().runtime() {
-            // What was accepted still finds its servants.
+            // Accepted requests must still find their servants.
             Some(runtime) if !was_shut_down => {
                 let (core, limit) = (self.core().clone(), self.core().settings().close_timeout);
                 runtime.spawn(async move {
@@ -38,10 +38,10 @@ impl Communicator {
         }
     }
 
-    /// Ends everything in order: adapters accept no more, batches leave, connections finish what
-    /// they have begun in both directions and close, dispatches end, servants go. The flush may take
-    /// the close timeout, and the rest twice that; a locator that knows of the adapters is told before,
-    /// which may take the close timeout, too. A servant must not wait for it, for it waits for the servant.
+    /// Shuts down in order: adapters stop accepting, batches are flushed, connections finish what they have begun in
+    /// both directions and close, dispatches end, and servants are released. The flush may take the close timeout, and
+    /// the rest twice that. Before, registered adapters are unregistered from the locator, which may take the close
+    /// timeout, too. A servant must not wait for the shutdown, because the shutdown waits for the servant.
     pub async fn shutdown(&self) {
         self.unregister_adapters().await;
         for adapter in self.core().adapters().iter() {
@@ -50,22 +50,26 @@ impl Communicator {
         let limit = self.core().settings().close_timeout;
         match timeout(limit, self.flush_batches()).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => tracing::warn!("could not flush before the shutdown: {error}"),
-            Err(_) => tracing::warn!("could not flush within {limit:?} before the shutdown"),
+            Ok(Err(error)) => {
+                tracing::warn!("could not flush batches before the shutdown: {error}")
+            }
+            Err(_) => {
+                tracing::warn!("could not flush batches within {limit:?} before the shutdown")
+            }
         }
         self.begin_shutdown();
         self.finish_shutdown().await;
     }
 
-    /// Waits until somebody shuts the communicator down, and until that is done.
+    /// Waits until the communicator is shut down by any task, and the shutdown is complete.
     #[doc(alias = "waitForShutdown")]
     pub async fn wait_for_shutdown(&self) {
         self.core().environment().shut_down().await;
         self.finish_shutdown().await;
     }
 
-    /// Drops all connections at once: requests in flight fail, and what was accepted may end
-    /// unanswered. For when a [`Communicator::shutdown`] takes too long.
+    /// Drops all connections immediately: requests in flight fail, and accepted requests may stay unanswered. Use it
+    /// when [`Communicator::shutdown`] takes too long.
     pub fn abort(&self) {
         self.begin_shutdown();
         for connection in self.core().connections().live() {
@@ -74,12 +78,12 @@ impl Communicator {
         self.core().end_adapters();
     }
 
-    /// Shuts the communicator down at the first signal that asks for it (SIGINT, SIGTERM; Ctrl-C),
-    /// and aborts it at the second. It listens for signals when this returns, and for as long as the
-    /// runtime lives. Wait for the end with [`Communicator::wait_for_shutdown`].
+    /// Shuts the communicator down at the first signal that asks for it (SIGINT, SIGTERM; Ctrl-C), and aborts it at the
+    /// second. When the call returns, it listens for signals, and it does so as long as the runtime lives. Wait for the
+    /// end with [`Communicator::wait_for_shutdown`].
     ///
     /// # Errors
-    /// The system does not hand signals out.
+    /// The system does not deliver signals.
     pub fn shutdown_on_signals(&self) -> io::Result<()> {
         let tasks = self.core().environment().tasks();
         let _entered = tasks.enter();
@@ -103,7 +107,7 @@ impl Communicator {
         Ok(())
     }
 
-    /// Tells the locator of all adapters that it knows.
+    /// Unregisters all registered adapters from the locator.
     async fn unregister_adapters(&self) {
         let cores = self.core().adapters().clone();
         let mut ends = JoinSet::new();

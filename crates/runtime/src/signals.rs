@@ -4,7 +4,7 @@ use std::io;
 
 /// The signals SIGINT (Ctrl-C) and SIGTERM, one after another. On Windows, Ctrl-C alone.
 ///
-/// From its making on, they do not end the program by themselves.
+/// From its creation on, they no longer end the program by themselves.
 #[derive(Debug)]
 pub struct Signals {
     #[cfg(unix)]
@@ -16,10 +16,10 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Starts to listen for signals. Must be called inside the runtime.
+    /// Starts to listen for signals. Call it inside the runtime.
     ///
     /// # Errors
-    /// The system does not hand signals out.
+    /// The system does not deliver signals.
     #[cfg(unix)]
     pub fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
@@ -29,7 +29,8 @@ impl Signals {
         })
     }
 
-    /// Waits for the next one, and gives its name. It may be cancelled, and loses none.
+    /// Waits for the next signal, and returns its name. It may be cancelled without losing a
+    /// signal.
     #[cfg(unix)]
     pub async fn next(&mut self) -> &'static str {
         tokio::select! {
@@ -38,17 +39,18 @@ impl Signals {
         }
     }
 
-    /// Starts to listen for signals. Must be called inside the runtime.
+    /// Starts to listen for signals. Call it inside the runtime.
     ///
     /// # Errors
-    /// The system does not hand signals out.
+    /// The system does not deliver signals.
     #[cfg(windows)]
     pub fn new() -> io::Result<Self> {
         let interrupt = tokio::signal::windows::ctrl_c()?;
         Ok(Self { interrupt })
     }
 
-    /// Waits for the next one, and gives its name. It may be cancelled, and loses none.
+    /// Waits for the next signal, and returns its name. It may be cancelled without losing a
+    /// signal.
     #[cfg(windows)]
     pub async fn next(&mut self) -> &'static str {
         let _ = self.interrupt.recv().await;

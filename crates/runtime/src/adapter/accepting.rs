@@ -1,8 +1,9 @@
 //! Accepting connections: one task for each listening socket.
 //!
-//! A connection of some transports has to be opened after it was accepted (a TLS handshake, a
-//! WebSocket's opening request), which takes as long as the peer likes. That is bounded in number
-//! and in time, and a peer that dawdles makes no other wait for long.
+//! After some transports accept a connection, they still have to open it: a TLS handshake, or the
+//! opening request of a WebSocket. A slow peer can make that take any length of time. The number of
+//! openings and the time of each are therefore limited, and a slow peer delays the others only
+//! briefly.
 
 use std::collections::VecDeque;
 use std::io;
@@ -20,12 +21,12 @@ use crate::dispatch::AdapterCore;
 use crate::settings::Settings;
 use crate::transport::{Accepted, ConnectionInfo, Listener, Pending, Stream};
 
-/// How long each opening may take in any case; when too many are under way, the oldest is given up
-/// then.
-const OPENING_PATIENCE: Duration = Duration::from_millis(250);
+/// Every opening gets at least this long. If too many are under way after that, the oldest is
+/// dropped.
+const OPENING_TIME_MIN: Duration = Duration::from_millis(250);
 /// How long to wait for descriptors to become free.
 const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
-/// What repeats is logged once in this time.
+/// A repeated failure is logged once in this interval.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Accepts connections until the adapter is deactivated.
@@ -50,7 +51,7 @@ pub(super) async fn accept(
                     }
                 }
                 Ok(Accepted::Opening { peer, opening: pending }) => {
-                    // Nobody shakes hands in vain.
+                    // Check the limits before the handshake, so that no handshake is wasted.
                     match admit_any(&peer, &adapter) {
                         None => return,
                         Some(false) => continue,
@@ -61,8 +62,9 @@ pub(super) async fn accept(
                 }
                 Err(error) => {
                     failures.note(&error, &adapter);
-                    // Out of descriptors or memory: neither ends the server, nor may it spin.
-                    if !is_of_the_peer(&error) {
+                    // The process is out of descriptors or memory. That must neither end the server
+                    // nor make it spin.
+                    if !is_peer_abort(&error) {
                         sleep(ACCEPT_RETRY_DELAY).await;
                     }
                 }
@@ -72,32 +74,32 @@ pub(super) async fn accept(
     }
 }
 
-/// Connections that are being opened. Dropping it drops them.
+/// Connections that are being opened. Dropping the value drops them.
 struct Opening {
     tasks: JoinSet<Option<Stream>>,
-    /// When each began.
+    /// When each opening began.
     oldest_first: VecDeque<(Instant, AbortHandle)>,
     limit: usize,
     open_timeout: Duration,
 }
 
 impl Opening {
-    /// Waits a little for one of too many to be done, and then gives up the oldest.
+    /// If there are too many openings, waits briefly for one to end, and then drops the oldest.
     async fn make_room(&mut self, adapter: &Weak<AdapterCore>) {
         while self.tasks.len() >= self.limit {
             let oldest = self.oldest_first.front();
-            let until = oldest.map_or_else(Instant::now, |(begun, _)| *begun + OPENING_PATIENCE);
+            let until = oldest.map_or_else(Instant::now, |(begun, _)| *begun + OPENING_TIME_MIN);
             tokio::select! {
                 Some(opened) = self.tasks.join_next() => self.end(opened.ok().flatten(), adapter),
                 () = sleep_until(until) => {
                     let limit = self.limit;
                     failed_handshake(adapter, || format!(
-                        "gave up the oldest of {limit} connections that are being opened, as many as \
-                         `Settings::handshake_limit` allows, to open another one"
+                        "dropped the oldest of {limit} connections in their handshake, because \
+                         `Settings::handshake_limit` is reached"
                     ));
                     if let Some((_, oldest)) = self.oldest_first.pop_front() {
                         oldest.abort();
-                        // It may be another one that is done by now.
+                        // The oldest may have ended meanwhile, so that another one is now in front.
                         let ended = self.tasks.join_next().await.and_then(Result::ok);
                         self.end(ended.flatten(), adapter);
                     }
@@ -134,7 +136,7 @@ impl Opening {
     fn end(&mut self, opened: Option<Stream>, adapter: &Weak<AdapterCore>) {
         self.oldest_first.retain(|(_, task)| !task.is_finished());
         if let Some(stream) = opened {
-            // If the adapter is gone, the next connection finds out, too.
+            // If the adapter is gone, the next connection notices that, too.
             start(stream, adapter);
         }
     }
@@ -163,15 +165,15 @@ fn start(stream: Stream, adapter: &Weak<AdapterCore>) -> Option<()> {
     let liveness = liveness.unwrap_or_else(|| communicator.settings().incoming.clone());
     let purpose = Purpose::Incoming(adapter.clone(), liveness, admission);
     let connection = ConnectionCore::start(stream, purpose, communicator.core().connections());
-    // Deactivated meanwhile on another thread, which did not know of this one.
+    // Another thread has deactivated the adapter meanwhile, and did not know this connection.
     if core.is_deactivated() {
         connection.close();
     }
     Some(())
 }
 
-/// A share of the limits. The socket of a `udp` endpoint is there as long as its adapter, and needs
-/// none.
+/// A share of the limits. A socket of a `udp` endpoint exists as long as its adapter, and needs no
+/// share.
 fn admit(stream: &Stream, core: &AdapterCore) -> Result<Option<Admission>, String> {
     if stream.writer.is_datagram() {
         return Ok(None);
@@ -181,7 +183,7 @@ fn admit(stream: &Stream, core: &AdapterCore) -> Result<Option<Admission>, Strin
     Admission::of(both, address).map(Some)
 }
 
-/// Whether one more may come, whoever it is; `None` if nobody is there any more to receive it.
+/// Returns whether the limits admit a connection from any address; `None` if the adapter is gone.
 fn admit_any(peer: &str, adapter: &Weak<AdapterCore>) -> Option<bool> {
     let core = adapter.upgrade()?;
     for limit in both_limits(&core) {
@@ -198,7 +200,7 @@ fn both_limits(core: &AdapterCore) -> [Arc<Admissions>; 2] {
     [core.admissions.clone(), all]
 }
 
-/// The peer's address, if it matters.
+/// The peer's address, if there is a limit for each address.
 fn address_of(stream: &Stream, limits: &[Arc<Admissions>]) -> Option<IpAddr> {
     if !limits.iter().any(|limit| limit.is_by_address()) {
         return None;
@@ -218,7 +220,7 @@ fn warn_limited(core: &AdapterCore, line: impl FnOnce() -> String) {
     core.environment.warn_limited(None, line);
 }
 
-/// Failures to accept, of which there may be thousands a second.
+/// Counts failures to accept, which can occur thousands of times a second.
 #[derive(Default)]
 struct AcceptFailures {
     logged: Option<Instant>,
@@ -254,11 +256,12 @@ impl AcceptFailures {
     }
 }
 
-/// The process has as many descriptors as it may; the same number on all Unixes.
+/// `EMFILE`: the process has reached its limit of descriptors. All Unixes use the same number.
 const EMFILE: i32 = 24;
 
-/// Whether a peer gave up before it was accepted, which says nothing of the next.
-fn is_of_the_peer(error: &io::Error) -> bool {
+/// Returns whether a peer aborted before its connection was accepted. Such a failure says nothing
+/// about the next connection.
+fn is_peer_abort(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted

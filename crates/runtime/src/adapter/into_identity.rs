@@ -1,13 +1,13 @@
-//! What can stand for an identity where a servant is registered.
+//! Values that a caller may pass as an identity when it registers a servant.
 
 use floe_wire::reference::{Identity, ParseReferenceError};
 
-/// What can stand for an identity: an [`Identity`], or text such as `category/name`.
+/// A value that converts to an identity: an [`Identity`], or text such as `category/name`.
 pub trait IntoIdentity {
-    /// The identity.
+    /// Converts the value.
     ///
     /// # Errors
-    /// [`ParseReferenceError`] if the text is no identity.
+    /// [`ParseReferenceError`] if the text is not an identity.
     fn into_identity(self) -> Result<Identity, ParseReferenceError>;
 }
 

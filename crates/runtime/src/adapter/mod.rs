@@ -1,10 +1,10 @@
-//! Adapters: where servants live, and the endpoints under which they are reached.
+//! Adapters: they hold servants, and the endpoints at which clients reach these.
 //!
 //! - `accepting.rs`: connections on their way in
-//! - `registration.rs`: what a locator is told of an adapter
+//! - `registration.rs`: registers an adapter with a locator
 //! - `routed.rs`: adapters that are called through a router
 //!
-//! `crate::dispatch` has what the dispatches of an adapter need of it: its servants, and what they may take.
+//! `crate::dispatch` has the part of an adapter that its dispatches use: its servants, and its limits.
 
 mod accepting;
 mod into_identity;
@@ -40,7 +40,7 @@ use crate::transport;
 
 /// Listens on endpoints and dispatches requests to servants; a clone is the same adapter.
 ///
-/// The communicator owns it: dropping this handle ends nothing.
+/// The communicator owns the adapter: dropping this handle does not end it.
 #[derive(Clone)]
 #[doc(alias = "Ice.ObjectAdapter")]
 pub struct Adapter {
@@ -102,29 +102,29 @@ impl Adapter {
         &self.communicator
     }
 
-    /// The endpoints on which it listens, with the ports that the system picked. A wildcard is
-    /// there as the address of each interface.
+    /// The endpoints on which the adapter listens, with the ports that the system picked. A wildcard appears as the
+    /// address of each interface.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.core.bound
     }
 
-    /// How many connections it has, and what it has counted since it was made.
+    /// How many connections the adapter has, and its counts since it was made.
     pub fn counts(&self) -> AdapterCounts {
         self.core.counters.counts(self.core.admissions.count())
     }
 
-    /// The endpoints that stand in its proxies: those on which it listens, unless it was told
-    /// others.
+    /// The endpoints in the proxies of this adapter: the listening endpoints, unless [`Adapter::publish`] has replaced
+    /// them.
     pub fn published_endpoints(&self) -> Vec<Endpoint> {
         let published = self.core.published.read();
         published.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Puts other endpoints into the proxies made from now on: where a firewall or a proxy server
-    /// forwards from, or a host name in place of addresses.
+    /// Replaces the endpoints in proxies made from now on. Use it when a firewall or a proxy server forwards to this
+    /// adapter, or to publish a host name instead of addresses.
     ///
     /// # Errors
-    /// [`AdapterError::Endpoints`] if the text is no endpoint list.
+    /// [`AdapterError::Endpoints`] if the text is not a list of endpoints.
     #[doc(alias = "setPublishedEndpoints")]
     pub fn publish(&self, endpoints: &str) -> Result<(), AdapterError> {
         let parsed = parsed_of(endpoints, parse_published_endpoints)?;
@@ -134,7 +134,7 @@ impl Adapter {
         Ok(())
     }
 
-    /// Registers a servant for an identity, and gives a proxy to it.
+    /// Registers a servant for an identity, and returns a proxy to it.
     ///
     /// # Errors
     /// [`AdapterError::AlreadyRegistered`], or an identity that cannot be parsed or has no name.
@@ -146,10 +146,10 @@ impl Adapter {
         self.add_facet(identity, "", servant)
     }
 
-    /// Registers a servant for a facet of an identity, and gives a proxy to it.
+    /// Registers a servant for a facet of an identity, and returns a proxy to it.
     ///
     /// # Errors
-    /// As [`Adapter::add`].
+    /// See [`Adapter::add`].
     pub fn add_facet(
         &self,
         identity: impl IntoIdentity,
@@ -179,25 +179,25 @@ impl Adapter {
         self.core.servants_mut().add_default(category, &servant)
     }
 
-    /// Removes the servant of an identity's facet; whether there was one.
+    /// Removes the servant of an identity's facet. Returns whether there was one.
     pub fn remove(&self, identity: &Identity, facet: &str) -> bool {
         let removed = self.core.servants_mut().remove(identity, facet);
         removed.is_some()
     }
 
-    /// Removes the default servant of a category; whether there was one.
+    /// Removes the default servant of a category. Returns whether there was one.
     pub fn remove_default(&self, category: &str) -> bool {
         let removed = self.core.servants_mut().remove_default(category);
         removed.is_some()
     }
 
-    /// Removes the servants of all facets of an identity, and gives them with their facets.
+    /// Removes the servants of all facets of an identity, and returns them with their facets.
     #[doc(alias = "removeAllFacets")]
     pub fn remove_all_facets(&self, identity: &Identity) -> Vec<(String, Arc<dyn Dispatcher>)> {
         self.core.servants_mut().remove_all(identity)
     }
 
-    /// The servant of an identity's facet, default servants aside.
+    /// The servant of an identity's facet. Default servants do not count.
     pub fn find(&self, identity: &Identity, facet: &str) -> Option<Arc<dyn Dispatcher>> {
         let facets = self.find_all_facets(identity).into_iter();
         let mut servants = facets.filter(|(known, _)| known == facet);
@@ -231,7 +231,7 @@ impl Adapter {
         self.core.servants_mut().add_locator(category, &locator)
     }
 
-    /// Removes the locator of a category and deactivates it; whether there was one.
+    /// Removes the locator of a category and deactivates it. Returns whether there was one.
     #[doc(alias = "removeServantLocator")]
     pub fn remove_locator(&self, category: &str) -> bool {
         let locator = self.core.servants_mut().remove_locator(category);
@@ -247,13 +247,13 @@ impl Adapter {
         self.core.servants().locator(category)
     }
 
-    /// Wraps every dispatch that begins from now on, inside the interceptors that are there.
+    /// Wraps every dispatch that begins from now on. The new interceptor is the innermost.
     pub fn intercept(&self, interceptor: impl DispatchInterceptor) {
         let mut servants = self.core.servants_mut();
         push_interceptor(&mut servants.interceptors, Arc::new(interceptor));
     }
 
-    /// A proxy to an object of this adapter, whether or not a servant is registered for it.
+    /// A proxy to an object of this adapter. The object need not have a servant.
     pub fn proxy(&self, identity: Identity) -> Proxy {
         self.proxy_with_facet(identity, "")
     }
@@ -277,9 +277,9 @@ impl Adapter {
         }
     }
 
-    /// Stops accepting connections, frees the ports, and closes the connections that were accepted:
-    /// each finishes what it has begun. Waits for nothing; requests that are not answered any more
-    /// are surely not executed. The locator is not told.
+    /// Stops accepting connections, frees the ports, and closes the accepted connections. Each connection finishes what
+    /// it has begun. The call does not wait. Requests that get no reply after this are surely not executed. The locator
+    /// is not notified.
     pub fn deactivate(&self) {
         self.core.deactivate();
         for connection in self.connections() {
@@ -287,21 +287,21 @@ impl Adapter {
         }
     }
 
-    /// Deactivates, waits until the connections are closed and the dispatches of their requests have
-    /// ended, and lets go of the servants. Waits at most the close timeout twice. A servant of this
-    /// adapter must not wait for it.
+    /// Deactivates the adapter, waits until its connections are closed and their dispatches have ended, and releases
+    /// the servants. It waits at most twice the close timeout. A servant of this adapter must not wait for it.
     ///
-    /// The locator is told first, if it knows of the adapter; one that does not answer is waited for as long.
+    /// If the adapter is registered with the locator, it is unregistered first. That, too, takes at most the close
+    /// timeout.
     pub async fn destroy(&self) {
         self.unregister().await;
         let connections = self.connections();
         self.deactivate();
-        // Somebody may have registered it meanwhile, and nobody can any more.
+        // Another task may have registered the adapter since. From here on no task can.
         self.unregister().await;
         for connection in connections {
             connection.closed().await;
         }
-        // What was accepted and answers nobody, such as the rest of a batch, still finds its servants.
+        // Accepted requests without a reply, such as the rest of a batch, must still find their servants.
         let limit = self.communicator.settings().close_timeout;
         let _ = timeout(limit, self.core.idle()).await;
         self.core.end();
@@ -335,7 +335,7 @@ impl Adapter {
     }
 }
 
-/// The endpoints of a text, to listen on.
+/// Parses the endpoints to listen on.
 pub(crate) fn endpoints_of(text: &str) -> Result<Vec<Endpoint>, AdapterError> {
     parsed_of(text, parse_endpoints)
 }
@@ -350,7 +350,7 @@ fn parsed_of(
     })
 }
 
-/// Endpoints, and what is offered at them.
+/// Endpoints, and the compressions that are offered at them.
 fn with_offer(mut endpoints: Vec<Endpoint>, communicator: &Communicator) -> Vec<Endpoint> {
     let offer = offer(&communicator.settings().compressions, &endpoints);
     endpoints.extend(offer);
@@ -376,23 +376,23 @@ fn cannot_listen(endpoint: &Endpoint, error: std::io::Error) -> AdapterError {
     }
 }
 
-/// What makes an adapter.
+/// Making adapters.
 impl Communicator {
-    /// An adapter that listens on these endpoints, such as `tcp -h 127.0.0.1 -p 4061`; port 0 picks
-    /// a free one. It listens at once, and accepts when it is activated.
+    /// Makes an adapter that listens on these endpoints, such as `tcp -h 127.0.0.1 -p 4061`; port 0 picks a free one.
+    /// It listens immediately, and accepts connections once it is activated.
     ///
     /// # Errors
-    /// [`AdapterError`] if the text is no endpoint list, or the system refuses to listen.
+    /// [`AdapterError`] if the text is not a list of endpoints, or the system refuses to listen.
     #[doc(alias = "createObjectAdapterWithEndpoints")]
     pub async fn adapter(&self, endpoints: &str) -> Result<Adapter, AdapterError> {
         self.adapter_with(endpoints, AdapterSettings::default())
             .await
     }
 
-    /// The same with settings of its own, such as limits, or the id by which a locator finds it.
+    /// Makes an adapter with settings of its own, such as limits, or the id by which a locator finds it.
     ///
     /// # Errors
-    /// As [`Communicator::adapter`].
+    /// See [`Communicator::adapter`].
     pub async fn adapter_with(
         &self,
         endpoints: &str,
@@ -408,9 +408,9 @@ impl Communicator {
         Ok(adapter)
     }
 
-    /// An adapter that nobody reaches but over a connection that is given it
-    /// ([`Connection::set_adapter`](crate::Connection::set_adapter)): for clients that are called
-    /// back. It need not be activated.
+    /// Makes an adapter without endpoints. Peers reach it only over a connection to which it is attached
+    /// ([`Connection::set_adapter`](crate::Connection::set_adapter)). Use it in clients that servers call back. You
+    /// need not activate it.
     ///
     /// # Errors
     /// [`AdapterError::Shutdown`].
@@ -421,7 +421,7 @@ impl Communicator {
 }
 
 impl Current {
-    /// The adapter that dispatches.
+    /// The adapter that dispatches the requests of a connection.
     pub fn adapter(&self) -> Adapter {
         let communicator = Communicator::from_owner(self.origin.owner().clone());
         Adapter {
@@ -440,9 +440,9 @@ impl Connection {
         Some(Adapter { core, communicator })
     }
 
-    /// Lets an adapter answer the requests that the peer sends from now on; with `None`, each
-    /// object does not exist. An adapter without endpoints
-    /// ([`Communicator::adapter_without_endpoints`]) will do, and need not be activated.
+    /// Makes an adapter answer the requests that the peer sends from now on. With `None`, every request gets
+    /// `ObjectNotExist`. An adapter without endpoints ([`Communicator::adapter_without_endpoints`]) will do, and you
+    /// need not activate it.
     #[doc(alias = "setAdapter")]
     pub fn set_adapter(&self, adapter: Option<&Adapter>) {
         self.core().set_adapter(adapter.map(Adapter::core));

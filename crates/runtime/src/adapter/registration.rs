@@ -1,4 +1,4 @@
-//! What a locator is told of an adapter.
+//! Registers an adapter with a locator.
 
 use std::time::Duration;
 
@@ -15,17 +15,19 @@ use crate::dispatch::AdapterNames;
 use crate::error::{AdapterError, RegistrationError};
 use crate::proxy::{Proxy, TypedProxy};
 
-/// How long a call of a registry may take where calls may take for ever: somebody waits for the start.
+/// Limit of a call to the registry when invocations have no timeout: the start of a server must not hang.
 const REGISTRY_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Adapter {
-    /// Tells the locator of the communicator ([`Settings::locator`](crate::Settings::locator)) where this adapter is, so that
-    /// proxies which name its id ([`AdapterSettings::adapter_id`](crate::AdapterSettings::adapter_id)) lead here. Ice does so
-    /// whenever an adapter is activated; call it after [`Adapter::activate`], and again after [`Adapter::publish`].
+    /// Registers this adapter with the communicator's locator ([`Settings::locator`](crate::Settings::locator)), so
+    /// that proxies which name its id ([`AdapterSettings::adapter_id`](crate::AdapterSettings::adapter_id)) lead here.
+    /// Ice registers an adapter whenever it is activated. With Floe, call this after [`Adapter::activate`], and again
+    /// after [`Adapter::publish`].
     ///
-    /// Without an id or a locator there is nothing to do. Each of two calls takes the invocation timeout at the most, or 10 s
-    /// if there is none. Cancelled, the locator may have been told or not. [`Adapter::unregister`] is then due either way,
-    /// which [`Adapter::destroy`] and [`Communicator::shutdown`](crate::Communicator::shutdown) see to.
+    /// Without an id or a locator, there is nothing to do. Registering makes two calls; each takes the invocation
+    /// timeout at most, or 10 s if there is none. If the future is dropped, the adapter may or may not be registered.
+    /// [`Adapter::destroy`] and [`Communicator::shutdown`](crate::Communicator::shutdown) unregister it in either case,
+    /// and so does [`Adapter::unregister`].
     ///
     /// # Errors
     /// [`AdapterError::Registration`], or [`AdapterError::Deactivated`].
@@ -33,13 +35,15 @@ impl Adapter {
         let (Some(names), Some(locator)) = (self.core.names.as_ref(), self.locator()) else {
             return Ok(());
         };
-        // Held until it is answered: who ends the adapter meanwhile has the last word.
+        // Hold the lock until the locator has answered, so that a task which ends the adapter meanwhile has the last
+        // word.
         let mut is_registered = self.core.is_registered.lock().await;
         if self.core.is_deactivated() {
             return Err(AdapterError::Deactivated);
         }
         let own = self.direct_proxy(Identity::new("dummy"));
-        // It is told of the end also if this is cancelled, or if it has only what an earlier call told.
+        // Set before the call: the adapter must be unregistered even if this future is dropped, or if only an earlier
+        // call succeeded.
         let was_registered = std::mem::replace(&mut *is_registered, true);
         let update = self.update_registry(&locator, names, Some(&own)).await;
         let may_be_registered = match &update {
@@ -51,7 +55,7 @@ impl Adapter {
             Ok(true) => Ok(()),
             Ok(false) => {
                 tracing::warn!(
-                    "the locator {locator} has no registry: nobody finds adapter \"{}\" by it",
+                    "the locator {locator} has no registry, so clients cannot find adapter \"{}\" through it",
                     names.id
                 );
                 Ok(())
@@ -64,9 +68,8 @@ impl Adapter {
         }
     }
 
-    /// Tells the locator that the adapter is nowhere any more, if it has been told where it is. One that does not
-    /// answer is waited for up to the close timeout; that it was not told is a warning in the log. Cancelled, it is to be
-    /// called again.
+    /// Unregisters the adapter from the locator, if it was registered. It waits for the locator up to the close
+    /// timeout, and logs a warning if the locator did not answer. If the future is dropped, call it again.
     pub async fn unregister(&self) {
         let (Some(names), Some(locator)) = (self.core.names.as_ref(), self.locator()) else {
             return;
@@ -80,18 +83,18 @@ impl Adapter {
         match timeout(limit, self.update_registry(&locator, names, None)).await {
             Ok(Ok(_)) => {}
             Ok(Err(error)) => {
-                tracing::warn!("could not tell the locator that adapter \"{id}\" ends: {error}");
+                tracing::warn!("could not unregister adapter \"{id}\" from the locator: {error}");
             }
             Err(_) => {
                 tracing::warn!(
-                    "could not tell the locator within {limit:?} that adapter \"{id}\" ends"
+                    "could not unregister adapter \"{id}\" from the locator within {limit:?}"
                 );
             }
         }
         *is_registered = false;
     }
 
-    /// Tells the registry of a locator where the adapter is, or that it is nowhere. False if there is no registry.
+    /// Registers the adapter with the registry of a locator, or unregisters it. Returns false if there is no registry.
     async fn update_registry(
         &self,
         locator: &LocatorProxy,
@@ -147,12 +150,12 @@ impl Adapter {
         timeout.unwrap_or(REGISTRY_TIMEOUT)
     }
 
-    /// Whether proxies that name this id lead here: it is that of the adapter, or of its replica group.
+    /// Whether proxies that name this id lead here: it is the id of the adapter, or of its replica group.
     pub fn is_named(&self, adapter_id: &str) -> bool {
         self.core.is_named(adapter_id)
     }
 
-    /// A proxy to an object of this adapter that says where it is, whatever a locator knows.
+    /// A proxy to an object of this adapter that contains its endpoints, whatever a locator knows.
     #[doc(alias = "createDirectProxy")]
     pub fn direct_proxy(&self, identity: Identity) -> Proxy {
         let target = Target::Direct(self.published_endpoints());
@@ -160,8 +163,8 @@ impl Adapter {
             .proxy_from(Reference::new(identity, target))
     }
 
-    /// A proxy to an object of this adapter that names the adapter's own id, though it be in a replica group; without an
-    /// id as [`Adapter::proxy`].
+    /// A proxy to an object of this adapter that names the adapter's own id, even if the adapter is in a replica group.
+    /// Without an id it is the same as [`Adapter::proxy`].
     #[doc(alias = "createIndirectProxy")]
     pub fn indirect_proxy(&self, identity: Identity) -> Proxy {
         let Some(names) = &self.core.names else {

@@ -9,15 +9,16 @@ use crate::error::AdapterError;
 use crate::proxy::TypedProxy;
 
 impl Communicator {
-    /// An adapter whose objects servers call through a router, such as a Glacier2, over the connection to it that is
-    /// there now. The router needs a session first, and is not told of anything: its server endpoints stand in the proxies of
-    /// this adapter. Give the objects the category that the router has for this client
-    /// ([`getCategoryForClient`](crate::contracts::glacier2::RouterProxy::get_category_for_client)), by which it finds the way.
+    /// Makes an adapter whose objects servers call through a router, such as a Glacier2, over the current connection to
+    /// it. The router needs a session first. The adapter is not registered with the router; its proxies contain the
+    /// router's server endpoints instead. Give the objects the category that the router assigns to this client
+    /// ([`getCategoryForClient`](crate::contracts::glacier2::RouterProxy::get_category_for_client)); the router finds
+    /// the client by it.
     ///
-    /// When that connection is lost the session is, too: make a new one, and another adapter.
+    /// When that connection is lost, the session is lost, too: make a new session, and another adapter.
     ///
     /// # Errors
-    /// [`AdapterError::Router`] if the router cannot be asked or does not forward calls to clients.
+    /// [`AdapterError::Router`] if the router does not answer, or does not forward calls to clients.
     #[doc(alias = "createObjectAdapterWithRouter")]
     pub async fn adapter_with_router(&self, router: &RouterProxy) -> Result<Adapter, AdapterError> {
         let failed = |source| AdapterError::Router {

@@ -1,4 +1,4 @@
-//! Names that no other object has.
+//! Registering servants under unique identities.
 
 use floe_wire::reference::Identity;
 
@@ -8,9 +8,9 @@ use crate::error::AdapterError;
 use crate::proxy::Proxy;
 
 impl Adapter {
-    /// Registers a servant for an identity that no other object has, and gives a proxy to it.
+    /// Registers a servant for a unique identity, and returns a proxy to it.
     ///
-    /// A servant needs the dispatcher of its interface around it, as for [`Adapter::add`]:
+    /// Wrap the servant in the dispatcher of its interface, as for [`Adapter::add`]:
     ///
     /// ```compile_fail,E0277
     /// struct Station;
@@ -21,7 +21,7 @@ impl Adapter {
     /// ```
     ///
     /// # Errors
-    /// None that a program could cause; the type is that of [`Adapter::add`].
+    /// A program cannot cause any. The type is that of [`Adapter::add`].
     #[doc(alias = "addWithUUID")]
     pub fn add_unique(&self, servant: impl Dispatcher) -> Result<Proxy, AdapterError> {
         self.add(Identity::new(unique_name()), servant)

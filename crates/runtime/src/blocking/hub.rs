@@ -4,8 +4,8 @@ use super::{Communicator, Wait};
 use crate::hub::{HubClient, HubError};
 
 impl Communicator {
-    /// The hub at an address, such as `localhost:10000`. What it gives is waited for with [`Wait::wait`], and
-    /// [`Subscription::blocking_iter`](crate::hub::Subscription::blocking_iter) waits for events:
+    /// Connects to the hub at an address, such as `localhost:10000`. Wait for its futures with [`Wait::wait`], and for
+    /// events with [`Subscription::blocking_iter`](crate::hub::Subscription::blocking_iter):
     ///
     /// ```no_run
     /// use floe::blocking::{Communicator, Wait};

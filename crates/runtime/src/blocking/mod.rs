@@ -1,9 +1,9 @@
 //! The blocking face: calls and servers for programs without async.
 //!
-//! A [`Communicator`] of this module makes proxies and adapters like any other. What a proxy gives is
-//! a future still, and [`Wait::wait`] waits for it. The calling thread sends its request and reads its
-//! reply itself: one system call each, and no other thread is woken for it. Several threads may share
-//! a connection: one of those that wait reads for all.
+//! A [`Communicator`] of this module makes proxies and adapters like any other. A call on a proxy still returns a
+//! future, and [`Wait::wait`] waits for it. The calling thread sends its request and reads its reply itself: one system
+//! call each, and no other thread is woken. Several threads may share a connection: one of the waiting threads reads
+//! for all.
 //!
 //! ```no_run
 //! use floe::blocking::{Communicator, Wait};
@@ -19,22 +19,22 @@
 //! # }
 //! ```
 //!
-//! A servant without async implements the trait `GreeterBlocking`, which `floe-codegen` makes beside
-//! `Greeter` when the build script says `.blocking()`; `GreeterDispatcher::blocking(servant)` goes
-//! into an adapter. The example `blocking` has all of it.
+//! A servant without async implements the trait `GreeterBlocking`. `floe-codegen` generates it beside `Greeter` when
+//! the build script calls `.blocking()`; register the servant as `GreeterDispatcher::blocking(servant)`. The example
+//! `blocking` shows the whole of it.
 //!
-//! Such a servant runs on the thread that reads its connection. It may wait for calls over other
-//! connections, but not for one back over its own: nobody would read the reply, so that this is
-//! [`LocalError::OwnReader`](crate::LocalError::OwnReader). One with async may.
+//! Such a servant runs on the thread that reads its connection. It may wait for calls over other connections, but not
+//! for a call back over its own, because no thread would read the reply: such a call fails with
+//! [`LocalError::OwnReader`](crate::LocalError::OwnReader). An async servant may make that call.
 //!
-//! Messages without a reply that follow each other closely leave together, up to a tenth of a
-//! millisecond later; one that comes alone leaves at once.
+//! Messages without a reply that follow each other closely leave together, up to a tenth of a millisecond later. A
+//! message that comes alone leaves immediately.
 //!
 //! - `communicator.rs`: [`Communicator`]
 //! - `hub.rs`: a hub and its topics
 //! - `servant.rs`: [`Servant`]
 //!
-//! How a thread waits is told in `connection/wait/`.
+//! `connection/wait/` explains how a thread waits.
 
 mod communicator;
 mod hub;

@@ -1,6 +1,6 @@
 //! Servants without async.
 
-/// A servant whose functions block, as one whose functions do not: what generated dispatchers make
-/// of a servant that implements `GreeterBlocking`.
+/// Adapts a blocking servant to the async servant trait: generated dispatchers wrap a servant that
+/// implements `GreeterBlocking` in it.
 #[derive(Debug, Clone, Default)]
 pub struct Servant<S>(pub S);

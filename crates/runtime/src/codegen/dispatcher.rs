@@ -6,7 +6,7 @@ use floe_wire::message::SystemException;
 use crate::dispatch::{Request, Response};
 use crate::error::OperationError;
 
-/// What comes of a request.
+/// The result of a dispatch.
 pub type Answered = Result<Response, SystemException>;
 
 /// Writes one result.
@@ -15,10 +15,10 @@ pub fn put_one<T: Encode>(result: &T, encoder: &mut Encoder<'_>) {
     encoder.put(result);
 }
 
-/// The response for what a servant returned; exceptions leave sliced.
+/// Makes the response for what a servant returned; exceptions use the sliced format.
 ///
 /// # Errors
-/// As [`Request::reply`].
+/// See [`Request::reply`].
 #[inline]
 pub fn reply<T, E: OperationError>(
     request: Request,
@@ -28,10 +28,10 @@ pub fn reply<T, E: OperationError>(
     request.reply(result, ExceptionFormat::Sliced, encode)
 }
 
-/// The same; exceptions leave compact.
+/// Makes the response for what a servant returned; exceptions use the compact format.
 ///
 /// # Errors
-/// As [`Request::reply`].
+/// See [`Request::reply`].
 #[inline]
 pub fn reply_compact<T, E: OperationError>(
     request: Request,

@@ -12,7 +12,7 @@ pub const fn enumerator_max(values: &[i32]) -> i32 {
     max
 }
 
-/// Gives an enumeration its values, and makes it a value that travels.
+/// Gives an enumeration its wire values, and makes it encodable.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __enumeration {
@@ -23,7 +23,7 @@ macro_rules! __enumeration {
                 self as i32
             }
 
-            /// The enumerator with this value, if there is one.
+            /// The enumerator with this value; `None` if there is none.
             pub const fn from_value(value: i32) -> ::std::option::Option<Self> {
                 match value {
                     $(it if it == Self::$enumerator as i32 => Some(Self::$enumerator),)*

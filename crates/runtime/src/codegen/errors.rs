@@ -2,7 +2,7 @@
 
 /// Declares an enum with a variant for each exception, and one `Invoke`, and makes it the error of operations.
 ///
-/// `from` lists the enums, with their variants, of which each exception is one of this enum as well.
+/// `from` lists the other error enums whose exceptions this enum contains, with their variants.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __errors {
@@ -20,7 +20,7 @@ macro_rules! __errors {
                 #[doc = concat!("User exception `", stringify!($exception), "`.")]
                 $variant($exception),
             )+
-            /// Anything but a declared user exception.
+            /// Any failure other than a declared user exception.
             Invoke($crate::InvokeError),
         }
 

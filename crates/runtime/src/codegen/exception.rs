@@ -1,11 +1,11 @@
-//! User exceptions: their text, and their slices.
+//! User exceptions: their `Display` text, and their slices.
 
 use std::fmt;
 
 /// Writes the text of an exception: `::Demo::Rejected (reason = "rude")`.
 ///
 /// # Errors
-/// As the formatter.
+/// An error of the formatter.
 pub fn write_exception(
     f: &mut fmt::Formatter<'_>,
     type_id: &str,
@@ -24,11 +24,11 @@ pub fn write_exception(
 
 /// Makes a struct with these members a user exception.
 ///
-/// The members stand in the order of the struct; a Slice name follows where it is another one. An
-/// exception that extends others, or has tagged members, lists its slices, most derived first. One
-/// with class instances names the table of classes; `instances` says that encoding 1.0 has instances
-/// behind the slices. One that is declared `["preserve-slice"]` names the field that `keeps` the slices of
-/// exceptions that derive from it and that this program does not know.
+/// The members follow the order of the struct; a Slice name is added where it differs. An exception that extends
+/// others, or has tagged members, lists its slices, most derived first. An exception with class instances names the
+/// table of classes; `instances` says that in encoding 1.0 instances follow the slices. An exception declared
+/// `["preserve-slice"]` names, in `keeps`, the field that keeps the slices of derived exceptions that this program does
+/// not know.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __exception {

@@ -1,4 +1,4 @@
-//! What generated code is made of: the parts that are the same for every contract.
+//! Building blocks of generated code: the parts that are the same for every contract.
 //!
 //! `floe-codegen` writes the types, the signatures and the documentation of a contract, and refers to
 //! this module for the rest. Only generated code uses these names; they may change with every
@@ -6,13 +6,13 @@
 //!
 //! - `structure.rs`, `enumeration.rs`: encoding and decoding of structures and enumerations
 //! - `exception.rs`: text and slices of user exceptions; `errors.rs`: the error enums of operations
-//! - `proxy.rs`: what makes a struct a typed proxy, and how its methods call
+//! - `proxy.rs`: makes a struct a typed proxy; how its methods call
 //! - `servant.rs`: the trait that servants implement, also without async
 //! - `dispatcher.rs`: the type that joins a servant to an adapter
 //! - `typed_event.rs`: the trait of the enums that stand for events
 //!
-//! Functions do what functions can do. A macro stands where traits are implemented for a type of the
-//! contract, or where methods repeat. See `docs/adr/0047-generated-code-calls-shared-code.md`.
+//! A macro is used only where a trait is implemented for a type of the contract, or where methods repeat. Functions do
+//! the rest. See `docs/adr/0047-generated-code-calls-shared-code.md`.
 
 mod blocking_servant;
 mod dispatcher;

@@ -7,7 +7,7 @@ use crate::call::{Call, EncodeParameters};
 use crate::error::OperationError;
 use crate::proxy::{OperationInfo, Proxy};
 
-/// An operation; `returns_data` says whether there is a return value or an out-parameter.
+/// Describes an operation; `returns_data` says whether there is a return value or an out-parameter.
 pub const fn operation(name: &'static str, returns_data: bool) -> OperationInfo {
     OperationInfo {
         name,
@@ -16,7 +16,7 @@ pub const fn operation(name: &'static str, returns_data: bool) -> OperationInfo 
     }
 }
 
-/// An operation that may be called twice with the effect of one call.
+/// Describes an idempotent operation.
 pub const fn idempotent(name: &'static str, returns_data: bool) -> OperationInfo {
     OperationInfo {
         name,
@@ -25,7 +25,7 @@ pub const fn idempotent(name: &'static str, returns_data: bool) -> OperationInfo
     }
 }
 
-/// The same, declared `["nonmutating"]` as well.
+/// Describes an operation that is declared `["nonmutating"]`.
 pub const fn nonmutating(name: &'static str, returns_data: bool) -> OperationInfo {
     OperationInfo {
         name,
@@ -60,28 +60,28 @@ where
     Call::new(proxy, operation, encode, decode)
 }
 
-/// Reads no results.
+/// Decodes an empty result.
 ///
 /// # Errors
-/// As [`Decoder::nothing`].
+/// See [`Decoder::nothing`].
 #[inline]
 pub fn nothing(decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
     decoder.nothing()
 }
 
-/// Reads one result.
+/// Decodes one result.
 ///
 /// # Errors
-/// As its type says.
+/// An error of the type's decoding.
 #[inline]
 pub fn one<T: Decode>(decoder: &mut Decoder<'_>) -> Result<T, DecodeError> {
     decoder.get()
 }
 
-/// Reads several values, in the order of the wire.
+/// Decodes several values, in the order of the wire.
 ///
 /// # Errors
-/// As their types say.
+/// An error of a type's decoding.
 #[inline]
 pub fn all<T: Values>(decoder: &mut Decoder<'_>) -> Result<T, DecodeError> {
     T::decode(decoder)
@@ -89,16 +89,16 @@ pub fn all<T: Values>(decoder: &mut Decoder<'_>) -> Result<T, DecodeError> {
 
 /// Several values as a tuple, in the order of the wire.
 pub trait Values: Sized {
-    /// Reads them one after another.
+    /// Decodes them one after another.
     ///
     /// # Errors
-    /// As their types say.
+    /// An error of a type's decoding.
     fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError>;
 }
 
 /// The in-parameters of an operation, in the order of the wire.
 pub trait Parameters {
-    /// Writes them one after another.
+    /// Encodes them one after another.
     fn encode(&self, encoder: &mut Encoder<'_>);
 }
 
@@ -134,7 +134,7 @@ parameters!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9);
 parameters!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10);
 parameters!(A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11);
 
-/// A proxy as a parameter, perhaps nil.
+/// A proxy as a parameter; it may be nil.
 #[derive(Debug)]
 pub struct NilableParameter<'a, P>(pub Option<&'a P>);
 
@@ -145,7 +145,7 @@ impl<P: Nilable> Encode for NilableParameter<'_, P> {
     }
 }
 
-/// An optional parameter with its tag, perhaps unset.
+/// An optional parameter with its tag; it may be unset.
 #[derive(Debug)]
 pub struct Optional<T>(pub u32, pub Option<T>);
 
@@ -156,7 +156,7 @@ impl<T: Tagged> Encode for Optional<T> {
     }
 }
 
-/// An optional proxy as a parameter with its tag, perhaps unset, perhaps nil.
+/// An optional proxy as a parameter with its tag; it may be unset or nil.
 #[derive(Debug)]
 pub struct OptionalProxy<'a, P>(pub u32, pub Option<Option<&'a P>>);
 
@@ -167,7 +167,7 @@ impl<P: Nilable> Encode for OptionalProxy<'_, P> {
     }
 }
 
-/// Makes a struct around a [`Proxy`] a typed proxy, which becomes one of each base.
+/// Makes a struct around a [`Proxy`] a typed proxy, with a conversion to each base.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __proxy {

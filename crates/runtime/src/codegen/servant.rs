@@ -1,10 +1,10 @@
 //! The trait that a servant implements.
 
-/// Declares the trait of an interface, whose futures may move between threads, and implements it for a
-/// shared servant.
+/// Declares the servant trait of an interface, whose futures may move between threads, and implements it for a shared
+/// servant.
 ///
-/// The trait that `blocking` names has the same functions without async; it comes with what makes an
-/// ordinary servant and a dispatcher of what implements it.
+/// The trait that `blocking` names has the same functions without async. It comes with the adapters that make a servant
+/// and a dispatcher of its implementations.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __servant {

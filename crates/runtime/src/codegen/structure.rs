@@ -2,12 +2,12 @@
 
 use floe_wire::encoding::Decode;
 
-/// [`Decode::MIN_WIRE_LEN`] of the member that a function gives.
+/// The [`Decode::MIN_WIRE_LEN`] of the member that a function returns.
 pub const fn min_wire_len<S, M: Decode>(_member: fn(&S) -> &M) -> usize {
     M::MIN_WIRE_LEN
 }
 
-/// [`Decode::PACKED_LEN`] of the member that a function gives.
+/// The [`Decode::PACKED_LEN`] of the member that a function returns.
 pub const fn packed_member_len<S, M: Decode>(_member: fn(&S) -> &M) -> Option<usize> {
     M::PACKED_LEN
 }
@@ -27,7 +27,7 @@ macro_rules! __defaults {
     (@value $value:expr) => { $value };
 }
 
-/// Makes a structure with these members, in the order of the contract, a value that travels.
+/// Makes a structure with these members, in the order of the contract, encodable.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __structure {

@@ -6,7 +6,7 @@ use crate::dispatch::Request;
 
 /// The events of an interface, as an enum with a variant for each operation.
 ///
-/// `floe-codegen` makes one of each interface whose operations return and throw nothing: `TickerEvent` of
+/// `floe-codegen` generates one for each interface whose operations return and throw nothing: `TickerEvent` for
 /// interface `Ticker`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an enum of events",
@@ -23,6 +23,6 @@ pub trait TypedEvent: Sized + Send + 'static {
     /// Decodes a request as an event; `None` if the interface has no such operation.
     ///
     /// # Errors
-    /// What the hub is answered: the parameters are not what the contract says.
+    /// The exception that the hub gets as its answer: the parameters do not match the contract.
     fn decode(request: &Request) -> Option<Result<Self, SystemException>>;
 }

@@ -11,10 +11,10 @@ use crate::error::InvokeError;
 pub(crate) trait CollectedBatch: Send + Sync {
     fn is_empty(&self) -> bool;
 
-    /// Notes that it is on the list, or not any more; whether it was.
+    /// Marks the proxy as listed or not. Returns whether it was listed before.
     fn mark_listed(&self, is_listed: bool) -> bool;
 
-    /// Sends them if they would use this connection, or any.
+    /// Sends the requests if they would use this connection, or any if it is `None`.
     fn flush(self: Arc<Self>, over: Option<Arc<ConnectionCore>>) -> FlushFuture;
 }
 
@@ -24,14 +24,14 @@ pub(crate) type FlushFuture = Pin<Box<dyn Future<Output = Result<(), InvokeError
 /// The proxies of a communicator that have collected requests.
 #[derive(Default)]
 pub(crate) struct Batches {
-    /// Guards the list and what each proxy knows of being on it; never held across a wait.
+    /// Guards the list and each proxy's mark, and is never held across a wait.
     collected: Mutex<Vec<Weak<dyn CollectedBatch>>>,
 }
 
 impl Batches {
     pub(crate) fn remember<B: CollectedBatch + 'static>(&self, batch: &Arc<B>) {
         let mut collected = self.lock();
-        // Those that are gone or were flushed are forgotten when the list would grow.
+        // Before the list grows, remove the proxies that are gone or were flushed.
         if collected.len() == collected.capacity() {
             collected.retain(|known| {
                 known.upgrade().is_some_and(|known| {
@@ -49,10 +49,10 @@ impl Batches {
         }
     }
 
-    /// Sends what is collected: all, or all that would use this connection.
+    /// Sends collected requests: all, or those that would use this connection.
     ///
     /// # Errors
-    /// The first failure; the others are sent nevertheless.
+    /// The first failure. The other batches are sent all the same.
     pub(crate) async fn flush(
         &self,
         connection: Option<&Arc<ConnectionCore>>,

@@ -1,7 +1,7 @@
-//! The communicator: what proxies, adapters and connections of a program have in common.
+//! The communicator: it owns what the proxies, adapters and connections of a program share.
 //!
-//! It joins its parts and hands them out. What makes a proxy of it is in `crate::proxy`, what makes an adapter in
-//! `crate::adapter`, and what ends it in `crate::shutdown`. `batches.rs` has the proxies that have collected requests.
+//! It joins its parts and hands them out. `crate::proxy` makes proxies of it, `crate::adapter` makes adapters, and
+//! `crate::shutdown` ends it. `batches.rs` has the proxies that have collected requests.
 
 mod batches;
 
@@ -20,12 +20,12 @@ use crate::locator_cache::LocatorCache;
 use crate::router::Routers;
 use crate::settings::Settings;
 
-/// What proxies and adapters are made from; a clone is the same communicator.
+/// Makes proxies and adapters; a clone is the same communicator.
 ///
-/// It must be used inside a tokio runtime. It owns its adapters: they serve until it is shut down,
-/// or until its last clone, proxy and [`Adapter`](crate::Adapter) handle is gone. Then its connections close, too;
-/// [`Communicator::shutdown`] does so in order and waits for it. (A servant that holds a proxy or an
-/// adapter of its own communicator keeps it alive until the shutdown.)
+/// Use it inside a tokio runtime. It owns its adapters: they serve until it is shut down, or until its last clone,
+/// proxy and [`Adapter`](crate::Adapter) handle is gone. Then its connections close, too. [`Communicator::shutdown`]
+/// does this in order and waits for it. (A servant that holds a proxy or an adapter of its own communicator keeps the
+/// communicator alive until the shutdown.)
 #[derive(Clone)]
 #[doc(alias = "Ice.Communicator")]
 pub struct Communicator {
@@ -33,37 +33,37 @@ pub struct Communicator {
 }
 
 impl Communicator {
-    /// A communicator with default settings.
+    /// Makes a communicator with default settings.
     pub fn new() -> Self {
         Self::with_settings(Settings::default())
     }
 
-    /// A communicator with other settings.
+    /// Makes a communicator with other settings.
     pub fn with_settings(settings: Settings) -> Self {
         Self {
             core: CommunicatorCore::new(settings, false),
         }
     }
 
-    /// A communicator whose callers and own threads do the reading and writing.
+    /// Makes a communicator whose callers and own threads do the reading and writing.
     pub(crate) fn blocking(settings: Settings) -> Self {
         Self {
             core: CommunicatorCore::new(settings, true),
         }
     }
 
-    /// Its limits and waits.
+    /// The communicator's limits and timeouts.
     pub fn settings(&self) -> &Arc<Settings> {
         self.core.environment.settings()
     }
 
-    /// The context that goes along with each request of each proxy.
+    /// The context that is sent with each request of each proxy.
     #[doc(alias = "getImplicitContext")]
     pub fn implicit_context(&self) -> &ImplicitContext {
         &self.core.implicit_context
     }
 
-    /// Itself, as its parts hold it.
+    /// The handle by which the communicator's parts hold it.
     pub(crate) fn owner(&self) -> Weak<Owner> {
         let owner: Weak<CommunicatorCore> = Arc::downgrade(&self.core);
         owner
@@ -73,13 +73,13 @@ impl Communicator {
         &self.core
     }
 
-    /// The communicator that its own parts hold; `None` if it is not one.
+    /// The communicator behind the handle that its parts hold; `None` if the handle is of another type.
     pub(crate) fn from_owner(owner: Arc<Owner>) -> Option<Self> {
         let core = owner.downcast().ok()?;
         Some(Self { core })
     }
 
-    /// The communicator that is the context of a decoder.
+    /// The communicator that a decoder has as its context.
     pub(crate) fn of_context(context: &Owner) -> Option<Self> {
         match context.downcast_ref::<CommunicatorCore>() {
             Some(core) => core.own.upgrade().map(|core| Self { core }),
@@ -102,7 +102,7 @@ impl std::fmt::Debug for Communicator {
     }
 }
 
-/// What all clones of a communicator share.
+/// State that all clones of a communicator share.
 pub(crate) struct CommunicatorCore {
     own: Weak<Self>,
     environment: Arc<Environment>,
@@ -110,7 +110,7 @@ pub(crate) struct CommunicatorCore {
     locator_cache: LocatorCache,
     routers: Routers,
     adapters: Mutex<Vec<Arc<AdapterCore>>>,
-    /// Whether there ever was an adapter; without, no call is collocated.
+    /// Whether there ever was an adapter. Without one, no call is collocated.
     has_adapters: AtomicBool,
     implicit_context: ImplicitContext,
     batches: Batches,
@@ -144,12 +144,12 @@ impl CommunicatorCore {
         &self.connections
     }
 
-    /// Where objects and adapters are, as far as a locator has said.
+    /// What the locator has said about the places of objects and adapters.
     pub(crate) fn locator_cache(&self) -> &LocatorCache {
         &self.locator_cache
     }
 
-    /// What its routers know.
+    /// The state of its routers.
     pub(crate) fn routers(&self) -> &Routers {
         &self.routers
     }
@@ -171,14 +171,14 @@ impl CommunicatorCore {
         self.adapters().retain(|known| !Arc::ptr_eq(known, adapter));
     }
 
-    /// The adapter in which an object lives, if it is one of these.
+    /// The adapter that holds an object, if it is one of this communicator's.
     pub(crate) fn adapter_of(&self, reference: &Reference) -> Option<Arc<AdapterCore>> {
         if !self.has_adapters.load(Ordering::Relaxed) {
             return None;
         }
         let adapters = self.adapters();
-        let mut homes = adapters.iter().filter(|a| a.is_home_of(reference));
-        homes.next().cloned()
+        let mut hosts = adapters.iter().filter(|a| a.hosts(reference));
+        hosts.next().cloned()
     }
 
     pub(crate) fn adapters(&self) -> MutexGuard<'_, Vec<Arc<AdapterCore>>> {

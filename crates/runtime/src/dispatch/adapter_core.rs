@@ -1,4 +1,4 @@
-//! What all handles and connections of an adapter share.
+//! State that all handles and connections of an adapter share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{
@@ -18,35 +18,35 @@ use crate::environment::{Environment, Owner};
 use crate::settings::AdapterSettings;
 use crate::transport::Listener;
 
-/// What all clones of an adapter share.
+/// State that all clones of an adapter share.
 pub(crate) struct AdapterCore {
     pub(crate) environment: Arc<Environment>,
-    /// Its communicator, which is gone when nobody can use the adapter any more.
+    /// The communicator; gone once the program holds no handle by which it could use the adapter.
     pub(crate) owner: Weak<Owner>,
-    /// Where it listens, with the ports that the system picked.
+    /// The listening endpoints, with the ports that the system picked.
     pub(crate) bound: Vec<Endpoint>,
-    /// What goes into proxies; held for a copy.
+    /// The endpoints in proxies. The lock is held for a copy.
     pub(crate) published: RwLock<Vec<Endpoint>>,
-    /// Guards the map of servants; held for a look-up or a change, never across a wait.
+    /// Guards the map of servants. Held for a look-up or a change, never across a wait.
     pub(crate) servants: RwLock<Servants>,
     /// Changes with the map.
     pub(crate) servants_version: AtomicU64,
     pub(crate) settings: AdapterSettings,
-    /// By what a locator finds it.
+    /// The names by which a locator finds the adapter.
     pub(crate) names: Option<AdapterNames>,
-    /// Whether a locator may have been told where it is. Held while it is told.
+    /// Whether the adapter may be registered with a locator. Held during a registration.
     pub(crate) is_registered: tokio::sync::Mutex<bool>,
     pub(crate) admissions: Arc<Admissions>,
     pub(crate) counters: Counters,
-    /// What the dispatches of all its connections together may take.
+    /// Limits the dispatches of all connections of the adapter together.
     pub(crate) budget: Arc<Semaphore>,
     pub(crate) budget_len: u32,
-    /// Whether it accepts connections, and so calls from here.
+    /// Whether it accepts connections. Collocated calls are dispatched from then on, too.
     pub(crate) is_active: AtomicBool,
     pub(crate) state: Mutex<ListenState>,
 }
 
-/// Listening sockets before activation, the tasks that accept afterwards.
+/// The listening sockets before activation, and the accepting tasks afterwards.
 #[derive(Default)]
 pub(crate) struct ListenState {
     pub(crate) listeners: Vec<Box<dyn Listener>>,
@@ -55,7 +55,7 @@ pub(crate) struct ListenState {
 }
 
 impl AdapterCore {
-    /// The servant that a request is for.
+    /// Finds the servant for a request.
     pub(crate) fn find(
         &self,
         request: &IncomingRequest,
@@ -63,13 +63,13 @@ impl AdapterCore {
         self.servants().find(request)
     }
 
-    /// What the dispatches of all its connections together may take: a permit each.
+    /// Limits the dispatches of all connections of the adapter together: each takes a permit.
     pub(crate) fn budget(&self) -> &Arc<Semaphore> {
         &self.budget
     }
 
-    /// Whether one of these is an endpoint for streams under which it is reached.
-    pub(crate) fn has_any(&self, endpoints: &[Endpoint]) -> bool {
+    /// Whether one of these stream endpoints is a bound or a published endpoint.
+    pub(crate) fn publishes_any(&self, endpoints: &[Endpoint]) -> bool {
         let published = self
             .published
             .read()
@@ -78,30 +78,30 @@ impl AdapterCore {
         endpoints.iter().any(|e| !e.is_datagram() && is_own(e))
     }
 
-    /// Waits until no request that came over a connection is in dispatch.
+    /// Waits until all dispatches of requests from connections have ended.
     pub(crate) async fn idle(&self) {
-        // It fails only if the semaphore is closed, which it never is.
+        // Acquiring fails only if the semaphore is closed, which it never is.
         let _ = self.budget.acquire_many(self.budget_len).await;
     }
 
-    /// Whether an object with this reference lives here, and is served.
-    pub(crate) fn is_home_of(&self, reference: &Reference) -> bool {
+    /// Whether the object of this reference is in this adapter and has a servant.
+    pub(crate) fn hosts(&self, reference: &Reference) -> bool {
         if !self.is_active.load(Ordering::Relaxed) {
             return false;
         }
         match &reference.target {
-            Target::Direct(endpoints) => self.has_any(endpoints),
+            Target::Direct(endpoints) => self.publishes_any(endpoints),
             Target::WellKnown => !self.servants().facets(&reference.identity).is_empty(),
             Target::Indirect { adapter_id } => self.is_named(adapter_id),
         }
     }
 
-    /// Whether a locator may be told where it is.
+    /// Whether the adapter can be registered with a locator.
     pub(crate) fn has_id(&self) -> bool {
         self.names.is_some()
     }
 
-    /// Whether proxies that name this adapter lead here.
+    /// Whether proxies that name this adapter id lead here.
     pub(crate) fn is_named(&self, adapter_id: &str) -> bool {
         let names = self.names.as_ref();
         names.is_some_and(|names| names.has(adapter_id))
@@ -115,7 +115,7 @@ impl AdapterCore {
         &self.environment
     }
 
-    /// Ends it for good: its servants go, with all that they hold.
+    /// Deactivates the adapter for good, and releases its servants with all that they hold.
     pub(crate) fn end(&self) {
         self.deactivate();
         let ended = std::mem::take(&mut *self.servants_mut());
@@ -142,7 +142,7 @@ impl AdapterCore {
         self.servants.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A number that is another one after each change of the servants.
+    /// A number that differs after each change of the servants.
     pub(crate) fn servants_version(&self) -> u64 {
         self.servants_version.load(Ordering::Acquire)
     }

@@ -1,6 +1,6 @@
 //! The names by which a locator finds an adapter.
 
-/// By what a locator finds an adapter.
+/// The names by which a locator finds an adapter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct AdapterNames {
     /// Never empty.
@@ -10,7 +10,8 @@ pub(crate) struct AdapterNames {
 }
 
 impl AdapterNames {
-    /// Empty ones are none, as to Ice, and a replica group without an id means nothing.
+    /// Makes the names. An empty name counts as none, as in Ice, and a replica group without an id
+    /// is ignored.
     pub(crate) fn new(id: Option<&str>, replica_group_id: Option<&str>) -> Option<Self> {
         let owned = |name: Option<&str>| name.filter(|name| !name.is_empty()).map(str::to_owned);
         Some(Self {
@@ -19,12 +20,12 @@ impl AdapterNames {
         })
     }
 
-    /// What its proxies name.
+    /// The name in its proxies: that of the replica group, or its id.
     pub(crate) fn published(&self) -> &str {
         self.replica_group_id.as_ref().unwrap_or(&self.id)
     }
 
-    /// Whether proxies that name this adapter lead here.
+    /// Whether proxies that name this adapter id lead here.
     pub(crate) fn has(&self, adapter_id: &str) -> bool {
         self.id == adapter_id || self.replica_group_id.as_deref() == Some(adapter_id)
     }

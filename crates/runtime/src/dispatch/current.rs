@@ -1,4 +1,4 @@
-//! What is known of a request besides its parameters.
+//! Everything known about a request besides its parameters.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use floe_wire::reference::Identity;
 
 use super::Origin;
 
-/// All that is known of a request besides its parameters. A clone shares the message's bytes.
+/// Everything known about a request besides its parameters. A clone shares the message's bytes.
 #[derive(Clone)]
 #[doc(alias = "Ice.Current")]
 pub struct Current {
@@ -43,7 +43,7 @@ impl Current {
         self.request.mode()
     }
 
-    /// What travels beside the parameters.
+    /// The context that is sent beside the parameters.
     pub fn context(&self) -> Context {
         self.request.context()
     }
@@ -53,12 +53,12 @@ impl Current {
         self.request.id()
     }
 
-    /// What the request asked for, as exceptions tell of it.
+    /// The object, facet and operation of the request, as system exceptions name them.
     pub(crate) fn target(&self) -> RequestFailed {
         self.request.target()
     }
 
-    /// Whether nobody waits for an answer.
+    /// Whether the caller expects no reply.
     pub fn is_oneway(&self) -> bool {
         self.request.id().is_oneway()
     }
@@ -68,8 +68,8 @@ impl Current {
         self.request.encoding()
     }
 
-    /// Address of the caller, for people: `127.0.0.1:51820`, or `collocated`. Anybody can write what
-    /// they like into a datagram's.
+    /// Address of the caller, for messages: `127.0.0.1:51820`, or `collocated`. Anyone can forge
+    /// the address of a datagram.
     pub fn peer(&self) -> &str {
         match (self.origin.sender(), self.origin.source()) {
             (Some(sender), _) => sender,

@@ -1,4 +1,4 @@
-//! How a generated dispatcher answers.
+//! Generated dispatchers: how they answer requests.
 
 use std::future::Future;
 use std::pin::pin;
@@ -8,7 +8,7 @@ use floe_wire::message::SystemException;
 
 use super::{DispatchSlot, Request, Requests, Response};
 
-/// A generated dispatcher: it knows how one request is answered.
+/// A generated dispatcher: it answers one request at a time.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a generated dispatcher",
     label = "expected a generated dispatcher, such as `StationDispatcher::new(servant)`",
@@ -24,7 +24,7 @@ pub trait Answer: Send + Sync + 'static {
 
 /// Answers one request after another.
 ///
-/// It does what [`Requests::each`] does, without a count of owners for each request.
+/// It does the same as [`Requests::each`], but counts no reference for each request.
 #[inline]
 pub fn dispatch<A: Answer>(dispatcher: Arc<A>, requests: Requests, slot: &mut DispatchSlot) {
     slot.run(async move {

@@ -6,15 +6,15 @@ use floe_wire::message::SystemException;
 
 use super::{DispatchFuture, Dispatcher, Request, dispatch_alone};
 
-/// Wraps dispatches of an adapter: it sees each request before its servant and the response after
-/// it, and may answer in the servant's place. It sees requests to objects that do not exist, too.
+/// Wraps dispatches of an adapter. It sees each request before its servant, and the response after
+/// it, and may answer in the servant's place. It also sees requests to objects that do not exist.
 #[doc(alias = "Ice.DispatchInterceptor")]
 pub trait DispatchInterceptor: Send + Sync + 'static {
-    /// Dispatches: mostly through `next`.
+    /// Dispatches the request, mostly by calling `next`.
     fn dispatch(self: Arc<Self>, request: Request, next: NextDispatch) -> DispatchFuture;
 }
 
-/// An interceptor may be shared, for example to look at what it counted.
+/// An interceptor may be shared, for example to read its counters.
 impl<I: DispatchInterceptor + ?Sized> DispatchInterceptor for Arc<I> {
     fn dispatch(self: Arc<Self>, request: Request, next: NextDispatch) -> DispatchFuture {
         Arc::clone(&*self).dispatch(request, next)
@@ -24,17 +24,17 @@ impl<I: DispatchInterceptor + ?Sized> DispatchInterceptor for Arc<I> {
 /// The interceptors of an adapter, outermost first; `None` if there is none.
 pub(crate) type DispatchInterceptors = Option<Arc<[Arc<dyn DispatchInterceptor>]>>;
 
-/// Adds one inside those that are there.
+/// Adds an interceptor inside the present ones.
 pub(crate) fn push(interceptors: &mut DispatchInterceptors, added: Arc<dyn DispatchInterceptor>) {
     let list = interceptors.as_deref().unwrap_or_default().iter().cloned();
     *interceptors = Some(list.chain([added]).collect());
 }
 
-/// The rest of the way: the interceptors further in, and then the servant.
+/// The remaining interceptors, further in, and then the servant.
 pub struct NextDispatch {
     interceptors: Arc<[Arc<dyn DispatchInterceptor>]>,
     at: usize,
-    /// An error has the target of the request.
+    /// The target of a returned system exception is that of the request.
     servant: Result<Arc<dyn Dispatcher>, SystemException>,
 }
 
@@ -50,7 +50,7 @@ impl NextDispatch {
         }
     }
 
-    /// Dispatches.
+    /// Passes the request on.
     pub fn dispatch(mut self, request: Request) -> DispatchFuture {
         if let Some(interceptor) = self.interceptors.get(self.at).cloned() {
             self.at += 1;

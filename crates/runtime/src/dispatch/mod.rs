@@ -1,16 +1,17 @@
-//! Dispatch: how requests reach a servant, and how its answers return.
+//! Dispatch: requests reach their servant, and the replies return.
 //!
 //! - `requests.rs`: one or more requests to one object, which a [`Dispatcher`] gets in one call
 //! - `request.rs`: a request and its response
-//! - `current.rs`: what is known of a request besides its parameters
-//! - `taken_events.rs`: requests that a dispatcher takes unopened, as events
-//! - `slot.rs`: where dispatches run; `reply.rs`: the bytes of their replies
-//! - `origin.rs`: what the requests of one connection have in common
+//! - `current.rs`: everything known about a request besides its parameters
+//! - `taken_events.rs`: requests that a dispatcher takes undecoded, as events
+//! - `slot.rs`: the reusable memory in which dispatches run; `reply.rs`: the bytes of their replies
+//! - `origin.rs`: what the requests of one connection share
 //! - `dispatch_fn.rs`: a dispatcher that is a function
 //! - `generated.rs`: how a generated dispatcher answers
-//! - `interceptor.rs`: what wraps a dispatcher
-//! - `adapter_core.rs`: what dispatches need of their adapter; `adapter_names.rs`: by what a locator finds it
-//! - `servants.rs`: which servant a request is for; `servant_locator.rs`: objects that find it
+//! - `interceptor.rs`: wraps a dispatcher
+//! - `adapter_core.rs`: the part of an adapter that dispatches use; `adapter_names.rs`: the names by which a locator
+//!   finds it
+//! - `servants.rs`: finds the servant for a request; `servant_locator.rs`: objects that find it
 
 mod adapter_core;
 mod adapter_names;
@@ -51,10 +52,10 @@ pub use slot::DispatchSlot;
 pub(crate) use slot::panicked;
 pub use taken_events::TakenEvents;
 
-/// Answers requests: a servant as its adapter sees it.
+/// Answers requests: an adapter calls its servants through this trait.
 ///
-/// Generated dispatchers decode the parameters and call a typed servant. A dispatcher by hand sees
-/// every request undecoded, whatever its operation ([`Request::parameters`], [`Request::respond`]).
+/// Generated dispatchers decode the parameters and call a typed servant. A hand-written dispatcher sees every request
+/// undecoded, whatever its operation ([`Request::parameters`], [`Request::respond`]).
 ///
 /// ```
 /// use std::sync::Arc;
@@ -80,17 +81,15 @@ pub use taken_events::TakenEvents;
     note = "wrap a servant in the dispatcher of its interface: `StationDispatcher::new(servant)` if it implements `Station`"
 )]
 pub trait Dispatcher: Send + Sync + 'static {
-    /// Answers one or more requests to one object, by a future that it puts into the slot:
-    /// [`Requests::each`] answers one request after another, [`Requests::take_events`] takes all of
-    /// them unopened.
+    /// Answers one or more requests to one object, with a future that it puts into the slot: [`Requests::each`] answers
+    /// one request after another, [`Requests::take_events`] takes all of them undecoded.
     ///
-    /// The future is polled once where the requests were read. A dispatch that does not wait costs no
-    /// task; a dispatch that computes for long should move that elsewhere. A dispatcher must not keep
-    /// the requests anywhere but in that future.
+    /// The future is first polled on the task that read the requests. A dispatch that does not wait costs no task. Move
+    /// a long computation to another thread. A dispatcher must not keep the requests anywhere but in that future.
     fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot);
 }
 
-/// A servant may be shared, for example to look at what it counted.
+/// A servant may be shared, for example to read its counters.
 impl<D: Dispatcher + ?Sized> Dispatcher for Arc<D> {
     fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
         Arc::clone(&*self).dispatch(requests, slot);
@@ -100,8 +99,7 @@ impl<D: Dispatcher + ?Sized> Dispatcher for Arc<D> {
 /// A dispatch under way.
 pub type DispatchFuture = Pin<Box<dyn Future<Output = Dispatched> + Send + 'static>>;
 
-/// What a dispatch ends with: the response to the last request that it answered, or why there is
-/// none.
+/// The result of a dispatch: the response to the last request that it answered, or the exception instead.
 pub(crate) type Dispatched = Result<Response, SystemException>;
 
 /// Dispatches a single request, in a slot of its own.

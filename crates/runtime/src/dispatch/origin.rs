@@ -1,4 +1,4 @@
-//! Where a request came from: what the requests of one connection have in common.
+//! The origin of a request: what the requests of one connection share.
 
 use std::any::Any;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,19 +12,19 @@ use crate::environment::Owner;
 
 /// The connection of a request, as a dispatch sees it.
 pub(crate) trait RequestSource: Any + Send + Sync {
-    /// The peer, for messages to people.
+    /// Describes the peer, in messages.
     fn peer(&self) -> &str;
 
-    /// Compresses the reply to a request whose caller takes that.
+    /// Compresses the reply to a request whose caller accepts compression.
     fn compress_reply(&self, request: &IncomingRequest, reply: &mut Buffer);
 }
 
-/// The adapter that answers the requests of a connection. It can change.
+/// The adapter that answers the requests of a connection. It can be replaced.
 #[derive(Default)]
 pub(crate) struct AdapterSlot {
-    /// Without one, each request is answered that its object does not exist.
+    /// Without an adapter, each request gets `ObjectNotExist`.
     adapter: RwLock<Option<Weak<AdapterCore>>>,
-    /// Changes with the adapter.
+    /// Changes whenever the adapter is replaced.
     version: AtomicU64,
 }
 
@@ -47,35 +47,36 @@ impl AdapterSlot {
         self.version.fetch_add(1, Ordering::Release);
     }
 
-    /// Whether this adapter is there.
+    /// Whether this is the current adapter.
     pub(crate) fn is(&self, adapter: &Arc<AdapterCore>) -> bool {
         let own = self.adapter.read().unwrap_or_else(PoisonError::into_inner);
         let is_own = |own: &Weak<_>| std::ptr::eq(own.as_ptr(), Arc::as_ptr(adapter));
         own.as_ref().is_some_and(is_own)
     }
 
-    /// A number that differs after each change of the adapter.
+    /// A number that differs each time the adapter is replaced.
     #[inline]
     pub(crate) fn version(&self) -> u64 {
         self.version.load(Ordering::Acquire)
     }
 }
 
-/// Where a request came from.
+/// The origin of a request.
 ///
-/// It keeps adapter and communicator alive while requests exist. Between requests they may go.
+/// It keeps the adapter and the communicator alive while requests exist. Between requests they may
+/// end.
 pub(crate) struct Origin {
     /// `None` if the caller is in the same communicator.
     source: Option<(Arc<dyn RequestSource>, Arc<AdapterSlot>)>,
     adapter: Weak<AdapterCore>,
     /// `None` between two requests.
     owner: Option<(Arc<AdapterCore>, Arc<Owner>)>,
-    /// Of a datagram.
+    /// The sender of a datagram.
     sender: Option<String>,
 }
 
 impl Origin {
-    /// That of the requests of a connection; `None` if no adapter answers them.
+    /// The origin of the requests of a connection; `None` if no adapter answers them.
     pub(crate) fn new(
         source: Arc<dyn RequestSource>,
         slot: &Arc<AdapterSlot>,
@@ -91,7 +92,7 @@ impl Origin {
         }))
     }
 
-    /// That of requests from the same communicator.
+    /// The origin of requests from the same communicator.
     pub(crate) fn collocated(adapter: Arc<AdapterCore>, owner: Arc<Owner>) -> Arc<Self> {
         Arc::new(Self {
             source: None,
@@ -101,7 +102,7 @@ impl Origin {
         })
     }
 
-    /// Lets its owners go; false if it cannot be used for another request.
+    /// Releases its owners. Returns false if the origin cannot be used for another request.
     pub(crate) fn release(self: &mut Arc<Self>) -> bool {
         if self.sender.is_some() {
             return false;
@@ -113,7 +114,7 @@ impl Origin {
         true
     }
 
-    /// Holds its owners again, for another request; false if it cannot.
+    /// Holds its owners again, for another request. Returns false if they are gone.
     #[inline]
     pub(crate) fn renew(self: &mut Arc<Self>) -> bool {
         if self.owner.is_some() {
@@ -133,7 +134,7 @@ impl Origin {
         self.source.as_ref().map(|(source, _)| source)
     }
 
-    /// Whether it is that of the connection with this slot.
+    /// Whether this is the origin of the connection with this slot.
     #[inline]
     pub(crate) fn is_of(&self, slot: &Arc<AdapterSlot>) -> bool {
         let own = self.source.as_ref();

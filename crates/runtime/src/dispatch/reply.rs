@@ -5,7 +5,7 @@ use floe_wire::message::{IncomingRequest, Outcome, SystemException, reply};
 
 use super::Response;
 
-/// The bytes of the reply; meaningless for a oneway request.
+/// The bytes of the reply. Ignore them for a oneway request.
 pub(crate) fn encode_reply(
     request: &IncomingRequest,
     result: Result<Response, SystemException>,

@@ -14,8 +14,8 @@ use super::{Current, Origin};
 use crate::error::OperationError;
 use crate::event::{Event, EventsBuilder};
 
-/// How many times its own length a reply that shares bytes of its request may keep in memory, as long as
-/// the peer does not read it. A shorter one is copied.
+/// A reply that shares the bytes of its request may keep this many times its own length in memory while the peer does
+/// not read it. A shorter reply is copied.
 const PINNED_MAX: usize = 4;
 
 /// A request to a servant.
@@ -24,25 +24,25 @@ pub struct Request {
     parts: Box<Parts>,
 }
 
-/// The reply to a request, encoded; nothing for a oneway request.
+/// The encoded reply to a request; empty for a oneway request.
 #[derive(Debug)]
 pub struct Response {
     parts: Box<Parts>,
 }
 
-/// What a request consists of.
+/// The parts of a request.
 ///
-/// It returns with the response to the connection, which makes the next request of it, so that nothing
-/// is moved, counted or allocated in between.
+/// They return to the connection with the response, and the connection makes the next request of them. So nothing is
+/// moved, counted or allocated between requests.
 pub(crate) struct Parts {
     pub(crate) current: Current,
-    /// Where the reply is encoded.
+    /// The buffer in which the reply is encoded.
     pub(crate) buffer: Buffer,
     /// Number of replies in the buffer: 0 for a oneway request, more than 1 for events.
     pub(crate) reply_count: usize,
-    /// When the events came, if the replies are to events: they may leave a little later.
+    /// When the events arrived, if the replies are to events: such replies may leave a little later.
     pub(crate) events_came: Option<Instant>,
-    /// Where events are collected.
+    /// The buffer in which events are collected.
     pub(super) events: EventsBuilder,
 }
 
@@ -57,7 +57,7 @@ impl Parts {
         })
     }
 
-    /// Removes what is left of the last reply.
+    /// Removes the remains of the last reply.
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.buffer.clear();
@@ -80,7 +80,7 @@ impl Request {
         Self::of(Parts::new(request, origin))
     }
 
-    /// One whose parts are there already.
+    /// Makes a request of existing parts.
     pub(crate) fn of(parts: Box<Parts>) -> Self {
         Self { parts }
     }
@@ -94,30 +94,30 @@ impl Request {
         self.parts.current.operation()
     }
 
-    /// The operation's bytes, for a comparison.
+    /// The operation as bytes, for comparisons.
     #[doc(hidden)]
     #[inline]
     pub fn operation_bytes(&self) -> &[u8] {
         self.parts.current.request.operation_bytes()
     }
 
-    /// All that is known besides the parameters.
+    /// Everything known about the request besides the parameters.
     pub fn current(&self) -> &Current {
         &self.parts.current
     }
 
-    /// The parameters, unopened, with their encapsulation header; shares the message's bytes.
+    /// The encoded parameters, with their encapsulation header. They share the message's bytes.
     pub fn parameters(&self) -> bytes::Bytes {
         self.parts.current.request.parameters()
     }
 
-    /// Operation, mode, context and parameters, unopened: what
-    /// [`Proxy::forward`](crate::Proxy::forward) sends on to another object.
+    /// Operation, mode, context and encoded parameters, ready for [`Proxy::forward`](crate::Proxy::forward) to another
+    /// object.
     pub fn event(&self) -> Event {
         Event::new(&self.parts.current.request)
     }
 
-    /// Checks the mode and decodes the parameters, all of them.
+    /// Checks the mode, and decodes all parameters.
     ///
     /// # Errors
     /// [`SystemException::UnknownLocalException`] for the caller.
@@ -143,10 +143,10 @@ impl Request {
         Ok(parameters)
     }
 
-    /// Checks the mode, and that what is there instead of parameters can be skipped.
+    /// Checks the mode, and that the unused parameters can be skipped.
     ///
     /// # Errors
-    /// As [`Request::decode`].
+    /// See [`Request::decode`].
     #[doc(hidden)]
     #[inline]
     pub fn decode_nothing(&self, mode: OperationMode) -> Result<(), SystemException> {
@@ -161,10 +161,10 @@ impl Request {
         self.decode(mode, |decoder| decoder.nothing())
     }
 
-    /// The response for what a typed servant returned.
+    /// Makes the response for the result of a typed servant.
     ///
     /// # Errors
-    /// What the servant failed with, if it is no user exception.
+    /// The failure of the servant, if it is not a user exception.
     #[inline]
     pub fn reply<T, E: OperationError>(
         self,
@@ -181,10 +181,10 @@ impl Request {
         }
     }
 
-    /// The response for results that `encode` writes.
+    /// Makes the response for results that `encode` writes.
     ///
     /// # Errors
-    /// [`SystemException::UnknownLocalException`] if a result has no encoding.
+    /// [`SystemException::UnknownLocalException`] if a result cannot be encoded.
     #[inline]
     pub fn returned(
         self,
@@ -194,7 +194,7 @@ impl Request {
         self.write(|buffer, id| reply::write_returned(buffer, id, encoding, encode))
     }
 
-    /// The response that returns nothing.
+    /// Makes an empty response.
     ///
     /// # Errors
     /// Encoding an empty result cannot fail; the type is that of the other responses.
@@ -202,11 +202,11 @@ impl Request {
         self.returned(|_| ())
     }
 
-    /// The response for an outcome that is encoded already, or comes from another server. Its
-    /// encapsulation must have the encoding of the request.
+    /// Makes the response for an outcome that is encoded already, or comes from another server. Its encapsulation must
+    /// have the encoding of the request.
     ///
     /// # Errors
-    /// [`SystemException::UnknownLocalException`] if it is too long, or no encapsulation.
+    /// [`SystemException::UnknownLocalException`] if it is too long, or not an encapsulation.
     pub fn respond(self, outcome: &Outcome) -> Result<Response, SystemException> {
         if let Outcome::Returned(bytes) | Outcome::UserException(bytes) = outcome {
             Encapsulation::parse(bytes)?;
@@ -216,8 +216,7 @@ impl Request {
 
     /// Answers the operations that every object has.
     ///
-    /// `type_ids` are all its types, sorted, `::Ice::Object` included; `type_id` is the most
-    /// derived.
+    /// `type_ids` lists all types of the object, sorted, `::Ice::Object` included. `type_id` is the most derived type.
     ///
     /// # Errors
     /// [`SystemException::OperationNotExist`] for any other operation.
@@ -281,10 +280,10 @@ impl Request {
         Ok(Response { parts: self.parts })
     }
 
-    /// A caller that may repeat what must not be repeated has another contract.
+    /// Checks the mode. A caller that would repeat an operation which must not be repeated has a different contract.
     ///
-    /// The converse is harmless, and both modes of what may be repeated mean the same here: an
-    /// idempotent operation accepts every mode, as in Ice 3.8. Servants of Ice 3.7 refuse mode 0 for it.
+    /// The converse is harmless, and the two idempotent modes mean the same: an idempotent operation accepts every
+    /// mode, as in Ice 3.8. Servants of Ice 3.7 refuse mode 0 for it.
     fn check_mode(&self, expected: OperationMode) -> Result<(), SystemException> {
         let mode = self.parts.current.mode();
         if mode.is_idempotent() && !expected.is_idempotent() {
@@ -299,35 +298,35 @@ impl Request {
 }
 
 impl Response {
-    /// Whether the servant threw a user exception. Of a oneway request nothing is known.
+    /// Whether the servant threw a user exception. Always false for a oneway request.
     pub fn is_user_exception(&self) -> bool {
         reply::is_user_exception(self.parts.buffer.bytes())
     }
 
-    /// One whose parts are there already.
+    /// Makes a response of existing parts.
     pub(crate) fn of(parts: Box<Parts>) -> Self {
         Self { parts }
     }
 
-    /// The request once more, for another answer than this one.
+    /// Turns the response back into its request, so that it can be answered otherwise.
     pub(crate) fn into_request(mut self) -> Request {
         self.parts.clear();
         Request { parts: self.parts }
     }
 
-    /// The bytes of the reply, and what the next request of the connection can have.
+    /// Splits into the bytes of the reply, and the parts that the next request of the connection can reuse.
     pub(crate) fn into_parts(self) -> Box<Parts> {
         self.parts
     }
 }
 
-/// The answer in place of one that has no encoding, which is the servant's fault: the log names it.
+/// Makes the answer when the servant's result cannot be encoded. The servant is at fault, and the log names the error.
 #[cold]
 fn unencodable(current: &Current, error: EncodeError) -> SystemException {
     tracing::warn!(
         operation = current.operation(),
         identity = %current.identity(),
-        "the answer of a servant cannot be encoded, its caller gets UnknownLocalException: {error}"
+        "the result of a servant cannot be encoded, so its caller gets UnknownLocalException: {error}"
     );
     SystemException::UnknownLocalException(error.to_string())
 }

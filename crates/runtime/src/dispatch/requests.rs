@@ -1,8 +1,8 @@
 //! Requests that a dispatcher gets in one call.
 //!
-//! The first of them is there in any case. Those behind it are lent by the connection that read them. A
-//! dispatcher has them only while it is polled where they were read; when that poll ends, with a result
-//! or without, they return to the connection, which dispatches those that were not answered.
+//! The first request always belongs to the dispatcher. The connection that read them lends the others. The dispatcher
+//! has these only while it is polled on the task that read them. When that poll ends, with or without a result, they
+//! return to the connection, which dispatches the unanswered ones.
 
 use std::fmt;
 use std::future::Future;
@@ -35,9 +35,9 @@ impl Requests {
         &self.front
     }
 
-    /// Answers one request after another: the next one when the one before is answered.
+    /// Answers one request after another.
     ///
-    /// If `answer` fails or panics, that request alone is answered with an exception.
+    /// If `answer` fails or panics for a request, only that request is answered with an exception.
     pub fn each<A, F>(self, slot: &mut DispatchSlot, answer: A)
     where
         A: FnMut(Request) -> F + Send + 'static,
@@ -46,11 +46,11 @@ impl Requests {
         slot.run(answer_each(self, answer));
     }
 
-    /// Takes all requests unopened, as events, and gives them to `take` in the order in which they
-    /// came: mostly all of them together, and long ones by themselves. They came at about the time that
-    /// `take` is given. The requests are answered by what this returns.
+    /// Takes all requests undecoded, as events, and passes them to `take` in their order: mostly all together, and long
+    /// ones by themselves. `take` also gets the approximate time at which they arrived. The future that it returns
+    /// answers the requests.
     ///
-    /// If `take` panics, the events that it was given are lost.
+    /// If `take` panics, the events that were passed to it are lost.
     pub fn take_events(self, take: impl FnMut(crate::event::Events, Instant)) -> TakenEvents {
         TakenEvents::new(self.front, self.rest, take)
     }
@@ -96,29 +96,29 @@ where
     }
 }
 
-/// Replies of one read that are collected before they are written, in bytes.
+/// Replies to the requests of one read are collected up to this many bytes before they are written.
 pub(crate) const REPLIES_MAX: usize = 64 * 1024;
 
-/// The requests behind the front; often there are none.
+/// The requests behind the front one; often there are none.
 #[derive(Default)]
 pub(crate) struct Rest {
     state: Option<Box<RestState>>,
 }
 
-/// Where a connection finds what it has lent.
+/// The place to which lent requests return.
 pub(crate) type ReturnSlot = Mutex<Option<Box<RestState>>>;
 
-/// What a connection lends.
+/// The state that a connection lends.
 #[derive(Default)]
 pub(crate) struct RestState {
-    /// Where it belongs, while it is lent.
+    /// The slot to return to, while the state is lent.
     pub(crate) return_slot: Option<Arc<ReturnSlot>>,
     pub(crate) batch: RequestBatch,
-    /// There while it is lent.
+    /// Set while the state is lent.
     pub(crate) adapter: Option<Arc<AdapterSlot>>,
     pub(crate) replies: Buffer,
     pub(crate) reply_count: usize,
-    /// Of adapter and servants when the servant was found.
+    /// Versions of adapter and servants when the servant was found.
     pub(crate) adapter_version: u64,
     pub(crate) servants_version: u64,
     /// A request with longer parameters must wait for the budget.
@@ -133,8 +133,8 @@ impl Rest {
         Self { state: Some(state) }
     }
 
-    /// Waits for what a servant does. If that is not done at the first poll, the requests return to the
-    /// connection, which dispatches them meanwhile.
+    /// Waits for a servant. If the servant is not done at the first poll, the requests return to the connection, which
+    /// dispatches them meanwhile.
     #[inline]
     pub(super) fn lent_until_pending<'a, F: Future>(
         &'a mut self,
@@ -146,10 +146,10 @@ impl Rest {
         }
     }
 
-    /// Makes the request that was answered the next one, if the dispatcher may answer that, too.
+    /// Answers the current request and returns the next one, if the dispatcher may answer that, too.
     ///
     /// # Errors
-    /// The response, which the connection has not got yet: there is no such request.
+    /// The response, which the connection does not have yet, if there is no such request.
     #[inline]
     pub(super) fn next(&mut self, response: Response) -> Result<Request, Response> {
         match &mut self.state {
@@ -158,8 +158,8 @@ impl Rest {
         }
     }
 
-    /// Makes the parts the next request if that is to the same object: it is about to be taken as an
-    /// event, and needs no budget.
+    /// Replaces the parts with those of the next request, if that is to the same object. The request is about to be
+    /// taken as an event, and needs no budget.
     #[inline]
     pub(super) fn next_event(&mut self, parts: &mut Parts) -> bool {
         match &mut self.state {
@@ -168,7 +168,7 @@ impl Rest {
         }
     }
 
-    /// Events of so many bytes were taken.
+    /// Records that events of this many bytes were taken.
     pub(super) fn note_taken(&mut self, len: usize) {
         if let Some(state) = &mut self.state {
             state.taken_len = len;
@@ -194,7 +194,7 @@ impl Rest {
 impl Drop for Rest {
     #[inline]
     fn drop(&mut self) {
-        // Also if the servant has panicked.
+        // This also runs after a servant has panicked.
         if self.state.is_some() {
             self.give_back();
         }
@@ -202,7 +202,7 @@ impl Drop for Rest {
 }
 
 impl RestState {
-    /// As [`Rest::next`].
+    /// See [`Rest::next`].
     fn next(&mut self, response: Response) -> Result<Request, Response> {
         let mut parts = response.into_parts();
         if !self.advance(&mut parts) {
@@ -211,8 +211,8 @@ impl RestState {
         Ok(Request::of(parts))
     }
 
-    /// Keeps the reply and makes the parts the next request, if that begins as the one before and may
-    /// be dispatched without a wait.
+    /// Keeps the reply, and replaces the parts with those of the next request, if that has the same target as the last
+    /// one and can be dispatched without a wait.
     #[inline]
     fn advance(&mut self, parts: &mut Parts) -> bool {
         if !self.is_current(&parts.current.origin) {
@@ -239,7 +239,7 @@ impl RestState {
             .next_alike(&mut parts.current.request, self.parameters_len_max)
     }
 
-    /// Whether the same dispatcher would be found again, and has a share of the adapter's budget.
+    /// Whether a look-up would find the same dispatcher, and the adapter's budget has room for the request.
     #[inline]
     fn is_current(&self, origin: &Origin) -> bool {
         // A servant may return the response to a request of another connection.
@@ -249,12 +249,12 @@ impl RestState {
         let adapter = origin.adapter();
         let is_found = self.adapter_version == slot.version()
             && self.servants_version == adapter.servants_version();
-        // Where the adapter has no share left, each dispatch asks for one of its own. A batch has one.
+        // If the adapter's budget is used up, each dispatch waits for a share of its own. A batch has a share already.
         is_found && (self.batch.is_serial() || adapter.budget().available_permits() > 0)
     }
 }
 
-/// What a servant does with a request that others may follow.
+/// Runs a servant whose request others may follow.
 pub(super) struct LentUntilPending<'a, F> {
     servant: Pin<&'a mut F>,
     rest: &'a mut Rest,
@@ -273,7 +273,7 @@ impl<F: Future> Future for LentUntilPending<'_, F> {
     }
 }
 
-/// Appends replies, which are empty afterwards.
+/// Appends replies to the buffer and empties their source.
 #[inline]
 pub(crate) fn append(replies: &mut Buffer, added: &mut Buffer) {
     if replies.is_empty() {

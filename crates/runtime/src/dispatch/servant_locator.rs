@@ -13,21 +13,21 @@ use floe_wire::message::SystemException;
 use super::{Current, DispatchSlot, Dispatched, Dispatcher, Request, Requests, dispatch_alone};
 use crate::error::OperationError;
 
-/// Finds the servant of a request, for a category in which no servant is registered for it.
+/// Finds the servant of a request in a category, if no servant is registered for it.
 ///
-/// For each request `locate` is called and, if it gave a servant, `finished` after the dispatch: also
-/// if that failed, panicked, or was dropped with its runtime.
+/// `locate` is called for each request. If it returned a servant, `finished` is called after the dispatch, even if the
+/// dispatch failed, panicked, or was dropped with its runtime.
 #[doc(alias = "Ice.ServantLocator")]
 pub trait ServantLocator: Send + Sync + 'static {
-    /// The servant for a request; `None` if the object does not exist. It may wait, for example for
-    /// a database. The caller gets what it fails with, user exceptions included.
+    /// Returns the servant for a request; `None` if the object does not exist. It may wait, for example for a database.
+    /// Its error goes to the caller, user exceptions included.
     fn locate<'a>(&'a self, current: &'a Current) -> LocateFuture<'a>;
 
-    /// The dispatch to a servant that it gave has ended; `cookie` is what it gave with it.
+    /// Called when the dispatch to a returned servant has ended; `cookie` was returned with the servant.
     ///
     /// # Errors
-    /// What the caller gets in place of the servant's answer. It is not seen if the servant panicked, if
-    /// the request was dropped, or if the dispatch failed with a system exception, which the caller gets then.
+    /// The caller gets the error in place of the servant's answer, unless the servant panicked or the request was
+    /// dropped. If the dispatch failed with a system exception, the caller gets that one instead.
     fn finished(
         &self,
         _current: &Current,
@@ -37,7 +37,7 @@ pub trait ServantLocator: Send + Sync + 'static {
         Ok(())
     }
 
-    /// The adapter that it served in this category is destroyed, or the locator was removed.
+    /// Called when the adapter is destroyed, or when the locator is removed from this category.
     fn deactivate(&self, _category: &str) {}
 }
 
@@ -65,7 +65,7 @@ impl<L: ServantLocator + ?Sized> ServantLocator for Arc<L> {
 pub type LocateFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Option<Located>, LocatorError>> + Send + 'a>>;
 
-/// What a servant locator fails with: a system exception, or the error of any operation.
+/// The error of a servant locator: a system exception, or the error of any operation.
 pub struct LocatorError {
     respond: Box<dyn FnOnce(Request) -> Dispatched + Send>,
 }
@@ -101,17 +101,17 @@ impl fmt::Debug for LocatorError {
     }
 }
 
-/// Whatever a locator wants to have back after the dispatch.
+/// Any value that a locator wants back after the dispatch.
 pub type Cookie = Option<Box<dyn Any + Send + Sync>>;
 
-/// What a locator found.
+/// The servant that a locator found, and its cookie.
 pub struct Located {
     servant: Arc<dyn Dispatcher>,
     cookie: Cookie,
 }
 
 impl Located {
-    /// A servant.
+    /// Wraps a servant.
     pub fn new(servant: impl Dispatcher) -> Self {
         Self {
             servant: Arc::new(servant),
@@ -119,7 +119,7 @@ impl Located {
         }
     }
 
-    /// The same with something to have back after the dispatch.
+    /// Wraps a servant and a value that the locator wants back after the dispatch.
     #[must_use]
     pub fn with_cookie(mut self, cookie: impl Any + Send + Sync) -> Self {
         self.cookie = Some(Box::new(cookie));
@@ -127,10 +127,10 @@ impl Located {
     }
 }
 
-/// Dispatches to what a locator finds.
+/// Dispatches to the servant that a locator finds.
 pub(super) struct LocatingDispatcher {
     pub(super) locator: Arc<dyn ServantLocator>,
-    /// The answer if there is nothing; its target is that of the request.
+    /// The answer if the locator finds no servant. Its target is that of the request.
     pub(super) missing: SystemException,
 }
 
@@ -164,11 +164,11 @@ impl LocatingDispatcher {
     }
 }
 
-/// Tells the locator when the dispatch has ended, however that comes about.
+/// Calls `finished` when the dispatch has ended, in whatever way.
 struct Finishing<'a> {
     locator: &'a dyn ServantLocator,
     current: &'a Current,
-    /// `None` when it has been told.
+    /// `None` once `finished` was called.
     located: Option<Located>,
 }
 
@@ -190,9 +190,11 @@ impl Drop for Finishing<'_> {
             let _ = self.finish();
             return;
         }
-        // A second panic would end the whole program.
+        // A second panic while unwinding would abort the program.
         if catch_unwind(AssertUnwindSafe(|| self.finish())).is_err() {
-            tracing::error!("a servant panicked, and then its locator; the request failed");
+            tracing::error!(
+                "a servant panicked, and then its locator panicked; the request failed"
+            );
         }
     }
 }

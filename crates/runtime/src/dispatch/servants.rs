@@ -1,4 +1,4 @@
-//! Which servant a request is for.
+//! The servants of an adapter, and the look-up for a request.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -14,21 +14,20 @@ use crate::error::AdapterError;
 
 /// Servants by identity and facet, and default servants by category.
 ///
-/// A request goes to the servant of its identity and facet, else to the default servant of its
-/// category, else to that of the empty category, else to the locator of its category, else to that
-/// of the empty category.
+/// A request goes to the first of these that exists: the servant of its identity and facet, the default servant of its
+/// category, the default servant of the empty category, the locator of its category, the locator of the empty category.
 ///
-/// It is changed under a lock. Nothing of the user's is dropped here, for what its drop does may be
-/// to look at this again.
+/// The table is changed under a lock. It never drops a servant itself, because the servant's destructor may use the
+/// table again.
 #[derive(Default)]
 pub(crate) struct Servants {
-    /// Those of identities without a category: nearly all.
+    /// Servants of identities without a category: nearly all.
     uncategorized: Names,
-    /// By category, name and facet, so that a look-up needs no owned identity.
+    /// Servants by category, name and facet, so that a look-up needs no owned identity.
     by_category: HashMap<String, Names>,
     defaults: HashMap<String, Arc<dyn Dispatcher>>,
     locators: HashMap<String, Arc<dyn ServantLocator>>,
-    /// What wraps every dispatch.
+    /// The interceptors that wrap every dispatch.
     pub(crate) interceptors: DispatchInterceptors,
 }
 
@@ -147,7 +146,7 @@ impl Servants {
         self.locators.get(category).cloned()
     }
 
-    /// Tells all locators that they are not needed any more.
+    /// Deactivates all locators.
     pub(crate) fn deactivate_locators(&self) {
         for (category, locator) in &self.locators {
             locator.deactivate(category);
@@ -168,7 +167,7 @@ impl Servants {
         }
     }
 
-    /// The servant of a request behind all interceptors.
+    /// The servant of a request, behind all interceptors.
     pub(crate) fn find(
         &self,
         request: &IncomingRequest,
@@ -183,7 +182,7 @@ impl Servants {
         }
     }
 
-    /// The errors tell of no target, for what is found here serves other operations, too.
+    /// The errors name no target, because an entry found here also serves other operations.
     fn find_servant(
         &self,
         request: &IncomingRequest,
@@ -232,11 +231,10 @@ impl Dispatcher for InterceptedServant {
     }
 }
 
-/// Whether two texts are the same.
+/// Whether two texts are equal.
 ///
-/// Most categories and facets are empty, and an empty string points nowhere. The comparison of some C
-/// libraries reads there nevertheless, under a mask, which makes processors stop for a hundred
-/// nanoseconds.
+/// Most categories and facets are empty, and an empty string has a dangling pointer. The comparison of some C libraries
+/// reads there all the same, under a mask, which stalls processors for a hundred nanoseconds.
 fn is_same(one: &str, other: &str) -> bool {
     one.len() == other.len() && (one.is_empty() || one == other)
 }

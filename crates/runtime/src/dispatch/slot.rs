@@ -1,4 +1,4 @@
-//! Where dispatches run: a box that is used again.
+//! Dispatch slots: boxes that one dispatch after another reuses.
 
 use std::any::Any;
 use std::fmt;
@@ -13,22 +13,22 @@ use floe_wire::message::SystemException;
 use super::taken_events::panic_reason;
 use super::{Dispatched, Dispatcher, Request, Response};
 
-/// A slot for one dispatch after another.
+/// A slot that one dispatch after another uses.
 ///
-/// It keeps its memory, so that requests to the same servant cost no allocation.
+/// It keeps its memory, so that requests to the same servant allocate nothing.
 #[derive(Default)]
 pub struct DispatchSlot {
     reused: Option<Box<dyn Reused>>,
-    /// Whether a dispatch is in it that has not ended.
+    /// Whether the slot holds a dispatch that has not ended.
     is_filled: bool,
 }
 
-/// Room for futures of one type.
+/// Memory for futures of one type.
 trait Reused: Any + Send {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Dispatched>;
 }
 
-/// The future that was put there last.
+/// The future that was put into the slot last.
 struct Reusable<F>(Pin<Box<Option<F>>>);
 
 impl<F: Future<Output = Dispatched> + Send + 'static> Reused for Reusable<F> {
@@ -58,7 +58,7 @@ impl DispatchSlot {
         self.is_filled = true;
     }
 
-    /// Forgets a dispatch that a panic has left in the slot, before the next one is put there.
+    /// Removes a dispatch that a panic has left in the slot, before the next one is put there.
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.is_filled = false;
@@ -73,7 +73,7 @@ impl DispatchSlot {
         }
     }
 
-    /// Starts a dispatch; a panic of the servant is a failure of that request alone.
+    /// Starts a dispatch. If the servant panics, only that request fails.
     pub(crate) fn start(
         &mut self,
         dispatcher: Arc<dyn Dispatcher>,
@@ -86,7 +86,7 @@ impl DispatchSlot {
         .map_err(|panic| panicked(&*panic))
     }
 
-    /// Polls a dispatch; a panic of the servant is a failure of that request alone.
+    /// Polls a dispatch. If the servant panics, only that request fails.
     pub(crate) fn poll_guarded(&mut self, context: &mut Context<'_>) -> Poll<Dispatched> {
         catch_unwind(AssertUnwindSafe(|| self.poll_dispatch(context)))
             .unwrap_or_else(|panic| Poll::Ready(Err(panicked(&*panic))))
@@ -102,7 +102,7 @@ impl Future for DispatchSlot {
     }
 }
 
-/// A panic of a servant is a failure of its request.
+/// Turns a panic of a servant into the failure of its request.
 pub(crate) fn panicked(panic: &(dyn Any + Send)) -> SystemException {
     let reason = panic_reason(panic);
     tracing::error!("a servant panicked: {reason}");

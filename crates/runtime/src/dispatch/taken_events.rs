@@ -1,4 +1,4 @@
-//! Requests that a dispatcher takes unopened, as events.
+//! Requests that a dispatcher takes undecoded, as events.
 
 use std::any::Any;
 use std::fmt;
@@ -15,11 +15,11 @@ use super::requests::Rest;
 use super::{DispatchSlot, Request, Response};
 use crate::event::{Event, Events, EventsBuilder};
 
-/// Bytes of events that are collected before they are taken. A longer event is not copied: it keeps
-/// the buffer that it was read into, which is then at most a few times as long.
+/// Short events are collected up to this many bytes before they are taken. A longer event is not copied: it keeps the
+/// buffer that it was read into, which is then at most a few times as long.
 const COLLECTED_MAX: usize = 64 * 1024;
 
-/// Requests that were taken as events. They are answered with nothing, each in its own encoding.
+/// Requests that were taken as events. Each is answered with an empty result, in its own encoding.
 #[must_use = "the requests are not answered"]
 pub struct TakenEvents {
     parts: Box<Parts>,
@@ -43,9 +43,8 @@ impl TakenEvents {
         slot.run(ready(Ok(Response::of(self.parts))));
     }
 
-    /// Answers the requests after a wait: for example, there is no room for the events yet. It is
-    /// polled once before further requests are dispatched. Until it ends, the events count as a dispatch
-    /// of their connection.
+    /// Answers the requests after a wait: for example, when there is no room for the events yet. The future is polled
+    /// once before further requests are dispatched. Until it ends, the events count as a dispatch of their connection.
     pub fn answer_after(
         self,
         slot: &mut DispatchSlot,
@@ -78,7 +77,7 @@ impl TakenEvents {
         self.parts.events = collected.builder;
     }
 
-    /// Appends the reply to the request at the front, if it gets one.
+    /// Appends the reply to the front request, if its caller expects one.
     #[inline]
     fn answer_front(&mut self) {
         let Parts {
@@ -102,7 +101,7 @@ impl fmt::Debug for TakenEvents {
     }
 }
 
-/// A single request as an event, copied unless it is long.
+/// Takes a single request as an event, which is copied unless it is long.
 fn event(request: &IncomingRequest) -> Events {
     let bytes = request.event_bytes();
     match bytes.len() > COLLECTED_MAX {
@@ -111,7 +110,7 @@ fn event(request: &IncomingRequest) -> Events {
     }
 }
 
-/// Events that are collected to be taken together.
+/// Events that are collected so that they are taken together.
 struct Collected {
     builder: EventsBuilder,
     /// Length of all events so far.
@@ -138,7 +137,7 @@ impl Collected {
     }
 }
 
-/// What a dispatcher does with events. If it panics, they are lost, and the connection goes on.
+/// Passes events to a dispatcher. If it panics, they are lost, and the connection continues.
 struct Guarded<T> {
     take: T,
     now: Instant,
@@ -153,7 +152,7 @@ impl<T: FnMut(Events, Instant)> Guarded<T> {
     }
 }
 
-/// What a dispatcher waits for. If it panics, the wait is over.
+/// Polls the future that a dispatcher returned. If it panics, the wait is over.
 struct GuardedWait<'a, F>(Pin<&'a mut F>);
 
 impl<F: Future<Output = ()>> Future for GuardedWait<'_, F> {
@@ -170,10 +169,10 @@ impl<F: Future<Output = ()>> Future for GuardedWait<'_, F> {
 
 fn log_panic(panic: &(dyn Any + Send)) {
     let reason = panic_reason(panic);
-    tracing::error!("a servant panicked, and events that it was given are lost: {reason}");
+    tracing::error!("a servant panicked and lost the events that it had taken: {reason}");
 }
 
-/// What a panic says.
+/// The message of a panic.
 pub(crate) fn panic_reason(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));

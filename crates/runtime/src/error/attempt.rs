@@ -5,7 +5,7 @@ use floe_wire::message::ProtocolError;
 
 use super::{InvokeError, LocalError};
 
-/// Why one attempt to send a request got no reply.
+/// The failure of one attempt to send a request.
 #[derive(Debug, Clone)]
 pub(crate) struct AttemptError {
     pub(crate) error: LocalError,
@@ -14,7 +14,7 @@ pub(crate) struct AttemptError {
 }
 
 impl AttemptError {
-    /// The request surely did not leave.
+    /// The request was surely not sent.
     pub(crate) fn not_sent(error: LocalError) -> Self {
         Self {
             error,
@@ -22,13 +22,13 @@ impl AttemptError {
         }
     }
 
-    /// What its end means for another attempt.
+    /// Whether another attempt is safe.
     pub(crate) fn end(&self) -> AttemptEnd {
         attempt_end(&self.error, self.perhaps_dispatched)
     }
 
-    /// The transport was given the first `taken` bytes of the output. A request that `start`s behind them was surely
-    /// not executed.
+    /// The transport accepted the first `taken` bytes of the output. A request that `start`s behind them was surely not
+    /// executed.
     pub(crate) fn narrow(&mut self, start: u64, taken: u64) {
         self.perhaps_dispatched &= start < taken;
     }
@@ -44,11 +44,11 @@ impl From<AttemptError> for InvokeError {
     }
 }
 
-/// What the end of an attempt means for another one.
+/// What the end of one attempt means for the next.
 pub(crate) fn attempt_end(error: &LocalError, perhaps_dispatched: bool) -> AttemptEnd {
     match error {
-        // A reply like this would come again.
-        LocalError::Protocol { error, .. } if perhaps_dispatched && is_of_contents(error) => {
+        // Another attempt would get the same reply.
+        LocalError::Protocol { error, .. } if perhaps_dispatched && is_malformed_reply(error) => {
             AttemptEnd::Final
         }
         LocalError::ClosedByPeer { .. } => AttemptEnd::ClosedByPeer,
@@ -61,9 +61,9 @@ pub(crate) fn attempt_end(error: &LocalError, perhaps_dispatched: bool) -> Attem
     }
 }
 
-/// Whether the peer said it as it says all else, and what it said is at fault.
+/// Whether the peer answered in the regular way, and its answer is at fault.
 ///
 /// Source: observed: Ice 3.7.8, which sends an idempotent request again after all other faults.
-fn is_of_contents(error: &ProtocolError) -> bool {
+fn is_malformed_reply(error: &ProtocolError) -> bool {
     error.is_too_large() || matches!(error, ProtocolError::Malformed { .. })
 }

@@ -1,7 +1,7 @@
-//! How an invocation can fail, sorted by what is known of its execution.
+//! Invocation errors, sorted by whether the operation may have been executed.
 //!
-//! - `attempt.rs`: why one attempt to send a request got no reply
-//! - `operation_error.rs`: what an operation can fail with, user exceptions included
+//! - `attempt.rs`: the failure of one attempt to send a request
+//! - `operation_error.rs`: the errors of an operation, user exceptions included
 //! - `registration.rs`: why a locator did not take the registration of an adapter
 
 mod attempt;
@@ -21,30 +21,30 @@ pub(crate) use attempt::{AttemptError, attempt_end};
 pub use operation_error::OperationError;
 pub use registration::RegistrationError;
 
-/// Why an invocation gave no result.
+/// Why an invocation returned no result.
 ///
-/// User exceptions are not here: each operation that declares some has an error enum of its own,
-/// with this type as one of its variants.
+/// User exceptions are separate: each operation that declares some has an error enum of its own, with this type as one
+/// of its variants.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum InvokeError {
-    /// The peer's runtime answered in place of the servant.
+    /// The peer's runtime answered instead of the servant.
     System(SystemException),
     /// The servant threw an exception that the caller's contract does not declare.
     UndeclaredException {
         /// Its type id.
         type_id: String,
     },
-    /// A reply came, but it is not what the contract says: do both sides have the same contract?
+    /// A reply arrived that does not match the contract. Do both sides have the same contract?
     BadReply(DecodeError),
-    /// It failed here, and the operation was surely not executed.
+    /// The invocation failed on this side, and the operation was surely not executed.
     NotDispatched(LocalError),
-    /// It failed here, after the request may have reached the servant.
+    /// The invocation failed on this side, after the request may have reached the servant.
     PerhapsDispatched(LocalError),
 }
 
 impl InvokeError {
-    /// Whether the operation was surely not executed, so that anyone may safely try again.
+    /// Whether the operation was surely not executed, so that it is always safe to try again.
     pub fn is_surely_not_dispatched(&self) -> bool {
         matches!(
             self,
@@ -57,7 +57,7 @@ impl InvokeError {
         )
     }
 
-    /// Whether it was given up because its time was over.
+    /// Whether the invocation ended because of a timeout.
     pub fn is_timeout(&self) -> bool {
         matches!(
             self,
@@ -78,7 +78,7 @@ impl fmt::Display for InvokeError {
             ),
             Self::BadReply(error) => write!(
                 f,
-                "the reply is not what the contract says: {error}: \
+                "the reply does not match the contract: {error}: \
                  compile both sides from the same contract"
             ),
             Self::NotDispatched(LocalError::Timeout { operation, after }) => write!(
@@ -93,14 +93,14 @@ impl fmt::Display for InvokeError {
     }
 }
 
-/// As the text for people, so that an error that ends `main` reads well.
+/// Prints the same text as `Display`, so that an error that ends `main` reads well.
 impl fmt::Debug for InvokeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-/// The source is the cause: what the system, the bytes or another invocation said.
+/// The source is the cause: the error of the system, of decoding, or of another invocation.
 impl std::error::Error for InvokeError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
@@ -123,8 +123,8 @@ impl From<EncodeError> for InvokeError {
     }
 }
 
-/// A failure of a servant's own invocation is an unknown failure to its caller, except what another server already
-/// reported.
+/// The caller of a servant sees a failure of the servant's own invocation as an unknown failure, except an exception that
+/// another server has reported.
 impl From<InvokeError> for SystemException {
     fn from(error: InvokeError) -> Self {
         match error {
@@ -143,102 +143,102 @@ pub enum LocalError {
     Connect {
         /// The endpoint tried last.
         endpoint: String,
-        /// What the system said.
+        /// The error of the system.
         source: Arc<io::Error>,
     },
-    /// A connection was not ready in time.
+    /// No connection was established in time.
     ConnectTimeout {
         /// The endpoint.
         endpoint: String,
         /// The limit.
         after: Duration,
     },
-    /// The connection broke.
+    /// The connection was lost.
     ConnectionLost {
         /// The endpoint or address of the peer.
         peer: String,
-        /// What the system said.
+        /// The error of the system.
         reason: String,
     },
-    /// The peer closed the connection gracefully before it took the request.
+    /// The peer closed the connection gracefully before it accepted the request.
     ClosedByPeer {
         /// The endpoint or address of the peer.
         peer: String,
     },
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     Protocol {
         /// The endpoint or address of the peer.
         peer: String,
-        /// How.
+        /// The violation.
         error: ProtocolError,
     },
-    /// No reply came in time.
+    /// No reply arrived in time.
     Timeout {
         /// The operation.
         operation: String,
         /// The limit.
         after: Duration,
     },
-    /// A parameter has no encoding.
+    /// A parameter cannot be encoded.
     Encode(EncodeError),
-    /// The proxy has no endpoint that this runtime can use for its mode.
+    /// The proxy has no endpoint that this program can use in the proxy's invocation mode.
     NoEndpoint {
         /// The proxy.
         proxy: String,
-        /// What was looked for.
+        /// What kind of endpoint was needed.
         wanted: &'static str,
     },
     /// The locator does not know where the object or the adapter of a proxy is.
     NotRegistered {
         /// The proxy.
         proxy: String,
-        /// What was asked for: an object or an adapter, with its name.
+        /// The object or adapter that the locator was asked for, with its name.
         what: String,
-        /// Where it was asked for.
+        /// The proxy of the locator.
         locator: String,
     },
-    /// The locator could not be asked where the object of a proxy is.
+    /// The locator did not answer where the object of a proxy is.
     Locator {
         /// The proxy.
         proxy: String,
-        /// Where it was asked for.
+        /// The proxy of the locator.
         locator: String,
-        /// Why there was no answer.
+        /// Why it did not answer.
         source: Box<InvokeError>,
     },
-    /// The router of a proxy could not be told where its object is.
+    /// The object of a proxy could not be registered with its router.
     Router {
         /// The proxy.
         proxy: String,
         /// The router.
         router: String,
-        /// Why not.
+        /// Why.
         source: Box<InvokeError>,
     },
-    /// The proxy belongs to no communicator: it was decoded outside of one.
+    /// The proxy belongs to no communicator, because it was decoded outside of one.
     Unbound,
-    /// The operation returns something, but the proxy is not twoway.
+    /// The operation returns data, but the proxy is not twoway.
     NotTwoway {
         /// The operation.
         operation: String,
     },
-    /// The connection is about to close, by this side's wish.
+    /// This side is closing the connection.
     Closing {
         /// The endpoint or address of the peer.
         peer: String,
     },
-    /// This side dropped the connection, by the application's wish.
+    /// The application aborted the connection.
     ClosedHere {
         /// The endpoint or address of the peer.
         peer: String,
     },
-    /// A servant that blocks its thread wants a reply over the connection that this thread reads:
-    /// nobody would read it.
+    /// A blocking servant waits for a reply over the connection that its own thread reads. No thread would read the
+    /// reply.
     OwnReader {
         /// The endpoint or address of the peer.
         peer: String,
     },
-    /// Parameters that were given encoded are no encapsulation.
+    /// Encoded parameters that the caller passed are not an encapsulation.
     Parameters(DecodeError),
     /// Requests that a batch had collected could not be sent.
     BatchLost {
@@ -288,8 +288,8 @@ impl fmt::Display for LocalError {
                 locator,
             } => write!(
                 f,
-                "nobody knows where \"{proxy}\" is: {what} is not registered at the locator \"{locator}\"; does \
-                 its server run, and is it registered there?"
+                "cannot locate \"{proxy}\": {what} is not registered with the locator \"{locator}\"; does its \
+                 server run, and does it register there?"
             ),
             Self::Locator {
                 proxy,
@@ -341,7 +341,7 @@ impl fmt::Display for LocalError {
     }
 }
 
-/// As the text for people, so that an error that ends `main` reads well.
+/// Prints the same text as `Display`, so that an error that ends `main` reads well.
 impl fmt::Debug for LocalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -368,20 +368,20 @@ impl From<EncodeError> for LocalError {
     }
 }
 
-/// Why an adapter could not be made or changed.
+/// Why an adapter could not be created or changed.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum AdapterError {
-    /// A text is no identity.
+    /// The text is not an identity.
     Parse(ParseReferenceError),
-    /// A text is no list of endpoints.
+    /// The text is not a list of endpoints.
     Endpoints {
         /// The text.
         endpoints: String,
-        /// What is wrong with it.
+        /// What is wrong with the text.
         source: ParseReferenceError,
     },
-    /// An endpoint that no transport of this build can listen on.
+    /// No transport of this build can listen on the endpoint.
     UnsupportedEndpoint {
         /// The endpoint.
         endpoint: String,
@@ -390,10 +390,10 @@ pub enum AdapterError {
     Listen {
         /// The endpoint.
         endpoint: String,
-        /// What it said.
+        /// The error of the system.
         source: Arc<io::Error>,
     },
-    /// A servant is registered under this identity and facet already.
+    /// A servant is already registered under this identity and facet.
     AlreadyRegistered {
         /// The identity and, if there is one, the facet; or the category of a default servant.
         what: String,
@@ -402,20 +402,20 @@ pub enum AdapterError {
     EmptyIdentity,
     /// The adapter is deactivated.
     Deactivated,
-    /// The locator was not told where the adapter is.
+    /// The adapter could not be registered with the locator.
     Registration {
         /// The id of the adapter.
         adapter_id: String,
         /// The proxy of the locator.
         locator: String,
-        /// Why not.
+        /// Why.
         source: Box<RegistrationError>,
     },
     /// Servers cannot call this adapter through its router.
     Router {
         /// The proxy of the router.
         router: String,
-        /// What failed; nothing did if the router has no endpoints for servers.
+        /// The failed invocation; `None` if the router has no endpoints for servers.
         source: Option<Box<InvokeError>>,
     },
     /// The communicator is shut down.
@@ -472,7 +472,7 @@ impl fmt::Display for AdapterError {
     }
 }
 
-/// As the text for people, so that an error that ends `main` reads well.
+/// Prints the same text as `Display`, so that an error that ends `main` reads well.
 impl fmt::Debug for AdapterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,17 +1,17 @@
-//! Why a locator did not take the registration of an adapter.
+//! Why a locator rejected the registration of an adapter.
 
 use std::fmt;
 
 use super::InvokeError;
 
-/// Why a locator did not take the registration of an adapter.
+/// Why a locator rejected the registration of an adapter.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum RegistrationError {
-    /// It knows no adapter of this id, and takes no new one.
+    /// The locator knows no adapter with this id, and accepts no new one.
     #[doc(alias = "NotRegisteredException")]
     UnknownAdapter,
-    /// The adapter is no member of this replica group.
+    /// The adapter is not a member of this replica group.
     UnknownReplicaGroup {
         /// The id of the group.
         id: String,
@@ -19,12 +19,12 @@ pub enum RegistrationError {
     /// The adapter is active elsewhere.
     #[doc(alias = "ObjectAdapterIdInUseException")]
     AlreadyActive,
-    /// It could not be told.
+    /// The call to the locator failed.
     Invoke(InvokeError),
 }
 
 impl RegistrationError {
-    /// Whether the locator may have taken it all the same.
+    /// Whether the locator may have accepted the registration all the same.
     pub(crate) fn may_be_registered(&self) -> bool {
         matches!(self, Self::Invoke(error) if !error.is_surely_not_dispatched())
     }
@@ -34,12 +34,12 @@ impl fmt::Display for RegistrationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::UnknownAdapter => f.write_str(
-                "it knows no such adapter, and takes no new one: define the adapter there, or let an IceGrid registry take \
-                 others (IceGrid.Registry.DynamicRegistration=1)",
+                "the locator knows no such adapter, and accepts no new one: define the adapter there, or let an IceGrid \
+                 registry accept new adapters (IceGrid.Registry.DynamicRegistration=1)",
             ),
             Self::UnknownReplicaGroup { id } => write!(
                 f,
-                "the adapter is no member of the replica group \"{id}\": expected the one that the locator has for it"
+                "the adapter is not a member of the replica group \"{id}\": expected the one that the locator has for it"
             ),
             Self::AlreadyActive => f.write_str(
                 "the adapter is active elsewhere: end that server, or give this one another id",

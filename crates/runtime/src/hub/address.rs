@@ -1,4 +1,4 @@
-//! Where a hub is, from text.
+//! The address of a hub, parsed from text.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -8,7 +8,7 @@ use floe_wire::reference::{ParseReferenceError, Reference};
 
 use super::HubError;
 
-/// Where a hub is: what users write.
+/// The address of a hub, in one of these forms:
 ///
 /// ```text
 /// localhost                                          a host; the port is 10000
@@ -18,13 +18,13 @@ use super::HubError;
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HubAddress {
-    /// The object that knows the topic manager; none if that is given.
+    /// The object that knows the topic manager; `None` if the topic manager is given.
     finder: Option<Reference>,
-    /// The topic manager, with the usual identity if there is a finder.
+    /// The topic manager. With a finder, it has the usual identity.
     manager: Reference,
 }
 
-/// The port at which a hub listens unless it is told otherwise.
+/// The default port of a hub.
 const PORT: u16 = 10000;
 
 const TRANSPORTS: [&str; 6] = ["tcp", "ssl", "ws", "wss", "unix", "opaque"];
@@ -78,7 +78,7 @@ fn are_endpoints(text: &str) -> bool {
     first.is_some_and(|first| TRANSPORTS.contains(&first))
 }
 
-/// Host and port of a text that has these and no more.
+/// Host and port of a text that consists of these alone.
 fn host_and_port(text: &str) -> Option<(&str, u16)> {
     if text.parse::<IpAddr>().is_ok() {
         return Some((text, PORT));

@@ -1,4 +1,4 @@
-//! A hub as its clients see it: it gives topics by name.
+//! Clients of a hub: they return topics by name.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,8 +13,8 @@ use crate::contracts::ice_storm::{
 use crate::error::InvokeError;
 use crate::proxy::TypedProxy;
 
-/// How long a hub may take for an answer, unless the communicator has an invocation timeout.
-pub(super) const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
+/// Limit of a call to the hub, unless the communicator has an invocation timeout.
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A client of a Floe hub or an IceStorm; a clone is the same client.
 #[derive(Clone)]
@@ -25,7 +25,7 @@ pub struct HubClient {
 }
 
 impl HubClient {
-    /// Connects to the hub at an address, such as `localhost:10000`: see [`HubAddress`]. The client has a
+    /// Connects to the hub at an address, such as `localhost:10000`: see [`HubAddress`]. The client makes a
     /// communicator of its own.
     ///
     /// # Errors
@@ -34,22 +34,22 @@ impl HubClient {
         Self::connect_with(&Communicator::new(), address).await
     }
 
-    /// The same with a communicator whose settings count: certificates, locator, timeouts.
+    /// Connects with a communicator of yours, which brings its settings: certificates, locator, timeouts.
     ///
     /// # Errors
-    /// As [`HubClient::connect`].
+    /// See [`HubClient::connect`].
     pub async fn connect_with(
         communicator: &Communicator,
         address: &str,
     ) -> Result<Self, HubError> {
         let address: HubAddress = address.parse()?;
-        let given = TopicManagerProxy::from_proxy(patient(
+        let given = TopicManagerProxy::from_proxy(with_answer_timeout(
             &communicator.proxy_from(address.manager().clone()),
         ));
         let manager = match address.finder() {
             Some(finder) => {
                 let finder = FinderProxy::from_proxy(communicator.proxy_from(finder.clone()));
-                match patient(&finder).get_topic_manager().await {
+                match with_answer_timeout(&finder).get_topic_manager().await {
                     Ok(manager) => manager.ok_or(HubError::Nil {
                         what: "the topic manager",
                     })?,
@@ -60,7 +60,7 @@ impl HubClient {
             }
             None => given,
         };
-        let manager = patient(&manager);
+        let manager = with_answer_timeout(&manager);
         let answered = manager.ice_ping().await;
         answered.map_err(|error| failed(&manager, error))?;
         Ok(Self {
@@ -69,7 +69,7 @@ impl HubClient {
         })
     }
 
-    /// The topic of this name, created if there is none.
+    /// The topic with this name. Creates it if there is none.
     ///
     /// # Errors
     /// [`HubError::Hub`].
@@ -78,7 +78,7 @@ impl HubClient {
         Ok(Topic::new(self.clone(), name, proxy))
     }
 
-    /// The topic of this name, if there is one.
+    /// The topic with this name, if there is one.
     ///
     /// # Errors
     /// [`HubError::Hub`].
@@ -92,12 +92,12 @@ impl HubClient {
         &self.communicator
     }
 
-    /// The topic manager, for what this has no method for.
+    /// The topic manager, for operations that this client has no method for.
     pub fn manager(&self) -> &TopicManagerProxy {
         &self.manager
     }
 
-    /// As [`HubClient::topic`], as a proxy.
+    /// Does the same as [`HubClient::topic`], and returns a proxy.
     pub(super) async fn create_or_retrieve(&self, name: &str) -> Result<TopicProxy, HubError> {
         match self.manager.create_or_retrieve(name).await {
             Ok(topic) => topic_of(topic),
@@ -115,10 +115,10 @@ impl HubClient {
         }
         match self.manager.create(name).await {
             Ok(topic) => topic_of(topic),
-            // Somebody else was quicker.
+            // Another client created the topic first.
             Err(TopicExistsError::TopicExists(_)) => {
                 self.retrieve(name).await?.ok_or_else(|| HubError::Refused {
-                    reason: format!("topic \"{name}\" was destroyed meanwhile"),
+                    reason: format!("topic \"{name}\" was destroyed while it was looked up"),
                 })
             }
             Err(TopicExistsError::Invoke(error)) => Err(failed(&self.manager, error)),
@@ -144,14 +144,14 @@ impl fmt::Debug for HubClient {
 
 fn topic_of(proxy: Option<TopicProxy>) -> Result<TopicProxy, HubError> {
     let proxy = proxy.ok_or(HubError::Nil { what: "a topic" })?;
-    Ok(patient(&proxy))
+    Ok(with_answer_timeout(&proxy))
 }
 
-/// The same object, with a limit to the wait for its answers.
-pub(super) fn patient<P: TypedProxy>(proxy: &P) -> P {
+/// The same object with a limit for each call.
+pub(super) fn with_answer_timeout<P: TypedProxy>(proxy: &P) -> P {
     match proxy.as_proxy().timeout() {
         Some(_) => proxy.clone(),
-        None => proxy.ice_timeout(Some(ANSWER_PATIENCE)),
+        None => proxy.ice_timeout(Some(ANSWER_TIMEOUT)),
     }
 }
 

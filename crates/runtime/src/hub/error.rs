@@ -1,4 +1,4 @@
-//! Why a hub, a topic or a subscription could not be had.
+//! Errors of hubs, topics and subscriptions.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,27 +7,27 @@ use floe_wire::reference::{Identity, ParseReferenceError};
 
 use crate::error::{AdapterError, InvokeError, LocalError};
 
-/// Why a hub, a topic or a subscription could not be had.
+/// Why a hub, a topic or a subscription is unavailable.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum HubError {
-    /// A text says no place of a hub.
+    /// The text is not an address of a hub.
     Address {
         /// The text.
         address: String,
-        /// What is wrong with it.
+        /// What is wrong with the text.
         source: ParseReferenceError,
     },
-    /// The hub did not answer, or not as a hub does.
+    /// The hub did not answer, or answered unlike a hub.
     Hub {
-        /// The proxy that was asked.
+        /// The proxy that was called.
         hub: String,
-        /// What happened.
+        /// The failed invocation.
         source: Box<InvokeError>,
     },
     /// The hub answered with a nil proxy.
     Nil {
-        /// What it should be a proxy of.
+        /// The object that the proxy should lead to.
         what: &'static str,
     },
     /// Another subscriber of the topic has this identity.
@@ -39,33 +39,33 @@ pub enum HubError {
     },
     /// The hub cannot provide the quality of service.
     BadQos {
-        /// What it said.
+        /// The hub's explanation.
         reason: String,
     },
     /// The hub refused for another reason.
     Refused {
-        /// What it said.
+        /// The hub's explanation.
         reason: String,
     },
-    /// The subscriber could not listen for the hub.
+    /// The subscriber could not listen for events of the hub.
     Listen(AdapterError),
-    /// The hub does not call back over the subscriber's connection, and there is no address at which the
-    /// subscriber could listen for it.
+    /// The hub does not call back over the subscriber's connection, and the subscriber has no address at which it could
+    /// listen.
     NoAddress {
         /// The connection's transport.
         transport: String,
     },
-    /// The hub took the subscription, but an event that was sent as a test did not arrive.
+    /// The hub accepted the subscription, but a test event did not arrive.
     NotReached {
-        /// Where the subscriber listens.
+        /// The endpoints at which the subscriber listens.
         endpoints: String,
-        /// How long it waited.
+        /// How long the subscriber waited.
         after: Duration,
     },
 }
 
 impl HubError {
-    /// Whether the communicator is shut down, so that trying again is in vain.
+    /// Whether the communicator is shut down, so that another attempt cannot succeed.
     pub(super) fn is_shutdown(&self) -> bool {
         match self {
             Self::Hub { source, .. } => matches!(
@@ -99,7 +99,7 @@ impl fmt::Display for HubError {
             }
             Self::AlreadySubscribed { topic, identity } => write!(
                 f,
-                "topic \"{topic}\" has a subscriber with identity \"{identity}\" already: choose another \
+                "topic \"{topic}\" already has a subscriber with identity \"{identity}\": choose another \
                  identity, or none for a unique one"
             ),
             Self::BadQos { reason } => {
@@ -109,19 +109,19 @@ impl fmt::Display for HubError {
             Self::Listen(error) => write!(f, "cannot listen for the hub: {error}"),
             Self::NoAddress { transport } => write!(
                 f,
-                "the hub does not call back over a connection of transport \"{transport}\", and this has no \
-                 address to listen on: say where to listen with `listen`"
+                "the hub does not call back over a connection of transport \"{transport}\", and the subscriber has no \
+                 address to listen on: set one with `listen`"
             ),
             Self::NotReached { endpoints, after } => write!(
                 f,
                 "the hub did not deliver to \"{endpoints}\" within {after:?}: is there a firewall or an address \
-                 translation in between? Say where to listen with `listen`"
+                 translation in between? Set the address to listen on with `listen`"
             ),
         }
     }
 }
 
-/// As the text for people, so that an error that ends `main` reads well.
+/// Prints the same text as `Display`, so that an error that ends `main` reads well.
 impl fmt::Debug for HubError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -1,4 +1,4 @@
-//! The servants of a subscription: one that puts events into the stream, and one that is told of lost events.
+//! The servants of a subscription: one puts events into the stream, one receives notices of lost events.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,15 +9,15 @@ use tokio::sync::{Notify, mpsc};
 use super::{Interruption, TypedEvent};
 use crate::dispatch::{Answer, DispatchSlot, Dispatcher, Request, Requests, Response, dispatch};
 
-/// What comes out of a subscription.
+/// An item of a subscription's stream.
 pub(super) type Item<E> = Result<E, Interruption>;
 
-/// What has arrived at a subscriber: so its session knows that the hub still delivers.
+/// Counts the requests that arrived at a subscriber, so that its session knows whether the hub still delivers.
 #[derive(Debug, Default)]
 pub(super) struct Arrivals {
     count: AtomicU64,
     /// Dispatches under way.
-    held: AtomicUsize,
+    dispatching: AtomicUsize,
     changed: Notify,
 }
 
@@ -27,9 +27,9 @@ impl Arrivals {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Whether the consumer holds the hub up.
-    pub(super) fn is_held(&self) -> bool {
-        self.held.load(Ordering::Acquire) > 0
+    /// Whether a request is in dispatch: then the consumer may delay the hub.
+    pub(super) fn is_dispatching(&self) -> bool {
+        self.dispatching.load(Ordering::Acquire) > 0
     }
 
     /// Waits until more than this many have arrived.
@@ -44,50 +44,50 @@ impl Arrivals {
         }
     }
 
-    fn begin(&self) -> Held<'_> {
-        self.held.fetch_add(1, Ordering::AcqRel);
+    fn begin(&self) -> InDispatch<'_> {
+        self.dispatching.fetch_add(1, Ordering::AcqRel);
         self.count.fetch_add(1, Ordering::AcqRel);
         self.changed.notify_waiters();
-        Held(self)
+        InDispatch(self)
     }
 }
 
 /// A dispatch under way.
-struct Held<'a>(&'a Arrivals);
+struct InDispatch<'a>(&'a Arrivals);
 
-impl Drop for Held<'_> {
+impl Drop for InDispatch<'_> {
     fn drop(&mut self) {
-        self.0.held.fetch_sub(1, Ordering::AcqRel);
+        self.0.dispatching.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
-/// A dispatcher whose requests are noted.
-pub(super) struct Noted<A> {
+/// A dispatcher that counts its requests.
+pub(super) struct CountedDispatcher<A> {
     pub(super) inner: A,
     pub(super) arrivals: Arc<Arrivals>,
 }
 
-impl<A: Answer> Answer for Noted<A> {
+impl<A: Answer> Answer for CountedDispatcher<A> {
     async fn answer(&self, request: Request) -> Result<Response, SystemException> {
-        let _held = self.arrivals.begin();
+        let _in_dispatch = self.arrivals.begin();
         self.inner.answer(request).await
     }
 }
 
-impl<A: Answer> Dispatcher for Noted<A> {
+impl<A: Answer> Dispatcher for CountedDispatcher<A> {
     fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
         dispatch(self, requests, slot);
     }
 }
 
-/// Puts events into a stream. A request that finds it full is answered once there is room.
-pub(super) struct Inbox<E>(pub(super) mpsc::Sender<Item<E>>);
+/// Puts events into a stream. If the stream is full, the request is answered once there is room.
+pub(super) struct EventServant<E>(pub(super) mpsc::Sender<Item<E>>);
 
-impl<E: TypedEvent> Answer for Inbox<E> {
+impl<E: TypedEvent> Answer for EventServant<E> {
     async fn answer(&self, request: Request) -> Result<Response, SystemException> {
         match E::decode(&request) {
             Some(Ok(event)) => {
-                // It fails if the subscription has just ended: then nobody wants the event.
+                // Sending fails if the subscription has just ended. Then no consumer wants the event.
                 let _ = self.0.send(Ok(event)).await;
                 request.returned_nothing()
             }
@@ -108,48 +108,48 @@ impl<E: TypedEvent> Answer for Inbox<E> {
     }
 }
 
-impl<E: Send + 'static> Inbox<E> {
-    /// Tells of an event that is answered with an exception.
+impl<E: Send + 'static> EventServant<E> {
+    /// Reports an event that is answered with an exception.
     async fn refuse(&self, operation: String, exception: &SystemException) {
         let reason = match exception {
             SystemException::OperationNotExist(_) => "the interface has no such operation".into(),
             exception => exception.to_string(),
         };
         let refused = Interruption::Refused { operation, reason };
-        self.0.tell(refused).await;
+        self.0.report(refused).await;
     }
 }
 
-/// What a Floe hub calls when it has dropped events, as `::Floe::LossListener`.
-pub(super) struct Losses<T>(pub(super) T);
+/// Receives the calls of a Floe hub that has dropped events, as `::Floe::LossListener`.
+pub(super) struct LossServant<T>(pub(super) T);
 
-/// Who is told of interruptions.
-pub(super) trait Tell: Send + Sync + 'static {
-    /// Tells of one; waits while the consumer is behind.
-    fn tell(&self, interruption: Interruption) -> impl Future<Output = ()> + Send;
+/// Receives interruptions.
+pub(super) trait InterruptionSink: Send + Sync + 'static {
+    /// Reports an interruption. Waits while the consumer is behind.
+    fn report(&self, interruption: Interruption) -> impl Future<Output = ()> + Send;
 }
 
-impl<E: Send + 'static> Tell for mpsc::Sender<Item<E>> {
-    async fn tell(&self, interruption: Interruption) {
-        // Nobody is interested any more if it fails.
+impl<E: Send + 'static> InterruptionSink for mpsc::Sender<Item<E>> {
+    async fn report(&self, interruption: Interruption) {
+        // Sending fails if the subscription has ended.
         let _ = self.send(Err(interruption)).await;
     }
 }
 
-/// Tells of interruptions beside a servant, which nobody need look at.
-impl Tell for mpsc::Sender<Interruption> {
-    async fn tell(&self, interruption: Interruption) {
+/// Reports the interruptions of a servant's subscription. The program need not read them.
+impl InterruptionSink for mpsc::Sender<Interruption> {
+    async fn report(&self, interruption: Interruption) {
         tracing::warn!("{interruption}");
         let _ = self.try_send(interruption);
     }
 }
 
-impl<T: Tell> Answer for Losses<T> {
+impl<T: InterruptionSink> Answer for LossServant<T> {
     async fn answer(&self, request: Request) -> Result<Response, SystemException> {
         if request.operation_bytes() != b"lost" {
             return request.builtin(LOSS_LISTENER, &["::Floe::LossListener", "::Ice::Object"]);
         }
-        // The topic, the count, and four sums since the beginning.
+        // The topic, the count, and four totals.
         let count = request.decode(OperationMode::Normal, |decoder| {
             let (_topic, count): (String, i64) = (decoder.get()?, decoder.get()?);
             for _ in 0..4 {
@@ -158,12 +158,12 @@ impl<T: Tell> Answer for Losses<T> {
             Ok(count)
         })?;
         let count = u64::try_from(count).unwrap_or(0);
-        self.0.tell(Interruption::Lost { count }).await;
+        self.0.report(Interruption::Lost { count }).await;
         request.returned_nothing()
     }
 }
 
-impl<T: Tell> Dispatcher for Losses<T> {
+impl<T: InterruptionSink> Dispatcher for LossServant<T> {
     fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
         dispatch(self, requests, slot);
     }
@@ -171,5 +171,5 @@ impl<T: Tell> Dispatcher for Losses<T> {
 
 const LOSS_LISTENER: &str = "::Floe::LossListener";
 
-/// The facet of a subscriber that a Floe hub tells of lost events.
+/// The facet of a subscriber at which a Floe hub reports lost events.
 pub(super) const LOST_FACET: &str = "floe.lost";

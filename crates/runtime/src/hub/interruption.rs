@@ -1,35 +1,35 @@
-//! What a subscriber is told besides events.
+//! Interruptions: what a subscription reports besides events.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What a subscription tells besides events: where events may be missing, and why.
+/// A gap in the events of a subscription, and its reason.
 ///
-/// It is an error only in so far as events may be lost. The subscription goes on.
+/// It is an error only in that events may be lost. The subscription continues.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Interruption {
     /// The hub was lost, or it has ended the subscription. Events published from now on are lost, until
     /// [`Interruption::Resubscribed`].
     Interrupted {
-        /// What happened.
+        /// The cause.
         reason: String,
     },
-    /// The subscription stands again. The hub may deliver a few events before this is told.
+    /// The subscription is restored. The hub may deliver a few events before this item.
     Resubscribed {
-        /// How long it did not.
+        /// How long the subscription was interrupted.
         after: Duration,
     },
     /// A Floe hub dropped events for this subscriber, before the event that follows.
     Lost {
-        /// How many.
+        /// The number of dropped events.
         count: u64,
     },
-    /// An event does not fit the contract. The hub was told so, and may end the subscription.
+    /// An event does not match the contract. The hub got an exception for it, and may end the subscription.
     Refused {
         /// The operation.
         operation: String,
-        /// What is wrong with it.
+        /// What is wrong with the event.
         reason: String,
     },
 }
@@ -39,11 +39,11 @@ impl fmt::Display for Interruption {
         match self {
             Self::Interrupted { reason } => write!(
                 f,
-                "the subscription is interrupted, and events may be lost until it stands again: {reason}"
+                "the subscription is interrupted, and events may be lost until it is restored: {reason}"
             ),
             Self::Resubscribed { after } => write!(
                 f,
-                "subscribed again after {after:.1?}; events that were published meanwhile are lost"
+                "subscribed again after {after:.1?}; events that were published in between are lost"
             ),
             Self::Lost { count } => {
                 write!(f, "the hub dropped {count} events for this subscriber")
@@ -57,7 +57,7 @@ impl fmt::Display for Interruption {
     }
 }
 
-/// As the text for people, so that an error that ends `main` reads well.
+/// Prints the same text as `Display`, so that an error that ends `main` reads well.
 impl fmt::Debug for Interruption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)

@@ -33,28 +33,28 @@
 //!
 //! # What a subscription promises
 //! - The hub reaches the subscriber without any configuration. A Floe hub calls back over the subscriber's own
-//!   connection. For any other hub the subscriber listens on the local address of that connection, and
-//!   subscribing fails with [`HubError::NotReached`] if the hub cannot reach it there.
-//! - A slow consumer slows the hub down: the buffer is bounded, and a request that finds it full is answered once
-//!   there is room. What the hub does when its own queue is full is up to the quality of service ([`Qos`]).
-//! - It lasts. If the hub restarts, forgets the subscriber or cannot be reached, the subscription is made again, and
-//!   an [`Interruption`] stands in the stream where events may be missing.
-//! - It ends when it is dropped. [`Subscription::unsubscribe`] waits until the hub knows.
+//!   connection. For any other hub the subscriber listens on the local address of that connection. Subscribing fails
+//!   with [`HubError::NotReached`] if the hub cannot reach that address.
+//! - A slow consumer slows the hub down: the buffer is bounded, and a request that finds it full is answered once there
+//!   is room. The quality of service ([`Qos`]) says what the hub does when its own queue is full.
+//! - It lasts. If the hub restarts, forgets the subscriber or becomes unreachable, the client subscribes again, and an
+//!   [`Interruption`] marks the place in the stream where events may be missing.
+//! - It ends when it is dropped. [`Subscription::unsubscribe`] waits until the hub has ended it.
 //!
 //! # Files
-//! - `address.rs`: where a hub is; `client.rs`, `topic.rs`: the hub and its topics as a client sees them
-//! - `qos.rs`: quality of service; `subscribe.rs`: how a subscription begins
-//! - `subscription.rs`: what a program holds of one; `interruption.rs`: what it is told besides events
+//! - `address.rs`: the address of a hub; `client.rs`, `topic.rs`: the hub and its topics for clients
+//! - `qos.rs`: quality of service; `subscribe.rs`: builders of subscriptions
+//! - `subscription.rs`: handles of subscriptions; `interruption.rs`: what they report besides events
 //! - `inbox.rs`: servants that take events
-//! - `session.rs`: keeps a subscription alive; `place.rs`: where the hub delivers to
+//! - `session.rs`: keeps a subscription alive; `receiver.rs`: the object that the hub delivers to
 
 mod address;
 mod client;
 mod error;
 mod inbox;
 mod interruption;
-mod place;
 mod qos;
+mod receiver;
 mod session;
 mod subscribe;
 mod subscription;
@@ -71,6 +71,6 @@ pub use topic::Topic;
 
 pub use crate::codegen::TypedEvent;
 
-/// The facet of a topic at which a Floe hub subscribes an object of the caller, to be called back over the connection
+/// The facet of a topic at which a Floe hub subscribes an object of the caller, and calls it back over the connection
 /// of the request. Such a subscription ends with the connection.
 pub const CALLBACK_FACET: &str = "floe.callback";

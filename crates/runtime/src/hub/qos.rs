@@ -7,8 +7,8 @@ use floe_wire::reference::InvocationMode;
 
 /// How a hub delivers to a subscriber.
 ///
-/// What is not said is as the hub does it by default. [`Qos::overflow`], [`Qos::queue_events`],
-/// [`Qos::queue_bytes`] and [`Qos::outstanding`] are known to Floe hubs; IceStorm ignores them.
+/// An option that you do not set has the hub's default. Only Floe hubs know [`Qos::overflow`], [`Qos::queue_events`],
+/// [`Qos::queue_bytes`] and [`Qos::outstanding`]; IceStorm ignores them.
 ///
 /// ```
 /// use floe::hub::{Delivery, Overflow, Qos};
@@ -34,12 +34,12 @@ pub enum Delivery {
     /// Several requests at a time, each answered. The default.
     #[default]
     Twoway,
-    /// One request at a time, each answered: the order holds even if an event must be sent again.
+    /// One request at a time, each answered: the order is kept even if an event must be sent again.
     Ordered,
-    /// Requests without an answer. The hub does not notice that a subscriber is slow or gone as early, and events
-    /// under way are lost when a connection breaks.
+    /// Requests without a reply. The hub notices later that a subscriber is slow or gone, and events under way are lost
+    /// when a connection breaks.
     Oneway,
-    /// The same, collected for a while (a second by default) and sent as one message.
+    /// Requests without a reply, collected for a while (a second by default) and sent as one message.
     Batch,
 }
 
@@ -48,28 +48,28 @@ pub enum Delivery {
 #[non_exhaustive]
 #[doc(alias = "retryCount")]
 pub enum Retries {
-    /// This many. The default is 0: a failure ends the subscription, which is then made again.
+    /// This many. The default is 0: a failure ends the subscription, and the client subscribes again.
     Limited(u32),
     /// Any number. After each failure the hub drops events for a while.
     Unlimited,
 }
 
-/// What a Floe hub does when the queue of the subscriber is full.
+/// What a Floe hub does when the subscriber's queue is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Overflow {
-    /// Drops the events that have waited longest.
+    /// Drops the oldest events.
     DropOldest,
-    /// Drops the event that does not fit.
+    /// Drops the new event.
     DropNewest,
-    /// Lets publishers wait that have asked for it, and drops the events of others that do not fit.
+    /// Blocks publishers that have asked for it, and drops new events of the others.
     Block,
-    /// Ends the subscription, which is then made again.
+    /// Ends the subscription, and the client subscribes again.
     Disconnect,
 }
 
 impl Qos {
-    /// What the hub does by default, with answered requests.
+    /// No options: the hub's defaults, with answered requests.
     pub fn new() -> Self {
         Self::default()
     }
@@ -96,13 +96,13 @@ impl Qos {
         }
     }
 
-    /// How many answered requests may be under way at a time, at least 1; 5 by default. Known to Floe hubs.
+    /// How many answered requests may be under way at a time, at least 1; 5 by default. Floe hubs only.
     #[must_use]
     pub fn outstanding(self, count: usize) -> Self {
         self.entry("floe.outstanding", count.max(1).to_string())
     }
 
-    /// What happens when the queue is full. Known to Floe hubs.
+    /// What happens when the queue is full. Floe hubs only.
     #[must_use]
     pub fn overflow(self, overflow: Overflow) -> Self {
         let policy = match overflow {
@@ -114,39 +114,39 @@ impl Qos {
         self.entry("floe.overflow", policy)
     }
 
-    /// How many events may wait in the queue, at least 1, within the limit of the hub. Known to Floe hubs.
+    /// How many events may wait in the queue, at least 1, within the limit of the hub. Floe hubs only.
     #[must_use]
     pub fn queue_events(self, count: usize) -> Self {
         self.entry("floe.queueEvents", count.max(1).to_string())
     }
 
-    /// How many bytes may wait in the queue, at least 1, within the limit of the hub. Known to Floe hubs.
+    /// How many bytes may wait in the queue, at least 1, within the limit of the hub. Floe hubs only.
     #[must_use]
     pub fn queue_bytes(self, count: usize) -> Self {
         self.entry("floe.queueBytes", count.max(1).to_string())
     }
 
-    /// How long the hub remembers what a locator said of the subscriber, in whole seconds; `None` for ever.
+    /// How long the hub caches a locator's answer about the subscriber, in whole seconds; `None` caches it for ever.
     #[must_use]
     pub fn locator_cache_timeout(self, timeout: Option<Duration>) -> Self {
         let seconds = timeout.map_or("-1".to_owned(), |timeout| timeout.as_secs().to_string());
         self.entry("locatorCacheTimeout", seconds)
     }
 
-    /// Whether the hub uses the connection used last, or selects an endpoint of the subscriber for each event.
+    /// Whether the hub keeps using its last connection, or selects an endpoint of the subscriber for each event.
     #[must_use]
     pub fn connection_cached(self, is_cached: bool) -> Self {
         self.entry("connectionCached", if is_cached { "1" } else { "0" })
     }
 
-    /// An entry that has no method here.
+    /// An entry that this type has no method for.
     #[must_use]
     pub fn entry(mut self, key: &str, value: impl Into<String>) -> Self {
         self.entries.insert(key.to_owned(), value.into());
         self
     }
 
-    /// The entries as they are sent.
+    /// The entries in the form in which they are sent.
     pub fn entries(&self) -> &BTreeMap<String, String> {
         &self.entries
     }
@@ -160,7 +160,7 @@ impl Qos {
         }
     }
 
-    /// Whether a published event leaves the hub soon, and not with the next batch.
+    /// Whether an event leaves the hub soon after it is published, and not with the next batch.
     pub(super) fn is_prompt(&self) -> bool {
         self.delivery != Delivery::Batch
     }
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_wish_is_the_text_that_hubs_know() {
+    fn each_option_is_the_text_that_hubs_know() {
         let qos = Qos::new()
             .delivery(Delivery::Ordered)
             .retries(Retries::Unlimited)
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_delivery_chosen_last_counts() {
+    fn the_last_chosen_delivery_wins() {
         let qos = Qos::new()
             .delivery(Delivery::Ordered)
             .delivery(Delivery::Batch);

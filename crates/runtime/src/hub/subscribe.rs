@@ -1,4 +1,4 @@
-//! How a subscription begins: what a program may say of it, each with a default.
+//! Builders of subscriptions. Each option has a default.
 
 use std::fmt;
 use std::future::IntoFuture;
@@ -11,25 +11,25 @@ use floe_wire::reference::Identity;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::inbox::{Arrivals, Inbox, Losses, Noted, Tell};
-use super::place::Servants;
-use super::session::{Session, Wish};
-use super::subscription::{Keeping, ServantSubscription, Subscription};
+use super::inbox::{Arrivals, CountedDispatcher, EventServant, InterruptionSink, LossServant};
+use super::receiver::Servants;
+use super::session::{Session, SubscriptionConfig};
+use super::subscription::{ServantSubscription, Subscription, SubscriptionTask};
 use super::{HubError, Qos, Topic, TypedEvent};
 use crate::adapter::unique_name;
 use crate::dispatch::Answer;
 use crate::error::AdapterError;
 
-/// Events that a stream holds unless it is told otherwise: enough that a consumer may rest for a moment.
+/// Default capacity of a stream of events: a consumer may pause for a moment.
 const CAPACITY: usize = 256;
 
-/// Interruptions that are kept beside a servant.
+/// Number of interruptions that are kept for a servant's subscription.
 const INTERRUPTIONS_MAX: usize = 64;
 
-/// How long no event may come before the hub is asked whether the subscription stands.
+/// Default time without events before the session checks the hub.
 const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 
-/// A subscription that is about to begin, as a stream. Await it.
+/// A builder of a subscription as a stream. Await it.
 #[must_use = "nothing is subscribed until this is awaited"]
 pub struct Subscribe<E> {
     options: Options,
@@ -37,14 +37,14 @@ pub struct Subscribe<E> {
     events: PhantomData<fn() -> E>,
 }
 
-/// A subscription of a servant that is about to begin. Await it.
+/// A builder of a servant's subscription. Await it.
 #[must_use = "nothing is subscribed until this is awaited"]
 pub struct SubscribeServant<A> {
     options: Options,
     dispatcher: A,
 }
 
-/// What streams and servants have in common.
+/// The options that both builders share.
 struct Options {
     topic: Topic,
     qos: Qos,
@@ -64,12 +64,12 @@ impl Options {
         }
     }
 
-    /// Subscribes, and starts the task that keeps the subscription.
-    async fn start<A: Answer, T: Tell + Clone>(
+    /// Subscribes, and starts the task that keeps the subscription alive.
+    async fn start<A: Answer, T: InterruptionSink + Clone>(
         self,
         answer: A,
-        tell: T,
-    ) -> Result<Keeping, HubError> {
+        sink: T,
+    ) -> Result<SubscriptionTask, HubError> {
         let hub = self.topic.hub().clone();
         let arrivals = Arc::new(Arrivals::default());
         let identity = self
@@ -77,14 +77,14 @@ impl Options {
             .unwrap_or_else(|| Identity::with_category(unique_name(), "floe"));
         let servants = Servants {
             identity: identity.clone(),
-            events: Arc::new(Noted {
+            events: Arc::new(CountedDispatcher {
                 inner: answer,
                 arrivals: arrivals.clone(),
             }),
-            losses: Arc::new(Losses(tell.clone())),
+            losses: Arc::new(LossServant(sink.clone())),
         };
         let tasks = hub.communicator().core().environment().tasks();
-        let wish = Wish {
+        let config = SubscriptionConfig {
             hub,
             topic: self.topic.name().into(),
             qos: self.qos,
@@ -93,24 +93,24 @@ impl Options {
             servants,
             arrivals,
         };
-        // In a task of its own, so that a caller who gives up leaves no subscription behind.
-        let (begun, has_begun) = oneshot::channel();
+        // A task of its own, so that a cancelled call leaves no subscription behind.
+        let (started, has_started) = oneshot::channel();
         let stop = CancellationToken::new();
-        let running = Session::new(wish, tell).run(begun, stop.clone());
-        let keeping = Keeping {
+        let running = Session::new(config, sink).run(started, stop.clone());
+        let task = SubscriptionTask {
             identity,
             stop,
             task: Some(tasks.runtime().spawn(running)),
         };
-        match has_begun.await {
-            Ok(begun) => begun.map(|()| keeping),
+        match has_started.await {
+            Ok(started) => started.map(|()| task),
             // The runtime has ended, and the task with it.
             Err(_) => Err(HubError::Listen(AdapterError::Shutdown)),
         }
     }
 }
 
-/// The methods that both have.
+/// The methods of both builders.
 macro_rules! options {
     () => {
         /// How the hub delivers.
@@ -119,22 +119,22 @@ macro_rules! options {
             self
         }
 
-        /// The identity of the subscriber. By default it is unique; one that is always the same lets operators
-        /// recognize the subscriber, and a second one is refused with [`HubError::AlreadySubscribed`].
+        /// The identity of the subscriber. It is unique by default. With a fixed identity, operators recognize the
+        /// subscriber, and a second subscriber is refused with [`HubError::AlreadySubscribed`].
         pub fn identity(mut self, identity: Identity) -> Self {
             self.options.identity = Some(identity);
             self
         }
 
-        /// Where the subscriber listens for the hub, such as `tcp -h 192.0.2.7 -p 4070`. By default a Floe hub
-        /// calls back over the subscriber's connection, and for others the subscriber listens on the local
+        /// The endpoints at which the subscriber listens for the hub, such as `tcp -h 192.0.2.7 -p 4070`. By default a
+        /// Floe hub calls back over the subscriber's connection. For any other hub the subscriber listens on the local
         /// address of that connection.
         pub fn listen(mut self, endpoints: &str) -> Self {
             self.options.listen = Some(endpoints.to_owned());
             self
         }
 
-        /// How long no event may come before the hub is asked whether the subscription still stands. Default 5 s.
+        /// How long the subscriber waits for an event before it checks that the hub still delivers. Default 5 s.
         pub fn check_interval(mut self, interval: Duration) -> Self {
             self.options.check_interval = interval;
             self
@@ -153,21 +153,24 @@ impl<E: TypedEvent> Subscribe<E> {
 
     options!();
 
-    /// How many events the stream holds while the program is busy, at least 1. Default 256. A request of the hub
-    /// that finds it full is answered once there is room.
+    /// How many events the stream buffers while the program is busy, at least 1. Default 256. If the hub sends an event
+    /// while the stream is full, it gets its answer once there is room.
     pub fn capacity(mut self, events: usize) -> Self {
         self.capacity = events.max(1);
         self
     }
 
-    /// Subscribes; to await the builder itself does the same.
+    /// Subscribes. Awaiting the builder does the same.
     ///
     /// # Errors
     /// [`HubError`]
     pub async fn start(self) -> Result<Subscription<E>, HubError> {
         let (sender, items) = mpsc::channel(self.capacity);
-        let keeping = self.options.start(Inbox(sender.clone()), sender).await?;
-        Ok(Subscription::new(items, keeping))
+        let task = self
+            .options
+            .start(EventServant(sender.clone()), sender)
+            .await?;
+        Ok(Subscription::new(items, task))
     }
 }
 
@@ -181,14 +184,14 @@ impl<A: Answer> SubscribeServant<A> {
 
     options!();
 
-    /// Subscribes; to await the builder itself does the same.
+    /// Subscribes. Awaiting the builder does the same.
     ///
     /// # Errors
     /// [`HubError`]
     pub async fn start(self) -> Result<ServantSubscription, HubError> {
         let (sender, interruptions) = mpsc::channel(INTERRUPTIONS_MAX);
-        let keeping = self.options.start(self.dispatcher, sender).await?;
-        Ok(ServantSubscription::new(interruptions, keeping))
+        let task = self.options.start(self.dispatcher, sender).await?;
+        Ok(ServantSubscription::new(interruptions, task))
     }
 }
 

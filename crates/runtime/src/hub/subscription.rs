@@ -1,4 +1,4 @@
-//! What a program holds of a subscription: a stream of events, or the end of one that a servant has.
+//! Handles of subscriptions: a stream of events, or the handle of a servant's subscription.
 
 use std::fmt;
 use std::pin::Pin;
@@ -14,33 +14,33 @@ use super::inbox::Item;
 use super::{HubError, Interruption, TypedEvent};
 use crate::connection::wait::Wait;
 
-/// A subscription: a stream of events, with an [`Interruption`] wherever events may be missing.
+/// A subscription: a stream of events, with an [`Interruption`] at each place where events may be missing.
 ///
-/// It ends with the communicator. Dropped, it unsubscribes in the background.
+/// It ends with the communicator. When it is dropped, it unsubscribes in the background.
 #[must_use = "it unsubscribes when it is dropped"]
 pub struct Subscription<E> {
     items: mpsc::Receiver<Item<E>>,
-    keeping: Keeping,
+    task: SubscriptionTask,
 }
 
-/// A subscription of a servant. Dropped, it unsubscribes in the background.
+/// The subscription of a servant. When it is dropped, it unsubscribes in the background.
 #[must_use = "it unsubscribes when it is dropped"]
 pub struct ServantSubscription {
     interruptions: mpsc::Receiver<Interruption>,
-    keeping: Keeping,
+    task: SubscriptionTask,
 }
 
-/// The task that keeps a subscription.
-pub(super) struct Keeping {
+/// The task that keeps a subscription alive. Dropping the value stops the task.
+pub(super) struct SubscriptionTask {
     pub(super) identity: Identity,
     pub(super) stop: CancellationToken,
-    /// There until somebody waits for it.
+    /// `None` once the task is awaited.
     pub(super) task: Option<JoinHandle<Result<(), HubError>>>,
 }
 
 impl<E: TypedEvent> Subscription<E> {
-    pub(super) fn new(items: mpsc::Receiver<Item<E>>, keeping: Keeping) -> Self {
-        Self { items, keeping }
+    pub(super) fn new(items: mpsc::Receiver<Item<E>>, task: SubscriptionTask) -> Self {
+        Self { items, task }
     }
 
     /// The next event or interruption; `None` when the communicator is shut down. May be cancelled.
@@ -48,66 +48,66 @@ impl<E: TypedEvent> Subscription<E> {
         self.items.recv().await
     }
 
-    /// The same for programs without async: an iterator that waits for each event.
+    /// Iterates over the events without async: the iterator blocks until the next event.
     pub fn blocking_iter(&mut self) -> BlockingEvents<'_, E> {
         BlockingEvents(self)
     }
 
     /// The identity of the subscriber.
     pub fn identity(&self) -> &Identity {
-        &self.keeping.identity
+        &self.task.identity
     }
 
-    /// Unsubscribes, and waits until the hub knows. Events that nobody has taken are lost.
+    /// Unsubscribes, and waits until the hub has ended the subscription. Events that were not read are lost.
     ///
     /// # Errors
-    /// [`HubError::Hub`] if the hub could not be told; it will notice when it delivers.
+    /// [`HubError::Hub`] if the hub could not be reached. It then notices at its next delivery.
     pub async fn unsubscribe(mut self) -> Result<(), HubError> {
         self.items.close();
-        self.keeping.end().await
+        self.task.end().await
     }
 }
 
 impl ServantSubscription {
-    pub(super) fn new(interruptions: mpsc::Receiver<Interruption>, keeping: Keeping) -> Self {
+    pub(super) fn new(interruptions: mpsc::Receiver<Interruption>, task: SubscriptionTask) -> Self {
         Self {
             interruptions,
-            keeping,
+            task,
         }
     }
 
-    /// The next interruption; `None` when the communicator is shut down. They are logged as well, and only some are
-    /// kept if nobody asks for them. May be cancelled.
+    /// The next interruption; `None` when the communicator is shut down. Interruptions are logged as well, and only
+    /// some are kept until they are read. May be cancelled.
     pub async fn next_interruption(&mut self) -> Option<Interruption> {
         self.interruptions.recv().await
     }
 
     /// The identity of the subscriber.
     pub fn identity(&self) -> &Identity {
-        &self.keeping.identity
+        &self.task.identity
     }
 
-    /// As [`Subscription::unsubscribe`].
+    /// Unsubscribes: see [`Subscription::unsubscribe`].
     ///
     /// # Errors
-    /// As [`Subscription::unsubscribe`].
+    /// See [`Subscription::unsubscribe`].
     pub async fn unsubscribe(mut self) -> Result<(), HubError> {
-        self.keeping.end().await
+        self.task.end().await
     }
 }
 
-impl Keeping {
+impl SubscriptionTask {
     async fn end(&mut self) -> Result<(), HubError> {
         self.stop.cancel();
         match self.task.take() {
-            // A runtime that ends has dropped the task, and the connection with it.
+            // When the runtime ends, it drops the task and the connection.
             Some(task) => task.await.unwrap_or(Ok(())),
             None => Ok(()),
         }
     }
 }
 
-impl Drop for Keeping {
+impl Drop for SubscriptionTask {
     fn drop(&mut self) {
         self.stop.cancel();
     }
@@ -121,7 +121,7 @@ impl<E: TypedEvent> Stream for Subscription<E> {
     }
 }
 
-/// The events of a subscription, each waited for: see [`Subscription::blocking_iter`].
+/// A blocking iterator over the events of a subscription: see [`Subscription::blocking_iter`].
 #[derive(Debug)]
 pub struct BlockingEvents<'a, E>(&'a mut Subscription<E>);
 
@@ -136,7 +136,7 @@ impl<E: TypedEvent> Iterator for BlockingEvents<'_, E> {
 impl<E> fmt::Debug for Subscription<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Subscription")
-            .field("identity", &self.keeping.identity)
+            .field("identity", &self.task.identity)
             .finish_non_exhaustive()
     }
 }
@@ -144,7 +144,7 @@ impl<E> fmt::Debug for Subscription<E> {
 impl fmt::Debug for ServantSubscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServantSubscription")
-            .field("identity", &self.keeping.identity)
+            .field("identity", &self.task.identity)
             .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-//! A topic as publishers and subscribers see it.
+//! Topics of a hub, for publishers and subscribers.
 
 use std::sync::Arc;
 
@@ -35,14 +35,14 @@ impl Topic {
         &self.hub
     }
 
-    /// The topic object, for what this has no method for.
+    /// The topic object, for operations that this type has no method for.
     pub fn proxy(&self) -> &TopicProxy {
         &self.proxy
     }
 
-    /// A publisher: to call an operation is to publish an event. The call returns when the hub has the event.
+    /// A publisher: calling an operation publishes an event. The call returns when the hub has the event.
     ///
-    /// [`ice_oneway`](TypedProxy::ice_oneway) gives a publisher that waits for no answer, and
+    /// [`ice_oneway`](TypedProxy::ice_oneway) returns a publisher that does not wait for a reply, and
     /// [`ice_batch_oneway`](TypedProxy::ice_batch_oneway) one that collects events until
     /// [`ice_flush_batch`](TypedProxy::ice_flush_batch).
     ///
@@ -57,7 +57,7 @@ impl Topic {
         Ok(P::from_proxy(publisher))
     }
 
-    /// Subscribes to the events, as a stream. Await what this gives, or say more before:
+    /// Subscribes to the events, as a stream. Await the builder, or set options first:
     /// `topic.subscribe::<TickerEvent>().qos(qos).await`.
     pub fn subscribe<E: TypedEvent>(&self) -> Subscribe<E> {
         Subscribe::new(self)

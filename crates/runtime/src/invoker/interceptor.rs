@@ -1,28 +1,27 @@
-//! Interceptors of invocations: what wraps an invoker.
+//! Interceptors of invocations: they wrap an invoker.
 
 use std::fmt;
 use std::sync::Arc;
 
 use super::{Invocation, InvokeFuture, Invoker};
 
-/// Wraps invocations: it sees each before it leaves and its end, may change it, try it again, give
-/// it up, or answer in the object's place.
+/// Wraps invocations. It sees each invocation before it is sent, and its result. It may change the invocation, repeat
+/// it, cancel it, or answer in the object's place.
 ///
-/// Events that a proxy forwards ([`Proxy::forward`](crate::Proxy::forward)) pass by, unopened.
+/// Events that a proxy forwards ([`Proxy::forward`](crate::Proxy::forward)) do not pass interceptors.
 pub trait Interceptor: Send + Sync + 'static {
-    /// Invokes: mostly through `next`, as often as it likes. Dropping the future gives the
-    /// invocation up.
+    /// Invokes, mostly through `next`, any number of times. Dropping the future cancels the invocation.
     fn invoke<'a>(&'a self, invocation: Invocation, next: Next<'a>) -> InvokeFuture<'a>;
 }
 
-/// An interceptor may be shared, for example with whoever looks at what it counted.
+/// An interceptor may be shared, for example to read its counters.
 impl<I: Interceptor + ?Sized> Interceptor for Arc<I> {
     fn invoke<'a>(&'a self, invocation: Invocation, next: Next<'a>) -> InvokeFuture<'a> {
         (**self).invoke(invocation, next)
     }
 }
 
-/// The rest of the way: the interceptors further in, and then the invoker that they wrap. A copy is another attempt.
+/// The remaining interceptors, further in, and then the invoker that they wrap. A copy makes another attempt.
 #[derive(Clone, Copy)]
 pub struct Next<'a> {
     interceptors: &'a [Arc<dyn Interceptor>],
@@ -59,7 +58,7 @@ pub struct Intercepted<I> {
 }
 
 impl<I: Invoker> Intercepted<I> {
-    /// Wraps an invoker: an invocation passes the interceptors, outermost first, and then gets to it.
+    /// Wraps an invoker. An invocation passes the interceptors, outermost first, and then reaches it.
     pub fn new(interceptors: Interceptors, invoker: I) -> Self {
         Self {
             interceptors,
@@ -81,19 +80,19 @@ pub struct Interceptors {
 }
 
 impl Interceptors {
-    /// Adds one inside those that are there.
+    /// Adds an interceptor inside the present ones.
     pub fn push(&mut self, interceptor: impl Interceptor) {
         let list = self.list.as_deref().unwrap_or_default().iter().cloned();
         let added: Arc<dyn Interceptor> = Arc::new(interceptor);
         self.list = Some(list.chain([added]).collect());
     }
 
-    /// Whether there is none.
+    /// Whether the list is empty.
     pub fn is_empty(&self) -> bool {
         self.list.is_none()
     }
 
-    /// The way through all of them, to this invoker.
+    /// The chain of all interceptors, ending at this invoker.
     pub(crate) fn before<'a>(&'a self, last: &'a dyn Invoker) -> Next<'a> {
         Next {
             interceptors: self.list.as_deref().unwrap_or_default(),

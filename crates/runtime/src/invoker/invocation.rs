@@ -1,4 +1,4 @@
-//! What is about to be invoked.
+//! Invocations: requests before they are sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use floe_wire::message::{Context, OperationMode};
 use floe_wire::reference::Reference;
 use tokio::time::Instant;
 
-/// What is about to be invoked. A clone shares the parameters.
+/// A request before it is sent. A clone shares the parameters.
 #[derive(Debug, Clone)]
 pub struct Invocation {
     target: Arc<Reference>,
@@ -20,7 +20,8 @@ pub struct Invocation {
 }
 
 impl Invocation {
-    /// An invocation of an operation. The parameters are a whole encapsulation. It has no context and no deadline yet.
+    /// Makes an invocation of an operation. The parameters are a whole encapsulation. It has no context and no deadline
+    /// yet.
     pub fn new(
         target: impl Into<Arc<Reference>>,
         operation: &str,
@@ -37,12 +38,12 @@ impl Invocation {
         }
     }
 
-    /// The object that is invoked: identity, facet, endpoints, and whether it answers.
+    /// The target: identity, facet, endpoints, and invocation mode.
     pub fn target(&self) -> &Arc<Reference> {
         &self.target
     }
 
-    /// Directs it to another object.
+    /// Changes the target.
     pub fn set_target(&mut self, target: impl Into<Arc<Reference>>) {
         self.target = target.into();
     }
@@ -57,27 +58,27 @@ impl Invocation {
         self.mode
     }
 
-    /// What travels beside the parameters: that of the proxy and the communicator together.
+    /// The context: that of the proxy and of the communicator together.
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// The same, to be changed.
+    /// The context, mutable.
     pub fn context_mut(&mut self) -> &mut Context {
         &mut self.context
     }
 
-    /// When it is given up, all attempts together; `None` is never.
+    /// The time at which the invocation ends, with all its attempts; `None` is never.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// Lets it be given up at this time.
+    /// Sets the deadline.
     pub fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.deadline = deadline;
     }
 
-    /// How much time it has; `None` is any.
+    /// The time that is left; `None` is unlimited.
     pub fn remaining(&self) -> Option<Duration> {
         self.deadline
             .map(|deadline| deadline.saturating_duration_since(Instant::now()))
@@ -88,7 +89,7 @@ impl Invocation {
         &self.parameters
     }
 
-    /// Gives it other parameters: a whole encapsulation.
+    /// Replaces the parameters: a whole encapsulation.
     pub fn set_parameters(&mut self, parameters: Bytes) {
         self.parameters = parameters;
     }

@@ -1,9 +1,9 @@
-//! Invoking: what sends a request, and what wraps it.
+//! Invoking: sending requests, and wrapping those that send them.
 //!
-//! - `invocation.rs`: what is about to be invoked
-//! - `interceptor.rs`: what wraps an invoker
+//! - `invocation.rs`: a request before it is sent
+//! - `interceptor.rs`: wraps an invoker
 //!
-//! `crate::dispatch` has the other verb: a dispatcher answers requests.
+//! `crate::dispatch` has the opposite direction: a dispatcher answers requests.
 
 mod interceptor;
 mod invocation;
@@ -19,11 +19,11 @@ pub use invocation::Invocation;
 
 use crate::error::InvokeError;
 
-/// Sends requests: a [`Proxy`](crate::Proxy) does, and so does a [`Communicator`](crate::Communicator).
+/// Sends requests. [`Proxy`](crate::Proxy) and [`Communicator`](crate::Communicator) are invokers.
 ///
-/// A request is an [`Invocation`]: target, operation, mode, context and the encapsulation of the parameters, which nobody
-/// opens on the way. An invoker may wrap another one, and a [`Dispatcher`](crate::Dispatcher) that forwards its requests
-/// answers by means of one.
+/// A request is an [`Invocation`]: target, operation, mode, context and the encapsulation of the parameters, which
+/// stays undecoded on the way. An invoker may wrap another one, and a [`Dispatcher`](crate::Dispatcher) may forward its
+/// requests through one.
 ///
 /// ```
 /// use floe::{Invocation, InvokeFuture, Invoker};
@@ -42,7 +42,7 @@ use crate::error::InvokeError;
 /// }
 /// ```
 pub trait Invoker: Send + Sync {
-    /// Sends a request. Dropping the future gives the invocation up.
+    /// Sends a request. Dropping the future cancels the invocation.
     fn invoke(&self, invocation: Invocation) -> InvokeFuture<'_>;
 }
 
@@ -58,7 +58,7 @@ impl<I: Invoker + ?Sized> Invoker for Box<I> {
     }
 }
 
-/// An invocation under way. It ends as [`Proxy::invoke`](crate::Proxy::invoke) does: a user exception is an outcome and no
-/// error, and a request that gets no reply has no outcome.
+/// An invocation under way. It ends like [`Proxy::invoke`](crate::Proxy::invoke): a user exception is an outcome, not
+/// an error, and a request that gets no reply has no outcome.
 pub type InvokeFuture<'a> =
     Pin<Box<dyn Future<Output = Result<Option<Outcome>, InvokeError>> + Send + 'a>>;

@@ -1,20 +1,21 @@
-//! A deadline for invocations that have none, or a later one.
+//! An interceptor that sets a deadline on invocations.
 
 use std::time::Duration;
 
 use super::{Interceptor, Invocation, InvokeFuture, Next};
 use crate::deadline;
 
-/// Gives every invocation a limit in time. One that has an earlier deadline keeps it.
+/// Limits the time of every invocation. An invocation with an earlier deadline keeps that.
 ///
-/// Inside a [`Retry`](super::Retry) the limit is that of each attempt; around one, of all together.
+/// Inside a [`Retry`](super::Retry) the limit holds for each attempt; around one, for all attempts
+/// together.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline {
     limit: Duration,
 }
 
 impl Deadline {
-    /// A limit to the wait for a reply.
+    /// Makes an interceptor with this limit for an invocation.
     pub fn new(limit: Duration) -> Self {
         Self { limit }
     }

@@ -1,4 +1,4 @@
-//! A line for each invocation or dispatch that ends.
+//! An interceptor that logs each completed invocation or dispatch.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use tokio::time::Instant;
 use super::{DispatchInterceptor, Interceptor, Invocation, InvokeFuture, Next, NextDispatch};
 use crate::dispatch::{DispatchFuture, Request};
 
-/// Logs with `tracing`, target `floe::calls`: at level debug what succeeds, at level warn what fails.
-/// One value serves both sides.
+/// Logs with `tracing`, target `floe::calls`: successes at level debug, failures at level warn. One value serves both
+/// sides.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Logging;
 

@@ -10,24 +10,24 @@ use tokio::time::Instant;
 use super::{DispatchInterceptor, Interceptor, Invocation, InvokeFuture, Next, NextDispatch};
 use crate::dispatch::{DispatchFuture, Request};
 
-/// Number of latency buckets: bucket `i` counts what took less than 2^i microseconds, and not less
-/// than half of that; the last counts all that took longer, too.
+/// Number of latency buckets: bucket `i` counts latencies below 2^i microseconds, and not below
+/// half of that; the last bucket also counts all longer ones.
 pub const LATENCY_BUCKETS: usize = 32;
 
-/// Operations that are told apart. A peer may ask for any name; what comes beyond counts as
-/// [`OTHER`].
+/// Number of operations that are counted separately. A peer may request any name, so further
+/// operations count as [`OTHER`].
 const OPERATIONS_MAX: usize = 1024;
 const OTHER: &str = "(other)";
 
-/// Counts invocations or dispatches. A clone counts into the same numbers; one value serves both
-/// sides, but two tell them apart.
+/// Counts invocations or dispatches. A clone shares the counters. One value can serve both sides;
+/// use two to tell them apart.
 #[derive(Debug, Clone, Default)]
 pub struct Metrics {
-    /// Guards the numbers; held to count, never across a wait.
+    /// Guards the counters. Held for an update, never across a wait.
     operations: Arc<Mutex<BTreeMap<String, OperationMetrics>>>,
 }
 
-/// The numbers of one operation.
+/// The counters of one operation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OperationMetrics {
@@ -39,11 +39,11 @@ pub struct OperationMetrics {
     pub user_exceptions: u64,
     /// Ended with a system exception or an error.
     pub failed: u64,
-    /// Given up by their caller before they ended.
+    /// Cancelled by their caller before they ended.
     pub cancelled: u64,
-    /// Time from begin to end of all that ended, together.
+    /// Total time from begin to end.
     pub total_latency: Duration,
-    /// How many took how long: see [`LATENCY_BUCKETS`].
+    /// Number of results by latency: see [`LATENCY_BUCKETS`].
     pub latency: [u64; LATENCY_BUCKETS],
 }
 
@@ -53,8 +53,8 @@ impl OperationMetrics {
         self.succeeded + self.user_exceptions + self.failed
     }
 
-    /// A latency that this share (0 to 1) of those that ended did not pass, rounded up to a power of
-    /// two microseconds; `None` if none ended.
+    /// The latency that this share (0 to 1) of the ended ones did not exceed, rounded up to a power
+    /// of two microseconds; `None` if none ended.
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let wanted = (share.clamp(0.0, 1.0) * self.ended() as f64)
             .ceil()
@@ -70,7 +70,7 @@ impl OperationMetrics {
     }
 }
 
-/// How something ended.
+/// How an invocation or dispatch ended.
 enum CallEnd {
     Succeeded,
     UserException,
@@ -79,12 +79,12 @@ enum CallEnd {
 }
 
 impl Metrics {
-    /// All zero.
+    /// All counters at zero.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The numbers now, by operation.
+    /// The current counters, by operation.
     pub fn snapshot(&self) -> BTreeMap<String, OperationMetrics> {
         self.lock().clone()
     }
@@ -109,7 +109,7 @@ impl Metrics {
     }
 }
 
-/// Counts the end of something when it is dropped, however it ended.
+/// Counts the end of an invocation or dispatch when it is dropped, however it ended.
 struct Counting<'a> {
     metrics: &'a Metrics,
     operation: String,

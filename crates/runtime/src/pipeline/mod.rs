@@ -1,9 +1,9 @@
-//! What wraps an invocation on its way to a connection, and a dispatch on its way to a servant. A
-//! file per concern.
+//! Interceptors for invocations on their way to a connection, and for dispatches on their way to a servant. Each
+//! concern has a file.
 //!
-//! The traits are in `invoker/` and `dispatch/`. Here are ready interceptors, written against these traits alone.
+//! The traits are in `invoker/` and `dispatch/`. The interceptors here use these traits alone.
 //!
-//! Where there is none, nothing is allocated and nothing is copied for their sake.
+//! A program without interceptors pays nothing for them: nothing is allocated and nothing is copied.
 
 mod deadline;
 mod logging;

@@ -8,10 +8,10 @@ use floe_wire::message::OperationMode;
 use super::{Interceptor, Invocation, InvokeFuture, Next};
 use crate::error::{InvokeError, LocalError, attempt_end};
 
-/// Tries an invocation again that failed on this side of the wire, more patiently than the
-/// communicator by itself: with a wait that doubles, until it succeeds, the attempts are used up,
-/// or the deadline is over. At most once is kept: what was perhaps executed is tried again only if
-/// the operation is idempotent.
+/// Retries an invocation that failed on this side. It is more patient than the communicator: the
+/// delay doubles with each attempt, until one succeeds, the attempts are used up, or the deadline
+/// is over. A request is never executed twice: if the operation may have been executed, it is
+/// retried only if it is idempotent.
 #[derive(Debug, Clone, Copy)]
 pub struct Retry {
     count: u32,
@@ -19,7 +19,7 @@ pub struct Retry {
 }
 
 impl Retry {
-    /// So many attempts beyond the first, the first of them after this wait.
+    /// Makes this many attempts beyond the first. The first of them comes after this delay.
     pub fn new(count: u32, first_wait: Duration) -> Self {
         Self { count, first_wait }
     }
@@ -29,24 +29,24 @@ impl Interceptor for Retry {
     fn invoke<'a>(&'a self, invocation: Invocation, next: Next<'a>) -> InvokeFuture<'a> {
         Box::pin(async move {
             let mut wait = self.first_wait;
-            let mut is_doubtful = false;
+            let mut may_have_executed = false;
             for _ in 0..self.count {
                 let result = next.invoke(invocation.clone()).await;
                 match result {
                     Err(error) if may_repeat(invocation.mode(), &error) => {
-                        is_doubtful |= matches!(error, InvokeError::PerhapsDispatched(_));
+                        may_have_executed |= matches!(error, InvokeError::PerhapsDispatched(_));
                         if invocation.remaining().is_some_and(|left| left <= wait) {
-                            return Err(in_doubt(error, is_doubtful));
+                            return Err(keep_doubt(error, may_have_executed));
                         }
                         tracing::debug!("retrying \"{}\": {error}", invocation.operation());
                         tokio::time::sleep(wait).await;
                         wait = wait.saturating_mul(2);
                     }
-                    result => return result.map_err(|error| in_doubt(error, is_doubtful)),
+                    result => return result.map_err(|error| keep_doubt(error, may_have_executed)),
                 }
             }
             let result = next.invoke(invocation).await;
-            result.map_err(|error| in_doubt(error, is_doubtful))
+            result.map_err(|error| keep_doubt(error, may_have_executed))
         })
     }
 }
@@ -59,10 +59,12 @@ fn may_repeat(mode: OperationMode, error: &InvokeError) -> bool {
     }
 }
 
-/// What an earlier attempt may have done, the last one cannot undo.
-fn in_doubt(error: InvokeError, is_doubtful: bool) -> InvokeError {
+/// If an earlier attempt may have executed the operation, the last one cannot undo that.
+fn keep_doubt(error: InvokeError, may_have_executed: bool) -> InvokeError {
     match error {
-        InvokeError::NotDispatched(error) if is_doubtful => InvokeError::PerhapsDispatched(error),
+        InvokeError::NotDispatched(error) if may_have_executed => {
+            InvokeError::PerhapsDispatched(error)
+        }
         error => error,
     }
 }

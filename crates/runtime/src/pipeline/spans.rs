@@ -7,10 +7,10 @@ use tracing::{Instrument, field};
 use super::{DispatchInterceptor, Interceptor, Invocation, InvokeFuture, Next, NextDispatch};
 use crate::dispatch::{DispatchFuture, Request};
 
-/// Opens a span of `tracing` around each invocation (`invoke`) or dispatch (`dispatch`), target `floe::calls`,
-/// level info. What a servant logs then says which request it belongs to. One value serves both sides.
+/// Opens a span of `tracing` around each invocation (`invoke`) or dispatch (`dispatch`), target `floe::calls`, level
+/// info. The span shows which request a servant's log lines belong to. One value serves both sides.
 ///
-/// A span has the fields `identity` and `operation`, a dispatch also `peer`; `error` is there if it failed.
+/// A span has the fields `identity` and `operation`, and for a dispatch also `peer`. If it failed, it has `error`.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Spans;
 

@@ -15,14 +15,14 @@ use crate::transport::udp::DATAGRAM_LEN_MAX;
 #[derive(Default)]
 pub(crate) struct CollectedRequests {
     pub(crate) writer: BatchWriter,
-    /// Batches whose sending was given up before any of it began; they leave before anything else is
-    /// collected, so that there are no more of them than calls that were given up at the same time.
+    /// Batches whose sending was cancelled before it began. They leave before more requests are
+    /// collected, so their number is at most that of the calls cancelled at the same time.
     pub(crate) given_back: VecDeque<FullBatch>,
-    /// How many batches were cut.
+    /// How many batches were cut off.
     pub(crate) cut_count: u64,
 }
 
-/// A batch that is full, and the number of its requests.
+/// A batch that is ready to leave, and the number of its requests.
 pub(crate) struct FullBatch {
     pub(crate) message: Bytes,
     pub(crate) count: usize,
@@ -31,7 +31,7 @@ pub(crate) struct FullBatch {
 }
 
 impl CollectedRequests {
-    /// Numbers a batch that was cut off.
+    /// Assigns its number to a batch that was cut off.
     pub(crate) fn cut(&mut self, message: Vec<u8>, count: usize) -> FullBatch {
         self.cut_count += 1;
         FullBatch {
@@ -40,7 +40,7 @@ impl CollectedRequests {
         }
     }
 
-    /// What is collected, as a batch.
+    /// The collected requests, as a batch.
     pub(crate) fn finish(&mut self) -> Option<FullBatch> {
         let count = self.writer.count();
         let message = self.writer.finish()?;
@@ -55,7 +55,7 @@ impl CollectedRequests {
 }
 
 impl FullBatch {
-    /// One that nobody gives back.
+    /// A batch that is never given back.
     pub(crate) fn apart(message: Vec<u8>, count: usize) -> Self {
         let message = message.into();
         Self {
@@ -66,7 +66,8 @@ impl FullBatch {
     }
 }
 
-/// What nobody can flush any more is lost, and said.
+/// When the last handle is dropped, the collected requests can no longer be flushed. They are lost,
+/// and the loss is logged.
 impl Drop for ProxyCore {
     fn drop(&mut self) {
         let batch = self.batch.get_mut().unwrap_or_else(PoisonError::into_inner);

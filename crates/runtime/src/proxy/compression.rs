@@ -5,12 +5,12 @@ use floe_wire::compression::{Compression, Compressor, offered};
 use super::Proxy;
 use super::route::RoutedConnection;
 
-/// What a proxy says of compression.
+/// The compression options of a proxy.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Compress {
-    /// Whether; `None` leaves it to the endpoint.
+    /// Whether to compress; `None` leaves it to the endpoint.
     is_on: Option<bool>,
-    /// With what, where it is offered.
+    /// The algorithm, if the peer offers it.
     compression: Compression,
     len_min: Option<usize>,
 }
@@ -40,12 +40,12 @@ impl Compress {
 }
 
 impl Proxy {
-    /// The same with other words on compression.
+    /// The same with other compression options.
     pub(crate) fn with_compress(&self, change: impl FnOnce(Compress) -> Compress) -> Self {
         self.with_options(|options| options.compress = change(options.compress))
     }
 
-    /// Whether what is sent on this connection is compressed.
+    /// Whether messages on this connection are compressed.
     #[inline]
     pub(crate) fn compresses(&self, found: &RoutedConnection) -> bool {
         let Some(communicator) = self.communicator() else {
@@ -56,7 +56,7 @@ impl Proxy {
         is_wanted.unwrap_or(found.wants_compression)
     }
 
-    /// How to compress what is sent on this connection; `None` if it is not to be.
+    /// How to compress messages on this connection; `None` if they are not compressed.
     pub(crate) fn compressor(&self, found: &RoutedConnection) -> Option<Compressor> {
         if !self.compresses(found) {
             return None;

@@ -1,7 +1,7 @@
-//! How the requests of a proxy begin, encoded once for each operation.
+//! Encoded request headers of a proxy, one for each operation.
 //!
-//! What a proxy sends in front of the parameters does not change: its target, its context, and what the
-//! contract says of the operation. Only a context that the communicator adds does.
+//! The bytes in front of the parameters are always the same: the proxy's target, its context, and the contract's facts
+//! about the operation. Only a context that the communicator adds can change them.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -22,8 +22,8 @@ struct CachedHeader {
     others: HeaderCache,
 }
 
-/// Operations of which a proxy remembers how their requests begin. Few proxies invoke more, and those
-/// that do encode the others each time.
+/// Number of operations whose headers a proxy caches. Few proxies invoke more; headers beyond the limit are encoded
+/// each time.
 const OPERATIONS_MAX: usize = 8;
 
 impl Proxy {
@@ -34,7 +34,7 @@ impl Proxy {
             .is_some_and(|c| !c.implicit_context().is_empty())
     }
 
-    /// The context of a request: the proxy's, and what of the communicator's it does not have.
+    /// The context of a request: the proxy's, and the communicator's entries whose keys the proxy's does not have.
     #[inline]
     pub(crate) fn sent_context(&self) -> Cow<'_, Context> {
         let implicit = self
@@ -72,7 +72,7 @@ impl Proxy {
         }
     }
 
-    /// How each request to an operation begins; `None` if that is not always the same, or not remembered.
+    /// The header of requests to an operation; `None` if it can change, or is not cached.
     #[inline(always)]
     pub(crate) fn head_of(&self, operation: &'static OperationInfo) -> Option<&PreparedHead> {
         if self.has_implicit_context() {
@@ -99,7 +99,7 @@ impl Proxy {
         None
     }
 
-    /// Remembers an operation, unless another thread has just remembered one here: that one then.
+    /// Caches the header of an operation. If another thread has just cached one here, returns that one.
     #[cold]
     fn remember<'a>(
         &self,

@@ -1,4 +1,4 @@
-//! Where the object of a proxy without endpoints is: a locator is asked.
+//! Locating the object of a proxy without endpoints: the proxy asks a locator.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -12,23 +12,23 @@ use crate::communicator::Communicator;
 use crate::error::{InvokeError, LocalError, OperationError};
 use crate::locator_cache::LocatorKey;
 
-/// Where an object is.
+/// The location of an object.
 pub(crate) struct LocatedEndpoints {
-    /// There is at least one.
+    /// At least one endpoint.
     pub(crate) endpoints: Vec<Endpoint>,
-    /// Whether some of it was said earlier: it may have moved since.
-    pub(crate) is_remembered: bool,
+    /// Whether part of the location came from the cache: the object may have moved since.
+    pub(crate) is_cached: bool,
 }
 
-/// Boxed, for whoever asks a locator connects to it as to any other object.
+/// Boxed, because connecting to a locator is the same as connecting to any other object.
 pub(crate) type Locate<'a> =
     Pin<Box<dyn Future<Output = Result<LocatedEndpoints, LocalError>> + Send + 'a>>;
 
 impl Proxy {
-    /// Its endpoints or, if it has none, those that the locator says.
+    /// The proxy's endpoints or, if it has none, those that the locator returns.
     ///
     /// # Errors
-    /// [`InvokeError::NotDispatched`] if there is no locator, it cannot be asked, or it does not know the object.
+    /// [`InvokeError::NotDispatched`] if there is no locator, it does not answer, or it does not know the object.
     pub async fn find_endpoints(&self) -> Result<Vec<Endpoint>, InvokeError> {
         if !self.is_located() {
             return Ok(self.reference().endpoints().to_vec());
@@ -40,61 +40,61 @@ impl Proxy {
         Ok(located.endpoints)
     }
 
-    /// Whether a locator must say where its object is.
+    /// Whether only a locator knows the endpoints.
     pub(crate) fn is_located(&self) -> bool {
         self.reference().endpoints().is_empty()
     }
 
-    /// Finds endpoints of its object: of its adapter, or what the locator knows of its identity, which may be an
-    /// adapter, too.
+    /// Finds the endpoints of the object. The proxy names an adapter, or the locator knows the identity; its answer may
+    /// name an adapter, too.
     pub(crate) fn locate<'a>(&'a self, communicator: &'a Communicator) -> Locate<'a> {
         Box::pin(async move {
             let locator = self.locator(communicator)?;
-            let mut sought = self.locator_key();
-            let mut is_remembered = false;
+            let mut key = self.locator_key();
+            let mut is_cached = false;
             loop {
                 let timeout = self.inner.options.locator_cache_timeout;
                 let cache = communicator.core().locator_cache();
-                let target = match cache.find(&sought, timeout) {
+                let target = match cache.find(&key, timeout) {
                     Some(target) => {
-                        is_remembered = true;
+                        is_cached = true;
                         target
                     }
                     None => {
-                        let target = match self.ask_locator(&locator, &sought).await {
-                            // The object was remembered to be in an adapter that is gone.
-                            Err(LocalError::NotRegistered { .. }) if is_remembered => {
+                        let target = match self.ask_locator(&locator, &key).await {
+                            // The cache had the object in an adapter that is gone.
+                            Err(LocalError::NotRegistered { .. }) if is_cached => {
                                 self.forget_location();
-                                sought = self.locator_key();
-                                is_remembered = false;
+                                key = self.locator_key();
+                                is_cached = false;
                                 continue;
                             }
                             asked => asked?,
                         };
-                        cache.note(sought.clone(), target.clone());
+                        cache.note(key.clone(), target.clone());
                         target
                     }
                 };
-                sought = match (sought, target) {
+                key = match (key, target) {
                     (_, Target::Direct(endpoints)) if !endpoints.is_empty() => {
                         return Ok(LocatedEndpoints {
                             endpoints,
-                            is_remembered,
+                            is_cached,
                         });
                     }
                     (LocatorKey::Object(_), Target::Indirect { adapter_id }) => {
                         LocatorKey::Adapter(adapter_id)
                     }
-                    (sought, _) => {
-                        cache.forget(&sought);
-                        return Err(self.not_registered(&sought, &locator));
+                    (key, _) => {
+                        cache.forget(&key);
+                        return Err(self.not_registered(&key, &locator));
                     }
                 };
             }
         })
     }
 
-    /// It was not where the locator had said.
+    /// The object was not at the cached location.
     pub(crate) fn forget_location(&self) {
         if let Some(communicator) = self.communicator() {
             communicator
@@ -104,20 +104,20 @@ impl Proxy {
         }
     }
 
-    /// Whether there is somebody to ask.
+    /// Whether there is a locator to ask.
     pub(crate) fn check_locator(&self) -> Result<(), LocalError> {
         let communicator = self.communicator().ok_or(LocalError::Unbound)?;
         self.locator(communicator).map(drop)
     }
 
-    /// Asked in the encoding of the proxy, as by Ice.
+    /// The request uses the encoding of the proxy, as in Ice.
     fn locator(&self, communicator: &Communicator) -> Result<Proxy, LocalError> {
         let Some(locator) = &communicator.settings().locator else {
             return Err(self.no_endpoint("endpoints, or a locator to ask (`Settings::locator`)"));
         };
         let locator = Proxy::new(locator.clone(), Some(communicator.clone()));
         if locator.is_located() {
-            return Err(locator.no_endpoint("endpoints, for it is the locator"));
+            return Err(locator.no_endpoint("endpoints, because it is the locator"));
         }
         let locator = locator.ice_twoway().ice_encoding(self.reference().encoding);
         Ok(locator)
@@ -133,12 +133,8 @@ impl Proxy {
         }
     }
 
-    async fn ask_locator(
-        &self,
-        locator: &Proxy,
-        sought: &LocatorKey,
-    ) -> Result<Target, LocalError> {
-        let found = match sought {
+    async fn ask_locator(&self, locator: &Proxy, key: &LocatorKey) -> Result<Target, LocalError> {
+        let found = match key {
             LocatorKey::Adapter(id) => {
                 let encode = |encoder: &mut Encoder<'_>| encoder.put(id);
                 locator
@@ -154,15 +150,15 @@ impl Proxy {
         };
         match found {
             Ok(Some(found)) => Ok(Reference::clone(found.reference()).target),
-            Ok(None) | Err(FindError::NotFound) => Err(self.not_registered(sought, locator)),
+            Ok(None) | Err(FindError::NotFound) => Err(self.not_registered(key, locator)),
             Err(FindError::Invoke(error)) => Err(self.not_asked(locator, error)),
         }
     }
 
-    fn not_registered(&self, sought: &LocatorKey, locator: &Proxy) -> LocalError {
+    fn not_registered(&self, key: &LocatorKey, locator: &Proxy) -> LocalError {
         LocalError::NotRegistered {
             proxy: self.to_string(),
-            what: match sought {
+            what: match key {
                 LocatorKey::Adapter(id) => format!("adapter \"{id}\""),
                 LocatorKey::Object(id) => format!("object \"{id}\""),
             },
@@ -179,9 +175,10 @@ impl Proxy {
     }
 }
 
-/// Asks where an adapter is. `contracts/Ice/Locator.ice` has the contract, whose generated code stands above this module.
+/// Asks for an adapter. The contract is `contracts/Ice/Locator.ice`; its generated code is in a layer above this
+/// module.
 const FIND_ADAPTER: OperationInfo = find("findAdapterById");
-/// Asks where an object is.
+/// Asks for an object.
 const FIND_OBJECT: OperationInfo = find("findObjectById");
 
 const fn find(name: &'static str) -> OperationInfo {
@@ -192,9 +189,9 @@ const fn find(name: &'static str) -> OperationInfo {
     }
 }
 
-/// Why a locator gave no proxy.
+/// Why a locator returned no proxy.
 enum FindError {
-    /// It knows no such object, or no such adapter.
+    /// The locator knows no such object, or no such adapter.
     NotFound,
     Invoke(InvokeError),
 }

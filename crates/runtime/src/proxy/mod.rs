@@ -1,13 +1,14 @@
 //! Proxies: local handles of remote objects.
 //!
-//! - `typed.rs`: what all typed proxies have in common
-//! - `options.rs`: what a proxy holds that never travels; `compression.rs`: whether its messages are compressed
-//! - `route.rs`: which connection an invocation takes; `locator.rs`: where an object is, if a locator must say it
+//! - `typed.rs`: the trait of all typed proxies
+//! - `options.rs`: the local options of a proxy, which are never sent; `compression.rs`: whether its messages are
+//!   compressed
+//! - `route.rs`: selects the connection of an invocation; `locator.rs`: asks a locator where an object is
 //! - `router.rs`: requests that go through a router
-//! - `header_cache.rs`: how requests begin, encoded once; `operation_info.rs`: what a contract says of an operation
+//! - `header_cache.rs`: encoded request headers; `operation_info.rs`: a contract's facts about an operation
 //! - `collected.rs`: requests that a batch proxy has collected
 //!
-//! `crate::call` has what a proxy does: calls, invocations, events, flushes.
+//! `crate::call` makes the calls of a proxy: calls, invocations, events, flushes.
 
 mod collected;
 mod compression;
@@ -43,8 +44,8 @@ use route::CachedConnection;
 
 /// Local handle of a remote object, of whatever type. A clone is the same proxy.
 ///
-/// Two proxies are equal if they refer to the same object in the same way; timeouts, contexts and
-/// all else that never travels do not count.
+/// Two proxies are equal if they refer to the same object in the same way. Timeouts, contexts and other local options
+/// do not count.
 #[derive(Clone)]
 #[doc(alias = "Ice.ObjectPrx")]
 pub struct Proxy {
@@ -53,22 +54,22 @@ pub struct Proxy {
 
 pub(crate) struct ProxyCore {
     pub(crate) reference: Arc<Reference>,
-    /// What stands in each request; made when it is needed.
+    /// The target of each request, encoded on first use.
     pub(crate) target: OnceLock<Target>,
-    /// What stands in front of their parameters.
+    /// The encoded headers in front of the parameters.
     pub(crate) header_cache: HeaderCache,
     pub(crate) communicator: Option<Communicator>,
     pub(crate) options: Options,
-    /// The longest batch that it sends, in bytes.
+    /// The longest batch that the proxy sends, in bytes.
     pub(crate) batch_size_max: usize,
     /// The connection used last. The pool owns it.
     pub(crate) used: Mutex<CachedConnection>,
-    /// Whether it has used a connection, and so does not look for an adapter here any more; never if a locator says
-    /// where its object is.
+    /// Whether the proxy has used a connection, and so no longer looks for a collocated adapter. Never set if a locator
+    /// finds the object.
     pub(crate) is_remote: AtomicBool,
     /// Requests that wait for a flush.
     pub(crate) batch: Mutex<CollectedRequests>,
-    /// Whether the communicator knows that there may be some.
+    /// Whether the communicator has listed the proxy as having collected requests.
     pub(crate) is_in_batches: AtomicBool,
 }
 
@@ -105,7 +106,7 @@ impl Proxy {
         Self { inner }
     }
 
-    /// What it refers to, and how it asks.
+    /// The reference, and the local options.
     pub fn reference(&self) -> &Reference {
         &self.inner.reference
     }
@@ -120,7 +121,7 @@ impl Proxy {
         self.inner.options.timeout
     }
 
-    /// Whether it skips the wire where its object lives in the same communicator.
+    /// Whether calls skip the wire if the object is in the same communicator.
     pub fn is_collocation_optimized(&self) -> bool {
         self.inner.options.is_collocated
     }
@@ -130,12 +131,12 @@ impl Proxy {
         self.inner.options.fixed.is_some()
     }
 
-    /// How long a wait for a reply asks again and again before it sleeps.
+    /// How long a wait for a reply polls before it sleeps.
     pub fn polling(&self) -> Duration {
         self.inner.options.polling
     }
 
-    /// The communicator that it belongs to; none if it was decoded outside of one.
+    /// The communicator of the proxy; `None` if it was decoded outside of one.
     pub fn communicator(&self) -> Option<&Communicator> {
         self.inner.communicator.as_ref()
     }
@@ -155,7 +156,7 @@ impl Proxy {
         other
     }
 
-    /// The same, bound to a connection.
+    /// The same proxy, bound to a connection.
     pub(crate) fn with_connection(&self, connection: Arc<ConnectionCore>) -> Self {
         self.with_options(|options| options.fixed = Some(connection))
     }
@@ -179,7 +180,7 @@ impl Proxy {
     }
 }
 
-/// As Ice 3.7 writes it.
+/// The format of Ice 3.7.
 impl fmt::Display for Proxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.inner.reference.fmt(f)
@@ -218,7 +219,7 @@ impl Ord for Proxy {
     }
 }
 
-/// A decoded proxy belongs to the communicator that the decoder knows of.
+/// A decoded proxy belongs to the decoder's communicator.
 impl Nilable for Proxy {
     const NIL_WIRE_LEN: usize = Reference::NIL_WIRE_LEN;
 
@@ -236,19 +237,19 @@ impl Nilable for Proxy {
     }
 }
 
-/// What makes a proxy.
+/// Making proxies.
 impl Communicator {
-    /// A proxy from its stringified form, such as `greeter:tcp -h 127.0.0.1 -p 4061`, with the type
-    /// that the caller expects. Nothing is sent: the object may not exist, or be of another type.
+    /// Makes a proxy from its stringified form, such as `greeter:tcp -h 127.0.0.1 -p 4061`, with the type that the
+    /// caller expects. Nothing is sent: the object may not exist, or may have another type.
     ///
     /// # Errors
-    /// [`ParseReferenceError`] if the text is no proxy, or the nil proxy.
+    /// [`ParseReferenceError`] if the text is not a proxy, or is the nil proxy.
     #[doc(alias = "stringToProxy")]
     pub fn proxy<P: TypedProxy>(&self, text: &str) -> Result<P, ParseReferenceError> {
         Ok(P::from_proxy(self.proxy_from(text.parse()?)))
     }
 
-    /// A proxy from what it holds.
+    /// Makes a proxy from a reference.
     pub fn proxy_from(&self, reference: Reference) -> Proxy {
         Proxy::new(reference, Some(self.clone()))
     }
@@ -256,7 +257,7 @@ impl Communicator {
     /// Sends the requests that all batch proxies have collected.
     ///
     /// # Errors
-    /// The first failure; the other batches are sent nevertheless.
+    /// The first failure. The other batches are sent all the same.
     #[doc(alias = "flushBatchRequests")]
     pub async fn flush_batches(&self) -> Result<(), InvokeError> {
         self.core().batches().flush(None).await
@@ -265,8 +266,8 @@ impl Communicator {
 
 /// Proxies to objects of the peer.
 impl Connection {
-    /// A proxy to an object of the peer, bound to this connection: it calls over this one and no
-    /// other, its invocations are never retried, and it cannot be sent to anybody.
+    /// A proxy to an object of the peer, bound to this connection. It calls over this connection alone, its invocations
+    /// are never retried, and it cannot be sent to a peer.
     #[doc(alias = "createProxy", alias = "ice_fixed")]
     pub fn proxy(&self, identity: Identity) -> Proxy {
         let owner = self.connections().and_then(|all| all.owner());
@@ -275,10 +276,10 @@ impl Connection {
         Proxy::new(reference, communicator).with_connection(self.core().clone())
     }
 
-    /// Sends the requests that batch proxies have collected and that would use this connection.
+    /// Sends the requests that batch proxies have collected, if they would use this connection.
     ///
     /// # Errors
-    /// The first failure; the other batches are sent nevertheless.
+    /// The first failure. The other batches are sent all the same.
     #[doc(alias = "flushBatchRequests")]
     pub async fn flush_batches(&self) -> Result<(), InvokeError> {
         let owner = self.connections().and_then(|all| all.owner());

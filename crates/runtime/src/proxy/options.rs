@@ -1,4 +1,4 @@
-//! What a proxy holds that never travels.
+//! The local options of a proxy, which are never sent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,26 +12,26 @@ use crate::invoker::Interceptors;
 use crate::router::Router;
 use crate::settings::{EndpointSelection, Settings};
 
-/// How a proxy invokes, besides what its reference says.
+/// The options of a proxy besides its reference.
 #[derive(Clone)]
 pub(crate) struct Options {
     pub(crate) context: Context,
     pub(crate) timeout: Option<Duration>,
     pub(crate) polling: Duration,
-    /// Whether it may skip the wire.
+    /// Whether collocated calls may skip the wire.
     pub(crate) is_collocated: bool,
     pub(crate) interceptors: Interceptors,
     /// The only connection that it uses, if it is bound to one.
     pub(crate) fixed: Option<Arc<ConnectionCore>>,
-    /// Through which its requests go.
+    /// The router of its requests.
     pub(crate) router: Option<Arc<Router>>,
     /// Proxies with different ids use different connections.
     pub(crate) connection_id: Arc<str>,
-    /// Whether the connection used last is used again, without a look at the endpoints.
+    /// Whether the proxy keeps using its last connection, without selecting an endpoint again.
     pub(crate) is_connection_cached: bool,
     pub(crate) selection: EndpointSelection,
     pub(crate) prefer_secure: bool,
-    /// How long what a locator said is good for this proxy.
+    /// How long a cached answer of the locator is valid for this proxy.
     pub(crate) locator_cache_timeout: Option<Duration>,
     pub(crate) compress: Compress,
 }

@@ -1,4 +1,4 @@
-//! Which connection an invocation takes.
+//! Routes: selecting the connection of an invocation.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering;
@@ -15,8 +15,8 @@ use crate::error::{InvokeError, LocalError};
 use crate::settings::EndpointSelection;
 use crate::transport;
 
-/// A connection that a proxy uses, and what the endpoint says by which it was found: connections are shared by proxies
-/// that differ in that.
+/// A connection that a proxy uses, with the properties of the endpoint by which it was found: proxies with different
+/// endpoint properties share connections.
 #[derive(Clone)]
 pub(crate) struct RoutedConnection {
     pub(crate) connection: Arc<ConnectionCore>,
@@ -41,7 +41,7 @@ impl RoutedConnection {
     }
 }
 
-/// The same as long as the connection, which the pool owns, is there.
+/// The same without ownership: the pool owns the connection.
 #[derive(Clone, Default)]
 pub(crate) struct CachedConnection {
     connection: Weak<ConnectionCore>,
@@ -65,17 +65,17 @@ impl CachedConnection {
 }
 
 impl Proxy {
-    /// Whether the next invocation will find a connection.
+    /// Whether the next invocation has a connection ready.
     pub fn is_connected(&self) -> bool {
         self.cached().is_some()
     }
 
-    /// The connection that the next invocation will find.
+    /// The connection that is ready for the next invocation.
     pub(crate) fn cached_connection(&self) -> Option<Arc<ConnectionCore>> {
         self.cached().map(|found| found.connection)
     }
 
-    /// The same, with what is known of it.
+    /// The connection that is ready for the next invocation, with its endpoint's properties.
     pub(crate) fn cached(&self) -> Option<RoutedConnection> {
         let cached = match &self.inner.options.fixed {
             Some(fixed) => Some(RoutedConnection::fixed(fixed)),
@@ -84,7 +84,7 @@ impl Proxy {
         cached.filter(|found| found.connection.is_active())
     }
 
-    /// Whether the next invocation will find this connection.
+    /// Whether the next invocation uses this connection.
     pub(crate) fn uses(&self, connection: &Arc<ConnectionCore>) -> bool {
         self.cached_connection()
             .is_some_and(|cached| Arc::ptr_eq(&cached, connection))
@@ -93,7 +93,7 @@ impl Proxy {
     /// Checks whether any endpoint of the proxy can be used in its mode, without connecting.
     ///
     /// # Errors
-    /// [`InvokeError::NotDispatched`] that says what was expected.
+    /// [`InvokeError::NotDispatched`] with the kind of endpoint that was expected.
     pub fn check_endpoints(&self) -> Result<(), InvokeError> {
         if self.router().is_some() {
             return Ok(());
@@ -105,8 +105,8 @@ impl Proxy {
         usable.map_err(InvokeError::NotDispatched)
     }
 
-    /// The connection used last, or one that is open to any of the endpoints, or a new one to the
-    /// first that answers. Without caching the endpoint that is tried first is another every time.
+    /// Returns the last connection, or an open one to any of the endpoints, or a new one to the first that answers.
+    /// Without connection caching, each call tries another endpoint first.
     pub(crate) async fn connection(&self) -> Result<RoutedConnection, LocalError> {
         if let Some(fixed) = &self.inner.options.fixed {
             return match fixed.is_active() {
@@ -127,19 +127,19 @@ impl Proxy {
         }
         let found = self.new_connection().await?;
         *self.lock_used() = CachedConnection::of(&found);
-        // An object that a locator knows may have moved when it is not there any more: each call needs thought.
+        // An object found by a locator may have moved once its connection is lost, so each call must check.
         let is_remote = !self.is_located();
         self.inner.is_remote.store(is_remote, Ordering::Relaxed);
         Ok(found)
     }
 
-    /// The next invocation looks for a connection anew, where the locator says then.
+    /// Makes the next invocation select a connection anew, and ask the locator again.
     pub(crate) fn forget_route(&self) {
         self.forget_location();
         *self.lock_used() = CachedConnection::default();
     }
 
-    /// Lets another proxy to the same place begin with this one's connection.
+    /// Passes this proxy's connection to another proxy with the same endpoints.
     pub(crate) fn share_connection(&self, other: &Self) {
         let used = self.lock_used().clone();
         *other.lock_used() = used;
@@ -147,7 +147,7 @@ impl Proxy {
         other.inner.is_remote.store(is_remote, Ordering::Relaxed);
     }
 
-    /// Why the proxy cannot be used.
+    /// Why the proxy is unusable.
     pub(crate) fn no_endpoint(&self, wanted: &'static str) -> LocalError {
         LocalError::NoEndpoint {
             proxy: self.to_string(),
@@ -166,10 +166,10 @@ impl Proxy {
         }
         let located = self.locate(communicator).await?;
         let connected = self.connect_to_any(&located.endpoints, communicator).await;
-        if connected.is_ok() || !located.is_remembered {
+        if connected.is_ok() || !located.is_cached {
             return connected;
         }
-        // It may have moved since.
+        // The object may have moved since.
         self.forget_location();
         let located = self.locate(communicator).await?;
         self.connect_to_any(&located.endpoints, communicator).await
@@ -201,7 +201,7 @@ impl Proxy {
         Err(last)
     }
 
-    /// Those that fit the mode of the proxy, in the order in which to try them.
+    /// The endpoints that fit the invocation mode, in the order in which to try them.
     fn usable_of<'a>(&self, endpoints: &'a [Endpoint]) -> Result<Vec<&'a Endpoint>, LocalError> {
         let reference = self.reference();
         if reference.protocol.major != ProtocolVersion::V1_0.major
@@ -218,7 +218,7 @@ impl Proxy {
         let mut endpoints: Vec<_> = endpoints.iter().filter(is_usable).collect();
         if endpoints.is_empty() {
             return Err(self.no_endpoint(match wants_datagrams {
-                true if reference.secure => "no `-s` for datagrams, which nobody encrypts",
+                true if reference.secure => "no `-s`, because datagrams are not encrypted",
                 true => "a udp endpoint, for datagrams",
                 false if reference.secure => transport::SECURE_ENDPOINTS,
                 false => transport::ENDPOINTS,
@@ -245,10 +245,10 @@ impl Proxy {
     }
 }
 
-/// Puts endpoints into any order.
+/// Shuffles the endpoints.
 fn shuffle(endpoints: &mut [&Endpoint]) {
     for last in (1..endpoints.len()).rev() {
-        // Hashing nothing with new keys: as random as it must be to spread load.
+        // Each `RandomState` has new keys, so the hash of nothing is random enough to spread load.
         let random = RandomState::new().hash_one(());
         endpoints.swap(last, (random % (last as u64 + 1)) as usize);
     }

@@ -1,7 +1,7 @@
 //! Proxies whose requests go through a router, such as a Glacier2.
 //!
-//! A routed request goes to the router's connection, with the identity of its object. The router must have been told
-//! before where the object is; it says so if it has forgotten.
+//! A routed request goes over the router's connection, with the identity of its object. The object must be registered
+//! with the router before. A router that has forgotten an object says so.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -17,14 +17,15 @@ use crate::communicator::Communicator;
 use crate::error::{InvokeError, LocalError};
 use crate::router::{ClientSide, Router};
 
-/// Boxed, because asking a router makes a connection, which is this future again.
+/// Boxed, because asking a router makes a connection, which recurses into this future.
 pub(super) type Routing<'a> =
     Pin<Box<dyn Future<Output = Result<RoutedConnection, LocalError>> + Send + 'a>>;
 
-/// The operation in the exception of a router that does not know where an object is.
+/// The operation in the exception of a router that does not know an object.
 const ADD_PROXY: &str = "ice_add_proxy";
 
-/// Asks where requests go. `contracts/Ice/Router.ice` has the contract, whose generated code stands above this module.
+/// Asks for the endpoints of routed requests. The contract is `contracts/Ice/Router.ice`; its generated code is in a
+/// layer above this module.
 const GET_CLIENT_PROXY: OperationInfo = OperationInfo {
     name: "getClientProxy",
     mode: OperationMode::Nonmutating,
@@ -32,18 +33,18 @@ const GET_CLIENT_PROXY: OperationInfo = OperationInfo {
 };
 /// Tag of the second result of `getClientProxy`.
 const HAS_ROUTING_TABLE: u32 = 1;
-/// Tells where objects are.
+/// Registers objects with the router.
 const ADD_PROXIES: OperationInfo = OperationInfo {
     name: "addProxies",
     mode: OperationMode::Idempotent,
     returns_data: true,
 };
 
-/// How often a request is sent again because the router has forgotten its object meanwhile. A table that is far too
-/// small may evict it each time.
+/// How often a request is repeated because the router has forgotten its object. A far too small table may evict the
+/// object each time.
 pub(crate) const ADDITIONS_MAX: usize = 20;
 
-/// Whether a router asks to be told where the object is.
+/// Whether the error says that the router does not know the object.
 pub(crate) fn wants_object(reply: &IncomingReply) -> bool {
     reply.is_of_missing_object()
         && matches!(
@@ -54,7 +55,7 @@ pub(crate) fn wants_object(reply: &IncomingReply) -> bool {
 }
 
 impl Proxy {
-    /// The same through another router, or through none.
+    /// The same proxy with another router; `None` for no router.
     pub(super) fn with_router(&self, router: Option<&Self>) -> Self {
         let router = self
             .communicator()
@@ -66,8 +67,8 @@ impl Proxy {
         self.with_options(|options| options.router = router)
     }
 
-    /// The router through which its requests go. The router's own object is not routed, and neither is a proxy that is
-    /// bound to a connection.
+    /// The router of the proxy's requests. The router's own object is not routed, and neither is a proxy that is bound
+    /// to a connection.
     pub(crate) fn router(&self) -> Option<&Arc<Router>> {
         let options = &self.inner.options;
         let router = options.router.as_ref()?;
@@ -75,7 +76,7 @@ impl Proxy {
         (options.fixed.is_none() && !is_router).then_some(router)
     }
 
-    /// The router's connection, once the router knows where the object is.
+    /// Returns the router's connection, after the object is registered with the router.
     pub(super) fn routed_connection<'a>(&'a self, router: &'a Router) -> Routing<'a> {
         Box::pin(async move {
             let communicator = self.communicator().ok_or(LocalError::Unbound)?;
@@ -120,14 +121,14 @@ impl Proxy {
             .map_err(|error| self.not_routed(router, error))?;
         let side = ClientSide {
             proxy: proxy.map(|proxy| proxy.reference().clone()),
-            // A router that does not say it has one.
+            // A router that does not say whether it has a routing table has one.
             has_routing_table: has_routing_table.unwrap_or(true),
         };
         router.note_client_side(&found.connection, side.clone());
         Ok(side)
     }
 
-    /// Tells the router where the object is, unless it knows.
+    /// Registers the object with the router, unless it is registered.
     async fn add_to(
         &self,
         router: &Router,
@@ -139,7 +140,7 @@ impl Proxy {
             return Ok(());
         }
         let _turn = router.adding.lock().await;
-        // Another call may have told it meanwhile.
+        // Another call may have registered it meanwhile.
         if router.has(&found.connection, identity) {
             return Ok(());
         }
@@ -172,7 +173,7 @@ impl Proxy {
     }
 }
 
-/// A connection to the endpoints of a reference of the router.
+/// A connection to the endpoints of a reference that the router returned.
 async fn connect_to(
     reference: Reference,
     mode: InvocationMode,

@@ -1,4 +1,4 @@
-//! What all typed proxies have in common.
+//! The trait of all typed proxies.
 
 use std::future::Future;
 use std::time::Duration;
@@ -14,8 +14,8 @@ use crate::error::InvokeError;
 use crate::invoker::Interceptor;
 use crate::settings::EndpointSelection;
 
-/// A proxy with a static type. Its methods begin with `ice_`, which no Slice name does, so that
-/// they never hide an operation.
+/// A proxy with a static type. Its methods begin with `ice_`, which no Slice name does, so they never hide an
+/// operation.
 pub trait TypedProxy: Clone + Send + Sync + Sized {
     /// Type id of the interface: `::Module::Name`.
     const TYPE_ID: &'static str;
@@ -27,72 +27,71 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     /// The untyped proxy.
     fn as_proxy(&self) -> &Proxy;
 
-    /// The same object, each request answered.
+    /// Returns a proxy whose requests get a reply.
     #[must_use]
     fn ice_twoway(&self) -> Self {
         self.ice_mode(InvocationMode::Twoway)
     }
 
-    /// The same object, requests sent without an answer.
+    /// Returns a proxy whose requests get no reply.
     #[must_use]
     fn ice_oneway(&self) -> Self {
         self.ice_mode(InvocationMode::Oneway)
     }
 
-    /// The same object, requests collected until [`TypedProxy::ice_flush_batch`].
+    /// Returns a proxy that collects requests until [`TypedProxy::ice_flush_batch`].
     #[must_use]
     fn ice_batch_oneway(&self) -> Self {
         self.ice_mode(InvocationMode::BatchOneway)
     }
 
-    /// The same object, requests sent in datagrams: nobody hears whether they arrive.
+    /// Returns a proxy that sends requests in datagrams. It does not learn whether they arrive.
     #[must_use]
     fn ice_datagram(&self) -> Self {
         self.ice_mode(InvocationMode::Datagram)
     }
 
-    /// The same object, requests collected until [`TypedProxy::ice_flush_batch`], then sent in
-    /// datagrams.
+    /// Returns a proxy that collects requests until [`TypedProxy::ice_flush_batch`], and sends them in datagrams.
     #[must_use]
     fn ice_batch_datagram(&self) -> Self {
         self.ice_mode(InvocationMode::BatchDatagram)
     }
 
-    /// The same object in another invocation mode.
+    /// Returns a proxy with another invocation mode.
     #[must_use]
     fn ice_mode(&self, mode: InvocationMode) -> Self {
         self.ice_changed(|reference| reference.mode = mode)
     }
 
-    /// Another facet of the same object; empty for the default facet.
+    /// Returns a proxy to another facet of the object; empty for the default facet.
     #[must_use]
     fn ice_facet(&self, facet: &str) -> Self {
         self.ice_changed(|reference| facet.clone_into(&mut reference.facet))
     }
 
-    /// Another object at the same endpoints.
+    /// Returns a proxy to another object at the same endpoints.
     #[must_use]
     fn ice_identity(&self, identity: Identity) -> Self {
         self.ice_changed(|reference| reference.identity = identity)
     }
 
-    /// The same object, parameters in another encoding.
+    /// Returns a proxy that encodes parameters in another version.
     #[must_use]
     #[doc(alias = "ice_encodingVersion")]
     fn ice_encoding(&self, encoding: EncodingVersion) -> Self {
         self.ice_changed(|reference| reference.encoding = encoding)
     }
 
-    /// The same object, with a context sent along with each request, in place of what the proxy had.
-    /// Entries of the communicator's context go along, unless this has the key as well. For the
-    /// context of a single call, call what this gives: it shares the connection.
+    /// Returns a proxy that sends this context with each request, instead of its former context. Entries of the
+    /// communicator's context are added, unless their key is present. For the context of a single call, make the call
+    /// on the returned proxy: it shares the connection.
     #[must_use]
     fn ice_context(&self, context: Context) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.context = context))
     }
 
-    /// The same object, with a limit to the wait for a reply; `None` waits for ever.
+    /// Returns a proxy whose calls wait no longer than this for a reply; `None` waits for ever.
     #[must_use]
     #[doc(alias = "ice_invocationTimeout")]
     fn ice_timeout(&self, timeout: Option<Duration>) -> Self {
@@ -100,60 +99,59 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.timeout = timeout))
     }
 
-    /// The same object, with another limit to how long a wait for a reply polls before it sleeps: see
-    /// [`Settings::polling`](crate::Settings). The waits of a connection poll as the call made last
-    /// asked for.
+    /// Returns a proxy with another limit on how long a wait for a reply polls before it sleeps: see
+    /// [`Settings::polling`](crate::Settings). If calls share a connection, the limit of the latest call holds.
     #[must_use]
     fn ice_polling(&self, polling: Duration) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.polling = polling))
     }
 
-    /// The same object, reached over encrypted endpoints alone, or over any.
+    /// Returns a proxy that uses only encrypted endpoints, or any.
     #[must_use]
     fn ice_secure(&self, secure: bool) -> Self {
         self.ice_changed(|reference| reference.secure = secure)
     }
 
-    /// The same object, encrypted endpoints tried first, or last.
+    /// Returns a proxy that tries encrypted endpoints first, or last.
     #[must_use]
     fn ice_prefer_secure(&self, prefer_secure: bool) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.prefer_secure = prefer_secure))
     }
 
-    /// The same object, its endpoints tried in another order.
+    /// Returns a proxy that tries its endpoints in another order.
     #[must_use]
     fn ice_endpoint_selection(&self, selection: EndpointSelection) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.selection = selection))
     }
 
-    /// The same object through another router, or through none: the proxy of an `Ice::Router`, such as a Glacier2, which needs a
-    /// session before the first request.
+    /// Returns a proxy that uses another router, or none: the proxy of an `Ice::Router`, such as a Glacier2. Such
+    /// a router needs a session before the first request.
     #[must_use]
     fn ice_router(&self, router: Option<&Proxy>) -> Self {
         Self::from_proxy(self.as_proxy().with_router(router))
     }
 
-    /// The same object over a connection of its own: proxies share one only if their ids are equal.
-    /// Empty, as at first, for the one that most share.
+    /// Returns a proxy with another connection id: proxies share a connection only if their ids are equal. The default
+    /// is the empty id.
     #[must_use]
     fn ice_connection_id(&self, id: &str) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.connection_id = id.into()))
     }
 
-    /// The same object. Without a cached connection each invocation selects an endpoint anew, which
-    /// spreads requests over all of them; with one, the default, it uses the connection used last.
+    /// Returns a proxy with or without a cached connection. With one, the default, it keeps using its last connection.
+    /// Without one, each invocation selects an endpoint anew, which spreads requests over all endpoints.
     #[must_use]
     fn ice_connection_cached(&self, is_cached: bool) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.is_connection_cached = is_cached))
     }
 
-    /// The same object. What the locator says of it is good for so long; zero asks for each connection that is
-    /// needed, and `None` keeps it until a connection there fails. Proxies with endpoints ask no locator.
+    /// Returns a proxy for which a cached answer of the locator is valid for this time. Zero asks for each new
+    /// connection, and `None` keeps the answer until a connection fails. Proxies with endpoints do not use a locator.
     #[must_use]
     #[doc(alias = "ice_locatorCacheTimeout")]
     fn ice_locator_cache_timeout(&self, timeout: Option<Duration>) -> Self {
@@ -161,7 +159,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.locator_cache_timeout = timeout))
     }
 
-    /// The same object, with or without the wire where it lives in the same communicator.
+    /// Returns a proxy whose calls skip the wire, or do not, if the object is in the same communicator.
     #[must_use]
     #[doc(alias = "ice_collocationOptimized")]
     fn ice_collocation_optimized(&self, is_optimized: bool) -> Self {
@@ -169,22 +167,22 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_options(|options| options.is_collocated = is_optimized))
     }
 
-    /// The same object, with one more interceptor around each invocation, inside those that it has.
+    /// Returns a proxy with one more interceptor around each invocation, inside the present ones.
     #[must_use]
     fn ice_intercepted(&self, interceptor: impl Interceptor) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_options(|options| options.interceptors.push(interceptor)))
     }
 
-    /// The same object, over this connection and no other: see
+    /// Returns a proxy that uses this connection and no other: see
     /// [`Connection::proxy`](crate::Connection::proxy).
     #[must_use]
     fn ice_fixed(&self, connection: &Connection) -> Self {
         Self::from_proxy(self.as_proxy().with_connection(connection.core().clone()))
     }
 
-    /// The connection of the next invocations, made if there is none; `None` for an object of the
-    /// same communicator.
+    /// The connection of the next invocations, which is made if there is none; `None` for an object of the same
+    /// communicator.
     #[doc(alias = "ice_getConnection")]
     fn ice_connection(
         &self,
@@ -192,29 +190,29 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         self.as_proxy().connect_and_get()
     }
 
-    /// The connection used last, if it is still there.
+    /// The last connection, if it is still open.
     #[doc(alias = "ice_getCachedConnection")]
     fn ice_cached_connection(&self) -> Option<Connection> {
         self.as_proxy().cached_connection().map(Connection::new)
     }
 
-    /// The same object, requests compressed or not; unless told, it is as its endpoint says (`-z`).
-    /// ShortReply messages never are. The communicator's settings may override it.
+    /// Returns a proxy whose requests are compressed, or are not. By default its endpoint decides (`-z`). Short
+    /// messages are never compressed. The communicator's settings may override it.
     #[must_use]
     fn ice_compress(&self, is_compressed: bool) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_compress(|it| it.turned(is_compressed)))
     }
 
-    /// The same object, requests compressed with this where the peer's adapter offers it
-    /// ([`Settings::compressions`](crate::Settings::compressions)), and with bzip2 elsewhere.
+    /// Returns a proxy that uses this compression if the peer's adapter offers it
+    /// ([`Settings::compressions`](crate::Settings::compressions)), and bzip2 otherwise.
     #[must_use]
     fn ice_compression(&self, compression: Compression) -> Self {
         let proxy = self.as_proxy();
         Self::from_proxy(proxy.with_compress(|it| it.with(compression)))
     }
 
-    /// The same object, only requests of this many bytes compressed, header included; unless told,
+    /// Returns a proxy that compresses requests from this many bytes on, header included. The default is
     /// [`Settings::compress_len_min`](crate::Settings::compress_len_min).
     #[must_use]
     fn ice_compress_from(&self, len_min: usize) -> Self {
@@ -256,11 +254,11 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         self.as_proxy().call(&IDS, |_| (), |decoder| decoder.get())
     }
 
-    /// Gives a proxy this type if the object says that it has it; `None` if it does not, or if it
+    /// Converts a proxy to this type after asking the object whether it has the type; `None` if it does not, or if it
     /// lacks the facet.
     ///
     /// # Errors
-    /// [`InvokeError`] if the object could not be asked.
+    /// [`InvokeError`] if the object did not answer.
     #[doc(alias = "checkedCast")]
     fn checked(
         proxy: impl TypedProxy,

@@ -1,8 +1,8 @@
-//! What a user says of one adapter.
+//! Settings of one adapter.
 
 use crate::liveness::Liveness;
 
-/// What one adapter is called, and its limits where they are not those of its communicator.
+/// The names of one adapter, and its limits where they differ from those of the communicator.
 ///
 /// ```
 /// # async fn run() -> Result<(), floe::AdapterError> {
@@ -19,21 +19,22 @@ use crate::liveness::Liveness;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct AdapterSettings {
-    /// Connections that it may have accepted at a time. Default none but that of the communicator,
-    /// [`Settings::connection_limit`](crate::Settings::connection_limit), which holds in any case.
+    /// How many accepted connections it may have at a time. Default none; the communicator's limit,
+    /// [`Settings::connection_limit`](crate::Settings::connection_limit), holds in any case.
     pub connection_limit: Option<usize>,
-    /// The same for one address of the peers; sockets of this host count together. Default none.
+    /// The same limit for each address of a peer; sockets of this host count together. Default none.
     pub connection_limit_per_address: Option<usize>,
     /// Heartbeats, idle check and inactivity of the connections that it accepts. Default
     /// [`Settings::incoming`](crate::Settings::incoming).
     #[doc(alias("Adapter.ACM", "Adapter.Connection"))]
     pub liveness: Option<Liveness>,
-    /// The id by which a locator finds it. Its proxies then name this id instead of endpoints, and
-    /// [`Adapter::register`](crate::Adapter::register) tells the locator where it is. Default none; an empty one is none.
+    /// The id by which a locator finds the adapter. Its proxies then contain this id instead of endpoints, and
+    /// [`Adapter::register`](crate::Adapter::register) registers it with the locator. Default none; an empty id is
+    /// none.
     #[doc(alias = "Adapter.AdapterId")]
     pub adapter_id: Option<String>,
     /// The id of a group of adapters with the same objects, which its proxies name instead of its own: a locator picks
-    /// who of them is called. It means nothing without an id. Default none; an empty one is none.
+    /// the adapter to call. It is ignored without an id. Default none; an empty id is none.
     #[doc(alias = "Adapter.ReplicaGroupId")]
     pub replica_group_id: Option<String>,
 }

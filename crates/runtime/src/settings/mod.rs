@@ -1,4 +1,4 @@
-//! Settings of a communicator: limits and waits, each with its default. `adapter.rs`: those of one adapter.
+//! Settings of a communicator: limits and timeouts, each with its default. `adapter.rs`: those of one adapter.
 
 mod adapter;
 
@@ -16,7 +16,7 @@ use crate::liveness::Liveness;
 use crate::transport::Setup;
 use crate::transport::tls::Tls;
 
-/// Limits and waits of a communicator and of everything that belongs to it.
+/// Limits and timeouts of a communicator and of everything that belongs to it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Settings {
@@ -27,38 +27,35 @@ pub struct Settings {
     /// How long a caller waits for a reply; `None`, the default, waits for ever.
     #[doc(alias = "ice_invocationTimeout")]
     pub invocation_timeout: Option<Duration>,
-    /// How long a connection may take to be made and validated. Default 10 s.
+    /// How long a connection may take to be established and validated. Default 10 s.
     pub connect_timeout: Duration,
     /// How long a graceful close may take before the connection is dropped. Default 10 s.
     pub close_timeout: Duration,
-    /// How long to wait before each retry of an invocation that failed and may safely be repeated;
-    /// as many retries as there are entries. Default one, at once, as in Ice; empty for none.
+    /// The delay before each retry of an invocation that failed and may safely be repeated. There are as many retries
+    /// as entries. Default one immediate retry, as in Ice; empty for none.
     #[doc(alias = "Ice.RetryIntervals")]
     pub retry_intervals: Vec<Duration>,
-    /// Whether an invocation of an object that lives in an adapter of the same communicator skips
-    /// the wire. Default true, as in Ice.
+    /// Whether an invocation of an object in an adapter of the same communicator skips the wire. Default true, as in
+    /// Ice.
     #[doc(alias = "Ice.Default.CollocationOptimized")]
     pub collocation_optimized: bool,
-    /// What wraps the invocations of each proxy, outermost first; none by default.
+    /// The interceptors around the invocations of each proxy, outermost first; none by default.
     pub interceptors: Interceptors,
-    /// Bytes that may wait on one connection before new requests have to wait, too. Default 4 MiB.
+    /// Bytes that may wait on one connection. Beyond it, new requests wait. Default 4 MiB.
     pub output_limit: usize,
-    /// Requests of one connection that may be in dispatch before its reading stops. Default 1,024;
-    /// less if they are longer than 16 KiB on the average. Calls back and forth over one connection
-    /// that nest deeper than this wait for one another, until
-    /// [`dispatch_stall_timeout`](Self::dispatch_stall_timeout) ends that.
+    /// Requests of one connection that may be in dispatch before the connection stops reading. Default 1,024; fewer if
+    /// they are longer than 16 KiB on average. If calls back and forth over one connection nest deeper than this, they
+    /// wait for one another until [`dispatch_stall_timeout`](Self::dispatch_stall_timeout) ends the wait.
     pub dispatch_limit: usize,
-    /// How long none of [`dispatch_limit`](Self::dispatch_limit) dispatches of a connection may end
-    /// while replies to requests of this side are due over it. The replies stand behind requests that
-    /// are not read, so the dispatches may be waiting for themselves: the next twoway request is then
-    /// refused with an `UnknownException` that says so. Default 30 s; `Duration::MAX` waits for ever.
+    /// How long a connection may stay at its [`dispatch_limit`](Self::dispatch_limit) without an ending
+    /// dispatch, while this side waits for replies over it. The replies are behind requests that are not
+    /// read, so the dispatches may be waiting for themselves: the next twoway request is then refused with
+    /// an `UnknownException` that says so. Default 30 s; `Duration::MAX` waits for ever.
     pub dispatch_stall_timeout: Duration,
-    /// Requests of one adapter, over all its connections, that may be in dispatch before their
-    /// connections stop reading. Default 65,536. Collocated calls are not counted: who makes one
-    /// may be a dispatch itself.
+    /// Requests of one adapter, over all its connections, that may be in dispatch before its connections stop reading.
+    /// Default 65,536. Collocated calls do not count, because their caller may be a dispatch itself.
     pub adapter_dispatch_limit: usize,
-    /// A batch is sent by itself when the next request would make it longer than this many bytes.
-    /// Default 1 MiB, as in Ice.
+    /// Longest batch in bytes. If the next request would exceed it, the batch is sent first. Default 1 MiB, as in Ice.
     #[doc(alias = "Ice.BatchAutoFlushSize")]
     pub batch_size_max: usize,
     /// Heartbeats, idle checks and inactivity of the connections that this communicator makes.
@@ -67,77 +64,73 @@ pub struct Settings {
     /// The same for those that its adapters accept, unless an adapter has its own.
     #[doc(alias("Ice.ACM.Server", "Ice.Connection.Server"))]
     pub incoming: Liveness,
-    /// Connections that all adapters together may have accepted at a time. Those beyond are closed
-    /// at once, with a logged line, and lose nobody else's. Default 65,536; each takes a descriptor,
-    /// so the system's limit of those may come first.
+    /// How many accepted connections all adapters together may have at a time. Further connections are closed
+    /// immediately, with a logged line; existing connections are unaffected. Default 65,536. Each takes a descriptor,
+    /// so the system's limit may be reached first.
     pub connection_limit: usize,
-    /// The same for one address of the peers; sockets of this host count together. Default none.
+    /// The same limit for each address of a peer; sockets of this host count together. Default none.
     pub connection_limit_per_address: Option<usize>,
-    /// Connections of one listening socket that may be in their TLS handshake or in the opening of
-    /// their WebSocket at a time. When one more comes the oldest is given up, if it has had 250 ms.
-    /// Default 256.
+    /// How many connections of one listening socket may be in their TLS handshake or in the opening of their WebSocket
+    /// at a time. If one more arrives, the oldest is dropped once it has had 250 ms. Default 256.
     pub handshake_limit: usize,
-    /// What the system keeps of datagrams that were received and not yet read, in bytes, for each
-    /// socket; it may give less or more, and drops what does not fit. Default the system's.
+    /// Size of each socket's receive buffer for datagrams, in bytes. The system may give less or more, and
+    /// drops datagrams that do not fit. Default the system's.
     #[doc(alias = "Ice.UDP.RcvSize")]
     pub udp_receive_buffer: Option<usize>,
-    /// The same for datagrams to be sent.
+    /// The same for the send buffer.
     #[doc(alias = "Ice.UDP.SndSize")]
     pub udp_send_buffer: Option<usize>,
-    /// Who may connect to the sockets of `unix` endpoints: bits of a file's mode, such as `0o600`
-    /// for this user alone. Default none: what the process creates by its umask.
+    /// Permissions of the socket files of `unix` endpoints: bits of a file's mode, such as `0o600` for this user alone.
+    /// Default none: the process's umask decides.
     pub unix_socket_mode: Option<u32>,
-    /// In which order a proxy tries its endpoints. Default [`EndpointSelection::Random`], as in Ice.
+    /// The order in which a proxy tries its endpoints. Default [`EndpointSelection::Random`], as in Ice.
     #[doc(alias = "Ice.Default.EndpointSelection")]
     pub endpoint_selection: EndpointSelection,
     /// Whether a proxy tries its encrypted endpoints before the others. Default false, as in Ice:
     /// they come last.
     #[doc(alias = "Ice.Default.PreferSecure")]
     pub prefer_secure: bool,
-    /// Who knows where the objects of proxies without endpoints are: the proxy of an `Ice::Locator`, with endpoints.
-    /// Default none: such proxies cannot be used.
+    /// The locator for proxies without endpoints: the proxy of an `Ice::Locator`, with endpoints. Default none: such
+    /// proxies are unusable.
     #[doc(alias = "Ice.Default.Locator")]
     pub locator: Option<Reference>,
-    /// How long what the locator said is good, unless a proxy has its own time; zero asks for each
-    /// connection that is needed. `None`, the default as in Ice, is until a connection there fails.
+    /// How long a cached answer of the locator is valid, unless a proxy has its own time. Zero asks for each new
+    /// connection. `None`, the default as in Ice, keeps the answer until a connection fails.
     #[doc(alias = "Ice.Default.LocatorCacheTimeout")]
     pub locator_cache_timeout: Option<Duration>,
-    /// The router that all requests go through, unless a proxy has its own (`ice_router`): the proxy of an `Ice::Router`. Such a
+    /// The router of all requests, unless a proxy has its own (`ice_router`): the proxy of an `Ice::Router`. Such a
     /// router needs a session before the first request. Default none.
     #[doc(alias = "Ice.Default.Router")]
     pub router: Option<Reference>,
     /// Certificates and trust, for `ssl` and `wss` endpoints. Default none.
     #[doc(alias = "IceSSL")]
     pub tls: Option<Tls>,
-    /// Whether requests are compressed, whatever proxies and endpoints say; `None`, the default,
-    /// leaves it to them.
+    /// Whether requests are compressed. It overrides proxies and endpoints; `None`, the default, leaves the choice to
+    /// them.
     #[doc(alias = "Ice.Override.Compress")]
     pub compress_override: Option<bool>,
-    /// How hard bzip2 tries: 1 to 9, in units of 100 kB that are looked at together. Default 1, as
-    /// in Ice.
+    /// Level of bzip2: 1 to 9, the block size in units of 100 kB. Default 1, as in Ice.
     #[doc(alias = "Ice.Compression.Level")]
     pub compression_level: u32,
-    /// Messages below this many bytes, header included, are never compressed. Default 100, as in
-    /// Ice.
+    /// Shorter messages than this many bytes, header included, are never compressed. Default 100, as in Ice.
     pub compress_len_min: usize,
-    /// What the adapters say in their proxies that they understand beyond bzip2. A Floe peer may
-    /// then use it; a plain Ice peer sees one more opaque endpoint, and carries it. None by default.
+    /// The compressions beyond bzip2 that the adapters offer in their proxies. A Floe peer may then use them; an Ice
+    /// peer sees one more opaque endpoint, and passes it on. None by default.
     pub compressions: Vec<Compression>,
-    /// Tables of classes that may arrive where another contract declares a base of theirs, or
-    /// `Object`. The classes of a contract and of those that it includes are known without it; none
-    /// by default.
+    /// Tables of classes that may arrive as a base class of another contract, or as `Object`. The classes of a contract
+    /// and of the contracts that it includes are always known. None by default.
     #[doc(alias = "ValueFactory")]
     pub classes: Vec<&'static ClassTable>,
-    /// How many class instances that arrive may be below one another. Default 100. Above it the stack
-    /// may end a graph sooner, with an error; no more than 100 are sent.
+    /// How deep a graph of class instances that arrives may be. Default 100. With a higher limit, the stack may end a
+    /// graph sooner, with an error. At most 100 are sent.
     #[doc(alias = "Ice.ClassGraphDepthMax")]
     pub class_graph_depth_max: usize,
-    /// How long a side that waits for a message of its peer asks again and again before it sleeps,
-    /// at most. Default 0: it sleeps at once. To be woken costs more than the rest of a call on one
-    /// host; but a side that polls uses its core up. It stops by itself where polling is in vain.
+    /// How long a side that waits for a message polls before it sleeps, at most. Default 0: it sleeps immediately. On
+    /// one host, waking a thread costs more than the rest of a call, but a side that polls uses its core up. Polling
+    /// stops by itself where it does not help.
     pub polling: Duration,
-    /// Connections of a blocking server that have a thread of their own; tasks of one thread in the
-    /// background serve those beyond. Default 256.
+    /// Connections of a blocking server that have a thread of their own; further connections share one background
+    /// thread. Default 256.
     pub thread_limit: usize,
 }
 
@@ -183,7 +176,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// What transports need of them.
+    /// The settings that transports need.
     pub(crate) fn transport_setup(&self) -> Setup {
         Setup {
             message_size_max: self.message_size_max,
@@ -195,26 +188,26 @@ impl Settings {
         }
     }
 
-    /// Lets a decoder know the classes that were added, and the limit.
+    /// Gives a decoder the added classes, and the depth limit.
     #[inline]
     pub(crate) fn make_known(&self, decoder: &mut Decoder<'_>) {
         for classes in &self.classes {
             decoder.know_classes(*classes);
         }
-        // Values without classes need none of what a decoder has for graphs.
+        // Skip this for values without classes.
         if self.class_graph_depth_max != GRAPH_DEPTH_MAX {
             decoder.set_graph_depth_max(self.class_graph_depth_max);
         }
     }
 }
 
-/// In which order a proxy tries its endpoints when it needs a connection.
+/// The order in which a proxy tries its endpoints when it needs a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EndpointSelection {
-    /// In any, which spreads clients over servers; a socket of this host first.
+    /// Random order, which spreads clients over servers; a socket of this host comes first.
     Random,
-    /// As they stand in the proxy.
+    /// The order in the proxy.
     Ordered,
 }
 

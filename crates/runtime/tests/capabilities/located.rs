@@ -285,7 +285,7 @@ async fn without_a_locator_or_with_one_that_is_gone_nothing_is_found() {
     let lost: Proxy = Communicator::with_settings(settings).proxy("echo").unwrap();
     let error = echo(&lost).await.unwrap_err().to_string();
     assert!(
-        error.contains("expected endpoints, for it is the locator"),
+        error.contains("expected endpoints, because it is the locator"),
         "{error}"
     );
 }

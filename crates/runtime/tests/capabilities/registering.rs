@@ -237,7 +237,7 @@ async fn what_a_locator_refuses_is_said_and_not_taken_back() {
     let (stranger, _) = world.serve(&server, "First", "Others").await;
     let text = stranger.register().await.unwrap_err().to_string();
     assert!(
-        text.contains("no member of the replica group \"Others\""),
+        text.contains("not a member of the replica group \"Others\""),
         "{text}"
     );
     server.shutdown().await;

@@ -1,7 +1,7 @@
 //! User exceptions: a list of slices, most derived first, each with the members of one type.
 //!
-//! Members of class types are references to instances as everywhere: in encoding 1.0 the instances
-//! follow the last slice, in the sliced format of 1.1 each slice has its indirection table.
+//! Members of class types are references to instances. In encoding 1.0 the instances follow the
+//! last slice; in the sliced format of 1.1 each slice has an indirection table.
 
 use super::slice::{self, Extent, HAS_SIZE, IS_LAST};
 use super::{
@@ -16,7 +16,7 @@ pub trait UserException: std::error::Error + Sized {
     /// Writes the slice of this type and then those of its bases.
     fn encode_slices(&self, writer: &mut ExceptionWriter<'_, '_>);
 
-    /// Reads the slice of this type, at which the reader stands, and then those of its bases.
+    /// Reads the slice of this type, at the reader's position, and then those of its bases.
     ///
     /// # Errors
     /// [`DecodeError`] if a slice is malformed.
@@ -45,12 +45,12 @@ pub enum ExceptionFormat {
 pub struct ExceptionWriter<'e, 'b> {
     encoder: &'e mut Encoder<'b>,
     format: ExceptionFormat,
-    /// Where encoding 1.0 says whether class instances follow.
+    /// The position of the flag in encoding 1.0 that says whether class instances follow.
     uses_classes: Option<usize>,
 }
 
 impl<'e, 'b> ExceptionWriter<'e, 'b> {
-    /// Starts an exception; encoding 1.0 is always sliced, whatever the `format`.
+    /// Starts an exception. Encoding 1.0 is always sliced, whatever the `format`.
     pub fn new(encoder: &'e mut Encoder<'b>, format: ExceptionFormat) -> Self {
         let is_1_0 = encoder.encoding() == EncodingVersion::V1_0;
         let uses_classes = is_1_0.then(|| {
@@ -68,8 +68,8 @@ impl<'e, 'b> ExceptionWriter<'e, 'b> {
         }
     }
 
-    /// Writes the slices of an exception that has, or inherits, members of class types: in encoding
-    /// 1.0 it says so in front, and the instances follow the slices.
+    /// Writes the slices of an exception that has, or inherits, members of class types. In encoding
+    /// 1.0 a flag in front says so, and the instances follow the slices.
     pub fn with_classes(&mut self, slices: impl FnOnce(&mut Self)) {
         if let Some(position) = self.uses_classes {
             self.encoder.patch(position, 1);
@@ -78,9 +78,9 @@ impl<'e, 'b> ExceptionWriter<'e, 'b> {
         self.encoder.finish_classes();
     }
 
-    /// Writes slices that [`ExceptionReader::take_unknown`] gave, in front of those of known types.
+    /// Writes slices from [`ExceptionReader::take_unknown`], in front of those of known types.
     ///
-    /// Encoding 1.0 and the compact format have no place for them.
+    /// Encoding 1.0 and the compact format cannot carry them.
     pub fn unknown_slices(&mut self, slices: &[UnknownSlice]) {
         let is_1_0 = self.encoder.encoding() == EncodingVersion::V1_0;
         if is_1_0 || self.format == ExceptionFormat::Compact {
@@ -114,8 +114,9 @@ impl<'e, 'b> ExceptionWriter<'e, 'b> {
 
 /// Reads a user exception, slice by slice.
 ///
-/// The reader looks at [`type_id`](Self::type_id), skips slices of types that it does not know, and
-/// from the first known one on reads the [`members`](Self::members) of each type of its chain.
+/// The caller looks at [`type_id`](Self::type_id), and skips slices of types that it does not know.
+/// From the first known one on, it reads the [`members`](Self::members) of each type in the chain
+/// of bases.
 #[derive(Debug)]
 pub struct ExceptionReader<'a> {
     decoder: Decoder<'a>,
@@ -123,7 +124,7 @@ pub struct ExceptionReader<'a> {
     extent: Extent,
     /// Whether the members of the current slice have been read.
     is_read: bool,
-    /// Whether class instances follow the last slice: encoding 1.0 only.
+    /// Whether class instances follow the last slice. Encoding 1.0 only.
     has_instances: bool,
     /// The slices that were skipped; encoding 1.1 only.
     unknown: Vec<UnknownSlice>,
@@ -135,7 +136,7 @@ impl<'a> ExceptionReader<'a> {
     /// Starts at the first slice.
     ///
     /// # Errors
-    /// [`DecodeError`] if the bytes are no exception.
+    /// [`DecodeError`] if the bytes are not an exception.
     pub fn new(mut decoder: Decoder<'a>) -> Result<Self, DecodeError> {
         let is_1_0 = decoder.encoding() == EncodingVersion::V1_0;
         let has_instances = is_1_0 && decoder.get::<bool>()?;
@@ -154,8 +155,8 @@ impl<'a> ExceptionReader<'a> {
         Ok(reader)
     }
 
-    /// Adds classes that the reader can make instances of: before it reads or skips a slice, because
-    /// the instances that a slice refers to are read before its members.
+    /// Adds classes that the reader can make instances of. Call it before reading or skipping a
+    /// slice, because the instances of a slice are read before its members.
     pub fn know_classes(&mut self, classes: &'a dyn Classes) {
         self.decoder.know_classes(classes);
     }
@@ -165,8 +166,8 @@ impl<'a> ExceptionReader<'a> {
         self.type_id
     }
 
-    /// Type id of the slice that [`members`](Self::members) reads next: the current one, or, if its
-    /// members have been read, the one after it.
+    /// Type id of the slice that [`members`](Self::members) reads next: the current one, or the one
+    /// after it if its members have been read.
     ///
     /// # Errors
     /// [`DecodeError`] if that slice is malformed, or if there is none.
@@ -177,8 +178,8 @@ impl<'a> ExceptionReader<'a> {
         Ok(self.type_id)
     }
 
-    /// Skips the current slice, and keeps it in encoding 1.1. `false` if no slice follows, or if the
-    /// slice has no size (compact format): then the exception is of an unknown type.
+    /// Skips the current slice, and keeps it in encoding 1.1. Returns `false` if no slice follows,
+    /// or if the slice has no size (compact format). The exception is then of an unknown type.
     ///
     /// # Errors
     /// [`DecodeError`] if the next slice is malformed.
@@ -198,13 +199,13 @@ impl<'a> ExceptionReader<'a> {
         }
         match self.next_slice() {
             Ok(()) => Ok(true),
-            // Encoding 1.0 does not mark the last slice, and what follows it here is no slice.
+            // Encoding 1.0 does not mark the last slice, and the bytes after it are not a slice.
             Err(_) if self.has_instances => Ok(false),
             Err(error) => Err(error),
         }
     }
 
-    /// The slices that were skipped, most derived first, for an exception that is declared
+    /// The skipped slices, most derived first, for an exception that is declared
     /// `["preserve-slice"]`.
     pub fn take_unknown(&mut self) -> Vec<UnknownSlice> {
         std::mem::take(&mut self.unknown)
@@ -213,7 +214,7 @@ impl<'a> ExceptionReader<'a> {
     /// Reads the members of the current slice, or, if those have been read, of the next one.
     ///
     /// # Errors
-    /// [`DecodeError`] from `read`, or if the slice does not end where it said.
+    /// [`DecodeError`] from `read`, or if the slice does not end where its size says.
     pub fn members<T>(
         &mut self,
         read: impl FnOnce(&mut Decoder<'a>) -> Result<T, DecodeError>,
@@ -224,8 +225,8 @@ impl<'a> ExceptionReader<'a> {
         Ok(value)
     }
 
-    /// Ends the reading of the exception: no slice may be left. In encoding 1.0 the class instances
-    /// come only now, and its links lead nowhere before.
+    /// Ends the exception: no slice may be left. In encoding 1.0 the class instances come here, and
+    /// links are empty before.
     ///
     /// # Errors
     /// [`DecodeErrorKind::TrailingBytes`](super::DecodeErrorKind::TrailingBytes), or as
@@ -240,8 +241,8 @@ impl<'a> ExceptionReader<'a> {
         }
     }
 
-    /// The flag is a hint only: it is absent in 1.0, and Ice for C++ does not set it in the compact
-    /// format. What ends an exception for sure is the end of its encapsulation.
+    /// The flag is only a hint: it is absent in 1.0, and Ice for C++ does not set it in the compact
+    /// format. The end of the encapsulation ends an exception for sure.
     ///
     /// Source: observed, Ice 3.7.8 for C++.
     fn is_last(&self) -> bool {

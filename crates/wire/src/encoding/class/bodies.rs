@@ -1,8 +1,8 @@
 //! Reading the instances of encoding 1.0, which follow the parameters that refer to them.
 //!
-//! Their order is free, so all of them are found first, by the sizes of their slices, and then read
-//! depth first from those that parameters refer to, as those of encoding 1.1 are. What only slices
-//! of unknown classes refer to is not read.
+//! Instances come in any order. So the decoder first finds all of them by the sizes of their
+//! slices, and then reads them depth first from those that parameters refer to, as in encoding 1.1.
+//! It does not read an instance to which only slices of unknown classes refer.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use super::{ClassId, ClassReader, OBJECT_TYPE_ID};
 use crate::encoding::slice::{Extent, HAS_SIZE};
 use crate::encoding::{DecodeError, DecodeErrorKind, Decoder};
 
-/// An instance that was found: where its slices are, most derived last.
+/// The position of an instance's slices, most derived last.
 pub(super) struct Body {
     slices: Vec<StoredSlice>,
 }
 
-/// Where a slice's members are.
+/// The position of a slice's members.
 pub(super) struct StoredSlice {
     pub(super) type_id: Arc<str>,
     pub(super) start: usize,
@@ -34,7 +34,7 @@ impl StoredSlice {
 }
 
 impl Decoder<'_> {
-    /// The id of a reference; an instance whose body has been found is read.
+    /// The id of a reference. If the body of that instance has been found, reads it.
     pub(super) fn reference_id_1_0(
         &mut self,
         what: &'static str,
@@ -102,7 +102,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// Finds where a slice ends, and goes there.
+    /// Finds the end of a slice, and moves there.
     fn find_slice(&mut self) -> Result<StoredSlice, DecodeError> {
         let is_index = self.get::<bool>()?;
         let type_id = match is_index {
@@ -115,7 +115,11 @@ impl Decoder<'_> {
         let members = self.bytes(end - start, "class slice")?;
         if *type_id == *OBJECT_TYPE_ID && members != [0] {
             let kind = DecodeErrorKind::InvalidValue(members.len() as i64);
-            return Err(self.error_at(start, "facets of a class instance, of which none", kind));
+            return Err(self.error_at(
+                start,
+                "facets of a class instance, which must be none",
+                kind,
+            ));
         }
         Ok(StoredSlice {
             type_id,
@@ -124,7 +128,7 @@ impl Decoder<'_> {
         })
     }
 
-    /// Reads an instance that was found, and those that it refers to.
+    /// Reads an instance whose body was found, and the instances that it refers to.
     fn read_body(&mut self, id: i32, at: usize) -> Result<(), DecodeError> {
         let Some(Body { mut slices }) = self.graph().bodies.remove(&id) else {
             return Err(self.error_at(at, WHAT, DecodeErrorKind::UnknownInstance(id)));

@@ -5,7 +5,7 @@ use super::{AnyClass, ClassFactory, SliceId};
 use crate::encoding::slice::{self, Extent};
 use crate::encoding::{DecodeError, DecodeErrorKind, Decoder};
 
-/// The slices of one instance, of which each class of its chain reads its own.
+/// The slices of one instance. Each class in the chain of bases reads its own.
 pub struct ClassReader<'r, 'a> {
     decoder: &'r mut Decoder<'a>,
     slices: Slices,
@@ -13,17 +13,17 @@ pub struct ClassReader<'r, 'a> {
 
 /// Where the slices are.
 enum Slices {
-    /// Encoding 1.1: one after the other, at the decoder's position. The header of the next one if
-    /// it has been read, and whether the one before was the last.
+    /// Encoding 1.1: one slice after the other, at the decoder's position. Holds the header of the
+    /// next slice if it has been read, and whether the previous slice was the last.
     Inline {
         next: Option<SliceHeader>,
         is_last: bool,
     },
-    /// Encoding 1.0: found before, the next one last.
+    /// Encoding 1.0: the slices were found before; the next one is the last element.
     Stored(Vec<StoredSlice>),
 }
 
-/// What stands in front of the members in encoding 1.1.
+/// The header in front of the members in encoding 1.1.
 pub(super) struct SliceHeader {
     pub(super) id: Option<SliceId>,
     pub(super) extent: Extent,
@@ -56,7 +56,7 @@ impl<'r, 'a> ClassReader<'r, 'a> {
         }
     }
 
-    /// Lets the class read its slices, and checks that no other is left.
+    /// Lets the class read its slices, and checks that none is left.
     pub(super) fn read(
         mut self,
         factory: &dyn ClassFactory,
@@ -75,11 +75,11 @@ impl<'r, 'a> ClassReader<'r, 'a> {
         }
     }
 
-    /// Reads the members of the next slice, which must be that of the class with this type id.
+    /// Reads the members of the next slice, which must belong to the class with this type id.
     ///
     /// # Errors
-    /// [`DecodeError`] from `members`, if the slice is that of another class, or if it does not end
-    /// where it said.
+    /// [`DecodeError`] from `members`, if the slice belongs to another class, or if it does not end
+    /// where its size says.
     pub fn slice<T>(
         &mut self,
         type_id: &str,

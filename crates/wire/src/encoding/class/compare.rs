@@ -1,8 +1,7 @@
-//! Printing and comparing graphs: both end, whatever leads to what, and neither takes more stack than
-//! its limit.
+//! Printing and comparing graphs. Both end even if the graph has cycles, and both keep within their limit of the stack.
 //!
-//! The traversals are the derived ones of the structs, so what has been seen is kept per thread for
-//! as long as the outermost call runs.
+//! The structs' derived implementations do the traversal. So each thread remembers the visited instances while its
+//! outermost call runs.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -20,7 +19,7 @@ struct Printing {
 #[derive(Default)]
 struct Comparison {
     seen: HashSet<(usize, usize)>,
-    /// Pairs that have been met and are still to be compared.
+    /// Pairs that were reached and are still to be compared.
     pending: Vec<(Held, Held)>,
 }
 
@@ -29,7 +28,7 @@ thread_local! {
     static COMPARISON: RefCell<Option<Comparison>> = const { RefCell::new(None) };
 }
 
-/// Prints an instance, or only its type if it has been printed already or is too deep.
+/// Prints an instance. Prints only its type if it has been printed already or is too deep.
 pub(super) fn print(held: &Held, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let value = &*held.instance().value;
     let (depth, is_new) = PRINTING.with_borrow_mut(|printing| {
@@ -68,10 +67,10 @@ impl Drop for PrintedLevel {
     }
 }
 
-/// Whether two instances are equal, and all that they lead to.
+/// Whether two instances, and everything reachable from them, are equal.
 ///
-/// The outermost call compares pair by pair. Links that it meets meanwhile add their pair and count as
-/// equal, so that depth takes no stack: two graphs are equal if no pair differs.
+/// The outermost call compares pair by pair. A link that it reaches adds its pair and counts as equal, so depth takes
+/// no stack. Two graphs are equal if no pair differs.
 pub(super) fn equal(one: &Held, other: &Held) -> bool {
     let pair = (one.address(), other.address());
     if pair.0 == pair.1 {
@@ -107,7 +106,7 @@ struct RunningComparison;
 
 impl Drop for RunningComparison {
     fn drop(&mut self) {
-        // Dropped outside of the borrow, since values have destructors of their own.
+        // Dropped outside of the borrow, because the destructors of values may compare, too.
         let comparison = COMPARISON.take();
         drop(comparison);
     }

@@ -1,10 +1,10 @@
-//! What a reference demands of the instance that it leads to: its class.
+//! The class that a reference expects of its instance.
 
 use std::sync::Arc;
 
 use super::{AnyClass, ClassType};
 
-/// What the type of a reference demands of the instance.
+/// The class that a reference expects of its instance.
 #[derive(Clone)]
 pub(super) enum Expected {
     /// A class that is known when the program is compiled.
@@ -31,7 +31,7 @@ impl Expected {
         }
     }
 
-    /// What is being read, for errors.
+    /// The name of the expected class, for errors.
     pub(super) fn what(&self) -> &'static str {
         match self {
             Self::Typed { name, .. } => name,

@@ -1,4 +1,4 @@
-//! Building graphs of instances that may lead to one another in any way.
+//! Building graphs of instances, cycles included.
 
 use std::any::Any;
 use std::collections::HashSet;
@@ -14,14 +14,14 @@ use super::promise::Promises;
 use super::{AnyClass, Class, ClassType, Extends, Link, UnknownSlice};
 use crate::encoding::EncodeError;
 
-/// Instances that are being built, and that may lead to one another in any way: cycles included.
+/// A builder of instances that refer to one another in any way, cycles included.
 ///
 /// [`add`](Self::add) gives a [`Draft`] for each instance. Until the graph is finished you can change
 /// an instance, and link it to others with [`Draft::link`].
 ///
-/// The instances of a graph live together: all of them, as long as a link or a [`Ref`](super::Ref)
-/// to any of them is held outside of the graph. What does not need a cycle is better built with
-/// [`Link::new`], and then lives no longer than it is needed.
+/// The instances of a graph live together: all of them live as long as a link or a [`Ref`](super::Ref) outside of the
+/// graph holds any of them. Build instances that need no cycle with [`Link::new`]; each of those lives only as long as
+/// it is used.
 ///
 /// ```
 /// # use floe_wire::encoding::{Class, ClassInfo, ClassReader, ClassTable, Classes};
@@ -69,9 +69,9 @@ pub struct Graph {
     promises: Promises,
 }
 
-/// An instance of a graph: what [`Graph::add`] gives.
+/// An instance of a graph under construction, returned by [`Graph::add`].
 ///
-/// It is no part of the graph: once that is finished, a draft keeps its instances alive.
+/// A draft is not part of the graph: once the graph is finished, a draft keeps its instances alive.
 pub struct Draft<T: ClassType + ?Sized> {
     promises: Promises,
     slot: Weak<Slot>,
@@ -79,7 +79,7 @@ pub struct Draft<T: ClassType + ?Sized> {
     class: PhantomData<fn() -> Box<T>>,
 }
 
-/// What a graph knows of an instance.
+/// The graph's record of an instance.
 struct Drafted {
     slot: Arc<Slot>,
     content: Option<(Box<dyn AnyClass>, Vec<UnknownSlice>)>,
@@ -98,7 +98,7 @@ impl Graph {
         draft
     }
 
-    /// Adds an instance that comes later, by [`fill`](Self::fill) or [`fill_any`](Self::fill_any).
+    /// Adds an instance whose value comes later, by [`fill`](Self::fill) or [`fill_any`](Self::fill_any).
     pub fn draft<T: ClassType + ?Sized>(&mut self) -> Draft<T> {
         let slot = Arc::new(Slot::empty());
         let draft = Draft {
@@ -112,20 +112,20 @@ impl Graph {
         draft
     }
 
-    /// Gives a draft its instance, in place of the one that it may have.
+    /// Sets the value of a draft, and replaces the one that it may have.
     ///
     /// # Panics
-    /// If the draft is one of another graph.
+    /// If the draft belongs to another graph.
     pub fn fill<T: Class>(&mut self, draft: &Draft<T>, value: T) {
         let position = self.position(draft);
         self.instances[position].content = Some((Box::new(value), Vec::new()));
     }
 
-    /// Gives a draft an instance of a class that is not known when the program is compiled. `unknown`
-    /// are the slices that a peer sent of classes that nobody here knows, most derived first.
+    /// Sets the value of a draft to an instance of a class that is not known when the program is compiled. `unknown`
+    /// are the slices that a peer sent of classes that this program does not know, most derived first.
     ///
     /// # Panics
-    /// If the draft is one of another graph.
+    /// If the draft belongs to another graph.
     pub fn fill_any(
         &mut self,
         draft: &Draft<dyn AnyClass>,
@@ -136,11 +136,11 @@ impl Graph {
         self.instances[position].content = Some((value, unknown));
     }
 
-    /// Completes all instances. From now on links lead to them, and they cannot be changed.
+    /// Completes all instances. From now on, links lead to them, and they cannot be changed.
     ///
     /// # Errors
-    /// [`EncodeError`] if a draft has no instance, if an instance outside of the graph would be part of
-    /// a cycle, or if an instance cannot be encoded. Links to the instances lead nowhere then.
+    /// [`EncodeError`] if a draft has no instance, if an instance outside of the graph would be part of a cycle, or if
+    /// an instance cannot be encoded. Links to the instances then stay empty.
     pub fn finish(self) -> Result<(), EncodeError> {
         self.settle_links()?;
         let members = self.instances.into_iter().map(|drafted| {
@@ -158,7 +158,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Finds the links that stand in instances of the graph, so that they do not hold it.
+    /// Finds the links inside instances of the graph, so that these do not hold the graph.
     fn settle_links(&self) -> Result<(), EncodeError> {
         let (mut inside, mut outside) = (Vec::new(), Vec::new());
         for drafted in &self.instances {
@@ -179,7 +179,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Checks that nothing outside that the graph leads to has a link to what is not finished.
+    /// Checks that no reachable instance outside of the graph has a link to an unfinished one.
     fn check_outside(&self, mut outside: Vec<Held>) -> Result<(), EncodeError> {
         let mut seen = HashSet::new();
         while let Some(held) = outside.pop() {
@@ -203,7 +203,7 @@ impl Graph {
     fn position<T: ClassType + ?Sized>(&self, draft: &Draft<T>) -> usize {
         assert!(
             self.promises.is(&draft.promises),
-            "the draft is one of another graph"
+            "the draft belongs to another graph"
         );
         draft.index
     }
@@ -212,7 +212,7 @@ impl Graph {
 /// The instance of a draft.
 ///
 /// # Panics
-/// If the draft is one of another graph, or has no instance yet.
+/// If the draft belongs to another graph, or has no instance yet.
 impl<T: Class> Index<&Draft<T>> for Graph {
     type Output = T;
 
@@ -245,7 +245,7 @@ impl fmt::Debug for Graph {
 }
 
 impl<T: Class> Draft<T> {
-    /// A link to the instance, as one of its class or of a class that it extends.
+    /// A link to the instance, typed as its class or as a base of that.
     pub fn link<U: ClassType + ?Sized>(&self) -> Link<U>
     where
         T: Extends<U>,
@@ -255,7 +255,7 @@ impl<T: Class> Draft<T> {
 }
 
 impl Draft<dyn AnyClass> {
-    /// A link to the instance, as [`Draft::link`] gives one to an instance of a known class.
+    /// A link to the instance, like [`Draft::link`] for an instance of a known class.
     pub fn link_any(&self) -> Link<dyn AnyClass> {
         self.link_as()
     }

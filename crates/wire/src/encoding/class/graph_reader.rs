@@ -1,6 +1,6 @@
-//! Reading references to instances, and instances inline (encoding 1.1).
+//! Reading references to instances, and inline instances (encoding 1.1).
 //!
-//! Instances are read depth first; what becomes of them, and of cycles, is in `received.rs`.
+//! Instances are read depth first. `received.rs` completes them and finds cycles.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,20 +18,20 @@ use super::{
 use crate::encoding::slice::{self, Extent, HAS_TAGGED, TYPE_ID_KIND};
 use crate::encoding::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
 
-/// What the references of one encapsulation have in common.
+/// State that the references of one encapsulation share.
 pub(in crate::encoding) struct GraphReader<'a> {
-    /// Classes that are known; later ones are asked first.
+    /// Known classes. Tables that were added later are searched first.
     known: Vec<&'a dyn Classes>,
-    /// Type ids that may be referred to by index, from 1.
+    /// Type ids that an index may refer to, from 1.
     pub(super) type_ids: Vec<Arc<str>>,
     pub(super) instances: Received,
-    /// Where the stack stood when the outermost instance was opened.
+    /// The stack position when the outermost instance was opened.
     stack_base: usize,
-    /// The indirection table of the slice that is being read, and whether it has been used.
+    /// The indirection table of the current slice, and whether it has been used.
     table: Option<(Vec<TableEntry>, bool)>,
     depth_max: usize,
     stack_max: usize,
-    /// Instances of encoding 1.0 that were found but not read.
+    /// Instances of encoding 1.0 whose bodies were found but not read.
     pub(super) bodies: HashMap<i32, Body>,
     /// All bytes of the encapsulation, for the bodies of encoding 1.0.
     pub(super) whole: &'a [u8],
@@ -53,7 +53,7 @@ pub(in crate::encoding) struct TableEntry {
     id: i32,
 }
 
-/// The id of the first instance in encoding 1.1; 1 means that an instance follows.
+/// The id of the first instance in encoding 1.1. As a reference, 1 means that an instance follows.
 const FIRST_ID: i32 = 2;
 const INLINE: usize = 1;
 
@@ -93,8 +93,8 @@ impl<'a> GraphReader<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// The same decoder with classes that it can make instances of, besides those of the contracts
-    /// whose classes it is asked for.
+    /// The same decoder with more classes, besides those of the contracts whose classes the program
+    /// decodes.
     #[must_use]
     pub fn with_classes(mut self, classes: &'a dyn Classes) -> Self {
         self.know_classes(classes);
@@ -106,8 +106,8 @@ impl<'a> Decoder<'a> {
         self.graph().know(classes);
     }
 
-    /// The same decoder with another limit than [`GRAPH_DEPTH_MAX`], and none to the stack that
-    /// instances inside one another take ([`GRAPH_STACK_MAX`]): for who knows how much there is.
+    /// The same decoder with another limit than [`GRAPH_DEPTH_MAX`], and without the limit on the
+    /// stack ([`GRAPH_STACK_MAX`]). Use it if you know that the stack is large enough.
     #[must_use]
     pub fn with_graph_depth_max(mut self, depth_max: usize) -> Self {
         self.graph().depth_max = depth_max;
@@ -115,14 +115,14 @@ impl<'a> Decoder<'a> {
         self
     }
 
-    /// Sets another limit than [`GRAPH_DEPTH_MAX`]; the stack that instances inside one another take
-    /// stays limited ([`GRAPH_STACK_MAX`]).
+    /// Sets another limit than [`GRAPH_DEPTH_MAX`]. The limit on the stack ([`GRAPH_STACK_MAX`])
+    /// stays.
     pub fn set_graph_depth_max(&mut self, depth_max: usize) {
         self.graph().depth_max = depth_max;
     }
 
-    /// Ends the parameters or results of an operation whose types use classes: in encoding 1.0 the
-    /// instances follow them. Until then links that were read lead nowhere.
+    /// Ends the parameters or results of an operation whose types use classes. In encoding 1.0 the
+    /// instances follow them; until they are read, the links are empty.
     ///
     /// # Errors
     /// [`DecodeError`] if an instance is malformed, of no known class, or missing.
@@ -143,11 +143,11 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    /// Reads a reference to an instance of the class with this type id, or of one that extends it,
-    /// where the class is not known when the program is compiled.
+    /// Reads a reference to an instance of the class with this type id, or of a class that extends
+    /// it. Use it if the class is not known when the program is compiled.
     ///
     /// # Errors
-    /// As the decoding of a [`Link`].
+    /// An error of decoding a [`Link`].
     pub fn class_link(&mut self, type_id: &Arc<str>) -> Result<Link<dyn AnyClass>, DecodeError> {
         let expected = Expected::Named(Arc::clone(type_id));
         self.reference(expected).map(Link::new_in)
@@ -161,7 +161,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The id that the next reference names; what it names inline is read.
+    /// The id of the next reference. Reads an inline instance.
     fn reference_id(&mut self, what: &'static str) -> Result<Option<i32>, DecodeError> {
         if self.encoding() == EncodingVersion::V1_0 {
             return self.reference_id_1_0(what);
@@ -181,7 +181,7 @@ impl<'a> Decoder<'a> {
         self.direct_id(reference, start).map(Some)
     }
 
-    /// The id of a reference that is no index: it names an instance, or one follows.
+    /// The id of a reference that is not an index: it names an instance, or one follows.
     fn direct_id(&mut self, reference: usize, start: usize) -> Result<i32, DecodeError> {
         if reference == INLINE {
             return self.inline_instance();
@@ -197,13 +197,13 @@ impl<'a> Decoder<'a> {
         ))
     }
 
-    /// What a link to the instance holds; fails if that has the wrong class.
+    /// The target for a link to the instance. Fails if the instance has the wrong class.
     fn target(&mut self, id: i32, expected: Expected, at: usize) -> Result<Target, DecodeError> {
         let target = self.graph().instances.target(id, &expected);
         target.map_err(|kind| self.error_at(at, expected.what(), kind))
     }
 
-    /// Registers an instance that starts here.
+    /// Registers an instance whose slices start here.
     pub(super) fn open_instance(&mut self, id: i32) -> Result<(), DecodeError> {
         let graph = self.graph();
         let depth = graph.instances.depth();
@@ -264,7 +264,7 @@ impl<'a> Decoder<'a> {
         Ok(id)
     }
 
-    /// Keeps a slice of an unknown class or exception, at whose members the decoder stands.
+    /// Keeps a slice of an unknown class or exception. The decoder is at its members.
     pub(in crate::encoding) fn unknown_slice(
         &mut self,
         id: SliceId,
@@ -321,7 +321,7 @@ impl<'a> Decoder<'a> {
         Ok(entries)
     }
 
-    /// Makes `table` the one that references are indexes into, and returns the one before.
+    /// Makes `table` the current indirection table, and returns the previous one.
     pub(in crate::encoding) fn replace_table(
         &mut self,
         table: Option<Vec<TableEntry>>,
@@ -333,7 +333,7 @@ impl<'a> Decoder<'a> {
         std::mem::replace(&mut self.graph().table, table)
     }
 
-    /// Puts back a table; whether the one in between was used.
+    /// Restores a table. Returns whether the table that it replaces was used.
     pub(in crate::encoding) fn restore_table(
         &mut self,
         table: Option<(Vec<TableEntry>, bool)>,
@@ -345,7 +345,7 @@ impl<'a> Decoder<'a> {
         inner.is_some_and(|(_, is_used)| is_used)
     }
 
-    /// Reads the type id of a slice of an instance; `None` if the flags say that there is none.
+    /// Reads the type id of an instance's slice; `None` if the flags say that there is none.
     pub(super) fn slice_id(&mut self, flags: u8) -> Result<Option<SliceId>, DecodeError> {
         const WHAT: &str = "class type id";
         match flags & TYPE_ID_KIND {
@@ -364,7 +364,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Reads a type id, which gets the next index.
+    /// Reads a type id, and gives it the next index.
     pub(super) fn new_type_id(&mut self) -> Result<Arc<str>, DecodeError> {
         const WHAT: &str = "class type id";
         let start = self.position();
@@ -378,7 +378,7 @@ impl<'a> Decoder<'a> {
         Ok(type_id)
     }
 
-    /// Reads the index of a type id that came before.
+    /// Reads the index of an earlier type id.
     pub(super) fn indexed_type_id(&mut self) -> Result<Arc<str>, DecodeError> {
         const WHAT: &str = "index of a class type id";
         let start = self.position();
@@ -392,7 +392,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// About where the stack stands. The address is only compared.
+/// The approximate stack position. The address is only compared.
 #[inline(never)]
 fn stack_position() -> usize {
     let here = 0_u8;

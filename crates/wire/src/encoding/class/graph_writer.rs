@@ -11,23 +11,24 @@ use super::{AnyClass, ClassFormat, GRAPH_DEPTH_MAX, OBJECT_TYPE_ID, SliceId, Unk
 use crate::encoding::slice::{self, HAS_SIZE, IS_LAST};
 use crate::encoding::{EncodeError, Encoder, EncodingVersion};
 
-/// What the references of one encapsulation have in common.
+/// State that the references of one encapsulation share.
 #[derive(Default)]
 pub(in crate::encoding) struct GraphWriter {
-    /// Ids by the address of the instance, which is kept so that no other gets it.
+    /// Ids by the address of the instance. The instance is kept alive so that its address stays
+    /// unique.
     ids: HashMap<usize, (Held, i32)>,
-    /// Type ids that were written, with their index.
+    /// Written type ids with their indexes.
     type_ids: HashMap<Box<str>, usize>,
-    /// The indirection table of the slice that is being written, if it has one.
+    /// The indirection table of the current slice, if it has one.
     table: Option<Table>,
     /// Instances of encoding 1.0 whose bodies are still to be written.
     pending: Vec<(i32, Held)>,
-    /// The instance of encoding 1.0 that is being written; none while parameters are.
+    /// The instance of encoding 1.0 that is being written; `None` while parameters are.
     referrer: Option<i32>,
     references: References,
-    /// Instances that are being written, one inside the other.
+    /// The number of nested instances that are being written.
     depth: usize,
-    /// Links that are only visited, and not written.
+    /// If set, links are only visited, and not written.
     pub(super) visited: Option<Box<Links>>,
 }
 
@@ -46,7 +47,7 @@ pub(in crate::encoding) struct Table {
     index: HashMap<usize, usize>,
 }
 
-/// What the slice around the current one has written so far.
+/// The state of the enclosing slice.
 pub(in crate::encoding) struct OuterSlice {
     pub(in crate::encoding) has_tagged: bool,
     table: Option<Table>,
@@ -69,12 +70,12 @@ impl Table {
 }
 
 impl Encoder<'_> {
-    /// Sets how class instances are written in encoding 1.1: as the operation's metadata says.
+    /// Sets the format of class instances in encoding 1.1, according to the operation's metadata.
     pub fn set_class_format(&mut self, format: ClassFormat) {
         self.class_format = format;
     }
 
-    /// Ends the parameters or results of an operation whose types use classes: in encoding 1.0 the
+    /// Ends the parameters or results of an operation whose types use classes. In encoding 1.0 the
     /// instances follow them.
     pub fn finish_classes(&mut self) {
         if self.encoding() != EncodingVersion::V1_0 {
@@ -149,7 +150,7 @@ impl Encoder<'_> {
         self.int(-id);
     }
 
-    /// Writes an id, or the instance if it has none yet.
+    /// Writes the id of an instance, or the instance itself if it has none yet.
     fn direct_reference(&mut self, held: Held) {
         let graph = self.graph();
         let next = graph.ids.len() as i32 + 2;
@@ -231,7 +232,7 @@ impl Encoder<'_> {
         );
     }
 
-    /// The members of a kept slice, whose references are indexes into its table as it was.
+    /// Writes the members of a kept slice. Its references are indexes into its original table.
     pub(in crate::encoding) fn kept_members(&mut self, kept: &UnknownSlice) {
         self.bytes(&kept.bytes);
         self.has_tagged = kept.has_tagged;
@@ -298,7 +299,7 @@ impl Encoder<'_> {
         }
     }
 
-    /// Ends a slice: whether it has tagged members, and its table.
+    /// Ends a slice: records whether it has tagged members, and writes its table.
     pub(in crate::encoding) fn end_slice(&mut self, outer: OuterSlice) -> (bool, Table) {
         let has_tagged = std::mem::replace(&mut self.has_tagged, outer.has_tagged);
         let table = std::mem::replace(&mut self.graph().table, outer.table);

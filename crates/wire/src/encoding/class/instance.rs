@@ -1,41 +1,43 @@
-//! Instances: where each is stored, which of them live together, and who keeps them alive.
+//! Instances: where each is stored, which instances live together, and what keeps them alive.
 //!
-//! Shared pointers in a cycle would never be freed. So instances that lead to one another form a
-//! [`Group`], which owns them all. Links within a group are weak, and everything outside of it holds
-//! the whole group: whatever an instance leads to lives as long as the instance.
+//! Shared pointers in a cycle would never be freed. So instances that refer to one another form a
+//! [`Group`], which owns them all. Links within a group are weak. Everything outside of the group
+//! holds the whole group, so an instance keeps everything alive that is reachable from it.
 
 use std::sync::{Arc, OnceLock, Weak};
 
 use super::{AnyClass, UnknownSlice};
 
-/// Where one instance is stored: empty while the instance is being built or read, then filled once.
+/// The storage of one instance. It is empty while the instance is built or read, and is filled
+/// once.
 pub(super) struct Slot(OnceLock<Instance>);
 
-/// An instance, and what a peer sent of it that we have no class for.
+/// An instance, and its slices of unknown classes.
 pub(super) struct Instance {
     pub(super) value: Box<dyn AnyClass>,
     /// Slices of unknown classes that extend the class of `value`, most derived first.
     pub(super) unknown: Vec<UnknownSlice>,
-    /// The group that owns the slot, and the position there; `None` for one that is in no cycle.
+    /// The group that owns the slot, and the position there; `None` for an instance outside of
+    /// cycles.
     group: Option<(Weak<Group>, u32)>,
 }
 
-/// Instances that live and end together: those of one cycle, or those that were built together.
+/// Instances that live and end together: those of one cycle, or those of one graph that was built.
 pub(super) struct Group {
     slots: Box<[Arc<Slot>]>,
 }
 
-/// What becomes a member of a group.
+/// A value that becomes a member of a group.
 pub(super) struct Member {
     pub(super) slot: Arc<Slot>,
     pub(super) value: Box<dyn AnyClass>,
     pub(super) unknown: Vec<UnknownSlice>,
 }
 
-/// A complete instance, kept alive together with all that it leads to.
+/// A complete instance, kept alive together with everything reachable from it.
 #[derive(Clone)]
 pub(super) enum Held {
-    /// An instance in no cycle, except perhaps one of itself alone.
+    /// An instance that is in no cycle with others. It may refer to itself.
     Lone(Arc<Slot>),
     /// The instance at this position of a group.
     Member(Arc<Group>, u32),
@@ -57,7 +59,7 @@ impl Slot {
         unknown: Vec<UnknownSlice>,
         group: Option<(Weak<Group>, u32)>,
     ) {
-        // Who fills a slot has just made it, so that it is empty.
+        // The caller has just made the slot, so it is empty.
         let _ = self.0.set(Instance {
             value,
             unknown,
@@ -67,7 +69,7 @@ impl Slot {
 }
 
 impl Group {
-    /// Completes instances that live together from now on.
+    /// Completes instances, and makes them a group.
     pub(super) fn of(members: Vec<Member>) -> Arc<Self> {
         Arc::new_cyclic(|group| {
             let slots = (0_u32..).zip(members).map(|(index, member)| {
@@ -82,7 +84,7 @@ impl Group {
 }
 
 impl Held {
-    /// A new instance that nothing else leads to.
+    /// Makes an instance that nothing else refers to.
     pub(super) fn lone(value: Box<dyn AnyClass>, unknown: Vec<UnknownSlice>) -> Self {
         let slot = Slot::empty();
         slot.fill(value, unknown);
@@ -95,7 +97,7 @@ impl Held {
         Self::Member(Arc::clone(group), index)
     }
 
-    /// The instance of a slot; `None` if it is incomplete, or if its group is no more.
+    /// The instance of a slot; `None` if it is incomplete, or if its group is gone.
     pub(super) fn of(slot: Arc<Slot>) -> Option<Self> {
         match &slot.0.get()?.group {
             Some((group, index)) => Some(Self::Member(group.upgrade()?, *index)),
@@ -119,7 +121,7 @@ impl Held {
         instance.expect("only a complete instance is held")
     }
 
-    /// The instance to be changed, if nothing else refers to it.
+    /// The instance, mutable, if nothing else refers to it.
     pub(super) fn instance_mut(&mut self) -> Option<&mut Instance> {
         match self {
             Self::Lone(slot) => Arc::get_mut(slot)?.0.get_mut(),
@@ -127,7 +129,7 @@ impl Held {
         }
     }
 
-    /// What tells the instance from all others.
+    /// The address that identifies the instance.
     pub(super) fn address(&self) -> usize {
         std::ptr::from_ref(self.slot()).addr()
     }

@@ -12,8 +12,7 @@ use crate::encoding::{Decode, DecodeError, Decoder, Encode, Encoder};
 
 /// A shared instance of class `T` or of one that extends it; it derefs to `T`.
 ///
-/// Cloning it is cheap and shares the instance. It keeps the instance alive, and with it everything
-/// that the instance leads to.
+/// Cloning it is cheap and shares the instance. It keeps the instance alive, and everything reachable from it.
 pub struct Ref<T: ClassType + ?Sized> {
     held: Held,
     class: PhantomData<fn() -> Box<T>>,
@@ -29,7 +28,7 @@ impl<T: ClassType + ?Sized> Ref<T> {
         Self::checked(held).expect("a class that extends T has a base of type T")
     }
 
-    /// The same instance as one of class `U`, if it is: a derived class, a base, or itself.
+    /// The same instance as a `U`, if it is one: a derived class, a base, or the class itself.
     #[doc(alias = "downcast")]
     pub fn cast<U: ClassType + ?Sized>(&self) -> Option<Ref<U>> {
         Ref::checked(self.held.clone())
@@ -40,12 +39,12 @@ impl<T: ClassType + ?Sized> Ref<T> {
         &*self.held.instance().value
     }
 
-    /// What a peer sent of the instance that this program has no class for, most derived first.
+    /// Slices of classes that this program does not know, which a peer sent with the instance, most derived first.
     pub fn unknown_slices(&self) -> &[UnknownSlice] {
         &self.held.instance().unknown
     }
 
-    /// What tells this instance from all others.
+    /// The identity of this instance.
     pub fn id(&self) -> InstanceId {
         InstanceId(self.held.address())
     }
@@ -65,7 +64,7 @@ impl<T: ClassType + ?Sized> Ref<T> {
 }
 
 impl<T: Class> Ref<T> {
-    /// The same instance as one of a class that `T` extends.
+    /// The same instance, typed as a class that `T` extends.
     #[must_use]
     pub fn upcast<U: ClassType + ?Sized>(&self) -> Ref<U>
     where
@@ -77,8 +76,8 @@ impl<T: Class> Ref<T> {
         }
     }
 
-    /// The instance to be changed, if its class is `T` itself and nothing else refers to it. One that
-    /// is part of a cycle, or was built in a [`Graph`](super::Graph), cannot be changed.
+    /// The instance, mutable, if its class is `T` itself and nothing else refers to it. An instance of a cycle, or of a
+    /// built [`Graph`](super::Graph), cannot be changed.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         let instance = self.held.instance_mut()?;
         (&mut *instance.value as &mut dyn std::any::Any).downcast_mut()
@@ -108,22 +107,21 @@ impl<T: ClassType + ?Sized> fmt::Debug for Ref<T> {
     }
 }
 
-/// Equal if all that is reached from them is; how it is shared makes no difference.
+/// Equal if everything reachable from both is equal. Sharing makes no difference.
 impl<T: ClassType + ?Sized, U: ClassType + ?Sized> PartialEq<Ref<U>> for Ref<T> {
     fn eq(&self, other: &Ref<U>) -> bool {
         compare::equal(&self.held, &other.held)
     }
 }
 
-/// Which instance something is: equal for all links to the same one, for as long as it lives.
+/// The identity of an instance: equal for all links to the same one, as long as the instance lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct InstanceId(usize);
 
 /// A member, element or parameter of a class type: nil, or a link to an instance.
 ///
-/// A link that you hold keeps its instance alive, and everything that the instance leads to, cycles
-/// included. Cycles do not leak: links between the instances of a cycle do not count. Build one with a
-/// [`Graph`](super::Graph).
+/// A link that you hold keeps its instance alive, and everything reachable from it, cycles included. Cycles do not
+/// leak, because links between the instances of a cycle do not count. Build one with a [`Graph`](super::Graph).
 ///
 /// ```
 /// use floe_wire::encoding::{AnyClass, Link};
@@ -138,11 +136,11 @@ pub struct Link<T: ClassType + ?Sized> {
 
 pub(super) enum Target {
     Nil,
-    /// An instance outside of the group, if any, that the link stands in.
+    /// An instance that is not in the group, if any, of the link itself.
     Held(Held),
-    /// An instance of the same group: so the link does not keep it alive.
+    /// An instance of the link's own group. The link does not keep it alive.
     Inside(Weak<Slot>),
-    /// What was promised before the instance was complete.
+    /// A promise from before the instance was complete.
     Promised(Arc<Promise>),
 }
 
@@ -158,7 +156,7 @@ impl Target {
     }
 }
 
-/// A clone may be taken anywhere, so it holds what it leads to.
+/// A clone may be stored anywhere, so it holds its instance.
 impl Clone for Target {
     fn clone(&self) -> Self {
         match (self, self.held()) {
@@ -171,7 +169,7 @@ impl Clone for Target {
 }
 
 impl<T: ClassType + ?Sized> Link<T> {
-    /// The link to no instance.
+    /// The nil link.
     pub const fn nil() -> Self {
         Self::new_in(Target::Nil)
     }
@@ -188,13 +186,13 @@ impl<T: ClassType + ?Sized> Link<T> {
 
     /// The instance; `None` for nil.
     ///
-    /// Until a [`Graph`](super::Graph) is finished, or a decoder's `finish_classes` has been called,
-    /// there is no instance either.
+    /// It is also `None` until the [`Graph`](super::Graph) is finished, or the decoder's `finish_classes` has been
+    /// called.
     pub fn get(&self) -> Option<Ref<T>> {
         Ref::checked(self.target.held()?)
     }
 
-    /// Which instance it leads to, also while that is not complete yet; `None` for nil.
+    /// The identity of the instance, also while it is incomplete; `None` for nil.
     pub fn id(&self) -> Option<InstanceId> {
         match &self.target {
             Target::Nil => None,
@@ -204,13 +202,13 @@ impl<T: ClassType + ?Sized> Link<T> {
         }
     }
 
-    /// Whether it is the link to no instance.
+    /// Whether the link is nil.
     pub const fn is_nil(&self) -> bool {
         matches!(self.target, Target::Nil)
     }
 
-    /// The same link as one to class `U`. `None` if it leads to an instance that is none; of an
-    /// instance that is still being built that is not known, and [`Link::get`] will tell.
+    /// The same link with the type `U`. `None` if the instance is not a `U`. If the instance is not complete yet, its
+    /// class is unknown, and [`Link::get`] checks it later.
     #[doc(alias = "downcast")]
     pub fn cast<U: ClassType + ?Sized>(&self) -> Option<Link<U>> {
         let target = self.target.clone();
@@ -233,7 +231,7 @@ impl<T: ClassType + ?Sized> Link<T> {
 }
 
 impl<T: Class> Link<T> {
-    /// The same link as one to a class that `T` extends.
+    /// The same link, typed as a class that `T` extends.
     #[must_use]
     pub fn upcast<U: ClassType + ?Sized>(&self) -> Link<U>
     where
@@ -244,8 +242,8 @@ impl<T: Class> Link<T> {
 }
 
 impl Link<dyn AnyClass> {
-    /// A link to a new instance of a class that is not known when the program is compiled. `unknown`
-    /// are the slices that a peer sent of classes that nobody here knows, most derived first.
+    /// A link to a new instance of a class that is not known when the program is compiled. `unknown` are the slices
+    /// that a peer sent of classes that this program does not know, most derived first.
     pub fn any(value: Box<dyn AnyClass>, unknown: Vec<UnknownSlice>) -> Self {
         Self::new_in(Target::Held(Held::lone(value, unknown)))
     }
@@ -269,7 +267,7 @@ impl<T: ClassType + ?Sized> From<Ref<T>> for Link<T> {
     }
 }
 
-/// Each instance is printed once, so it ends.
+/// Prints each instance once, so that printing ends.
 impl<T: ClassType + ?Sized> fmt::Debug for Link<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.target.held() {
@@ -280,7 +278,7 @@ impl<T: ClassType + ?Sized> fmt::Debug for Link<T> {
     }
 }
 
-/// As [`Ref`]; links to an instance that is not complete are equal to one another.
+/// Compares like [`Ref`]. Links to incomplete instances are equal to one another.
 impl<T: ClassType + ?Sized, U: ClassType + ?Sized> PartialEq<Link<U>> for Link<T> {
     fn eq(&self, other: &Link<U>) -> bool {
         match (self.target.held(), other.target.held()) {

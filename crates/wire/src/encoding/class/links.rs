@@ -1,4 +1,4 @@
-//! The links that stand in an instance.
+//! The links inside an instance.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use super::promise::Promise;
 use super::{AnyClass, UnknownSlice};
 use crate::encoding::{EncodeError, Encoder, EncodingVersion};
 
-/// What matters of an instance's links when a graph is finished. It is found by encoding the members,
-/// since that visits each of them.
+/// The links of an instance that matter when a graph is finished. They are found by encoding the members, because that
+/// visits each link.
 #[derive(Default)]
 pub(super) struct Links {
-    /// Those to instances of graphs that are not finished.
+    /// Links to instances of unfinished graphs.
     pub(super) promised: Vec<Arc<Promise>>,
-    /// Those to instances that are in no group.
+    /// Links to instances outside of groups.
     pub(super) lone: Vec<Held>,
 }
 
@@ -22,7 +22,7 @@ impl Links {
     /// The links of an instance and of its unknown slices.
     ///
     /// # Errors
-    /// [`EncodeError`] if a member has no encoding, since its links may have been passed over then.
+    /// [`EncodeError`] if a member cannot be encoded, because some of its links may not have been visited then.
     pub(super) fn of(value: &dyn AnyClass, unknown: &[UnknownSlice]) -> Result<Self, EncodeError> {
         let mut buffer = Vec::new();
         let mut encoder = Encoder::new(&mut buffer, EncodingVersion::V1_1);

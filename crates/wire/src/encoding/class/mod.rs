@@ -1,10 +1,10 @@
 //! Classes: graphs of instances, on the wire and in Rust.
 //!
-//! A class is a struct that embeds its base; a member, element or parameter of a class type is a
-//! [`Link`] to a shared instance of that class or of one that extends it. This module knows no
-//! generated type: a struct tells what it is by [`Class`], and a decoder finds the class that a
-//! type id names in a table of [`Classes`]. Why so: `docs/adr/0011-classes-are-shared-links.md`; how cycles are
-//! kept alive, and built: `docs/adr/0051-instances-of-a-cycle-live-together.md`.
+//! A class is a struct that embeds its base. A member, element or parameter of a class type is a [`Link`] to a shared
+//! instance of that class or of one that extends it. This module knows no generated type: a struct describes itself by
+//! [`Class`], and a decoder looks a type id up in a table of [`Classes`]. `docs/adr/0011-classes-are-shared-links.md`
+//! gives the reasons; `docs/adr/0051-instances-of-a-cycle-live-together.md` explains how cycles are built and kept
+//! alive.
 //!
 //! ```text
 //! 1.0:  i32 -id ...            then, after all parameters: { size n, n x (i32 id, slices) } 00
@@ -42,43 +42,42 @@ pub use unknown::{SliceId, UnknownClass, UnknownSlice};
 
 use super::{DecodeError, Encoder};
 
-/// The most instances that a decoded graph has one below the other, as a decoder meets them, and the
-/// most that are encoded inside one another.
+/// The greatest depth of a decoded graph, in the order in which the decoder meets its instances, and the greatest
+/// number of instances that are encoded inside one another.
 ///
-/// It bounds the stack that reading, comparing, printing and dropping a graph takes. Ice 3.8 stops
-/// at 10 unless it is configured, Ice 3.7 never.
+/// It bounds the stack for reading, comparing, printing and dropping a graph. Ice 3.8 stops at 10 unless it is
+/// configured; Ice 3.7 never stops.
 pub const GRAPH_DEPTH_MAX: usize = 100;
 
-/// The most bytes of stack that instances inside one another take while they are read.
+/// The most bytes of stack that nested instances take while they are read.
 ///
-/// What one takes depends on its class and on the build: some hundred bytes, or, for a class of many
-/// members built without optimization, over a hundred kilobytes. A thread of tokio has 2 MiB, and its
-/// end would abort the process; so a graph below [`GRAPH_DEPTH_MAX`] may be refused as well.
+/// The stack for one instance depends on its class and on the build: some hundred bytes, or over a hundred kilobytes
+/// for a class of many members in a build without optimization. A thread of tokio has 2 MiB, and an overflow would
+/// abort the process. So a graph below [`GRAPH_DEPTH_MAX`] may be refused as well.
 pub const GRAPH_STACK_MAX: usize = 1280 * 1024;
 
-/// The most bytes of a class's type id that a peer sends.
+/// The longest type id of a class, in bytes, that a peer may send.
 ///
-/// A peer repeats a type id by its index, for two bytes, while who writes a kept slice again or shows
-/// it as JSON handles all of it each time.
+/// A peer repeats a type id by its index, for two bytes. But a program that writes a kept slice again, or shows it as
+/// JSON, handles the whole id each time.
 pub const TYPE_ID_LEN_MAX: usize = 1024;
 
-/// The most memory that reading class instances allocates, all in all, for each byte that is read,
-/// besides what the structs of the classes take themselves.
+/// The most memory that reading class instances allocates for each byte that is read, besides the structs of the
+/// classes themselves.
 ///
-/// The dearest byte is a reference in a sequence: a link, and with it what the reader remembers.
+/// A reference in a sequence costs the most: a link, and the reader's record of it.
 pub const CLASS_MEMORY_PER_BYTE: usize = 256;
 
-/// The type id of what every class extends; a slice of its own in encoding 1.0.
+/// The type id of the root class, which has a slice of its own in encoding 1.0.
 const OBJECT_TYPE_ID: &str = "::Ice::Object";
 
-/// How instances are written in encoding 1.1.
+/// The formats of instances in encoding 1.1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ClassFormat {
     /// Without sizes: a receiver that does not know the class cannot read it.
     #[default]
     Compact,
-    /// With the size and type id of each slice: a receiver skips the classes that it does not know,
-    /// and unknown slices of a peer are sent again.
+    /// With the size and type id of each slice: a receiver skips unknown classes, and sends their slices again.
     Sliced,
 }
 
@@ -181,22 +180,22 @@ pub trait Class: Any + fmt::Debug + PartialEq + Send + Sync {
     /// The number that stands for the type id in encoding 1.1.
     const COMPACT_ID: Option<i32> = None;
 
-    /// Whether slices of classes that extend it and are not known here are kept, to be sent on. Ice 3.8 keeps
-    /// them always, Ice 3.7 where the contract says `["preserve-slice"]`.
+    /// Whether slices of unknown derived classes are kept, to be sent again. Ice 3.8 always keeps them, Ice 3.7 if the
+    /// contract says `["preserve-slice"]`.
     const KEEPS_UNKNOWN_SLICES: bool = true;
 
     /// The classes of the contract that declares it.
     fn classes() -> &'static dyn Classes;
 
-    /// The part of the instance that its base declares.
+    /// The part of the instance that its base declares; `None` if the class has no base.
     fn base(&self) -> Option<&dyn AnyClass> {
         None
     }
 
-    /// Writes the members that this class declares itself.
+    /// Writes the members that this class itself declares.
     fn encode_members(&self, encoder: &mut Encoder<'_>);
 
-    /// Reads the slice of this class, at which the reader stands, and then those of its bases.
+    /// Reads the slice of this class, at the reader's position, and then those of its bases.
     ///
     /// # Errors
     /// [`DecodeError`] if a slice is malformed.
@@ -205,7 +204,7 @@ pub trait Class: Any + fmt::Debug + PartialEq + Send + Sync {
         Self: Sized;
 }
 
-/// An instance of any class: what `Object` and `Value` mean in Slice.
+/// An instance of any class: `Object` and `Value` in Slice.
 ///
 /// Every [`Class`] is one. Implement it directly only for classes that are not known when the
 /// program is compiled.
@@ -222,9 +221,9 @@ pub trait AnyClass: Any + fmt::Debug + Send + Sync {
     /// Writes the members that the class declares itself.
     fn encode_members(&self, encoder: &mut Encoder<'_>);
 
-    /// Whether the other is an instance of the same class with equal members.
+    /// Whether both are instances of the same class with equal members.
     ///
-    /// Links in the members count as equal meanwhile, and are compared later.
+    /// Links in the members count as equal here, and are compared later.
     fn equals(&self, other: &dyn AnyClass) -> bool;
 }
 
@@ -250,9 +249,9 @@ impl<T: Class> AnyClass for T {
     }
 }
 
-/// A type that a [`Link`] may have: a [`Class`], or `dyn AnyClass` for an instance of any.
+/// The type parameter of a [`Link`]: a [`Class`], or `dyn AnyClass` for an instance of any class.
 pub trait ClassType: 'static {
-    /// How errors call it.
+    /// The name in error messages.
     const NAME: &'static str;
 
     /// The part of an instance that this class declares, if it is an instance of this class.
@@ -292,13 +291,13 @@ impl ClassType for dyn AnyClass {
     }
 }
 
-/// The class is `T`, or extends it.
+/// States that the class is `T`, or extends it.
 pub trait Extends<T: ClassType + ?Sized>: Class {}
 
 impl<T: Class> Extends<T> for T {}
 impl<T: Class> Extends<dyn AnyClass> for T {}
 
-/// How a peer names a class.
+/// The name of a class on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ClassId<'a> {
     /// By type id.
@@ -307,21 +306,21 @@ pub enum ClassId<'a> {
     Compact(i32),
 }
 
-/// Classes that a decoder can make instances of.
+/// A table of the classes that a decoder can make instances of.
 pub trait Classes: Send + Sync {
-    /// The class of this name.
+    /// Finds the class with this name.
     fn find(&self, id: ClassId<'_>) -> Option<&dyn ClassFactory>;
 }
 
 /// Makes instances of a class.
 pub trait ClassFactory {
-    /// Reads all slices of an instance, from that of the class on.
+    /// Reads all slices of an instance, from the slice of the class on.
     ///
     /// # Errors
     /// [`DecodeError`] if a slice is malformed.
     fn decode(&self, reader: &mut ClassReader<'_, '_>) -> Result<Box<dyn AnyClass>, DecodeError>;
 
-    /// Whether the slices of an instance that come before that of the class are kept.
+    /// Whether the more derived slices, of unknown classes, are kept.
     fn keeps_unknown_slices(&self) -> bool {
         true
     }
@@ -337,7 +336,7 @@ pub struct ClassInfo {
 }
 
 impl ClassInfo {
-    /// What a decoder needs to know of `T`.
+    /// The entry of `T`.
     pub const fn of<T: Class>() -> Self {
         Self {
             type_id: T::TYPE_ID,
@@ -360,9 +359,8 @@ impl ClassFactory for ClassInfo {
 
 /// The classes of a contract, and those of the contracts that it uses.
 ///
-/// A decoder asked for a class of a contract knows all that its table leads to. They must be known
-/// before an instance is read: the sliced format has instances of which the declared type is not
-/// seen before they are decoded.
+/// A decoder that reads a class of a contract knows all classes that are reachable from its table. They must be known
+/// before an instance is read: in the sliced format, an instance may come before its declared type.
 #[derive(Clone, Copy)]
 pub struct ClassTable {
     classes: &'static [ClassInfo],

@@ -1,23 +1,24 @@
-//! Links to instances that do not exist yet.
+//! Links to instances that are not complete yet.
 //!
-//! In encoding 1.0 parameters refer to instances that come after them, and a [`Graph`](super::Graph)
-//! is linked before it is finished. Only then it is known whether such a link holds its instance: it
-//! does, unless it is itself part of the group that it leads to.
+//! In encoding 1.0 parameters refer to instances that come after them, and a
+//! [`Graph`](super::Graph) is linked before it is finished. At that time it is unknown whether the
+//! link will hold its instance. It does, unless the link itself is part of the instance's group.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use super::instance::{Group, Held, Slot};
 
-/// What a link leads to that was made before its instance was complete.
+/// The target of a link that was made before its instance was complete.
 pub(super) struct Promise {
     slot: Weak<Slot>,
-    /// Set when the instance is complete: what the link holds; nothing if it is in the same group.
+    /// Set when the instance is complete: the target that the link holds, or `None` if both are in
+    /// the same group.
     held: OnceLock<Option<Held>>,
-    /// The graph that the instance is a draft of, and its position there.
+    /// The graph to which the instance belongs, and its position there.
     origin: Option<(Weak<Mutex<State>>, usize)>,
 }
 
-/// The promises of a graph that is being built, and what became of them.
+/// The promises of a graph that is being built, and their results.
 #[derive(Clone, Default)]
 pub(super) struct Promises(Arc<Mutex<State>>);
 
@@ -33,7 +34,8 @@ impl Default for State {
 }
 
 impl Promise {
-    /// A promise of an instance that a decoder will read. Links to it are all outside of its group.
+    /// Makes a promise of an instance that a decoder will read. All links with it are outside of
+    /// the instance's group.
     pub(super) fn of(slot: &Arc<Slot>) -> Arc<Self> {
         Arc::new(Self {
             slot: Arc::downgrade(slot),
@@ -42,13 +44,13 @@ impl Promise {
         })
     }
 
-    /// Lets the link hold its instance.
+    /// Makes the link hold its instance.
     pub(super) fn hold(&self, held: Held) {
-        // The first one stays, and any other would be of the same instance.
+        // If the promise is already kept, it has the same instance.
         let _ = self.held.set(Some(held));
     }
 
-    /// Says that the link stands in the group that it leads to.
+    /// Records that the link is inside the group of its instance.
     pub(super) fn stay_inside(&self) {
         let _ = self.held.set(None);
     }
@@ -58,7 +60,7 @@ impl Promise {
         origin.is_some_and(|(promises, _)| promises.as_ptr() == Arc::as_ptr(&graph.0))
     }
 
-    /// Whether the instance is not complete yet.
+    /// Whether the instance is incomplete.
     pub(super) fn is_open(&self) -> bool {
         self.held.get().is_none()
     }
@@ -75,7 +77,7 @@ impl Promise {
         self.slot.as_ptr().addr()
     }
 
-    /// The promise for a clone of the link, which may come to stand elsewhere.
+    /// The promise for a clone of the link, which may be stored elsewhere.
     pub(super) fn again(self: &Arc<Self>) -> Arc<Self> {
         let origin = self.origin.as_ref();
         let graph = origin.and_then(|(promises, index)| Some((promises.upgrade()?, *index)));
@@ -91,7 +93,7 @@ impl Promises {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// A promise of the instance in this slot, at this position of the graph.
+    /// Makes a promise of the instance in this slot, at this position of the graph.
     pub(super) fn promise(&self, slot: &Weak<Slot>, index: usize) -> Arc<Promise> {
         let promise = Arc::new(Promise {
             slot: Weak::clone(slot),
@@ -105,7 +107,7 @@ impl Promises {
         promise
     }
 
-    /// Keeps the promises: all links that do not stand inside hold the group.
+    /// Keeps the promises: all links outside of the graph hold the group.
     pub(super) fn keep(&self, group: Arc<Group>) {
         let mut state = self.state();
         if let State::Building(promises) = &*state {

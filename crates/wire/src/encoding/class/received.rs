@@ -1,9 +1,9 @@
-//! The instances of one encapsulation while it is read, and how those of a cycle find one another.
+//! The instances of one encapsulation while it is read, and the grouping of cycles.
 //!
-//! Instances are read depth first, and each is complete when all is known that it leads to: if it leads
-//! to one that is still being read, it is part of a cycle, and waits for the outermost instance of that
-//! cycle. Then the instances of the cycle become a group. Links between them are links inside, all
-//! others hold their instance. (This is Tarjan's algorithm for strongly connected components.)
+//! Instances are read depth first. An instance is complete once everything reachable from it is known. If it refers to
+//! one that is still being read, it is part of a cycle, and waits for the outermost instance of that cycle. Then the
+//! instances of the cycle become a group. Links between them are weak, and all other links hold their instance. (This
+//! is Tarjan's algorithm for strongly connected components.)
 
 use std::collections::{HashMap, hash_map};
 use std::sync::Arc;
@@ -21,30 +21,30 @@ pub(super) struct Received {
     entries: HashMap<i32, Entry>,
     /// The instances that are being read, outermost first.
     open: Vec<Open>,
-    /// How many have been opened.
+    /// The number of instances that were opened.
     opened_count: usize,
-    /// Instances that were read and lead to one that is still being read.
+    /// Instances that were read and refer to one that is still being read.
     waiting: Vec<Waiting>,
 }
 
 /// An instance that has an id.
 struct Entry {
     progress: Progress,
-    /// What references that came before the instance was read expect of it.
+    /// The classes that references expected before the instance was read.
     expected: Vec<Expected>,
 }
 
 enum Progress {
-    /// Encoding 1.0: a parameter refers to it, its body comes later.
+    /// Encoding 1.0: a parameter refers to it, and its body comes later.
     Wanted {
         slot: Arc<Slot>,
         promise: Arc<Promise>,
     },
-    /// It is being read; the number is that of [`Open::number`].
+    /// It is being read, with this [`Open::number`].
     Open { slot: Arc<Slot>, number: usize },
-    /// It stands at this position of the waiting.
+    /// It waits, at this position of the waiting list.
     Waiting { at: usize },
-    /// It is complete, and has so many instances below one another.
+    /// It is complete, and this is the depth of its graph.
     Complete { held: Held, height: usize },
 }
 
@@ -52,15 +52,15 @@ enum Progress {
 struct Open {
     /// Its position in the order in which instances were opened.
     number: usize,
-    /// The lowest number of those that it leads to, as far as is known.
+    /// The lowest number among the instances that it is known to refer to.
     lowest: usize,
-    /// How many instances it has below one another, as far as is known.
+    /// The known depth of its graph.
     height: usize,
-    /// How many were waiting when it was opened.
+    /// The length of the waiting list when it was opened.
     waiting_len: usize,
 }
 
-/// An instance that was read, and that leads to one that is still being read.
+/// An instance that was read, and refers to one that is still being read.
 struct Waiting {
     id: i32,
     lowest: usize,
@@ -77,7 +77,7 @@ impl Received {
         self.entries.contains_key(&id)
     }
 
-    /// How many instances are being read, one inside the other.
+    /// The number of nested instances that are being read.
     pub(super) fn depth(&self) -> usize {
         self.open.len()
     }
@@ -88,7 +88,7 @@ impl Received {
         entry.is_some_and(|entry| !matches!(entry.progress, Progress::Wanted { .. }))
     }
 
-    /// Registers an instance that parameters refer to and that comes later. A promise of it for them,
+    /// Registers an instance that parameters refer to and that comes later. Returns a promise for the parameters,
     /// unless they have one already.
     pub(super) fn want(&mut self, id: i32) -> Option<Arc<Promise>> {
         let hash_map::Entry::Vacant(entry) = self.entries.entry(id) else {
@@ -111,7 +111,7 @@ impl Received {
         }
     }
 
-    /// What a link to the instance holds, or what is wrong if that has the wrong class.
+    /// The target for a link to the instance. The error says what is wrong if it has the wrong class.
     pub(super) fn target(
         &mut self,
         id: i32,
@@ -154,7 +154,7 @@ impl Received {
         }
     }
 
-    /// Registers an instance that starts here.
+    /// Registers an instance whose slices start here.
     pub(super) fn open(&mut self, id: i32) {
         let number = self.opened_count;
         self.opened_count += 1;
@@ -173,7 +173,7 @@ impl Received {
         }
     }
 
-    /// Ends the instance that was opened last, which is this one, or tells what is wrong with what.
+    /// Ends the instance that was opened last. The error says which expectation it does not meet.
     pub(super) fn close(
         &mut self,
         id: i32,
@@ -196,7 +196,7 @@ impl Received {
         Ok(())
     }
 
-    /// Completes an instance with those that waited for it, or lets it wait.
+    /// Completes an instance together with those that wait for it, or adds it to the waiting list.
     fn complete(
         &mut self,
         id: i32,
@@ -235,7 +235,7 @@ impl Received {
         }
     }
 
-    /// Completes the instances of a cycle: those that wait, from this position on.
+    /// Completes the instances of a cycle: those from this position of the waiting list on.
     fn group(&mut self, from: usize) {
         let waiting = self.waiting.drain(from..);
         let (known, members): (Vec<_>, Vec<_>) = waiting
@@ -258,7 +258,7 @@ impl Entry {
         }
     }
 
-    /// Starts reading what was wanted.
+    /// Starts reading an instance that a reference has announced.
     fn open(&mut self, number: usize) {
         if let Progress::Wanted { slot, .. } = &self.progress {
             let slot = Arc::clone(slot);
@@ -266,7 +266,7 @@ impl Entry {
         }
     }
 
-    /// Remembers what a reference expects, once for each type: a peer can repeat a reference for a byte.
+    /// Records the class that a reference expects, once for each class: a peer can repeat a reference for one byte.
     fn expect(&mut self, expected: &Expected) {
         let mut names = self.expected.iter().map(Expected::name);
         if !names.any(|name| name == expected.name()) {
@@ -275,7 +275,7 @@ impl Entry {
     }
 }
 
-/// What is wrong with an instance that should be another.
+/// The error for an instance of another class than expected.
 fn unexpected(value: &dyn AnyClass, expected: &Expected) -> Option<DecodeErrorKind> {
     let is_met = expected.is_met(value);
     (!is_met).then(|| DecodeErrorKind::UnexpectedClass(value.class_type_id().into()))

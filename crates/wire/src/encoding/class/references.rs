@@ -1,23 +1,23 @@
-//! Which instances of encoding 1.0 refer to which, and whether a reader can follow.
+//! The references between instances of encoding 1.0, and the check of their depth.
 
 use super::GRAPH_DEPTH_MAX;
 
 /// The references of an encapsulation in encoding 1.0, by ids from 1 without gaps.
 ///
-/// Its instances do not stand inside one another, so how deep they are is found when all are written.
+/// Instances of encoding 1.0 are not nested, so their depth is known only when all are written.
 #[derive(Default)]
 pub(super) struct References {
     from_parameters: Vec<i32>,
-    /// At the position of an id, the ids that the instance refers to.
+    /// For each id, the ids that the instance refers to.
     from_instances: Vec<Vec<i32>>,
 }
 
-/// How far an instance has been read.
+/// How much of an instance has been visited.
 #[derive(Clone, Copy)]
 enum Progress {
     Unread,
     Open,
-    /// It has so many instances below one another.
+    /// Visited, with this depth.
     Complete(usize),
 }
 
@@ -43,8 +43,7 @@ impl References {
         }
     }
 
-    /// Whether a decoder, which reads depth first from the parameters, stays within
-    /// [`GRAPH_DEPTH_MAX`].
+    /// Whether a decoder, which reads depth first from the parameters, stays within [`GRAPH_DEPTH_MAX`].
     pub(super) fn can_be_read(&self) -> bool {
         let ids = self.from_instances.iter().flatten();
         let last = ids.chain(&self.from_parameters).max().copied().unwrap_or(0);

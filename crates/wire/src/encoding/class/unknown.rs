@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::{AnyClass, Link};
 use crate::encoding::Encoder;
 
-/// How a kept slice names its class or exception.
+/// The name of a kept slice's class or exception.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SliceId {
     /// By type id.
@@ -27,8 +27,8 @@ pub struct UnknownSlice {
 }
 
 impl UnknownSlice {
-    /// A slice as it was kept: `bytes` are the members without the end marker of tagged ones, and
-    /// refer to `instances` by index from 1. `is_last` says that the class extends no other.
+    /// Makes a kept slice: `bytes` are the members without the end marker of tagged ones, and refer
+    /// to `instances` by index from 1. `is_last` says that the class has no base.
     pub fn new(
         id: SliceId,
         bytes: Vec<u8>,
@@ -50,7 +50,7 @@ impl UnknownSlice {
         self.has_tagged
     }
 
-    /// The class or exception whose slice it is.
+    /// The class or exception of the slice.
     pub fn id(&self) -> &SliceId {
         &self.id
     }
@@ -66,16 +66,16 @@ impl UnknownSlice {
     }
 }
 
-/// An instance of which no slice has a class that this program knows: all it has is unknown slices.
+/// An instance of which this program knows no class: it has only unknown slices.
 ///
-/// It is sent again in the sliced format only.
+/// It can be sent again only in the sliced format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownClass {
     type_id: Arc<str>,
 }
 
 impl UnknownClass {
-    /// The instance whose most derived slice is of this class.
+    /// Makes an instance whose most derived slice is of this class.
     pub fn new(most_derived: &SliceId) -> Self {
         let type_id = match most_derived {
             SliceId::Name(type_id) => Arc::clone(type_id),

@@ -1,4 +1,5 @@
-//! Where a hub delivers to: over the subscriber's own connection, or to an endpoint where the subscriber listens.
+//! The object that a hub delivers to. The hub calls back over the subscriber's own connection, or connects to an
+//! endpoint at which the subscriber listens.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,42 +19,42 @@ use crate::proxy::Proxy;
 #[derive(Clone)]
 pub(super) struct Servants {
     pub(super) identity: Identity,
-    /// Takes the events.
+    /// Receives the events.
     pub(super) events: Arc<dyn Dispatcher>,
-    /// Is told of lost events.
+    /// Receives notices of lost events.
     pub(super) losses: Arc<dyn Dispatcher>,
 }
 
-/// Where a hub delivers to.
-pub(super) struct Place {
+/// An adapter with the servants of a subscription, which a hub delivers to.
+pub(super) struct Receiver {
     adapter: Adapter,
-    /// What the adapter listens on; empty if the hub calls back.
+    /// The endpoints of the adapter; empty if the hub calls back.
     endpoints: String,
     identity: Identity,
 }
 
-impl Place {
-    /// One that listens on these endpoints, or, without any, one that a Floe hub reaches over the connection that it is
-    /// given.
+impl Receiver {
+    /// Makes a receiver that listens on these endpoints. Without endpoints, a Floe hub reaches it over the connection
+    /// that is passed to [`Receiver::open`].
     pub(super) async fn new(
         communicator: &Communicator,
         servants: &Servants,
         endpoints: &str,
     ) -> Result<Self, HubError> {
-        let place = Self {
+        let receiver = Self {
             adapter: communicator.adapter(endpoints).await?,
             endpoints: endpoints.to_owned(),
             identity: servants.identity.clone(),
         };
-        place.serve(servants)?;
-        Ok(place)
+        receiver.serve(servants)?;
+        Ok(receiver)
     }
 
     fn serve(&self, servants: &Servants) -> Result<(), AdapterError> {
         self.adapter.add(&self.identity, servants.events.clone())?;
         let losses = servants.losses.clone();
         self.adapter.add_facet(&self.identity, LOST_FACET, losses)?;
-        // Without endpoints, for a hub in the same communicator.
+        // Activate it even without endpoints: the hub may be in the same communicator.
         self.adapter.activate();
         Ok(())
     }
@@ -63,12 +64,12 @@ impl Place {
         self.endpoints == endpoints
     }
 
-    /// Lets the hub deliver over this connection.
+    /// Attaches the receiver to a connection, so that the hub delivers over it.
     pub(super) fn open(&self, connection: &Connection) {
         connection.set_adapter(Some(&self.adapter));
     }
 
-    /// What the hub is given.
+    /// The proxy that the hub gets.
     pub(super) fn subscriber(&self) -> Proxy {
         let identity = self.identity.clone();
         if !self.endpoints.is_empty() {
@@ -78,14 +79,14 @@ impl Place {
         self.adapter.communicator().proxy_from(reference)
     }
 
-    /// Takes nothing any more.
+    /// Stops receiving.
     pub(super) async fn close(self) {
         self.adapter.remove_all_facets(&self.identity);
         self.adapter.destroy().await;
     }
 }
 
-/// Endpoints on the local address of a connection, where its peer can reach this side if anywhere.
+/// Endpoints on the local address of a connection: if the peer can reach this side, it is there.
 pub(super) fn local_endpoints(connection: Option<&Connection>) -> Result<String, HubError> {
     let info = connection.map(Connection::info).unwrap_or_default();
     match info
@@ -108,5 +109,5 @@ fn host(address: IpAddr) -> String {
     }
 }
 
-/// The transports that a hub can connect back over.
+/// The transports over which a hub can connect back.
 const STREAMS: [&str; 4] = ["tcp", "ssl", "ws", "wss"];
