@@ -17,19 +17,30 @@ pub(crate) fn broken(files: &[File]) -> Vec<String> {
         .collect()
 }
 
-/// Guides that the table of contents of the book does not link to.
-pub(crate) fn guides_outside_the_book(files: &[File]) -> Vec<String> {
+/// Guides, and pages of `docs/` that guides link to, that the table of contents of the book leaves out.
+pub(crate) fn pages_outside_the_book(files: &[File]) -> Vec<String> {
     let Some(summary) = files.iter().find(|file| file.path == SUMMARY) else {
         return vec![format!("{SUMMARY}: expected one, got none")];
     };
-    let listed: BTreeSet<String> = links(&summary.text)
-        .filter_map(|link| resolved(SUMMARY, link.target))
-        .collect();
     let guides = files.iter().filter(|file| file.path.starts_with(GUIDES));
-    guides
-        .filter(|guide| is_page(&guide.path) && !listed.contains(&guide.path))
-        .map(|guide| format!("{SUMMARY}: expected a link to {}, got none", guide.path))
+    let mut pages = BTreeSet::new();
+    for guide in guides.filter(|guide| is_page(&guide.path)) {
+        pages.extend(targets(guide).filter(|path| path.starts_with("docs/") && is_page(path)));
+        pages.insert(guide.path.clone());
+    }
+    let listed: BTreeSet<String> = targets(summary).collect();
+    pages
+        .difference(&listed)
+        .map(|page| format!("{SUMMARY}: expected a link to {page}, got none"))
         .collect()
+}
+
+/// The paths from the root to which the links of a page lead.
+fn targets(page: &File) -> impl Iterator<Item = String> {
+    links(&page.text).filter_map(|link| {
+        let (path, _) = link.target.split_once('#').unwrap_or((link.target, ""));
+        resolved(&page.path, path)
+    })
 }
 
 /// What links can lead to.
@@ -205,15 +216,21 @@ mod tests {
     }
 
     #[test]
-    fn a_guide_that_the_book_does_not_list_is_found() {
+    fn a_page_that_the_book_does_not_list_is_found() {
         let files = [
             File::new(SUMMARY, "- [A](guides/a.md)\n"),
-            File::new("docs/guides/a.md", ""),
+            File::new(
+                "docs/guides/a.md",
+                "[b](b.md#b), [c](../adr/c.md), [d](../../d.md)",
+            ),
             File::new("docs/guides/b.md", ""),
         ];
         assert_eq!(
-            guides_outside_the_book(&files),
-            ["docs/SUMMARY.md: expected a link to docs/guides/b.md, got none"]
+            pages_outside_the_book(&files),
+            [
+                "docs/SUMMARY.md: expected a link to docs/adr/c.md, got none",
+                "docs/SUMMARY.md: expected a link to docs/guides/b.md, got none",
+            ]
         );
     }
 }
