@@ -1,4 +1,4 @@
-//! The house, held: arrows between crates, circles within them, purity, file docs, maps, examples listed, nothing of a machine.
+//! The house, held: arrows between crates, circles within them, purity, file docs, maps, links, examples listed, nothing of a machine.
 //!
 //! Each rule is a pure function over the files of the repository, in a file of its own below `tidy/`, beside tests that
 //! feed it a broken file and expect the finding. Here the rules meet the real files.
@@ -11,6 +11,8 @@ mod circles;
 mod code;
 #[path = "tidy/layout.rs"]
 mod layout;
+#[path = "tidy/links.rs"]
+mod links;
 #[path = "tidy/named.rs"]
 mod named;
 #[path = "tidy/purity.rs"]
@@ -81,6 +83,16 @@ fn every_example_is_listed_in_the_readme() {
 #[test]
 fn the_readme_shows_code_that_is_there() {
     assert_tidy(shown::findings);
+}
+
+#[test]
+fn every_relative_link_leads_somewhere() {
+    assert_tidy(links::broken);
+}
+
+#[test]
+fn the_book_has_every_guide_and_what_guides_link_to() {
+    assert_tidy(links::pages_outside_the_book);
 }
 
 #[test]
