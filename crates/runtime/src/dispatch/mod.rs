@@ -9,7 +9,7 @@
 //! - `dispatch_fn.rs`: a dispatcher that is a function
 //! - `generated.rs`: how a generated dispatcher answers
 //! - `interceptor.rs`: what wraps a dispatcher
-//! - `adapter_core.rs`: what dispatches need of their adapter; `adapter_names.rs`: by what a locator finds it
+//! - `adapter_core.rs`: what dispatches need of their adapter; `adapter_names.rs`: by what a locator finds it; `hold.rs`: how it is held
 //! - `servants.rs`: which servant a request is for; `servant_locator.rs`: objects that find it
 
 mod adapter_core;
@@ -17,6 +17,7 @@ mod adapter_names;
 mod current;
 mod dispatch_fn;
 mod generated;
+mod hold;
 mod interceptor;
 mod origin;
 mod reply;

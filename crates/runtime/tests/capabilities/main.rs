@@ -20,6 +20,7 @@ mod echo;
 mod failing;
 mod fairness;
 mod forwarding;
+mod holding;
 mod hostile;
 mod intercepting;
 mod invoker;
