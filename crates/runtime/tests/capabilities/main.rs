@@ -28,6 +28,7 @@ mod invoking;
 mod joining;
 mod located;
 mod locating;
+mod logging;
 mod long_limits;
 mod nothing;
 mod oneway;
