@@ -85,7 +85,7 @@ pub use invoker::{Invocation, InvokeFuture, Invoker};
 pub use liveness::{Heartbeats, IdleCheck, Liveness};
 #[cfg(feature = "log")]
 pub use log_to_stderr::log_to_stderr;
-pub use proxy::{OperationInfo, Proxy, TypedProxy};
+pub use proxy::{InterfaceByValue, OperationInfo, Proxy, TypedProxy};
 pub use settings::{AdapterSettings, EndpointSelection, Settings};
 pub use signals::Signals;
 pub use transport::ConnectionInfo;

@@ -5,6 +5,7 @@
 //! - `route.rs`: which connection an invocation takes; `locator.rs`: where an object is, if a locator must say it
 //! - `router.rs`: requests that go through a router
 //! - `header_cache.rs`: how requests begin, encoded once; `operation_info.rs`: what a contract says of an operation
+//! - `interface_by_value.rs`: what Ice 3.7 sends for an interface by value
 //! - `collected.rs`: requests that a batch proxy has collected
 //!
 //! `crate::call` has what a proxy does: calls, invocations, events, flushes.
@@ -12,6 +13,7 @@
 mod collected;
 mod compression;
 mod header_cache;
+mod interface_by_value;
 mod locator;
 mod operation_info;
 mod options;
@@ -30,6 +32,7 @@ use floe_wire::message::{Context, Target};
 use floe_wire::reference::{Identity, ParseReferenceError, Reference, Target as Location};
 
 pub(crate) use collected::{CollectedRequests, FullBatch};
+pub use interface_by_value::InterfaceByValue;
 pub use operation_info::OperationInfo;
 pub(crate) use route::RoutedConnection;
 pub use typed::TypedProxy;
