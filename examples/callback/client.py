@@ -21,7 +21,7 @@ proxy = sys.argv[1] if len(sys.argv) > 1 else "teller:tcp -h 127.0.0.1 -p 4062"
 with Ice.initialize() as communicator:
     teller = Demo.TellerPrx.uncheckedCast(communicator.stringToProxy(proxy))
     adapter = communicator.createObjectAdapter("")
-    adapter.add(Printing(), Ice.stringToIdentity("me"))
+    me = adapter.addWithUUID(Printing())
     teller.ice_getConnection().setAdapter(adapter)
-    teller.tellMe("me", 3)
+    teller.tellMe(me.ice_getIdentity().name, 3)
     print("done")

@@ -12,6 +12,7 @@ fn main() {
         "contracts/Clashes.ice",
         "contracts/Classes.ice",
         "contracts/Views.ice",
+        "interop/ice/ByValue.ice",
         "interop/ice/Interop.ice",
         "interop/ice/runtime/Runtime.ice",
         "interop/ice/relay/Relay.ice",

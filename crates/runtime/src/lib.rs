@@ -56,6 +56,8 @@ mod invoker;
 mod liveness;
 mod locator_cache;
 mod log_limiter;
+#[cfg(feature = "log")]
+mod log_to_stderr;
 pub mod pipeline;
 mod proxy;
 mod router;
@@ -79,7 +81,9 @@ pub use event::{Event, EventParts, Events, EventsBuilder};
 pub use implicit_context::ImplicitContext;
 pub use invoker::{Invocation, InvokeFuture, Invoker};
 pub use liveness::{Heartbeats, IdleCheck, Liveness};
-pub use proxy::{OperationInfo, Proxy, TypedProxy};
+#[cfg(feature = "log")]
+pub use log_to_stderr::log_to_stderr;
+pub use proxy::{InterfaceByValue, OperationInfo, Proxy, TypedProxy};
 pub use settings::{AdapterSettings, EndpointSelection, Settings};
 pub use signals::Signals;
 pub use transport::ConnectionInfo;

@@ -3,6 +3,7 @@
 //! All these tests are one program: they share the generated contracts and the peers, and while one test waits for a peer another
 //! one runs.
 
+mod by_value;
 mod command;
 mod gateway;
 mod graphs;

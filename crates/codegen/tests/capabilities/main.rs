@@ -7,6 +7,7 @@ mod committed;
 mod events;
 mod html;
 mod metadata;
+mod packaging;
 mod snapshot;
 
 use std::path::PathBuf;

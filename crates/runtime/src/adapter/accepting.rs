@@ -11,6 +11,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
@@ -29,11 +30,12 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 /// A repeated failure is logged once in this interval.
 const LOG_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Accepts connections until the adapter is deactivated.
+/// Accepts connections until the adapter is deactivated, and none while it is held.
 pub(super) async fn accept(
     listener: Box<dyn Listener>,
     adapter: Weak<AdapterCore>,
     settings: Arc<Settings>,
+    mut is_held: watch::Receiver<bool>,
 ) {
     let mut opening = Opening {
         tasks: JoinSet::new(),
@@ -43,8 +45,9 @@ pub(super) async fn accept(
     };
     let mut failures = AcceptFailures::default();
     loop {
+        let may_accept = !*is_held.borrow_and_update();
         tokio::select! {
-            accepted = listener.accept() => match accepted {
+            accepted = listener.accept(), if may_accept => match accepted {
                 Ok(Accepted::Ready(stream)) => {
                     if start(stream, &adapter).is_none() {
                         return;
@@ -70,6 +73,9 @@ pub(super) async fn accept(
                 }
             },
             Some(opened) = opening.tasks.join_next() => opening.end(opened.ok().flatten(), &adapter),
+            changed = is_held.changed() => if changed.is_err() {
+                return;
+            },
         }
     }
 }
@@ -161,9 +167,7 @@ fn start(stream: Stream, adapter: &Weak<AdapterCore>) -> Option<()> {
         }
     };
     tracing::debug!("accepted a connection from {}", stream.peer);
-    let liveness = core.settings.liveness.clone();
-    let liveness = liveness.unwrap_or_else(|| communicator.settings().incoming.clone());
-    let purpose = Purpose::Incoming(adapter.clone(), liveness, admission);
+    let purpose = Purpose::Incoming(adapter.clone(), core.settings.clone(), admission);
     let connection = ConnectionCore::start(stream, purpose, communicator.core().connections());
     // Another thread has deactivated the adapter meanwhile, and did not know this connection.
     if core.is_deactivated() {

@@ -20,7 +20,7 @@ use floe_wire::reference::{
     Endpoint, Identity, ParseReferenceError, Reference, Target, parse_endpoints,
     parse_published_endpoints,
 };
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::timeout;
 
 pub use into_identity::IntoIdentity;
@@ -57,7 +57,8 @@ impl Adapter {
         let mut listeners = Vec::new();
         let mut published = Vec::new();
         let counters = Counters::default();
-        let mut setup = communicator.settings().transport_setup();
+        let limits = settings.over(communicator.settings());
+        let mut setup = limits.transport_setup();
         setup.datagrams_ignored = counters.datagrams_ignored.clone();
         for endpoint in &endpoints {
             let listening = transport::listen(endpoint, &setup).await;
@@ -65,7 +66,7 @@ impl Adapter {
             listeners.extend(listening.listeners);
             published.extend(listening.published);
         }
-        let limit = communicator.settings().adapter_dispatch_limit;
+        let limit = limits.adapter_dispatch_limit;
         let limit = u32::try_from(limit.clamp(1, Semaphore::MAX_PERMITS));
         let budget_len = limit.unwrap_or(u32::MAX);
         let core = AdapterCore {
@@ -81,11 +82,12 @@ impl Adapter {
                 settings.replica_group_id.as_deref(),
             ),
             is_registered: tokio::sync::Mutex::default(),
-            settings,
+            settings: limits,
             counters,
             budget: Arc::new(Semaphore::new(budget_len as usize)),
             budget_len,
             is_active: AtomicBool::new(false),
+            is_held: watch::Sender::new(false),
             state: Mutex::new(ListenState {
                 listeners,
                 ..ListenState::default()
@@ -258,16 +260,18 @@ impl Adapter {
         self.proxy_with_facet(identity, "")
     }
 
-    /// Starts to accept connections. Further calls do nothing.
+    /// Starts to accept connections, or goes on after [`Adapter::hold`]. Further calls do nothing.
     pub fn activate(&self) {
         let tasks = self.communicator.core().environment().tasks();
         let mut state = self.core.lock_state();
         let is_active = !state.is_deactivated;
         self.core.is_active.store(is_active, Ordering::Relaxed);
+        self.core.release(&mut state);
         for listener in std::mem::take(&mut state.listeners) {
             let core = Arc::downgrade(&self.core);
-            let settings = self.communicator.settings().clone();
-            let accepting = accepting::accept(listener, core, settings);
+            let settings = self.core.settings.clone();
+            let is_held = self.core.is_held.subscribe();
+            let accepting = accepting::accept(listener, core, settings, is_held);
             let accepting = tasks.runtime().spawn(accepting);
             state.accepting.push(accepting.abort_handle());
             // The communicator's shutdown waits until the port is free again.
@@ -275,6 +279,17 @@ impl Adapter {
                 let _ = accepting.await;
             });
         }
+    }
+
+    /// Stops reading. The connections of the adapter begin no more dispatches and read no further, and no more connections
+    /// are accepted, so the peers have to wait. Dispatches under way end, and their replies leave. [`Adapter::activate`]
+    /// goes on where the adapter stopped, and loses nothing. [`Adapter::deactivate`] ends the hold, too.
+    ///
+    /// A connection that is given the adapter ([`Connection::set_adapter`]) stops at the first request of its peer, and
+    /// the replies behind that request wait as well. Calls within the communicator skip the wire and are not held.
+    /// Datagrams wait as long as the system has room for them.
+    pub fn hold(&self) {
+        self.core.hold();
     }
 
     /// Stops accepting connections, frees the ports, and closes the accepted connections. Each connection finishes what
@@ -302,7 +317,7 @@ impl Adapter {
             connection.closed().await;
         }
         // Accepted requests without a reply, such as the rest of a batch, must still find their servants.
-        let limit = self.communicator.settings().close_timeout;
+        let limit = self.core.settings.close_timeout;
         let _ = timeout(limit, self.core.idle()).await;
         self.core.end();
         self.communicator.core().forget_adapter(&self.core);

@@ -33,7 +33,6 @@ use crate::admission::Admission;
 use crate::dispatch::{AdapterCore, AdapterSlot, Origin, RequestSource};
 use crate::environment::{Environment, Tasks};
 use crate::error::{AttemptError, LocalError};
-use crate::liveness::Liveness;
 use crate::settings::Settings;
 use crate::transport::{Stream, StreamWriter};
 
@@ -68,8 +67,8 @@ pub(crate) struct ConnectionCore {
 pub(crate) enum Purpose {
     /// Sends requests to this endpoint.
     Outgoing(Endpoint),
-    /// Serves requests of the peer with this adapter, which admitted the connection.
-    Incoming(Weak<AdapterCore>, Liveness, Option<Admission>),
+    /// Serves requests of the peer with this adapter, which admitted the connection and has these settings.
+    Incoming(Weak<AdapterCore>, Arc<Settings>, Option<Admission>),
 }
 
 impl ConnectionCore {
@@ -102,20 +101,23 @@ impl ConnectionCore {
         connections: &Arc<Connections>,
     ) -> Self {
         let environment: &Environment = connections.environment();
-        let settings = environment.settings();
         let mut adapter = None;
         let mut own_endpoint = None;
         let mut admission = None;
-        let (role, liveness) = match purpose {
+        let (role, settings) = match purpose {
             Purpose::Outgoing(endpoint) => {
                 own_endpoint = Some(endpoint);
-                (Role::Client, settings.outgoing.clone())
+                (Role::Client, environment.settings().clone())
             }
-            Purpose::Incoming(own, liveness, admitted) => {
+            Purpose::Incoming(own, settings, admitted) => {
                 adapter = Some(own);
                 admission = admitted;
-                (Role::Server, liveness)
+                (Role::Server, settings)
             }
+        };
+        let liveness = match role {
+            Role::Client => settings.outgoing.clone(),
+            Role::Server => settings.incoming.clone(),
         };
         let mut queue = SendQueue::default();
         let machine = Machine::new(role, queue.bytes());
@@ -125,16 +127,16 @@ impl ConnectionCore {
                 writer,
                 ConnectionState::new(machine, queue),
                 environment.is_blocking(),
-                settings,
+                &settings,
             ),
             driver,
             polling_micros: AtomicU32::new(micros(settings.polling)),
             is_active: AtomicBool::new(role == Role::Server),
             keepalive: Keepalive::new(liveness),
-            dispatches: budget::budget(settings),
+            dispatches: budget::budget(&settings),
             admission: Mutex::new(admission),
             readiness: Readiness::new(role == Role::Server),
-            settings: settings.clone(),
+            settings,
             tasks: environment.tasks(),
             connections: Arc::downgrade(connections),
             endpoint: own_endpoint,

@@ -112,7 +112,6 @@ mod tests {
     use super::*;
     use crate::communicator::Communicator;
     use crate::connection::Purpose;
-    use crate::liveness::Liveness;
     use crate::transport::{Stream, StreamWriter};
 
     /// A transport that accepts no bytes.
@@ -138,7 +137,7 @@ mod tests {
             writer: Box::new(FullTransport),
             peer: "a peer that does not read".to_owned(),
         };
-        let purpose = Purpose::Incoming(Weak::new(), Liveness::default(), None);
+        let purpose = Purpose::Incoming(Weak::new(), Arc::default(), None);
         let communicator = Communicator::new();
         let connection = ConnectionCore::start(stream, purpose, communicator.core().connections());
         let mut shared = connection.lock();

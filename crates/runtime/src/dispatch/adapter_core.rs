@@ -7,15 +7,16 @@ use std::sync::{
 
 use floe_wire::message::{IncomingRequest, SystemException};
 use floe_wire::reference::{Endpoint, Reference, Target};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 use tokio::task::AbortHandle;
 
 use super::Dispatcher;
 use super::adapter_names::AdapterNames;
+use super::hold::Hold;
 use super::servants::Servants;
 use crate::admission::{Admissions, Counters};
 use crate::environment::{Environment, Owner};
-use crate::settings::AdapterSettings;
+use crate::settings::Settings;
 use crate::transport::Listener;
 
 /// State that all clones of an adapter share.
@@ -31,7 +32,8 @@ pub(crate) struct AdapterCore {
     pub(crate) servants: RwLock<Servants>,
     /// Changes with the map.
     pub(crate) servants_version: AtomicU64,
-    pub(crate) settings: AdapterSettings,
+    /// The settings of its communicator, except where the adapter has its own.
+    pub(crate) settings: Arc<Settings>,
     /// The names by which a locator finds the adapter.
     pub(crate) names: Option<AdapterNames>,
     /// Whether the adapter may be registered with a locator. Held during a registration.
@@ -43,6 +45,8 @@ pub(crate) struct AdapterCore {
     pub(crate) budget_len: u32,
     /// Whether it accepts connections. Collocated calls are dispatched from then on, too.
     pub(crate) is_active: AtomicBool,
+    /// Whether it accepts no connections for now; changes while the state is locked.
+    pub(crate) is_held: watch::Sender<bool>,
     pub(crate) state: Mutex<ListenState>,
 }
 
@@ -52,6 +56,8 @@ pub(crate) struct ListenState {
     pub(crate) listeners: Vec<Box<dyn Listener>>,
     pub(crate) accepting: Vec<AbortHandle>,
     pub(crate) is_deactivated: bool,
+    /// There while the adapter is held.
+    pub(crate) hold: Option<Hold>,
 }
 
 impl AdapterCore {
@@ -132,6 +138,22 @@ impl AdapterCore {
         for accepting in state.accepting {
             accepting.abort();
         }
+    }
+
+    /// Lets its connections begin no further dispatch, and accepts none, until it is released or deactivated.
+    pub(crate) fn hold(&self) {
+        let mut state = self.lock_state();
+        if state.is_deactivated || state.hold.is_some() {
+            return;
+        }
+        state.hold = Some(Hold::of(&self.budget, self.budget_len));
+        self.is_held.send_replace(true);
+    }
+
+    /// Ends that, for `state` which is locked.
+    pub(crate) fn release(&self, state: &mut ListenState) {
+        state.hold = None;
+        self.is_held.send_replace(false);
     }
 
     pub(crate) fn is_deactivated(&self) -> bool {

@@ -12,12 +12,14 @@
 //! - `adapter_core.rs`: the part of an adapter that dispatches use; `adapter_names.rs`: the names by which a locator
 //!   finds it
 //! - `servants.rs`: finds the servant for a request; `servant_locator.rs`: objects that find it
+//! - `hold.rs`: pauses the reading of an adapter's connections
 
 mod adapter_core;
 mod adapter_names;
 mod current;
 mod dispatch_fn;
 mod generated;
+mod hold;
 mod interceptor;
 mod origin;
 mod reply;

@@ -136,7 +136,7 @@ impl Request {
             .decoder()?
             .with_owner(self.parts.current.request.message())
             .with_context(&**origin.owner());
-        let settings = origin.adapter().environment().settings();
+        let settings = &origin.adapter().settings;
         settings.make_known(&mut decoder);
         let parameters = decode(&mut decoder)?;
         decoder.finish()?;

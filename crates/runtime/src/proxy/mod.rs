@@ -6,6 +6,7 @@
 //! - `route.rs`: selects the connection of an invocation; `locator.rs`: asks a locator where an object is
 //! - `router.rs`: requests that go through a router
 //! - `header_cache.rs`: encoded request headers; `operation_info.rs`: a contract's facts about an operation
+//! - `interface_by_value.rs`: what Ice 3.7 sends for an interface by value
 //! - `collected.rs`: requests that a batch proxy has collected
 //!
 //! `crate::call` makes the calls of a proxy: calls, invocations, events, flushes.
@@ -13,6 +14,7 @@
 mod collected;
 mod compression;
 mod header_cache;
+mod interface_by_value;
 mod locator;
 mod operation_info;
 mod options;
@@ -31,6 +33,7 @@ use floe_wire::message::{Context, Target};
 use floe_wire::reference::{Identity, ParseReferenceError, Reference, Target as Location};
 
 pub(crate) use collected::{CollectedRequests, FullBatch};
+pub use interface_by_value::InterfaceByValue;
 pub use operation_info::OperationInfo;
 pub(crate) use route::RoutedConnection;
 pub use typed::TypedProxy;

@@ -2,8 +2,6 @@
 //!
 //! Usage: `callback-client [PROXY]`
 
-use std::process::ExitCode;
-
 use callback::demo::{Listener, ListenerDispatcher, TellerProxy};
 use floe::{Communicator, Current, InvokeError, TypedProxy};
 
@@ -17,30 +15,20 @@ impl Listener for Printing {
 }
 
 #[tokio::main]
-async fn main() -> ExitCode {
-    match run().await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("callback-client: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-async fn run() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    floe::log_to_stderr();
     let proxy = std::env::args().nth(1);
-    let proxy = proxy
-        .as_deref()
-        .unwrap_or("teller:tcp -h 127.0.0.1 -p 4062");
+    let proxy = proxy.unwrap_or_else(|| "teller:tcp -h 127.0.0.1 -p 4062".to_owned());
 
     let communicator = Communicator::new();
-    let teller: TellerProxy = communicator.proxy(proxy)?;
+    let teller: TellerProxy = communicator.proxy(&proxy)?;
     let adapter = communicator.adapter_without_endpoints().await?;
-    adapter.add("me", ListenerDispatcher::new(Printing))?;
-    if let Some(connection) = teller.ice_connection().await? {
-        connection.set_adapter(Some(&adapter));
-    }
-    teller.tell_me("me", 3).await?;
+    let me = adapter.add_unique(ListenerDispatcher::new(Printing))?;
+    let connection = teller.ice_connection().await?;
+    connection
+        .ok_or("the teller is in this program")?
+        .set_adapter(Some(&adapter));
+    teller.tell_me(&me.reference().identity.name, 3).await?;
     println!("done");
     communicator.shutdown().await;
     Ok(())

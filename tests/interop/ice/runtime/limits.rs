@@ -1,5 +1,7 @@
 //! Limits, of Floe and of Ice: what is longer or more than one side takes, and who goes on all the same.
 
+use std::time::Duration;
+
 use floe::{Communicator, LocalError, Settings, TypedProxy};
 use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;
@@ -129,3 +131,40 @@ async fn ping(ice: &Ice, language: Language, proxy: &ProbeProxy, options: &[&str
     let said = tokio::task::spawn_blocking(|| client.succeed()).await;
     said.expect("no panic").join("\n")
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ice_clients_wait_for_a_floe_server_that_is_held() {
+    let Some(ice) = Ice::or_skip() else { return };
+    for language in Language::ALL {
+        let communicator = Communicator::new();
+        let (adapter, proxy) = serve(&communicator, TCP).await;
+        // The first ping goes through, the second one comes while the adapter is held.
+        let mut client = ice.runtime(language);
+        client.args(["ping", &proxy.to_string(), "--Ping.Idle=1000"]);
+        let connected = Peer::start("the Ice client that is there", &mut client);
+        becomes("the client is there", 1, async || {
+            adapter.counts().connections
+        })
+        .await;
+        adapter.hold();
+        let mut client = ice.runtime(language);
+        client.args(["ping", &proxy.to_string()]);
+        let newcomer = Peer::start("the Ice client that comes later", &mut client);
+        let mut both = tokio::task::spawn_blocking(|| {
+            let (mut connected, mut newcomer) = (connected, newcomer);
+            let early = connected.line_within(HELD).or(newcomer.line_within(HELD));
+            assert_eq!(early, None, "nobody is answered");
+            (connected, newcomer)
+        })
+        .await
+        .expect("nobody is answered");
+        assert_eq!(adapter.counts().connections, 1, "{language:?}");
+        adapter.activate();
+        let said = tokio::task::spawn_blocking(move || [both.0.line(), both.1.line()]).await;
+        assert_eq!(said.expect("no panic"), ["pong", "pong"], "{language:?}");
+        communicator.shutdown().await;
+    }
+}
+
+/// How long clients are watched while the adapter is held: longer than the first of them is idle.
+const HELD: Duration = Duration::from_millis(1500);

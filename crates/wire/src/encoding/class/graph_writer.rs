@@ -59,11 +59,11 @@ impl Table {
     }
 
     /// The index of an instance, from 1.
-    fn index_of(&mut self, held: Held) -> usize {
+    fn index_of(&mut self, held: &Held) -> usize {
         let next = self.entries.len() + 1;
         let index = *self.index.entry(held.address()).or_insert(next);
         if index == next {
-            self.entries.push(held);
+            self.entries.push(held.clone());
         }
         index
     }
@@ -106,25 +106,19 @@ impl Encoder<'_> {
         if let Some(links) = &mut self.graph().visited {
             return links.visit(target);
         }
-        let held = match target {
-            Target::Held(held) => held.clone(),
-            _ => match target.held() {
-                Some(held) => held,
-                None => {
-                    self.fail(EncodeError::IncompleteInstance);
-                    return self.nil();
-                }
-            },
+        let Some(held) = target.borrowed() else {
+            self.fail(EncodeError::IncompleteInstance);
+            return self.nil();
         };
         if self.encoding() == EncodingVersion::V1_0 {
-            return self.reference_1_0(held);
+            return self.reference_1_0(&held);
         }
         match &mut self.graph().table {
             Some(table) => {
-                let index = table.index_of(held);
+                let index = table.index_of(&held);
                 self.size(index);
             }
-            None => self.direct_reference(held),
+            None => self.direct_reference(&held),
         }
     }
 
@@ -135,14 +129,14 @@ impl Encoder<'_> {
         }
     }
 
-    fn reference_1_0(&mut self, held: Held) {
+    fn reference_1_0(&mut self, held: &Held) {
         let graph = self.graph();
         let next = graph.ids.len() as i32 + 1;
         let id = match graph.ids.entry(held.address()) {
             Entry::Occupied(entry) => entry.get().1,
             Entry::Vacant(entry) => {
                 entry.insert((held.clone(), next));
-                graph.pending.push((next, held));
+                graph.pending.push((next, held.clone()));
                 next
             }
         };
@@ -151,7 +145,7 @@ impl Encoder<'_> {
     }
 
     /// Writes the id of an instance, or the instance itself if it has none yet.
-    fn direct_reference(&mut self, held: Held) {
+    fn direct_reference(&mut self, held: &Held) {
         let graph = self.graph();
         let next = graph.ids.len() as i32 + 2;
         match graph.ids.entry(held.address()) {
@@ -311,7 +305,7 @@ impl Encoder<'_> {
         let outer = self.begin_slice(false);
         self.size(table.entries.len());
         for held in table.entries {
-            self.direct_reference(held);
+            self.direct_reference(&held);
         }
         self.end_slice(outer);
     }

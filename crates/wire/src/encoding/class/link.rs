@@ -1,5 +1,6 @@
 //! Shared references to instances, and the links that hold them.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -152,6 +153,14 @@ impl Target {
             Self::Held(held) => Some(held.clone()),
             Self::Inside(slot) => Held::of(slot.upgrade()?),
             Self::Promised(promise) => promise.held(),
+        }
+    }
+
+    /// The same, not cloned where the link holds it.
+    pub(super) fn borrowed(&self) -> Option<Cow<'_, Held>> {
+        match self {
+            Self::Held(held) => Some(Cow::Borrowed(held)),
+            _ => self.held().map(Cow::Owned),
         }
     }
 }

@@ -192,41 +192,36 @@ impl Received {
                 return Err((expected.what(), kind));
             }
         }
-        self.complete(id, open, value, unknown);
-        Ok(())
-    }
-
-    /// Completes an instance together with those that wait for it, or adds it to the waiting list.
-    fn complete(
-        &mut self,
-        id: i32,
-        open: Open,
-        value: Box<dyn AnyClass>,
-        unknown: Vec<UnknownSlice>,
-    ) {
-        let Open { lowest, height, .. } = open;
-        let entry = self.entries.get_mut(&id).expect("it was opened");
         let at = self.waiting.len();
         let before = std::mem::replace(&mut entry.progress, Progress::Waiting { at });
         let Progress::Open { slot, .. } = before else {
             unreachable!("only an open instance is completed");
         };
-        let is_alone = at == open.waiting_len;
-        if lowest == open.number && is_alone {
+        if open.lowest == open.number && at == open.waiting_len {
             slot.fill(value, unknown);
-            let held = Held::Lone(slot);
-            entry.progress = Progress::Complete { held, height };
-            return;
+            entry.progress = Progress::Complete {
+                held: Held::Lone(slot),
+                height: open.height,
+            };
+            return Ok(());
         }
+        let member = Member {
+            slot,
+            value,
+            unknown,
+        };
+        self.wait(id, &open, member);
+        Ok(())
+    }
+
+    /// Lets an instance wait, or completes it with those that waited for it.
+    fn wait(&mut self, id: i32, open: &Open, member: Member) {
+        let Open { lowest, height, .. } = *open;
         self.waiting.push(Waiting {
             id,
             lowest,
             height,
-            member: Member {
-                slot,
-                value,
-                unknown,
-            },
+            member,
         });
         if lowest == open.number {
             self.group(open.waiting_len);

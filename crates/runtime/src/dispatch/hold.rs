@@ -1,0 +1,34 @@
+//! Holding an adapter: while all that its dispatches may take is taken, its connections begin no dispatch and stop reading.
+
+use std::future::{Future, pending};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+use tokio::sync::Semaphore;
+use tokio::task::unconstrained;
+
+/// Has the whole dispatch budget of an adapter, or has what is left and gets the rest as dispatches end. Dropping it
+/// gives everything back.
+pub(crate) struct Hold {
+    _acquiring: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl Hold {
+    /// Takes what is left of the budget now. Dispatches that are under way go on.
+    pub(super) fn of(budget: &Arc<Semaphore>, budget_len: u32) -> Self {
+        let budget = budget.clone();
+        // A task that has used up its share of the thread's time must be able to hold an adapter, too.
+        let mut acquiring = Box::pin(unconstrained(async move {
+            let _all = budget.acquire_many(budget_len).await;
+            pending().await
+        }));
+        // The first poll takes what is left and queues for the rest; the semaphore is fair, so that nobody overtakes.
+        let _ = acquiring
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()));
+        Self {
+            _acquiring: acquiring,
+        }
+    }
+}
