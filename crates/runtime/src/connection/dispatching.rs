@@ -21,6 +21,7 @@ use super::budget::Budget;
 use super::pending_dispatch::{finish, finish_serial};
 use super::reply_flush::{ReplyFlush, let_others_run};
 use super::servant_cache::ServantCache;
+use super::turn::Turn;
 use crate::dispatch::{
     DispatchSlot, Dispatched, Parts, REPLIES_MAX, Request, Requests, Response, Rest, RestState,
     ReturnSlot, append, encode_exception, panicked,
@@ -36,6 +37,16 @@ pub(super) struct DispatchBuffers {
     reply: Buffer,
     slot: DispatchSlot,
     return_slot: Option<Arc<ReturnSlot>>,
+}
+
+/// Why dispatching pauses.
+enum Pause {
+    /// No request is left.
+    Done,
+    /// The turn of the connection is over.
+    Turn,
+    /// This request waits for the budgets.
+    Budget(Box<Parts>),
 }
 
 /// The dispatching of one connection.
@@ -55,6 +66,8 @@ pub(super) struct Dispatching {
     /// Length of the events that the last dispatch has taken.
     taken_len: usize,
     budget: Budget,
+    /// When others have theirs.
+    pub(super) turn: Turn,
     /// When the events came to which replies wait to be written.
     answered_events: Option<Instant>,
     /// Whether others run before they are.
@@ -67,6 +80,7 @@ impl Dispatching {
         Self {
             budget: Budget::of(&connection),
             connection,
+            turn: Turn::default(),
             replies: Buffer::default(),
             reply_count: 0,
             parts: None,
@@ -94,44 +108,67 @@ impl Dispatching {
             }
             self.budget.end_stall();
         }
-        let mut waiting = self.dispatch_ready(None, batch);
-        while let Some(parts) = waiting {
+        let mut pause = self.dispatch_ready(None, batch);
+        loop {
             // A wait is rare, and boxed when it happens: in place, it would make each reading longer, also
             // while it waits for something to read.
-            let parts = Box::pin(self.wait_for_budgets(parts, batch.is_serial())).await;
-            waiting = self.dispatch_ready(parts, batch);
+            let first = match pause {
+                Pause::Done => return,
+                Pause::Turn => {
+                    Box::pin(self.end_turn()).await;
+                    None
+                }
+                Pause::Budget(parts) => {
+                    Box::pin(self.wait_for_budgets(parts, batch.is_serial())).await
+                }
+            };
+            pause = self.dispatch_ready(first, batch);
         }
     }
 
-    /// Dispatches requests, `first` before them, up to the first that must wait for the budgets.
+    /// Dispatches requests, `first` before them, up to the first that must wait.
     fn dispatch_ready(
         &mut self,
         mut first: Option<Box<Parts>>,
         batch: &mut RequestBatch,
-    ) -> Option<Box<Parts>> {
+    ) -> Pause {
         loop {
             let parts = match first.take() {
                 Some(parts) => parts,
-                None => match self.next(batch)? {
-                    Ok(parts) => parts,
-                    Err(orphan) => {
+                None => match self.next(batch) {
+                    Some(Ok(parts)) => parts,
+                    Some(Err(orphan)) => {
                         self.reply_exception(Some(orphan), SystemException::ObjectNotExist);
                         continue;
                     }
+                    None => return Pause::Done,
                 },
             };
             if !self.may_begin(&parts, batch.is_serial()) {
-                return Some(parts);
+                return Pause::Budget(parts);
             }
+            let left = batch.len();
             match self.begin(parts, batch) {
                 Poll::Pending if batch.is_serial() => {
                     self.leave_serial(std::mem::take(batch));
-                    return None;
+                    return Pause::Done;
                 }
                 // By its name, since there is the iterator's, too.
                 polled => self.end(polled, || RequestBatch::last(batch)),
             }
+            let count = 1 + left.saturating_sub(batch.len());
+            self.turn.spend_requests(count, self.connection.settings());
+            if self.turn.is_over() {
+                return Pause::Turn;
+            }
         }
+    }
+
+    /// Ends the turn: what is answered leaves, and others run before the next request.
+    pub(super) async fn end_turn(&mut self) {
+        self.budget.let_go_of_adapter();
+        self.flush().await;
+        self.turn.give_way().await;
     }
 
     /// Whether the budgets are enough for a request. Those of a serial batch have a share of the connection's.

@@ -10,7 +10,7 @@
 //!   `followers.rs`), and a thread must not wait for what it alone would read (`reentrancy_guard.rs`)
 //! - replies: `reply.rs` is the future of one, `pending_reply.rs` where it arrives, `received_reply.rs` what a thread gets
 //!   that reads its own, `reply_sink.rs` who gets the others
-//! - requests of the peer: `dispatching.rs` dispatches them in place, within a `budget.rs`; `servant_cache.rs`,
+//! - requests of the peer: `dispatching.rs` dispatches them in place, within a `budget.rs` and a `turn.rs`; `servant_cache.rs`,
 //!   `pending_dispatch.rs` (those that wait), `reply_flush.rs` (when the replies to events leave)
 //! - life: `keepalive.rs` and `keepalive_thread.rs` look at it, `liveness_check.rs` decides, `readiness.rs` tells callers
 //! - all of a communicator: `registry.rs`, and those that proxies share `pool.rs`
@@ -49,6 +49,7 @@ mod send_queue;
 mod servant_cache;
 mod state;
 mod stream_compression;
+mod turn;
 pub(crate) mod wait;
 
 pub(crate) use self::core::{ConnectionCore, Purpose, SendUntil};

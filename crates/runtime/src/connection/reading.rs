@@ -27,6 +27,9 @@ use super::state::ConnectionState;
 use super::wait::Wait;
 use crate::busy_poll::BusyPoll;
 
+/// A read from this length on costs far more than a look at the clock.
+const LONG_READ: usize = 8 * 1024;
+
 /// How the reading of a connection ended.
 pub(super) enum ReadEnd {
     /// A graceful close, by either side.
@@ -57,11 +60,11 @@ pub(super) struct Reading {
 impl Reading {
     pub(super) fn new(connection: Arc<ConnectionCore>) -> Self {
         Self {
+            decompressor: Decompressor::with_ratio_max(connection.settings().inflation_ratio_max),
             dispatching: Dispatching::new(connection.clone()),
             connection,
             polling: BusyPoll::default(),
             input: Input::default(),
-            decompressor: Decompressor::default(),
             buffers: None,
             has_message: false,
             has_ended: false,
@@ -88,6 +91,7 @@ impl Reading {
             let polled = Pin::new(&mut *reader).poll_read(context, &mut room);
             let count = room.filled().len();
             if polled.is_pending() {
+                self.begin_turn();
                 self.rest();
             }
             polled.map_ok(|()| count)
@@ -135,11 +139,20 @@ impl Reading {
 
     /// Handles what a read into the room gave, and answers it; false when the connection has ended.
     pub(super) async fn handle(&mut self, read: std::io::Result<usize>) -> bool {
-        match self.handle_single(&read) {
+        let is_open = match self.handle_single(&read) {
             SingleDispatch::Answered => true,
             SingleDispatch::Dispatched => self.finish_single().await,
             SingleDispatch::NotTaken => self.handle_all(read).await,
+        };
+        if self.dispatching.turn.is_over() {
+            self.dispatching.turn.give_way().await;
         }
+        is_open
+    }
+
+    /// Others could run.
+    pub(super) fn begin_turn(&mut self) {
+        self.dispatching.turn.begin();
     }
 
     async fn handle_all(&mut self, read: std::io::Result<usize>) -> bool {
@@ -147,6 +160,9 @@ impl Reading {
             Ok(0) => Some(self.end_of_stream()),
             Ok(count) => {
                 self.filled(count);
+                if count >= LONG_READ {
+                    self.dispatching.turn.look(self.connection.settings());
+                }
                 return self.handle_filled().await;
             }
             Err(error) => Some(ReadEnd::Lost(error.to_string())),
@@ -180,6 +196,10 @@ impl Reading {
         let handled =
             self.dispatching
                 .dispatch_single(request, &mut self.input, count, &buffers.cache);
+        if handled != SingleDispatch::NotTaken {
+            let settings = self.connection.settings();
+            self.dispatching.turn.spend_requests(1, settings);
+        }
         if handled == SingleDispatch::Answered {
             self.connection.keepalive.mark_handled(true);
         }
@@ -288,7 +308,12 @@ impl Reading {
         let end = loop {
             match taken {
                 Ok(true) if self.handle_event().await => break Some(ReadEnd::Graceful),
-                Ok(true) => taken = self.take_messages(),
+                Ok(true) => {
+                    if self.dispatching.turn.is_over() {
+                        Box::pin(self.dispatching.end_turn()).await;
+                    }
+                    taken = self.take_messages();
+                }
                 Ok(false) => break None,
                 Err(error) => break Some(ReadEnd::Refused(error)),
             }
@@ -331,12 +356,11 @@ impl Reading {
             return Ok(false);
         };
         let mut decompressed = None;
-        let mut decompressed_len = 0;
         loop {
             let input = match decompressed.take() {
                 Some(message) => WireInput::Message(message),
                 None => match self.input.next() {
-                    Some(input) if decompressed_len < limit => input,
+                    Some(input) if !self.dispatching.turn.is_over() => input,
                     _ => break,
                 },
             };
@@ -355,7 +379,10 @@ impl Reading {
                 Some(Event::Compressed(message)) => {
                     // Outside of the lock: it takes a while, and others may send meanwhile.
                     let message = self.decompressor.decompress(message, limit)?;
-                    decompressed_len += message.bytes.len();
+                    let settings = self.connection.settings();
+                    self.dispatching
+                        .turn
+                        .spend_inflated(message.bytes.len(), settings);
                     decompressed = Some(message);
                 }
                 Some(event) => {
@@ -366,8 +393,8 @@ impl Reading {
                 None => break,
             }
         }
-        // Replies as long as one may be are given away before there are more.
-        Ok(buffers.event.is_some() || decompressed_len >= limit)
+        // The replies of one turn are given away before there are more.
+        Ok(buffers.event.is_some() || self.dispatching.turn.is_over())
     }
 
     /// Gives replies to their callers. The state machine has forgotten these requests, so that nothing else would

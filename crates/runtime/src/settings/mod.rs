@@ -5,7 +5,7 @@ mod adapter;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe_wire::compression::{Compression, LEN_MIN_DEFAULT};
+use floe_wire::compression::{Compression, INFLATION_RATIO_MAX_DEFAULT, LEN_MIN_DEFAULT};
 use floe_wire::encoding::{ClassTable, Decoder, GRAPH_DEPTH_MAX};
 use floe_wire::reference::Reference;
 
@@ -48,6 +48,19 @@ pub struct Settings {
     /// that nest deeper than this wait for one another, until
     /// [`dispatch_stall_timeout`](Self::dispatch_stall_timeout) ends that.
     pub dispatch_limit: usize,
+    /// Requests of one connection that are dispatched before other connections have their turn. Default 4,096. All
+    /// three budgets of a turn keep one peer from holding up the others.
+    pub turn_requests_max: usize,
+    /// Bytes that the compressed messages of one connection may come to before other connections have their turn.
+    /// Default 256 KiB. A message is decompressed whole, so
+    /// [`message_size_max`](Self::message_size_max) is the most that a turn exceeds it by.
+    pub turn_inflated_max: usize,
+    /// How long the requests of one connection are dispatched before other connections have their turn. Default 1 ms.
+    /// A dispatch that has begun is not interrupted.
+    pub turn_time_max: Duration,
+    /// How many times as long as it arrived a compressed message may be. A longer one closes its connection. Default
+    /// 1,000. It does not hold for messages below 64 KiB, nor for `zstd-stream`, whose messages repeat earlier ones.
+    pub inflation_ratio_max: usize,
     /// How long none of [`dispatch_limit`](Self::dispatch_limit) dispatches of a connection may end
     /// while replies to requests of this side are due over it. The replies stand behind requests that
     /// are not read, so the dispatches may be waiting for themselves: the next twoway request is then
@@ -153,6 +166,10 @@ impl Default for Settings {
             interceptors: Interceptors::default(),
             output_limit: 4 * 1024 * 1024,
             dispatch_limit: 1024,
+            turn_requests_max: 4096,
+            turn_inflated_max: 256 * 1024,
+            turn_time_max: Duration::from_millis(1),
+            inflation_ratio_max: INFLATION_RATIO_MAX_DEFAULT,
             dispatch_stall_timeout: Duration::from_secs(30),
             adapter_dispatch_limit: 64 * 1024,
             batch_size_max: 1024 * 1024,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::ProtocolError;
+use super::{Compression, ProtocolError};
 use crate::encoding::{
     ENCAPSULATION_HEADER_LEN, EncodeError, EncodingVersion, ProtocolVersion, Sink,
 };
@@ -82,6 +82,9 @@ impl Header {
             return Err(ProtocolError::UnsupportedProtocolEncoding(version));
         }
         let message_type = MessageType::from_byte(kind)?;
+        if compression != 0 && Compression::of_reply(compression).is_none() {
+            return Err(ProtocolError::UnknownCompression(compression));
+        }
         let size = i32::from_le_bytes([s0, s1, s2, s3]);
         let size = usize::try_from(size)
             .ok()
