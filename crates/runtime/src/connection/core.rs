@@ -27,6 +27,7 @@ use super::send_half::SendHalf;
 use super::send_queue::SendQueue;
 use super::state::{ConnectionState, Whole};
 use super::stream_compression::StreamCompression;
+use super::unfinished::InputMemory;
 use super::wait::{Sleeper, wait_depth};
 use super::{budget, reentrancy_guard};
 use crate::admission::Admission;
@@ -243,6 +244,12 @@ impl ConnectionCore {
     }
 
     /// Logs what peers can provoke as often as they like.
+    /// What the unfinished messages of all connections hold; `None` when the communicator is gone.
+    pub(super) fn input_memory(&self) -> Option<Arc<InputMemory>> {
+        let connections = self.connections.upgrade()?;
+        Some(connections.environment().input_memory().clone())
+    }
+
     fn warn_limited(&self, line: impl FnOnce() -> String) {
         match self.connections.upgrade() {
             Some(all) => {
@@ -473,7 +480,7 @@ impl ConnectionCore {
                 tracing::debug!("lost the connection to {peer}: {reason}");
                 self.fail(LocalError::ConnectionLost { peer, reason });
             }
-            ReadEnd::Truncated(reason) => {
+            ReadEnd::Broken(reason) => {
                 self.warn_limited(|| format!("closed the connection to {peer}: {reason}"));
                 self.fail(LocalError::ConnectionLost { peer, reason });
             }

@@ -127,11 +127,7 @@ impl Dispatching {
     }
 
     /// Dispatches requests, `first` before them, up to the first that must wait.
-    fn dispatch_ready(
-        &mut self,
-        mut first: Option<Box<Parts>>,
-        batch: &mut RequestBatch,
-    ) -> Pause {
+    fn dispatch_ready(&mut self, mut first: Option<Box<Parts>>, batch: &mut RequestBatch) -> Pause {
         loop {
             let parts = match first.take() {
                 Some(parts) => parts,

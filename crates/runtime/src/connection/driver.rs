@@ -263,20 +263,24 @@ fn run_thread(mut reading: Reading, socket: &PlainSocket) {
     }
 }
 
-/// Waits for what comes; only for a while with the buffer of a long message.
+/// Waits for what comes; only for a while with the buffer of a long message, or a part of a message.
 #[cfg(unix)]
 fn receive(reading: &mut Reading, socket: &PlainSocket) -> io::Result<usize> {
     let has_long = reading.has_long();
     // A limit stays while long messages come one after another, since to change it is a system call.
-    let limit = (has_long || reading.is_in_long()).then_some(KEPT_TIME);
+    let limit = (has_long || reading.is_in_message()).then_some(KEPT_TIME);
     let read = socket.receive_within(reading.room(), limit);
-    if has_long && matches!(&read, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
-        reading.drop_long();
+    if matches!(&read, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
+        if has_long {
+            reading.drop_long();
+        }
+        reading.check_unfinished()?;
     }
     read
 }
 
-/// How long a thread that waits keeps the buffer of a long message.
+/// How long a thread that waits keeps the buffer of a long message, and how often it looks whether the rest of a message
+/// is late.
 #[cfg(unix)]
 const KEPT_TIME: Duration = Duration::from_secs(1);
 

@@ -5,7 +5,7 @@
 //! - sending: `send_half.rs` writes; `send_queue.rs` has the bytes that wait, `flush_policy.rs` says when they leave,
 //!   `state.rs` is what senders and the reader share, `stream_compression.rs` depends on the order of messages
 //! - reading: `reading.rs` handles what was read; `read_buffer.rs` and `read_buffers.rs` have the bytes, `buffer_pool.rs`
-//!   keeps buffers for the next connection of the thread that reads
+//!   keeps buffers for the next connection of the thread that reads, `unfinished.rs` bounds the wait for the rest of a message
 //! - who reads: `driver.rs`, a task, a thread, or the callers; of these one leads and the others follow (`leader.rs`,
 //!   `followers.rs`), and a thread must not wait for what it alone would read (`reentrancy_guard.rs`)
 //! - replies: `reply.rs` is the future of one, `pending_reply.rs` where it arrives, `received_reply.rs` what a thread gets
@@ -50,6 +50,7 @@ mod servant_cache;
 mod state;
 mod stream_compression;
 mod turn;
+mod unfinished;
 pub(crate) mod wait;
 
 pub(crate) use self::core::{ConnectionCore, Purpose, SendUntil};
@@ -59,3 +60,4 @@ pub(crate) use registry::Connections;
 pub(crate) use reply::Reply;
 pub use reply_sink::ReplySink;
 pub(crate) use reply_sink::outcome_of_event;
+pub(crate) use unfinished::InputMemory;

@@ -62,6 +62,14 @@ impl Input {
             .map_or(self.bytes.len(), |long| long.filled)
     }
 
+    /// Memory that is held for the next message while the rest of it has not come.
+    pub(super) fn memory(&self) -> usize {
+        match &self.long {
+            Some(long) => long.buffer.len(),
+            None => self.bytes.len() + self.room.len(),
+        }
+    }
+
     /// Bytes that must be there before the next message can be taken.
     pub(super) fn needed(&self, size_max: usize) -> usize {
         match &self.long {
@@ -275,12 +283,6 @@ impl Input {
     #[inline]
     pub(super) fn has_long(&self) -> bool {
         !self.kept.is_empty() || self.ahead.is_some()
-    }
-
-    /// Whether a long message is on its way.
-    #[cfg(unix)]
-    pub(super) fn is_in_long(&self) -> bool {
-        self.long.is_some()
     }
 
     /// Keeps no long buffer, and lets this thread keep none: nothing has come for a while.

@@ -1,6 +1,7 @@
 //! What is read on a connection, and what becomes of it. `driver.rs` decides which thread or task reads.
 
 use std::future::{Future, poll_fn};
+use std::io::ErrorKind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -24,6 +25,7 @@ use super::received_reply::ShortReply;
 use super::reentrancy_guard::{Guarded, ReentrancyGuard, handling};
 use super::reply_sink::Recipient;
 use super::state::ConnectionState;
+use super::unfinished::Unfinished;
 use super::wait::Wait;
 use crate::busy_poll::BusyPoll;
 
@@ -36,8 +38,9 @@ pub(super) enum ReadEnd {
     Graceful,
     /// The stream ended or broke between two messages.
     Lost(String),
-    /// The stream ended in the middle of a message.
-    Truncated(String),
+    /// The stream ended in the middle of a message, broke the rules of its transport, or did not bring the rest of a
+    /// message in time.
+    Broken(String),
     /// The peer broke the protocol.
     Refused(ProtocolError),
 }
@@ -55,6 +58,8 @@ pub(super) struct Reading {
     has_message: bool,
     dispatching: Dispatching,
     has_ended: bool,
+    /// While it waits for the rest of a message.
+    unfinished: Option<Box<Unfinished>>,
 }
 
 impl Reading {
@@ -68,6 +73,7 @@ impl Reading {
             buffers: None,
             has_message: false,
             has_ended: false,
+            unfinished: None,
         }
     }
 
@@ -93,10 +99,52 @@ impl Reading {
             if polled.is_pending() {
                 self.begin_turn();
                 self.rest();
+                if self.input.len() > 0
+                    && let Poll::Ready(error) = self.poll_unfinished(context)
+                {
+                    return Poll::Ready(Err(error));
+                }
             }
             polled.map_ok(|()| count)
         })
         .await
+    }
+
+    /// Waits with a part of a message until the rest is late, or too much memory is held.
+    fn poll_unfinished(&mut self, context: &mut Context<'_>) -> Poll<std::io::Error> {
+        if let Err(error) = self.hold_unfinished() {
+            return Poll::Ready(error);
+        }
+        let come = self.input.len();
+        let unfinished = self.unfinished.as_mut();
+        unfinished.map_or(Poll::Pending, |it| it.poll_late(context, come))
+    }
+
+    /// Notes the memory of a part of a message.
+    fn hold_unfinished(&mut self) -> std::io::Result<()> {
+        let settings = self.connection.settings();
+        let unfinished = self.unfinished.get_or_insert_with(|| {
+            let size = self.input.needed(settings.message_size_max);
+            let memory = self.connection.input_memory();
+            Box::new(Unfinished::new(size, settings, memory))
+        });
+        unfinished.hold(self.input.memory(), settings)
+    }
+
+    /// Whether a part of a message is there, for a thread that is about to wait for the rest.
+    #[cfg(unix)]
+    pub(super) fn is_in_message(&self) -> bool {
+        self.input.len() > 0
+    }
+
+    /// Checks a part of a message whose rest has not come while a thread waited.
+    #[cfg(unix)]
+    pub(super) fn check_unfinished(&mut self) -> std::io::Result<()> {
+        if self.is_in_message() {
+            self.hold_unfinished()?;
+        }
+        let come = self.input.len();
+        self.unfinished.as_ref().map_or(Ok(()), |it| it.check(come))
     }
 
     /// Takes buffers of this thread.
@@ -123,12 +171,6 @@ impl Reading {
     #[cfg(unix)]
     pub(super) fn has_long(&self) -> bool {
         self.input.has_long()
-    }
-
-    /// Whether it reads a long message.
-    #[cfg(unix)]
-    pub(super) fn is_in_long(&self) -> bool {
-        self.input.is_in_long()
     }
 
     /// Keeps no such buffer any longer.
@@ -163,7 +205,16 @@ impl Reading {
                 if count >= LONG_READ {
                     self.dispatching.turn.look(self.connection.settings());
                 }
-                return self.handle_filled().await;
+                let come = self.input.len();
+                let is_open = self.handle_filled().await;
+                if self.input.len() < come {
+                    // That message is handled. If there is a part of the next one, it has its own time.
+                    self.unfinished = None;
+                }
+                return is_open;
+            }
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                Some(ReadEnd::Broken(error.to_string()))
             }
             Err(error) => Some(ReadEnd::Lost(error.to_string())),
         };
@@ -335,7 +386,7 @@ impl Reading {
                     .into(),
             ),
             0 => ReadEnd::Lost("the peer ended the stream without closing the connection".into()),
-            count => ReadEnd::Truncated(format!(
+            count => ReadEnd::Broken(format!(
                 "the peer ended the stream in the middle of a message, after {count} of {} bytes",
                 self.input.needed(limit)
             )),

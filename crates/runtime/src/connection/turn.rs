@@ -21,7 +21,7 @@ pub(super) struct Turn {
     is_over: bool,
 }
 
-/// Requests between two looks at the clock. A look costs a sixth of the smallest request.
+/// Requests between two looks at the clock, so that a look costs each of them next to nothing.
 const LOOK_INTERVAL: usize = 32;
 
 impl Turn {
@@ -107,7 +107,10 @@ mod tests {
         let mut settings = settings();
         settings.turn_time_max = Duration::ZERO;
         turn.spend_requests(1, &settings);
-        assert!(!turn.is_over(), "the clock is not looked at for one request");
+        assert!(
+            !turn.is_over(),
+            "the clock is not looked at for one request"
+        );
         (0..LOOK_INTERVAL).for_each(|_| turn.spend_requests(1, &settings));
         assert!(turn.is_over(), "of its time");
     }

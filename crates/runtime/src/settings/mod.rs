@@ -24,6 +24,16 @@ pub struct Settings {
     /// Default 1 MiB, as in Ice.
     #[doc(alias = "Ice.MessageSizeMax")]
     pub message_size_max: usize,
+    /// How long a message may take to arrive once a part of it is there, apart from the time that
+    /// [`message_rate_min`](Self::message_rate_min) gives it for its size. A late one closes its connection, with a logged
+    /// line. Default 60 s; `Duration::MAX` waits for ever.
+    pub message_timeout: Duration,
+    /// The least rate at which a message must arrive, in bytes a second. Default 4,096.
+    pub message_rate_min: usize,
+    /// Bytes that unfinished messages of all connections together may hold; a connection that needs more is closed, with
+    /// a logged line. Parts below 16 KiB are not counted. Default 256 MiB, or one message of
+    /// [`message_size_max`](Self::message_size_max) if that is more.
+    pub input_memory_max: usize,
     /// How long a caller waits for a reply; `None`, the default, waits for ever.
     #[doc(alias = "ice_invocationTimeout")]
     pub invocation_timeout: Option<Duration>,
@@ -59,7 +69,7 @@ pub struct Settings {
     /// A dispatch that has begun is not interrupted.
     pub turn_time_max: Duration,
     /// How many times as long as it arrived a compressed message may be. A longer one closes its connection. Default
-    /// 1,000. It does not hold for messages below 64 KiB, nor for `zstd-stream`, whose messages repeat earlier ones.
+    /// 10,000. It does not hold for messages below 64 KiB, nor for `zstd-stream`, whose messages repeat earlier ones.
     pub inflation_ratio_max: usize,
     /// How long none of [`dispatch_limit`](Self::dispatch_limit) dispatches of a connection may end
     /// while replies to requests of this side are due over it. The replies stand behind requests that
@@ -90,6 +100,9 @@ pub struct Settings {
     /// their WebSocket at a time. When one more comes the oldest is given up, if it has had 250 ms.
     /// Default 256.
     pub handshake_limit: usize,
+    /// The web pages that may open a WebSocket here, by their origins, such as `https://example.org`; `*` is any. Others
+    /// are refused with status 403 and a logged line. Default none. Programs send no origin, and need none.
+    pub websocket_origins: Vec<String>,
     /// What the system keeps of datagrams that were received and not yet read, in bytes, for each
     /// socket; it may give less or more, and drops what does not fit. Default the system's.
     #[doc(alias = "Ice.UDP.RcvSize")]
@@ -158,6 +171,9 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             message_size_max: floe_wire::message::MESSAGE_SIZE_MAX_DEFAULT,
+            message_timeout: Duration::from_secs(60),
+            message_rate_min: 4096,
+            input_memory_max: 256 * 1024 * 1024,
             invocation_timeout: None,
             connect_timeout: Duration::from_secs(10),
             close_timeout: Duration::from_secs(10),
@@ -178,6 +194,7 @@ impl Default for Settings {
             connection_limit: 64 * 1024,
             connection_limit_per_address: None,
             handshake_limit: 256,
+            websocket_origins: Vec::new(),
             udp_receive_buffer: None,
             udp_send_buffer: None,
             unix_socket_mode: None,
@@ -209,6 +226,7 @@ impl Settings {
             udp_send_buffer: self.udp_send_buffer,
             unix_socket_mode: self.unix_socket_mode,
             tls: self.tls.clone(),
+            websocket_origins: self.websocket_origins.as_slice().into(),
         }
     }
 
