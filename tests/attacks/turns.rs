@@ -40,7 +40,8 @@ impl Counting {
     }
 }
 
-/// Requests of the attacker that are dispatched while another connection makes one call.
+/// Requests of the attacker that are dispatched until another connection has made one call, which begins when the first
+/// of them are.
 fn dispatched_meanwhile(settings: Settings, attack: &[u8]) -> usize {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -64,9 +65,12 @@ fn dispatched_meanwhile(settings: Settings, attack: &[u8]) -> usize {
         // As much as the system takes is there before anything of it is handled.
         attacker.writable().await.unwrap();
         while attacker.try_write(attack).is_ok() {}
-        let before = servant.attacks.load(Ordering::Relaxed);
+        let dispatched = || servant.attacks.load(Ordering::Relaxed);
+        while dispatched() == 0 {
+            tokio::task::yield_now().await;
+        }
         call().await.unwrap();
-        servant.attacks.load(Ordering::Relaxed) - before
+        dispatched()
     })
 }
 

@@ -349,6 +349,7 @@ impl Dispatching {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         let mut state = state.unwrap_or_default();
+        let batch_len = batch.len();
         *state = RestState {
             return_slot: Some(return_slot.clone()),
             parameters_len_max: match batch.is_serial() {
@@ -363,6 +364,7 @@ impl Dispatching {
             // As it was then: what has changed since is seen before the next one.
             servants_version: self.servant_cache.version(),
             taken_len: 0,
+            turn: self.turn.lend(batch_len, self.connection.settings()),
         };
         self.is_lending = true;
         Rest::lent(state)

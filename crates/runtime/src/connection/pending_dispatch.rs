@@ -65,6 +65,8 @@ pub(super) async fn finish_serial(
         if begin_alone(&connection, request, sender.clone(), &mut slot).is_some() {
             let _ = poll_fn(|context| slot.poll_guarded(context)).await;
         }
+        // Many that are done at their first poll must not keep others waiting.
+        tokio::task::coop::consume_budget().await;
     }
 }
 

@@ -5,7 +5,10 @@
 
 use std::time::Instant;
 
+use crate::dispatch::LentTurn;
 use crate::settings::Settings;
+
+const LOOK_INTERVAL: usize = LentTurn::LOOK_INTERVAL;
 
 /// What a connection has done in its present turn.
 #[derive(Debug, Default)]
@@ -20,9 +23,6 @@ pub(super) struct Turn {
     begun: Option<Instant>,
     is_over: bool,
 }
-
-/// Requests between two looks at the clock, so that a look costs each of them next to nothing.
-const LOOK_INTERVAL: usize = 32;
 
 impl Turn {
     /// Requests were dispatched.
@@ -55,6 +55,21 @@ impl Turn {
     pub(super) fn look(&mut self, settings: &Settings) {
         let begun = *self.begun.get_or_insert_with(Instant::now);
         self.is_over |= begun.elapsed() >= settings.turn_time_max;
+    }
+
+    /// What a dispatcher may use of it that is lent this many requests.
+    pub(super) fn lend(&mut self, count: usize, settings: &Settings) -> LentTurn {
+        let allowed = settings
+            .turn_requests_max
+            .saturating_sub(self.request_count);
+        let end = (count >= LOOK_INTERVAL).then(|| {
+            let begun = *self.begun.get_or_insert_with(Instant::now);
+            begun.checked_add(settings.turn_time_max)
+        });
+        LentTurn {
+            left_min: count.saturating_sub(allowed),
+            end: end.flatten(),
+        }
     }
 
     /// Whether others have their turn now.
