@@ -194,7 +194,7 @@ const CLIENT_CERTIFICATES: [(&str, ClientCertificates); 3] = [
 ];
 
 /// All settings, for those who mistype one.
-const NAMES: [&str; 40] = [
+const NAMES: [&str; 48] = [
     "listen",
     "publish-listen",
     "published-endpoints",

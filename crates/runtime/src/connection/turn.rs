@@ -111,7 +111,7 @@ mod tests {
         let mut turn = Turn::default();
         (0..64).for_each(|_| turn.spend_requests(1, &settings()));
         assert!(!turn.is_over());
-        (0..64).for_each(|_| turn.spend_requests(1, &settings()));
+        (0..100).for_each(|_| turn.spend_requests(1, &settings()));
         assert!(turn.is_over(), "of its requests");
         turn.begin();
         turn.spend_inflated(999, &settings());

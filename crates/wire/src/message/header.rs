@@ -231,3 +231,22 @@ pub(super) const fn header(message_type: MessageType, size: i32) -> [u8; HEADER_
         s3,
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_compression_bytes_are_accepted() {
+        let known = [0, 1, 2, 70, 71, 72, 73, 74, 75];
+        for byte in 0..=u8::MAX {
+            let mut bytes = VALIDATE_CONNECTION;
+            bytes[9] = byte;
+            let decoded = Header::decode(&bytes, 100);
+            match known.contains(&byte) {
+                true => assert_eq!(decoded.unwrap().compression, byte),
+                false => assert_eq!(decoded, Err(ProtocolError::UnknownCompression(byte))),
+            }
+        }
+    }
+}
