@@ -11,7 +11,7 @@ use floe::{
     Communicator, DispatchFuture, DispatchSlot, Dispatcher, OperationMode, Outcome, Proxy, Request,
     Requests, Settings,
 };
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
 use crate::raw::{batch_of, bomb, request};
