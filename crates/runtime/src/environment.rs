@@ -12,7 +12,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::admission::Admissions;
 use crate::background;
-use crate::connection::InputMemory;
+use crate::input_memory::InputMemory;
 use crate::log_limiter::LogLimiter;
 use crate::settings::Settings;
 

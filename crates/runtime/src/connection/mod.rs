@@ -60,4 +60,3 @@ pub(crate) use registry::Connections;
 pub(crate) use reply::Reply;
 pub use reply_sink::ReplySink;
 pub(crate) use reply_sink::outcome_of_event;
-pub(crate) use unfinished::InputMemory;

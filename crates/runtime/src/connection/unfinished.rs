@@ -5,19 +5,13 @@
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
 
+use crate::input_memory::InputMemory;
 use crate::settings::Settings;
-
-/// Memory of the unfinished messages of all connections of a communicator.
-#[derive(Debug, Default)]
-pub(crate) struct InputMemory {
-    used: AtomicUsize,
-}
 
 /// Less memory than this is not counted: the limit of connections bounds it, too.
 pub(super) const COUNTED_MIN: usize = 16 * 1024;
@@ -60,7 +54,7 @@ impl Unfinished {
         };
         if counted > self.counted {
             let more = counted - self.counted;
-            let used = memory.used.fetch_add(more, Ordering::Relaxed) + more;
+            let used = memory.add(more);
             self.counted = counted;
             // One message of the largest size must always fit.
             let limit = settings.input_memory_max.max(settings.message_size_max);
@@ -111,7 +105,7 @@ impl Unfinished {
 impl Drop for Unfinished {
     fn drop(&mut self) {
         if let Some(memory) = &self.memory {
-            memory.used.fetch_sub(self.counted, Ordering::Relaxed);
+            memory.take_back(self.counted);
         }
     }
 }
@@ -153,7 +147,7 @@ mod tests {
             "{error}"
         );
         drop((first, second, third));
-        assert_eq!(memory.used.load(Ordering::Relaxed), 0);
+        assert_eq!(memory.add(0), 0);
     }
 
     #[test]
