@@ -3,6 +3,12 @@
 //! Each shows three things: the one who waits is told what was expected, what came, where, and what to
 //! do; the wait is bounded by a setting that has a name; and nobody else is harmed.
 
+#[path = "attacks/turns.rs"]
+mod attacks_turns;
+#[path = "attacks/unfinished.rs"]
+mod attacks_unfinished;
+#[path = "attacks/websocket.rs"]
+mod attacks_websocket;
 #[path = "faults/certificates.rs"]
 mod certificates;
 #[path = "faults/child.rs"]

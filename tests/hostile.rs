@@ -86,6 +86,8 @@ fn each_bad_message_is_one_line_with_its_reason() {
     flipped[0] ^= 0x20;
     let mut compressed = ping();
     compressed[9] = 2;
+    let mut unknown = ping();
+    unknown[9] = 3;
     let mut bad_string = ping();
     bad_string[18] = 0xF0;
     for (bytes, reason) in [
@@ -98,6 +100,10 @@ fn each_bad_message_is_one_line_with_its_reason() {
         (
             compressed,
             "cannot decompress a Request message: expected a size",
+        ),
+        (
+            unknown,
+            "expected a compression byte of 0, 1, 2 or 70 to 75, got 3",
         ),
         (
             bad_string,

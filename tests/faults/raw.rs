@@ -5,6 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
 
 use floe::{Communicator, Proxy};
+use floe_wire::compression::{Compression, Compressor};
 
 use crate::stage::{NOTHING, PATIENCE};
 
@@ -29,6 +30,29 @@ pub(crate) fn parameters(len: usize) -> Vec<u8> {
     let mut bytes = (len as i32).to_le_bytes().to_vec();
     bytes.extend([1, 1]);
     bytes.resize(len, 7);
+    bytes
+}
+
+/// A BatchRequest message with so many requests to the object `echo`, without parameters.
+pub(crate) fn batch_of(operation: &str, count: i32) -> Vec<u8> {
+    let request = &request(0, operation)[18..];
+    let mut body = count.to_le_bytes().to_vec();
+    (0..count).for_each(|_| body.extend(request));
+    message(1, &body)
+}
+
+/// A oneway request with parameters of so many bytes, all zero, compressed with bzip2.
+pub(crate) fn bomb(operation: &str, len: usize) -> Vec<u8> {
+    let mut body = 0_i32.to_le_bytes().to_vec();
+    body.extend(b"\x04echo\x00\x00");
+    body.push(operation.len() as u8);
+    body.extend(operation.as_bytes());
+    body.extend([0, 0]);
+    body.extend((len as i32).to_le_bytes());
+    body.extend([1, 1]);
+    body.resize(body.len() + len - 6, 0);
+    let mut bytes = message(0, &body);
+    Compressor::new(Compression::Bzip2).compress(&mut bytes, 0);
     bytes
 }
 

@@ -12,6 +12,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::admission::Admissions;
 use crate::background;
+use crate::input_memory::InputMemory;
 use crate::log_limiter::LogLimiter;
 use crate::settings::Settings;
 
@@ -29,6 +30,7 @@ pub(crate) struct Environment {
     /// The number of incoming connections, and its limits.
     admissions: Arc<Admissions>,
     log_limiter: LogLimiter,
+    input_memory: Arc<InputMemory>,
 }
 
 impl Environment {
@@ -36,6 +38,7 @@ impl Environment {
         Self {
             admissions: Arc::new(Admissions::of(&settings)),
             log_limiter: LogLimiter::default(),
+            input_memory: Arc::default(),
             settings: Arc::new(settings),
             is_blocking,
             thread_count: Arc::default(),
@@ -57,6 +60,11 @@ impl Environment {
     pub(crate) fn warn_limited(&self, runtime: Option<&Handle>, line: impl FnOnce() -> String) {
         let runtime = runtime.cloned().or_else(|| self.runtime());
         self.log_limiter.warn(runtime, line);
+    }
+
+    /// What the unfinished messages of all connections hold.
+    pub(crate) fn input_memory(&self) -> &Arc<InputMemory> {
+        &self.input_memory
     }
 
     pub(crate) fn is_shut_down(&self) -> bool {

@@ -52,6 +52,7 @@ mod event;
 pub mod hub;
 mod implicit_context;
 mod include;
+mod input_memory;
 mod invoker;
 mod liveness;
 mod locator_cache;

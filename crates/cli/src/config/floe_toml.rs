@@ -98,6 +98,20 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
         }
         ["connections", "handshakes"] => communicator.handshake_limit = entry.count()?,
         ["connections", "message-bytes"] => communicator.message_size_max = entry.bytes()?,
+        ["connections", "message-timeout"] => {
+            let timeout = entry.time_or("never")?;
+            communicator.message_timeout = timeout.unwrap_or(Duration::MAX);
+        }
+        ["connections", "message-rate"] => communicator.message_rate_min = entry.bytes()?,
+        ["connections", "unfinished-bytes"] => communicator.input_memory_max = entry.bytes()?,
+        ["connections", "inflation-ratio"] => communicator.inflation_ratio_max = entry.count()?,
+        ["connections", "turn-requests"] => communicator.turn_requests_max = entry.count()?,
+        ["connections", "turn-inflated-bytes"] => communicator.turn_inflated_max = entry.bytes()?,
+        ["connections", "turn-time"] => communicator.turn_time_max = entry.time()?,
+        ["connections", "web-origins"] => {
+            communicator.websocket_origins =
+                entry.texts("an origin, such as https://example.org")?;
+        }
         ["liveness", "heartbeats"] => incoming.heartbeats = entry.one_of(&HEARTBEATS)?,
         ["liveness", "heartbeat-interval"] => incoming.heartbeat_interval = entry.time()?,
         ["liveness", "idle-check"] => incoming.idle_check = entry.one_of(&IDLE_CHECKS)?,
@@ -180,7 +194,7 @@ const CLIENT_CERTIFICATES: [(&str, ClientCertificates); 3] = [
 ];
 
 /// All settings, for those who mistype one.
-const NAMES: [&str; 40] = [
+const NAMES: [&str; 48] = [
     "listen",
     "publish-listen",
     "published-endpoints",
@@ -209,6 +223,14 @@ const NAMES: [&str; 40] = [
     "connections.limit-per-address",
     "connections.handshakes",
     "connections.message-bytes",
+    "connections.message-timeout",
+    "connections.message-rate",
+    "connections.unfinished-bytes",
+    "connections.inflation-ratio",
+    "connections.turn-requests",
+    "connections.turn-inflated-bytes",
+    "connections.turn-time",
+    "connections.web-origins",
     "liveness.heartbeats",
     "liveness.heartbeat-interval",
     "liveness.idle-check",

@@ -104,6 +104,11 @@ impl Configuration {
                 settings.connection_limit_per_address,
                 settings.handshake_limit,
                 settings.message_size_max,
+                (settings.message_timeout, settings.message_rate_min),
+                (settings.input_memory_max, settings.inflation_ratio_max),
+                (settings.turn_requests_max, settings.turn_inflated_max),
+                settings.turn_time_max,
+                settings.websocket_origins.clone(),
             )
         };
         let locators =

@@ -75,6 +75,14 @@ limit = 100
 limit-per-address = 10
 handshakes = 20
 message-bytes = "2 MiB"
+message-timeout = "5s"
+message-rate = "1 KiB"
+unfinished-bytes = "8 MiB"
+inflation-ratio = 200
+turn-requests = 100
+turn-inflated-bytes = "1 MiB"
+turn-time = "2ms"
+web-origins = ["https://example.org", "null"]
 
 [liveness]
 heartbeats = "always"
@@ -118,6 +126,14 @@ any-host = true
     assert_eq!(settings.connection_limit_per_address, Some(10));
     assert_eq!(settings.handshake_limit, 20);
     assert_eq!(settings.message_size_max, 2 << 20);
+    assert_eq!(settings.message_timeout, Duration::from_secs(5));
+    assert_eq!(settings.message_rate_min, 1024);
+    assert_eq!(settings.input_memory_max, 8 << 20);
+    assert_eq!(settings.inflation_ratio_max, 200);
+    assert_eq!(settings.turn_requests_max, 100);
+    assert_eq!(settings.turn_inflated_max, 1 << 20);
+    assert_eq!(settings.turn_time_max, Duration::from_millis(2));
+    assert_eq!(settings.websocket_origins, ["https://example.org", "null"]);
     assert_eq!(settings.incoming.heartbeats, floe::Heartbeats::Always);
     assert_eq!(settings.incoming.idle_check, floe::IdleCheck::Always);
     assert_eq!(settings.incoming.idle_timeout, Duration::from_secs(2));

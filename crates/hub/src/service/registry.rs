@@ -243,6 +243,12 @@ impl Registry {
         if is_too_long(&self.settings().instance_name, name, &Identity::default()) {
             return Err(too_long("topic name", name.len()));
         }
+        if let Some(control) = name.chars().find(|character| character.is_control()) {
+            // Stores of IceStorm may have such topics, and keep them.
+            return Err(ChangeError::Unnameable(format!(
+                "topic name {name:?}: expected no control characters, got {control:?}; use another name"
+            )));
+        }
         let names = [topic_name(name), publisher_name(name), receiver_name(name)];
         let taken = self.directory.first_taken(&names);
         taken.map_or(Ok(()), |taken| Err(name_taken(taken)))

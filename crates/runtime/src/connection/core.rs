@@ -33,6 +33,7 @@ use crate::admission::Admission;
 use crate::dispatch::{AdapterCore, AdapterSlot, Origin, RequestSource};
 use crate::environment::{Environment, Tasks};
 use crate::error::{AttemptError, LocalError};
+use crate::input_memory::InputMemory;
 use crate::settings::Settings;
 use crate::transport::{Stream, StreamWriter};
 
@@ -242,6 +243,12 @@ impl ConnectionCore {
     pub(crate) async fn closed(&self) {
         let is_closed = || self.lock().machine.is_closed();
         self.readiness.wait_for(is_closed).await;
+    }
+
+    /// Returns the count of what the unfinished messages of all connections hold; `None` if the communicator is gone.
+    pub(super) fn input_memory(&self) -> Option<Arc<InputMemory>> {
+        let connections = self.connections.upgrade()?;
+        Some(connections.environment().input_memory().clone())
     }
 
     /// Logs a line that peers can provoke, through the log limiter.
@@ -475,7 +482,7 @@ impl ConnectionCore {
                 tracing::debug!("lost the connection to {peer}: {reason}");
                 self.fail(LocalError::ConnectionLost { peer, reason });
             }
-            ReadEnd::Truncated(reason) => {
+            ReadEnd::Broken(reason) => {
                 self.warn_limited(|| format!("closed the connection to {peer}: {reason}"));
                 self.fail(LocalError::ConnectionLost { peer, reason });
             }

@@ -21,6 +21,7 @@ use super::budget::Budget;
 use super::pending_dispatch::{finish, finish_serial};
 use super::reply_flush::{ReplyFlush, run_ready_tasks};
 use super::servant_cache::ServantCache;
+use super::turn::Turn;
 use crate::dispatch::{
     DispatchSlot, Dispatched, Parts, REPLIES_MAX, Request, Requests, Response, Rest, RestState,
     ReturnSlot, append, encode_exception, panicked,
@@ -35,6 +36,16 @@ pub(super) struct DispatchBuffers {
     reply: Buffer,
     slot: DispatchSlot,
     return_slot: Option<Arc<ReturnSlot>>,
+}
+
+/// Why dispatching pauses.
+enum Pause {
+    /// No request is left.
+    Done,
+    /// The turn of the connection is over.
+    Turn,
+    /// This request waits for the budgets.
+    Budget(Box<Parts>),
 }
 
 /// The dispatching of one connection.
@@ -55,6 +66,8 @@ pub(super) struct Dispatching {
     /// Bytes of the events that the last dispatch took.
     taken_len: usize,
     budget: Budget,
+    /// When the connections of other peers have their turn.
+    pub(super) turn: Turn,
     /// When the events came whose replies wait to be written.
     answered_events: Option<Instant>,
     /// True if ready tasks run before those replies are written.
@@ -67,6 +80,7 @@ impl Dispatching {
         Self {
             budget: Budget::of(&connection),
             connection,
+            turn: Turn::default(),
             replies: Buffer::default(),
             reply_count: 0,
             parts: None,
@@ -93,44 +107,63 @@ impl Dispatching {
             }
             self.budget.end_stall();
         }
-        let mut waiting = self.dispatch_ready(None, batch);
-        while let Some(parts) = waiting {
-            // Such a wait is rare, so its future is boxed only when it happens. Held in place, it would make the future
-            // of every read longer.
-            let parts = Box::pin(self.wait_for_budgets(parts, batch.is_serial())).await;
-            waiting = self.dispatch_ready(parts, batch);
+        let mut pause = self.dispatch_ready(None, batch);
+        loop {
+            // A wait is rare, so its future is boxed only when it happens. Held in place, it would make the future of
+            // every read longer.
+            let first = match pause {
+                Pause::Done => return,
+                Pause::Turn => {
+                    Box::pin(self.end_turn()).await;
+                    None
+                }
+                Pause::Budget(parts) => {
+                    Box::pin(self.wait_for_budgets(parts, batch.is_serial())).await
+                }
+            };
+            pause = self.dispatch_ready(first, batch);
         }
     }
 
-    /// Dispatches `first` and then the requests of the batch, up to the first that must wait for the budgets.
-    fn dispatch_ready(
-        &mut self,
-        mut first: Option<Box<Parts>>,
-        batch: &mut RequestBatch,
-    ) -> Option<Box<Parts>> {
+    /// Dispatches `first` and then the requests of the batch, up to the first that must wait.
+    fn dispatch_ready(&mut self, mut first: Option<Box<Parts>>, batch: &mut RequestBatch) -> Pause {
         loop {
             let parts = match first.take() {
                 Some(parts) => parts,
-                None => match self.next(batch)? {
-                    Ok(parts) => parts,
-                    Err(orphan) => {
+                None => match self.next(batch) {
+                    Some(Ok(parts)) => parts,
+                    Some(Err(orphan)) => {
                         self.reply_exception(Some(orphan), SystemException::ObjectNotExist);
                         continue;
                     }
+                    None => return Pause::Done,
                 },
             };
             if !self.may_begin(&parts, batch.is_serial()) {
-                return Some(parts);
+                return Pause::Budget(parts);
             }
+            let left = batch.len();
             match self.begin(parts, batch) {
                 Poll::Pending if batch.is_serial() => {
                     self.defer_serial(std::mem::take(batch));
-                    return None;
+                    return Pause::Done;
                 }
                 // Named in full, because `Iterator` has a `last`, too.
                 polled => self.end(polled, || RequestBatch::last(batch)),
             }
+            let count = 1 + left.saturating_sub(batch.len());
+            self.turn.spend_requests(count, self.connection.settings());
+            if self.turn.is_over() {
+                return Pause::Turn;
+            }
         }
+    }
+
+    /// Ends the turn: writes the replies, and lets other connections run before the next request.
+    pub(super) async fn end_turn(&mut self) {
+        self.budget.release_adapter_share();
+        self.flush().await;
+        self.turn.give_way().await;
     }
 
     /// Returns true if the budgets suffice for a request. The requests of a serial batch already hold permits of the
@@ -316,6 +349,7 @@ impl Dispatching {
             .unwrap_or_else(PoisonError::into_inner)
             .take();
         let mut state = state.unwrap_or_default();
+        let batch_len = batch.len();
         *state = RestState {
             return_slot: Some(return_slot.clone()),
             parameters_len_max: match batch.is_serial() {
@@ -330,6 +364,7 @@ impl Dispatching {
             // The version at the time of the look-up; a later change is noticed before the next request.
             servants_version: self.servant_cache.version(),
             taken_len: 0,
+            turn: self.turn.lend(batch_len, self.connection.settings()),
         };
         self.is_lending = true;
         Rest::lent(state)

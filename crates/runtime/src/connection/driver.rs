@@ -219,6 +219,7 @@ async fn poll_direct(reading: &mut Reading) -> Option<io::Result<usize>> {
             return None;
         }
         tokio::task::yield_now().await;
+        reading.begin_turn();
     }
 }
 
@@ -263,20 +264,24 @@ fn run_thread(mut reading: Reading, socket: &PlainSocket) {
     }
 }
 
-/// Waits for input. While the connection holds a long buffer, the wait has a limit.
+/// Waits for input. While the connection holds a long buffer or a part of a message, the wait has a limit.
 #[cfg(unix)]
 fn receive(reading: &mut Reading, socket: &PlainSocket) -> io::Result<usize> {
     let has_long_buffer = reading.input.has_long_buffer();
     // The limit stays set while long messages follow each other, because changing it is a system call.
-    let limit = (has_long_buffer || reading.input.is_reading_long()).then_some(KEPT_TIME);
+    let limit = (has_long_buffer || reading.is_in_message()).then_some(KEPT_TIME);
     let read = socket.receive_within(reading.room(), limit);
-    if has_long_buffer && matches!(&read, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
-        reading.input.drop_long_buffers();
+    if matches!(&read, Err(error) if error.kind() == io::ErrorKind::WouldBlock) {
+        if has_long_buffer {
+            reading.input.drop_long_buffers();
+        }
+        reading.check_unfinished()?;
     }
     read
 }
 
-/// How long a waiting thread keeps the buffer of a long message.
+/// How long a waiting thread keeps the buffer of a long message, and how often it checks whether the rest of a message is
+/// late.
 #[cfg(unix)]
 const KEPT_TIME: Duration = Duration::from_secs(1);
 

@@ -5,12 +5,12 @@
 //! - sending: `send_half.rs` writes; `send_queue.rs` holds the bytes that wait, and `flush_policy.rs` decides when they are
 //!   written; `state.rs` is shared by senders and reader; `stream_compression.rs` depends on the order of messages
 //! - reading: `reading.rs` handles the bytes that were read; `read_buffer.rs` and `read_buffers.rs` hold them, and
-//!   `buffer_pool.rs` keeps buffers for the next connection that the thread reads
+//!   `buffer_pool.rs` keeps buffers for the next connection that the thread reads; `unfinished.rs` limits the wait for the rest of a message
 //! - the reader: `driver.rs` chooses a task, a thread, or the callers; one caller leads and the others follow (`leader.rs`,
 //!   `followers.rs`); `reentrancy_guard.rs` refuses a wait for a reply that only the waiting thread could read
 //! - replies: `reply.rs` is the future of one, and `pending_reply.rs` the place where it arrives; `received_reply.rs` is a
 //!   reply that its own thread has read; `reply_sink.rs` has the recipients
-//! - requests of the peer: `dispatching.rs` dispatches them in place, within the limits of `budget.rs`; `servant_cache.rs`
+//! - requests of the peer: `dispatching.rs` dispatches them in place, within the limits of `budget.rs` and `turn.rs`; `servant_cache.rs`
 //!   keeps the last dispatcher, `pending_dispatch.rs` runs the dispatches that must wait, and `reply_flush.rs` decides when
 //!   replies to events are written
 //! - keepalive: `keepalive.rs` and `keepalive_thread.rs` check the connection, and `liveness_check.rs` decides;
@@ -51,6 +51,8 @@ mod send_queue;
 mod servant_cache;
 mod state;
 mod stream_compression;
+mod turn;
+mod unfinished;
 pub(crate) mod wait;
 
 pub(crate) use self::core::{ConnectionCore, Purpose, SendUntil};

@@ -66,6 +66,8 @@ pub(super) async fn finish_serial(
         if start_one(&connection, request, sender.clone(), &mut slot).is_some() {
             let _ = poll_fn(|context| slot.poll_guarded(context)).await;
         }
+        // Many that are done at their first poll must not keep others waiting.
+        tokio::task::coop::consume_budget().await;
     }
 }
 

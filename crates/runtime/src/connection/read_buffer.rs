@@ -61,6 +61,14 @@ impl Input {
             .map_or(self.bytes.len(), |long| long.filled)
     }
 
+    /// Returns the memory that is held for the next message while the rest of it has not come.
+    pub(super) fn memory(&self) -> usize {
+        match &self.long {
+            Some(long) => long.buffer.len(),
+            None => self.bytes.len() + self.room.len(),
+        }
+    }
+
     /// Returns how many bytes must have been read before the next message can be taken.
     pub(super) fn needed(&self, size_max: usize) -> usize {
         match &self.long {
@@ -275,12 +283,6 @@ impl Input {
     #[inline]
     pub(super) fn has_long_buffer(&self) -> bool {
         !self.kept.is_empty() || self.ahead.is_some()
-    }
-
-    /// Returns true while a long message is being read.
-    #[cfg(unix)]
-    pub(super) fn is_reading_long(&self) -> bool {
-        self.long.is_some()
     }
 
     /// Drops the long buffers of this connection and this thread, because nothing has come for a while.

@@ -1,6 +1,7 @@
 //! The reading half of a connection: handles the bytes that were read. `driver.rs` decides which thread or task reads.
 
 use std::future::{Future, poll_fn};
+use std::io::ErrorKind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -24,8 +25,12 @@ use super::received_reply::ShortReply;
 use super::reentrancy_guard::{Guarded, ReentrancyGuard, handling};
 use super::reply_sink::Recipient;
 use super::state::ConnectionState;
+use super::unfinished::Unfinished;
 use super::wait::Wait;
 use crate::busy_poll::BusyPoll;
+
+/// From this length on, a read costs far more than reading the clock.
+const LONG_READ: usize = 8 * 1024;
 
 /// The reason why the reading of a connection ended.
 pub(super) enum ReadEnd {
@@ -33,8 +38,9 @@ pub(super) enum ReadEnd {
     Graceful,
     /// The stream ended or broke between two messages.
     Lost(String),
-    /// The stream ended in the middle of a message.
-    Truncated(String),
+    /// The stream ended in the middle of a message, broke the rules of its transport, or did not bring the rest of a
+    /// message in time.
+    Broken(String),
     /// The peer broke the protocol.
     Refused(ProtocolError),
 }
@@ -52,19 +58,22 @@ pub(super) struct Reading {
     has_message: bool,
     dispatching: Dispatching,
     has_ended: bool,
+    /// While it waits for the rest of a message.
+    unfinished: Option<Box<Unfinished>>,
 }
 
 impl Reading {
     pub(super) fn new(connection: Arc<ConnectionCore>) -> Self {
         Self {
+            decompressor: Decompressor::with_ratio_max(connection.settings().inflation_ratio_max),
             dispatching: Dispatching::new(connection.clone()),
             connection,
             polling: BusyPoll::default(),
             input: Input::default(),
-            decompressor: Decompressor::default(),
             buffers: None,
             has_message: false,
             has_ended: false,
+            unfinished: None,
         }
     }
 
@@ -88,11 +97,54 @@ impl Reading {
             let polled = Pin::new(&mut *reader).poll_read(context, &mut room);
             let count = room.filled().len();
             if polled.is_pending() {
+                self.begin_turn();
                 self.return_buffers();
+                if self.input.len() > 0
+                    && let Poll::Ready(error) = self.poll_unfinished(context)
+                {
+                    return Poll::Ready(Err(error));
+                }
             }
             polled.map_ok(|()| count)
         })
         .await
+    }
+
+    /// Waits with a part of a message until the rest is late, or too much memory is held.
+    fn poll_unfinished(&mut self, context: &mut Context<'_>) -> Poll<std::io::Error> {
+        if let Err(error) = self.hold_unfinished() {
+            return Poll::Ready(error);
+        }
+        let come = self.input.len();
+        let unfinished = self.unfinished.as_mut();
+        unfinished.map_or(Poll::Pending, |it| it.poll_late(context, come))
+    }
+
+    /// Notes the memory of a part of a message.
+    fn hold_unfinished(&mut self) -> std::io::Result<()> {
+        let settings = self.connection.settings();
+        let unfinished = self.unfinished.get_or_insert_with(|| {
+            let size = self.input.needed(settings.message_size_max);
+            let memory = self.connection.input_memory();
+            Box::new(Unfinished::new(size, settings, memory))
+        });
+        unfinished.hold(self.input.memory(), settings)
+    }
+
+    /// Whether a part of a message is there, for a thread that is about to wait for the rest.
+    #[cfg(unix)]
+    pub(super) fn is_in_message(&self) -> bool {
+        self.input.len() > 0
+    }
+
+    /// Checks a part of a message whose rest has not come while a thread waited.
+    #[cfg(unix)]
+    pub(super) fn check_unfinished(&mut self) -> std::io::Result<()> {
+        if self.is_in_message() {
+            self.hold_unfinished()?;
+        }
+        let come = self.input.len();
+        self.unfinished.as_ref().map_or(Ok(()), |it| it.check(come))
     }
 
     /// Takes buffers of this thread.
@@ -112,11 +164,20 @@ impl Reading {
 
     /// Handles the result of a read into the room, and writes the replies. Returns false when the connection has ended.
     pub(super) async fn handle(&mut self, read: std::io::Result<usize>) -> bool {
-        match self.handle_single(&read) {
+        let is_open = match self.handle_single(&read) {
             SingleDispatch::Answered => true,
             SingleDispatch::Dispatched => self.finish_single().await,
             SingleDispatch::NotTaken => self.handle_all(read).await,
+        };
+        if self.dispatching.turn.is_over() {
+            self.dispatching.turn.give_way().await;
         }
+        is_open
+    }
+
+    /// Others could run.
+    pub(super) fn begin_turn(&mut self) {
+        self.dispatching.turn.begin();
     }
 
     async fn handle_all(&mut self, read: std::io::Result<usize>) -> bool {
@@ -124,7 +185,19 @@ impl Reading {
             Ok(0) => Some(self.end_of_stream()),
             Ok(count) => {
                 self.filled(count);
-                return self.handle_filled().await;
+                if count >= LONG_READ {
+                    self.dispatching.turn.look(self.connection.settings());
+                }
+                let come = self.input.len();
+                let is_open = self.handle_filled().await;
+                if self.input.len() < come {
+                    // That message is handled. If there is a part of the next one, it has its own time.
+                    self.unfinished = None;
+                }
+                return is_open;
+            }
+            Err(error) if error.kind() == ErrorKind::InvalidData => {
+                Some(ReadEnd::Broken(error.to_string()))
             }
             Err(error) => Some(ReadEnd::Lost(error.to_string())),
         };
@@ -157,6 +230,10 @@ impl Reading {
         let handled =
             self.dispatching
                 .dispatch_single(request, &mut self.input, count, &buffers.cache);
+        if handled != SingleDispatch::NotTaken {
+            let settings = self.connection.settings();
+            self.dispatching.turn.spend_requests(1, settings);
+        }
         if handled == SingleDispatch::Answered {
             self.connection.keepalive.mark_handled(true);
         }
@@ -268,7 +345,12 @@ impl Reading {
         let end = loop {
             match taken {
                 Ok(true) if self.handle_event().await => break Some(ReadEnd::Graceful),
-                Ok(true) => taken = self.take_messages(),
+                Ok(true) => {
+                    if self.dispatching.turn.is_over() {
+                        Box::pin(self.dispatching.end_turn()).await;
+                    }
+                    taken = self.take_messages();
+                }
                 Ok(false) => break None,
                 Err(error) => break Some(ReadEnd::Refused(error)),
             }
@@ -290,7 +372,7 @@ impl Reading {
                     .into(),
             ),
             0 => ReadEnd::Lost("the peer ended the stream without closing the connection".into()),
-            count => ReadEnd::Truncated(format!(
+            count => ReadEnd::Broken(format!(
                 "the peer ended the stream in the middle of a message, after {count} of {} bytes",
                 self.input.needed(limit)
             )),
@@ -311,12 +393,11 @@ impl Reading {
             return Ok(false);
         };
         let mut decompressed = None;
-        let mut decompressed_len = 0;
         loop {
             let input = match decompressed.take() {
                 Some(message) => WireInput::Message(message),
                 None => match self.input.next() {
-                    Some(input) if decompressed_len < limit => input,
+                    Some(input) if !self.dispatching.turn.is_over() => input,
                     _ => break,
                 },
             };
@@ -335,7 +416,10 @@ impl Reading {
                 Some(Event::Compressed(message)) => {
                     // Decompressed without the lock, because it takes a while and others may send meanwhile.
                     let message = self.decompressor.decompress(message, limit)?;
-                    decompressed_len += message.bytes.len();
+                    let settings = self.connection.settings();
+                    self.dispatching
+                        .turn
+                        .spend_inflated(message.bytes.len(), settings);
                     decompressed = Some(message);
                 }
                 Some(event) => {
@@ -346,8 +430,8 @@ impl Reading {
                 None => break,
             }
         }
-        // Once the decompressed replies reach the longest message length, they are delivered before more are taken.
-        Ok(buffers.event.is_some() || decompressed_len >= limit)
+        // The replies of one turn are delivered before more are taken.
+        Ok(buffers.event.is_some() || self.dispatching.turn.is_over())
     }
 
     /// Delivers replies to their callers. The state machine no longer knows these requests, so no other code will

@@ -48,7 +48,7 @@ pub(crate) use reply::{encode_exception, encode_reply};
 pub(crate) use request::Parts;
 pub use request::{Request, Response};
 pub use requests::Requests;
-pub(crate) use requests::{REPLIES_MAX, Rest, RestState, ReturnSlot, append};
+pub(crate) use requests::{LentTurn, REPLIES_MAX, Rest, RestState, ReturnSlot, append};
 pub use servant_locator::{Cookie, LocateFuture, Located, LocatorError, ServantLocator};
 pub use slot::DispatchSlot;
 pub(crate) use slot::panicked;

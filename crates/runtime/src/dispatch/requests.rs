@@ -125,6 +125,30 @@ pub(crate) struct RestState {
     pub(crate) parameters_len_max: usize,
     /// Length of the events that were taken.
     pub(crate) taken_len: usize,
+    /// What is left of the connection's turn.
+    pub(crate) turn: LentTurn,
+}
+
+/// The part of a connection's turn that a dispatcher may use. Then others have theirs.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct LentTurn {
+    /// The requests that must be left.
+    pub(crate) left_min: usize,
+    /// When it ends; `None` if so few requests are lent that the clock need not be looked at.
+    pub(crate) end: Option<Instant>,
+}
+
+impl LentTurn {
+    /// Requests between two looks at the clock, so that a look costs each of them next to nothing.
+    pub(crate) const LOOK_INTERVAL: usize = 32;
+
+    /// Whether it is over when this many requests are left.
+    #[inline]
+    fn is_over(&self, left: usize) -> bool {
+        left <= self.left_min
+            || left.is_multiple_of(Self::LOOK_INTERVAL)
+                && self.end.is_some_and(|end| Instant::now() >= end)
+    }
 }
 
 impl Rest {
@@ -163,7 +187,10 @@ impl Rest {
     #[inline]
     pub(super) fn next_event(&mut self, parts: &mut Parts) -> bool {
         match &mut self.state {
-            Some(state) => state.batch.next_to_same_object(&mut parts.current.request),
+            Some(state) => {
+                !state.turn.is_over(state.batch.len())
+                    && state.batch.next_to_same_object(&mut parts.current.request)
+            }
             None => false,
         }
     }
@@ -215,7 +242,7 @@ impl RestState {
     /// one and can be dispatched without a wait.
     #[inline]
     fn advance(&mut self, parts: &mut Parts) -> bool {
-        if !self.is_current(&parts.current.origin) {
+        if self.turn.is_over(self.batch.len()) || !self.is_current(&parts.current.origin) {
             return false;
         }
         let request = &mut parts.current.request;

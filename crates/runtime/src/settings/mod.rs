@@ -5,7 +5,7 @@ mod adapter;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe_wire::compression::{Compression, LEN_MIN_DEFAULT};
+use floe_wire::compression::{Compression, INFLATION_RATIO_MAX_DEFAULT, LEN_MIN_DEFAULT};
 use floe_wire::encoding::{ClassTable, Decoder, GRAPH_DEPTH_MAX};
 use floe_wire::reference::Reference;
 
@@ -24,6 +24,16 @@ pub struct Settings {
     /// Default 1 MiB, as in Ice.
     #[doc(alias = "Ice.MessageSizeMax")]
     pub message_size_max: usize,
+    /// How long a message may take to arrive once a part of it is there, apart from the time that
+    /// [`message_rate_min`](Self::message_rate_min) gives it for its size. A late one closes its connection, with a logged
+    /// line. Default 60 s; `Duration::MAX` waits for ever.
+    pub message_timeout: Duration,
+    /// The least rate at which a message must arrive, in bytes a second. Default 4,096.
+    pub message_rate_min: usize,
+    /// Bytes that unfinished messages of all connections together may hold; a connection that needs more is closed, with
+    /// a logged line. Parts below 16 KiB are not counted. Default 256 MiB, or one message of
+    /// [`message_size_max`](Self::message_size_max) if that is more.
+    pub input_memory_max: usize,
     /// How long a caller waits for a reply; `None`, the default, waits for ever.
     #[doc(alias = "ice_invocationTimeout")]
     pub invocation_timeout: Option<Duration>,
@@ -47,6 +57,19 @@ pub struct Settings {
     /// they are longer than 16 KiB on average. If calls back and forth over one connection nest deeper than this, they
     /// wait for one another until [`dispatch_stall_timeout`](Self::dispatch_stall_timeout) ends the wait.
     pub dispatch_limit: usize,
+    /// Requests of one connection that are dispatched before other connections have their turn. Default 4,096. All
+    /// three budgets of a turn keep one peer from holding up the others.
+    pub turn_requests_max: usize,
+    /// Bytes that the compressed messages of one connection may come to before other connections have their turn.
+    /// Default 256 KiB. A message is decompressed whole, so
+    /// [`message_size_max`](Self::message_size_max) is the most that a turn exceeds it by.
+    pub turn_inflated_max: usize,
+    /// How long the requests of one connection are dispatched before other connections have their turn. Default 1 ms.
+    /// A dispatch that has begun is not interrupted.
+    pub turn_time_max: Duration,
+    /// How many times as long as it arrived a compressed message may be. A longer one closes its connection. Default
+    /// 10,000. It does not hold for messages below 64 KiB, nor for `zstd-stream`, whose messages repeat earlier ones.
+    pub inflation_ratio_max: usize,
     /// How long a connection may stay at its [`dispatch_limit`](Self::dispatch_limit) without an ending
     /// dispatch, while this side waits for replies over it. The replies are behind requests that are not
     /// read, so the dispatches may be waiting for themselves: the next twoway request is then refused with
@@ -73,6 +96,9 @@ pub struct Settings {
     /// How many connections of one listening socket may be in their TLS handshake or in the opening of their WebSocket
     /// at a time. If one more arrives, the oldest is dropped once it has had 250 ms. Default 256.
     pub handshake_limit: usize,
+    /// The web pages that may open a WebSocket here, by their origins, such as `https://example.org`; `*` is any. Others
+    /// are refused with status 403 and a logged line. Default none. Programs send no origin, and need none.
+    pub websocket_origins: Vec<String>,
     /// Size of each socket's receive buffer for datagrams, in bytes. The system may give less or more, and
     /// drops datagrams that do not fit. Default the system's.
     #[doc(alias = "Ice.UDP.RcvSize")]
@@ -138,6 +164,9 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             message_size_max: floe_wire::message::MESSAGE_SIZE_MAX_DEFAULT,
+            message_timeout: Duration::from_secs(60),
+            message_rate_min: 4096,
+            input_memory_max: 256 * 1024 * 1024,
             invocation_timeout: None,
             connect_timeout: Duration::from_secs(10),
             close_timeout: Duration::from_secs(10),
@@ -146,6 +175,10 @@ impl Default for Settings {
             interceptors: Interceptors::default(),
             output_limit: 4 * 1024 * 1024,
             dispatch_limit: 1024,
+            turn_requests_max: 4096,
+            turn_inflated_max: 256 * 1024,
+            turn_time_max: Duration::from_millis(1),
+            inflation_ratio_max: INFLATION_RATIO_MAX_DEFAULT,
             dispatch_stall_timeout: Duration::from_secs(30),
             adapter_dispatch_limit: 64 * 1024,
             batch_size_max: 1024 * 1024,
@@ -154,6 +187,7 @@ impl Default for Settings {
             connection_limit: 64 * 1024,
             connection_limit_per_address: None,
             handshake_limit: 256,
+            websocket_origins: Vec::new(),
             udp_receive_buffer: None,
             udp_send_buffer: None,
             unix_socket_mode: None,
@@ -185,6 +219,7 @@ impl Settings {
             udp_send_buffer: self.udp_send_buffer,
             unix_socket_mode: self.unix_socket_mode,
             tls: self.tls.clone(),
+            websocket_origins: self.websocket_origins.as_slice().into(),
         }
     }
 

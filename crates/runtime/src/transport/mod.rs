@@ -206,6 +206,8 @@ pub(crate) struct Setup {
     pub(crate) unix_socket_mode: Option<u32>,
     /// Certificates and trust.
     pub(crate) tls: Option<tls::Tls>,
+    /// The web pages that may open a WebSocket.
+    pub(crate) websocket_origins: Arc<[String]>,
 }
 
 impl Setup {
@@ -217,6 +219,15 @@ impl Setup {
     /// Checks, before the adapter listens, that a server has all that it needs.
     fn check_server(&self) -> io::Result<()> {
         tls::check_server(self.tls.as_ref())
+    }
+
+    /// Opens the WebSocket of a client.
+    fn websocket(&self) -> impl Fn(Stream) -> Pending<'static, Stream> + Send + Sync + 'static {
+        let origins = self.websocket_origins.clone();
+        move |stream| {
+            let origins = origins.clone();
+            Box::pin(async move { ws::server(stream, &origins).await })
+        }
     }
 
     fn encrypted(&self, listening: Listening) -> Listening {
@@ -272,13 +283,13 @@ pub(crate) async fn listen(endpoint: &Endpoint, setup: &Setup) -> io::Result<Lis
         }
         Endpoint::Ws(ws) => {
             let listening = tcp::listen(&ws.tcp, |tcp| Endpoint::Ws(with_tcp(ws, tcp))).await?;
-            Ok(listening.layered(|stream| Box::pin(ws::server(stream))))
+            Ok(listening.layered(setup.websocket()))
         }
         Endpoint::Wss(ws) => {
             setup.check_server()?;
             let listening = tcp::listen(&ws.tcp, |tcp| Endpoint::Wss(with_tcp(ws, tcp))).await?;
             let encrypted = setup.encrypted(listening);
-            Ok(encrypted.layered(|stream| Box::pin(ws::server(stream))))
+            Ok(encrypted.layered(setup.websocket()))
         }
         Endpoint::Udp(udp) => udp::listen(udp, setup).await,
         #[cfg(unix)]

@@ -15,7 +15,8 @@ use floe_wire::message::ProtocolError;
 use floe_wire::reference::WsEndpoint;
 use floe_wire::websocket::{
     CLOSE_NORMAL, CLOSE_PROTOCOL_ERROR, CLOSE_TOO_LONG, FrameReader, Incoming, Key, Side,
-    WebSocketError, append_request, append_response, check_request, check_response, head_len,
+    UpgradeRequest, WebSocketError, append_request, append_response, check_request, check_response,
+    head_len,
 };
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
@@ -48,28 +49,53 @@ pub(super) async fn client(mut stream: Stream, endpoint: &WsEndpoint) -> io::Res
 }
 
 /// Opens a WebSocket from a client.
-pub(super) async fn server(mut stream: Stream) -> io::Result<Stream> {
+pub(super) async fn server(mut stream: Stream, origins: &[String]) -> io::Result<Stream> {
     let mut input = BytesMut::new();
     let len = read_head(&mut stream, &mut input).await?;
     let request = match check_request(&input[..len]) {
         Ok(request) => request,
         Err(error) => {
-            // A person who opens the address in a browser should see the reason.
-            let body = format!("{error}\n");
-            let answer = format!(
-                "HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\n\
-                 Content-Length: {}\r\n\r\n{body}",
-                body.len()
-            );
-            write_all(&*stream.writer, answer.as_bytes()).await?;
-            return Err(refused(error));
+            let error = refused(error);
+            answer(&*stream.writer, "400 Bad Request", &error).await?;
+            return Err(error);
         }
     };
+    if let Err(error) = check_origin(&request, origins) {
+        answer(&*stream.writer, "403 Forbidden", &error).await?;
+        return Err(error);
+    }
     input.advance(len);
     let mut response = Vec::new();
     append_response(&mut response, &request);
     write_all(&*stream.writer, &response).await?;
     Ok(framed(stream, Side::Server, input))
+}
+
+/// Answers a refused opening with the reason, for a person who opens the address in a browser.
+async fn answer(writer: &dyn StreamWriter, status: &str, error: &io::Error) -> io::Result<()> {
+    let body = format!("{error}\n");
+    let answer = format!(
+        "HTTP/1.1 {status}\r\nConnection: close\r\nContent-Type: text/plain\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    write_all(writer, answer.as_bytes()).await
+}
+
+/// Refuses web pages that are not on the list: a browser lets any page connect to any address, loopback included.
+fn check_origin(request: &UpgradeRequest, origins: &[String]) -> io::Result<()> {
+    let Some(origin) = request.origin() else {
+        return Ok(());
+    };
+    let is_allowed = |allowed: &String| allowed == "*" || allowed.eq_ignore_ascii_case(origin);
+    if origins.iter().any(is_allowed) {
+        return Ok(());
+    }
+    let shown: String = origin.chars().take(100).collect();
+    Err(refused(format!(
+        "the web page {shown:?} may not open a WebSocket: \
+         `Settings::websocket_origins` does not have its origin"
+    )))
 }
 
 /// Reads until the input holds a whole request or response head, and returns its length.

@@ -7,13 +7,38 @@ use super::compressor::BODY;
 use crate::message::{Compression, CompressionError, HEADER_LEN, Message, ProtocolError};
 
 /// Decompresses the messages of one direction of a connection, in the order of their arrival.
-#[derive(Debug, Default)]
+///
+/// A message of up to [`INFLATION_LEN_MIN`] bytes may be compressed as well as it gets. A longer one may be
+/// [`INFLATION_RATIO_MAX_DEFAULT`] times as long as it arrived, or as often as [`Decompressor::with_ratio_max`] says. Only
+/// [`Compression::ZstdStream`] has no such limit, because a message that repeats an earlier one takes a few bytes.
+#[derive(Debug)]
 pub struct Decompressor {
+    ratio_max: usize,
     #[cfg(feature = "zstd")]
     stream: Option<super::stream::StreamDecoder>,
 }
 
+/// Messages up to this length have no limit of their inflation ratio.
+pub const INFLATION_LEN_MIN: usize = 64 * 1024;
+/// How many times as long as it arrived a compressed message may be, by default.
+pub const INFLATION_RATIO_MAX_DEFAULT: usize = 10_000;
+
+impl Default for Decompressor {
+    fn default() -> Self {
+        Self::with_ratio_max(INFLATION_RATIO_MAX_DEFAULT)
+    }
+}
+
 impl Decompressor {
+    /// Makes one whose messages may be this many times as long as they arrived.
+    pub fn with_ratio_max(ratio_max: usize) -> Self {
+        Self {
+            ratio_max,
+            #[cfg(feature = "zstd")]
+            stream: None,
+        }
+    }
+
     /// Decompresses a message. Its header then says that the reply may be compressed. An uncompressed message is
     /// returned unchanged. `size_max` is the limit of a message in bytes.
     ///
@@ -45,6 +70,7 @@ impl Decompressor {
         size_max: usize,
     ) -> Result<Bytes, CompressionError> {
         let claimed = claimed_size(message, size_max)?;
+        self.check_ratio(claimed, message.len(), compression)?;
         let mut plain = Vec::with_capacity(claimed.min(message.len().saturating_mul(GROWTH)));
         plain.extend_from_slice(&message[..HEADER_LEN]);
         plain[9] = compression.accepted();
@@ -52,6 +78,23 @@ impl Decompressor {
         plain[10..HEADER_LEN].copy_from_slice(&size.to_le_bytes());
         self.unpack(&message[BODY..], compression, claimed, &mut plain)?;
         Ok(plain.into())
+    }
+
+    fn check_ratio(
+        &self,
+        claimed: usize,
+        len: usize,
+        compression: Compression,
+    ) -> Result<(), CompressionError> {
+        let is_limited = claimed > INFLATION_LEN_MIN && compression != Compression::ZstdStream;
+        match is_limited && claimed > len.saturating_mul(self.ratio_max) {
+            true => Err(CompressionError::InflatesTooMuch {
+                claimed,
+                len,
+                ratio_max: self.ratio_max,
+            }),
+            false => Ok(()),
+        }
     }
 
     /// Appends the body to `plain`, which then has the claimed length.

@@ -118,6 +118,31 @@ fn a_size_above_the_limit_is_refused_before_anything_else() {
 }
 
 #[test]
+fn a_message_that_inflates_too_much_is_refused_before_it_is_inflated() {
+    for compression in [Compression::Bzip2, Compression::Zstd, Compression::Brotli] {
+        let bomb = compressed(&vec![0; 1_000_000], compression);
+        let mut strict = Decompressor::with_ratio_max(100);
+        let error = strict.decompress(split(&bomb), 2_000_000).unwrap_err();
+        let ProtocolError::Compression { error, .. } = error else {
+            panic!("expected an error of compression, got {error}");
+        };
+        let expected = CompressionError::InflatesTooMuch {
+            claimed: 1_000_014,
+            len: bomb.len(),
+            ratio_max: 100,
+        };
+        assert_eq!(error, expected, "{compression}");
+        let text = error.to_string();
+        assert!(text.contains("at most 100 times"), "{text}");
+        let mut lenient = Decompressor::with_ratio_max(100_000);
+        assert!(lenient.decompress(split(&bomb), 2_000_000).is_ok());
+        // Short messages may be as repetitive as they like.
+        let short = compressed(&vec![0; 60_000], compression);
+        assert!(strict.decompress(split(&short), 2_000_000).is_ok());
+    }
+}
+
+#[test]
 fn a_message_must_have_exactly_its_claimed_length() {
     for compression in Compression::ALL {
         let bomb = claim(compressed(&vec![0; 10_000_000], compression), 1014);

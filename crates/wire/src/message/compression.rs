@@ -108,6 +108,15 @@ pub enum CompressionError {
         /// The limit in bytes.
         limit: usize,
     },
+    /// It claims to be too many times as long as it arrived.
+    InflatesTooMuch {
+        /// The size that it claims, in bytes, header included.
+        claimed: usize,
+        /// The bytes that arrived, header included.
+        len: usize,
+        /// How many times as long it may be.
+        ratio_max: usize,
+    },
     /// The content is longer than claimed: a decompression bomb, or garbage.
     LongerThanClaimed {
         /// The bytes that it claims, header excluded.
@@ -146,6 +155,15 @@ impl fmt::Display for CompressionError {
                 f,
                 "expected a size before compression of at most {limit} bytes, it claims {size}: \
                  raise the message size limit on this side if the message is legitimate"
+            ),
+            Self::InflatesTooMuch {
+                claimed,
+                len,
+                ratio_max,
+            } => write!(
+                f,
+                "expected at most {ratio_max} times the {len} bytes that arrived, it claims {claimed}: \
+                 raise the inflation ratio limit on this side if the message is legitimate"
             ),
             Self::LongerThanClaimed { claimed } => {
                 write!(f, "it claims a body of {claimed} bytes and holds more")

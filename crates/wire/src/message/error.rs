@@ -26,6 +26,8 @@ pub enum ProtocolError {
     },
     /// A message type outside 0 to 4.
     UnknownMessageType(u8),
+    /// A compression byte that neither Ice nor Floe uses.
+    UnknownCompression(u8),
     /// A compressed message that cannot be decompressed.
     Compression {
         /// The message type.
@@ -95,6 +97,10 @@ impl fmt::Display for ProtocolError {
             Self::UnknownMessageType(kind) => {
                 write!(f, "expected a message type from 0 to 4, got {kind}")
             }
+            Self::UnknownCompression(byte) => write!(
+                f,
+                "expected a compression byte of 0, 1, 2 or 70 to 75, got {byte}"
+            ),
             Self::Compression { message, error } => {
                 write!(f, "cannot decompress a {message} message: {error}")
             }

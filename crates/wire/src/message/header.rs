@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::ProtocolError;
+use super::{Compression, ProtocolError};
 use crate::encoding::{
     ENCAPSULATION_HEADER_LEN, EncodeError, EncodingVersion, ProtocolVersion, Sink,
 };
@@ -82,6 +82,9 @@ impl Header {
             return Err(ProtocolError::UnsupportedProtocolEncoding(version));
         }
         let message_type = MessageType::from_byte(kind)?;
+        if compression != 0 && Compression::of_reply(compression).is_none() {
+            return Err(ProtocolError::UnknownCompression(compression));
+        }
         let size = i32::from_le_bytes([s0, s1, s2, s3]);
         let size = usize::try_from(size)
             .ok()
@@ -227,4 +230,23 @@ pub(super) const fn header(message_type: MessageType, size: i32) -> [u8; HEADER_
         s2,
         s3,
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_known_compression_bytes_are_accepted() {
+        let known = [0, 1, 2, 70, 71, 72, 73, 74, 75];
+        for byte in 0..=u8::MAX {
+            let mut bytes = VALIDATE_CONNECTION;
+            bytes[9] = byte;
+            let decoded = Header::decode(&bytes, 100);
+            match known.contains(&byte) {
+                true => assert_eq!(decoded.unwrap().compression, byte),
+                false => assert_eq!(decoded, Err(ProtocolError::UnknownCompression(byte))),
+            }
+        }
+    }
 }

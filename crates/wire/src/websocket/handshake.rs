@@ -77,6 +77,14 @@ pub fn head_len(input: &[u8]) -> Result<Option<usize>, WebSocketError> {
 pub struct UpgradeRequest {
     key: Key,
     names_protocol: bool,
+    origin: Option<String>,
+}
+
+impl UpgradeRequest {
+    /// The web page that opens the WebSocket, such as `https://example.org`. Only browsers say so.
+    pub fn origin(&self) -> Option<&str> {
+        self.origin.as_deref()
+    }
 }
 
 /// Checks a whole request.
@@ -107,6 +115,7 @@ pub fn check_request(head: &[u8]) -> Result<UpgradeRequest, WebSocketError> {
     Ok(UpgradeRequest {
         key: Key(key),
         names_protocol,
+        origin: head.has("origin").then(|| head.value("origin")),
     })
 }
 
@@ -178,6 +187,12 @@ impl<'a> Head<'a> {
             .filter(|(known, value)| known.eq_ignore_ascii_case(name) && !value.is_empty());
         let values: Vec<_> = values.map(|(_, value)| *value).collect();
         values.join(", ")
+    }
+
+    /// Whether there is a header with this name, which is given in lower case.
+    fn has(&self, name: &str) -> bool {
+        let mut names = self.lines.iter().map(|(known, _)| known);
+        names.any(|known| known.eq_ignore_ascii_case(name))
     }
 
     /// Whether it names a sub-protocol, which can only be `ice.zeroc.com`.

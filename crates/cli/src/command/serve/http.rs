@@ -1,5 +1,6 @@
 //! Just enough HTTP for a scraper: one GET a connection, with limits to what a peer may take.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -7,15 +8,19 @@ use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
 
 /// Bytes of a request with all its headers. Scrapers send some hundred.
 const REQUEST_LEN_MAX: usize = 8 * 1024;
-/// Connections at a time. Others wait in the system's queue.
+/// Connections at a time. When one more comes, the oldest is dropped.
 const CONNECTION_MAX: usize = 16;
-/// How long a connection may take, from its first byte to the last of the answer.
+/// How long a request may take to arrive, from the beginning of the connection.
+const REQUEST_PATIENCE: Duration = Duration::from_secs(1);
+/// How long a connection may take in all.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a connection has in any case before another one takes its place. A scraper that is not silent needs less.
+const PATIENCE_MIN: Duration = Duration::from_millis(50);
 /// How long it waits after the system could not accept a connection.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -70,10 +75,9 @@ impl Server {
 }
 
 async fn accept(listener: TcpListener, pages: Pages) {
-    let room = Arc::new(Semaphore::new(CONNECTION_MAX));
     let mut connections = JoinSet::new();
+    let mut oldest_first = VecDeque::new();
     loop {
-        let permit = room.clone().acquire_owned().await;
         let stream = match listener.accept().await {
             Ok((stream, _)) => stream,
             Err(error) => {
@@ -83,32 +87,65 @@ async fn accept(listener: TcpListener, pages: Pages) {
             }
         };
         let pages = pages.clone();
-        connections.spawn(async move {
-            let _permit = permit;
+        make_room(&mut connections, &mut oldest_first).await;
+        let task = connections.spawn(async move {
             // Who is too slow or breaks off does not get an answer.
             let _ = tokio::time::timeout(PATIENCE, serve(stream, &pages)).await;
         });
-        while connections.try_join_next().is_some() {}
+        oldest_first.push_back((Instant::now(), task));
     }
 }
 
+/// Waits a little for one of too many connections to end, and then drops the oldest: silent ones must not keep scrapers
+/// out.
+async fn make_room(
+    connections: &mut JoinSet<()>,
+    oldest_first: &mut VecDeque<(Instant, AbortHandle)>,
+) {
+    while connections.try_join_next().is_some() {}
+    while connections.len() >= CONNECTION_MAX {
+        let oldest = oldest_first.front();
+        let until = oldest.map_or_else(Instant::now, |(begun, _)| *begun + PATIENCE_MIN);
+        tokio::select! {
+            _ = connections.join_next() => {}
+            () = tokio::time::sleep_until(until) => {
+                if let Some((_, oldest)) = oldest_first.pop_front() {
+                    oldest.abort();
+                }
+                connections.join_next().await;
+            }
+        }
+        oldest_first.retain(|(_, task)| !task.is_finished());
+    }
+    oldest_first.retain(|(_, task)| !task.is_finished());
+}
+
 async fn serve(mut stream: TcpStream, pages: &Pages) -> io::Result<()> {
-    let mut request = Vec::new();
-    let answer = loop {
-        if let Some(end) = find(&request, b"\r\n\r\n") {
-            break answer(&request[..end], pages);
-        }
-        if request.len() >= REQUEST_LEN_MAX {
-            break status("431 Request Header Fields Too Large");
-        }
-        let mut buffer = [0; 1024];
-        match stream.read(&mut buffer).await? {
-            0 => return Ok(()),
-            len => request.extend_from_slice(&buffer[..len]),
-        }
+    let answer = match tokio::time::timeout(REQUEST_PATIENCE, read_request(&mut stream)).await {
+        Ok(Ok(Some(request))) => answer(&request, pages),
+        Ok(Ok(None)) => status("431 Request Header Fields Too Large"),
+        Ok(Err(error)) => return Err(error),
+        Err(_) => status("408 Request Timeout"),
     };
     stream.write_all(&answer).await?;
     stream.shutdown().await
+}
+
+/// Reads a request without its last empty line; `None` if it is too long.
+async fn read_request(stream: &mut TcpStream) -> io::Result<Option<Vec<u8>>> {
+    let mut request = Vec::new();
+    while request.len() < REQUEST_LEN_MAX {
+        let mut buffer = [0; 1024];
+        match stream.read(&mut buffer).await? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            len => request.extend_from_slice(&buffer[..len]),
+        }
+        if let Some(end) = find(&request, b"\r\n\r\n") {
+            request.truncate(end);
+            return Ok(Some(request));
+        }
+    }
+    Ok(None)
 }
 
 /// The answer to a request without its last empty line.
@@ -174,6 +211,49 @@ mod tests {
         let answer = answer(request.as_bytes(), &pages);
         let text = String::from_utf8(answer).expect("it is text");
         text.lines().next().unwrap_or_default().to_owned()
+    }
+
+    /// What a client that sends this gets.
+    async fn ask(address: SocketAddr, request: &[u8]) -> String {
+        let mut stream = TcpStream::connect(address).await.expect("it listens");
+        stream.write_all(request).await.expect("it reads");
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer).await;
+        answer
+    }
+
+    async fn server() -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
+        let pages: Pages = Arc::new(|_| Some(Answer::plain("200 OK", "page")));
+        Server::start(listener, pages).expect("an address")
+    }
+
+    #[tokio::test]
+    async fn silent_connections_keep_no_scraper_out() {
+        let server = server().await;
+        let mut silent = Vec::new();
+        for _ in 0..4 * CONNECTION_MAX {
+            let stream = TcpStream::connect(server.address).await;
+            silent.push(stream.expect("it listens"));
+        }
+        let answer = ask(server.address, b"GET /metrics HTTP/1.1\r\n\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+        // They got no answer: the oldest were dropped to make room.
+        let mut first = String::new();
+        let ended = silent[0].read_to_string(&mut first).await;
+        assert!(ended.is_err() || first.is_empty(), "{first}");
+        server.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_request_that_does_not_end_is_told_that_it_is_late() {
+        let server = server().await;
+        let answer = ask(server.address, b"GET /metrics HTTP/1.1\r\n").await;
+        assert!(
+            answer.starts_with("HTTP/1.1 408 Request Timeout"),
+            "{answer}"
+        );
+        server.stop().await;
     }
 
     #[test]

@@ -137,6 +137,24 @@ async fn a_new_subscriber_replaces_one_whose_subscription_has_ended() {
 }
 
 #[tokio::test]
+async fn a_new_topic_has_no_control_characters_in_its_name_and_one_of_a_store_keeps_them() {
+    let world = World::with(vec![StoredTopic {
+        name: "old\n".to_owned(),
+        recipients: Vec::new(),
+    }]);
+    for name in ["new\nline", "\u{1b}[2J", "\u{7f}", "\0", "\u{85}"] {
+        let created = world.registry.create(name.to_owned());
+        let error = created.err().expect("it is refused");
+        let text = error.to_string();
+        assert!(text.contains("expected no control characters"), "{text}");
+        assert!(!text.chars().any(char::is_control), "{text}");
+    }
+    world.create("Größe und Gewicht");
+    let old = world.registry.directory.topic("old\n").unwrap();
+    world.registry.destroy(&old).unwrap();
+}
+
+#[tokio::test]
 async fn a_destroyed_topic_refuses_changes() {
     let world = World::new();
     let topic = world.create("t");

@@ -1,0 +1,132 @@
+//! The turn of a connection: how much of its input is handled before tasks of other connections run.
+//!
+//! The task that reads a connection goes on as long as input is there. A peer that sends faster than this side handles
+//! would keep all others waiting, so the task yields when its turn is over, and goes on later. ADR 58.
+
+use std::time::Instant;
+
+use crate::dispatch::LentTurn;
+use crate::settings::Settings;
+
+const LOOK_INTERVAL: usize = LentTurn::LOOK_INTERVAL;
+
+/// What a connection has done in its present turn.
+#[derive(Debug, Default)]
+pub(super) struct Turn {
+    /// Requests that were dispatched.
+    request_count: usize,
+    /// Bytes that compressed messages came to.
+    inflated_len: usize,
+    /// The number of requests at which the clock is looked at next.
+    next_look: usize,
+    /// When the clock was first looked at.
+    begun: Option<Instant>,
+    is_over: bool,
+}
+
+impl Turn {
+    /// Requests were dispatched.
+    #[inline]
+    pub(super) fn spend_requests(&mut self, count: usize, settings: &Settings) {
+        self.request_count += count;
+        if self.request_count >= self.next_look {
+            self.look_after_requests(settings);
+        }
+    }
+
+    fn look_after_requests(&mut self, settings: &Settings) {
+        // The first look is due before the first request, and no clock is needed for a request that comes alone.
+        let is_first = self.next_look == 0;
+        self.next_look = self.request_count + LOOK_INTERVAL;
+        self.is_over |= self.request_count >= settings.turn_requests_max;
+        if !is_first || self.request_count > LOOK_INTERVAL {
+            self.look(settings);
+        }
+    }
+
+    /// A compressed message came to so many bytes.
+    pub(super) fn spend_inflated(&mut self, len: usize, settings: &Settings) {
+        self.inflated_len = self.inflated_len.saturating_add(len);
+        self.is_over |= self.inflated_len >= settings.turn_inflated_max;
+        self.look(settings);
+    }
+
+    /// Looks at the clock. The first look of a turn begins its time.
+    pub(super) fn look(&mut self, settings: &Settings) {
+        let begun = *self.begun.get_or_insert_with(Instant::now);
+        self.is_over |= begun.elapsed() >= settings.turn_time_max;
+    }
+
+    /// What a dispatcher may use of it that is lent this many requests.
+    pub(super) fn lend(&mut self, count: usize, settings: &Settings) -> LentTurn {
+        let allowed = settings
+            .turn_requests_max
+            .saturating_sub(self.request_count);
+        let end = (count >= LOOK_INTERVAL).then(|| {
+            let begun = *self.begun.get_or_insert_with(Instant::now);
+            begun.checked_add(settings.turn_time_max)
+        });
+        LentTurn {
+            left_min: count.saturating_sub(allowed),
+            end: end.flatten(),
+        }
+    }
+
+    /// Whether others have their turn now.
+    #[inline]
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Begins the next turn: others could run.
+    #[inline]
+    pub(super) fn begin(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Lets the tasks run that are ready, and those that are ready by what the system says, and begins the next turn.
+    pub(super) async fn give_way(&mut self) {
+        tokio::task::yield_now().await;
+        self.begin();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn settings() -> Settings {
+        Settings {
+            turn_requests_max: 100,
+            turn_inflated_max: 1_000,
+            turn_time_max: Duration::MAX,
+            ..Settings::default()
+        }
+    }
+
+    #[test]
+    fn a_turn_is_over_when_any_of_its_budgets_is_spent() {
+        let mut turn = Turn::default();
+        (0..64).for_each(|_| turn.spend_requests(1, &settings()));
+        assert!(!turn.is_over());
+        (0..100).for_each(|_| turn.spend_requests(1, &settings()));
+        assert!(turn.is_over(), "of its requests");
+        turn.begin();
+        turn.spend_inflated(999, &settings());
+        assert!(!turn.is_over());
+        turn.spend_inflated(1, &settings());
+        assert!(turn.is_over(), "of its bytes");
+        turn.begin();
+        let mut settings = settings();
+        settings.turn_time_max = Duration::ZERO;
+        turn.spend_requests(1, &settings);
+        assert!(
+            !turn.is_over(),
+            "the clock is not looked at for one request"
+        );
+        (0..LOOK_INTERVAL).for_each(|_| turn.spend_requests(1, &settings));
+        assert!(turn.is_over(), "of its time");
+    }
+}

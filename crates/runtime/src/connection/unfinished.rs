@@ -1,0 +1,167 @@
+//! A message of which a part has come: how long the rest may take, and how much memory all such messages may hold.
+//!
+//! A connection has one of these only while it waits with a part of a message. ADR 58.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::time::{Instant, Sleep};
+
+use crate::input_memory::InputMemory;
+use crate::settings::Settings;
+
+/// Less memory than this is not counted: the limit of connections bounds it, too.
+pub(super) const COUNTED_MIN: usize = 16 * 1024;
+
+/// The wait for the rest of a message.
+#[derive(Debug)]
+pub(super) struct Unfinished {
+    memory: Option<Arc<InputMemory>>,
+    /// Bytes that it counts in the memory of all.
+    counted: usize,
+    deadline: Option<Instant>,
+    /// Only a task has one; a thread looks at the deadline.
+    sleep: Option<Pin<Box<Sleep>>>,
+    allowed: Duration,
+    size: usize,
+}
+
+impl Unfinished {
+    /// The message will have this size.
+    pub(super) fn new(size: usize, settings: &Settings, memory: Option<Arc<InputMemory>>) -> Self {
+        let allowed = time_for(size, settings);
+        Self {
+            memory,
+            counted: 0,
+            deadline: Instant::now().checked_add(allowed),
+            sleep: None,
+            allowed,
+            size,
+        }
+    }
+
+    /// The message holds so much memory now.
+    ///
+    /// # Errors
+    /// There would be more than all may hold.
+    pub(super) fn hold(&mut self, len: usize, settings: &Settings) -> io::Result<()> {
+        let counted = if len < COUNTED_MIN { 0 } else { len };
+        let Some(memory) = &self.memory else {
+            return Ok(());
+        };
+        if counted > self.counted {
+            let more = counted - self.counted;
+            let used = memory.add(more);
+            self.counted = counted;
+            // One message of the largest size must always fit.
+            let limit = settings.input_memory_max.max(settings.message_size_max);
+            if used > limit {
+                return Err(refused(format!(
+                    "the unfinished messages of all connections would hold {used} bytes, and \
+                     `Settings::input_memory_max` allows {limit}: raise it if they are legitimate"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the rest is late, for a thread.
+    ///
+    /// # Errors
+    /// It is.
+    pub(super) fn check(&self, come: usize) -> io::Result<()> {
+        match self
+            .deadline
+            .is_some_and(|deadline| Instant::now() >= deadline)
+        {
+            true => Err(self.late(come)),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits until the rest is late.
+    pub(super) fn poll_late(&mut self, context: &mut Context<'_>, come: usize) -> Poll<io::Error> {
+        let Some(deadline) = self.deadline else {
+            return Poll::Pending;
+        };
+        let sleep = self
+            .sleep
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
+        sleep.as_mut().poll(context).map(|()| self.late(come))
+    }
+
+    fn late(&self, come: usize) -> io::Error {
+        let (size, allowed) = (self.size, self.allowed);
+        refused(format!(
+            "expected a message of {size} bytes to be whole within {allowed:?} \
+             (`Settings::message_timeout` and `Settings::message_rate_min`), and {come} bytes have come"
+        ))
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        if let Some(memory) = &self.memory {
+            memory.take_back(self.counted);
+        }
+    }
+}
+
+/// How long a message of this size may take once it has begun.
+fn time_for(size: usize, settings: &Settings) -> Duration {
+    let rate = settings.message_rate_min.max(1) as f64;
+    let transfer = Duration::try_from_secs_f64(size as f64 / rate).unwrap_or(Duration::MAX);
+    settings.message_timeout.saturating_add(transfer)
+}
+
+fn refused(reason: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_messages_together_hold_no_more_than_the_limit_and_give_it_back() {
+        let settings = Settings {
+            input_memory_max: 100_000,
+            message_size_max: 60_000,
+            ..Settings::default()
+        };
+        let memory = Arc::<InputMemory>::default();
+        let new = || Unfinished::new(60_000, &settings, Some(memory.clone()));
+        let mut first = new();
+        first.hold(30_000, &settings).unwrap();
+        first.hold(60_000, &settings).unwrap();
+        let mut second = new();
+        second.hold(1_000, &settings).unwrap();
+        second.hold(40_000, &settings).unwrap();
+        let mut third = new();
+        let error = third.hold(20_000, &settings).unwrap_err().to_string();
+        assert!(
+            error.contains("120000") && error.contains("input_memory_max"),
+            "{error}"
+        );
+        drop((first, second, third));
+        assert_eq!(memory.add(0), 0);
+    }
+
+    #[test]
+    fn a_message_has_the_time_of_the_least_rate_and_some_more() {
+        let settings = Settings {
+            message_timeout: Duration::from_secs(2),
+            message_rate_min: 1_000,
+            ..Settings::default()
+        };
+        assert_eq!(time_for(3_000, &settings), Duration::from_secs(5));
+        let settings = Settings {
+            message_timeout: Duration::MAX,
+            ..settings
+        };
+        assert_eq!(time_for(3_000, &settings), Duration::MAX);
+    }
+}
