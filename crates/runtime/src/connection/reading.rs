@@ -175,7 +175,7 @@ impl Reading {
         is_open
     }
 
-    /// Others could run.
+    /// Begins a new turn, because other tasks could run.
     pub(super) fn begin_turn(&mut self) {
         self.dispatching.turn.begin();
     }
@@ -396,9 +396,11 @@ impl Reading {
         loop {
             let input = match decompressed.take() {
                 Some(message) => WireInput::Message(message),
+                // Asked first, because `next` takes a long message out of the input.
+                None if self.dispatching.turn.is_over() => break,
                 None => match self.input.next() {
-                    Some(input) if !self.dispatching.turn.is_over() => input,
-                    _ => break,
+                    Some(input) => input,
+                    None => break,
                 },
             };
             let is_message = matches!(input, WireInput::Message(_));

@@ -68,7 +68,7 @@ pub struct Settings {
     /// A dispatch that has begun is not interrupted.
     pub turn_time_max: Duration,
     /// How many times as long as it arrived a compressed message may be. A longer one closes its connection. Default
-    /// 10,000. It does not hold for messages below 64 KiB, nor for `zstd-stream`, whose messages repeat earlier ones.
+    /// 25,000. It does not hold for messages below 64 KiB, nor for `zstd-stream`, whose messages repeat earlier ones.
     pub inflation_ratio_max: usize,
     /// How long a connection may stay at its [`dispatch_limit`](Self::dispatch_limit) without an ending
     /// dispatch, while this side waits for replies over it. The replies are behind requests that are not

@@ -27,7 +27,7 @@ async fn a_reply_that_cannot_be_encoded_is_a_line_on_standard_error() {
         panic!("expected one line, got {errors}");
     };
     for part in [
-        "the answer of a servant cannot be encoded",
+        "the result of a servant cannot be encoded",
         "cannot encode a fixed proxy",
         "makeProxy",
         "maker",

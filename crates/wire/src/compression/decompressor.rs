@@ -21,7 +21,7 @@ pub struct Decompressor {
 /// Messages up to this length have no limit of their inflation ratio.
 pub const INFLATION_LEN_MIN: usize = 64 * 1024;
 /// How many times as long as it arrived a compressed message may be, by default.
-pub const INFLATION_RATIO_MAX_DEFAULT: usize = 10_000;
+pub const INFLATION_RATIO_MAX_DEFAULT: usize = 25_000;
 
 impl Default for Decompressor {
     fn default() -> Self {
