@@ -214,7 +214,7 @@ impl<H> InFlightEvents<H> {
         std::mem::take(&mut self.failed)
     }
 
-    /// Makes each reply wake the delivery task, until it is polled.
+    /// Makes the next reply wake the delivery task. Replies after that one do not wake it again.
     pub(crate) fn await_each(&mut self) {
         self.is_awaited = true;
     }

@@ -1,4 +1,4 @@
-//! What the hub decides. All of it is pure: the time is an argument.
+//! The decisions of the hub. They are all pure: the time is an argument.
 //!
 //! - `subscription.rs`: a subscriber: its queue, its state, and an account of every event
 //! - `queue.rs`: queued events, limited in number and bytes

@@ -25,7 +25,8 @@ use crate::core::{
 };
 use crate::settings::HubSettings;
 
-/// A subscriber of a topic, or a link to another topic. Publishers and its delivery task share it.
+/// A subscriber of a topic, or a link to another topic. The tasks that read publishers, and its delivery task,
+/// share it.
 pub(crate) struct Subscriber {
     /// The name of its topic.
     topic: Arc<str>,
@@ -46,14 +47,14 @@ pub(crate) struct Subscriber {
 
 pub(super) struct GuardedState {
     pub(super) subscription: Subscription<Events>,
-    /// What left by the fast path. It is created when the first event may leave.
+    /// The unanswered events that left by the fast path. It is created when the first event may leave.
     in_flight: Option<Box<InFlightEvents<PendingEvent>>>,
-    /// Wakes the delivery task. The subscription says when, or a reply comes.
+    /// Wakes the delivery task when the subscription says so, or when a reply comes that the task waits for.
     delivery: Option<Waker>,
 }
 
 impl GuardedState {
-    /// What left by the fast path.
+    /// The unanswered events that left by the fast path.
     pub(super) fn in_flight(&mut self) -> &mut InFlightEvents<PendingEvent> {
         self.in_flight.get_or_insert_default()
     }

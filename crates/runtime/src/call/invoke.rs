@@ -1,4 +1,4 @@
-//! Untyped invocations.
+//! Untyped invocations, and events that are forwarded and may have to wait. `forward.rs` has events that never wait.
 
 use std::sync::atomic::AtomicBool;
 

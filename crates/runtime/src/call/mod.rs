@@ -5,11 +5,11 @@
 //! room and retries.
 //!
 //! - `fast_path.rs`: invocations that need no wait before their message is appended
-//! - `invoke.rs`: untyped invocations
+//! - `invoke.rs`: untyped invocations, and events that may have to wait
 //! - `attempt.rs`: one invocation, with its deadline (`time_limit.rs`) and its `retries.rs`
 //! - `compressed.rs`: requests sent over a connection, compressed or not
 //! - `batch.rs`: requests that are collected and sent together
-//! - `forward.rs`: events whose replies a reply sink gets
+//! - `forward.rs`: events that are sent without a wait, and whose replies a reply sink gets
 //! - `collocated.rs`: calls that skip the wire
 
 mod attempt;

@@ -8,7 +8,7 @@
 //! - `exception.rs`: text and slices of user exceptions; `errors.rs`: the error enums of operations
 //! - `proxy.rs`: makes a struct a typed proxy; how its methods call
 //! - `servant.rs`: the trait that servants implement, also without async
-//! - `dispatcher.rs`: the type that joins a servant to an adapter
+//! - `dispatcher.rs`: the type that joins a servant to an adapter; `dispatch/generated.rs` has its loop over requests
 //! - `typed_event.rs`: the trait of the enums that stand for events
 //!
 //! A macro is used only where a trait is implemented for a type of the contract, or where methods repeat. Functions do

@@ -501,7 +501,8 @@ impl ConnectionCore {
     }
 
     /// Appends a batch to the send queue if there is room for it, and writes the queue as the flush policy says.
-    /// Returns `None`, with nothing sent, if there is no room. All messages but replies are sent by this method.
+    /// Returns `None`, with nothing sent, if there is no room. All requests are sent by this method. Replies and
+    /// messages without a body, such as heartbeats, are not.
     ///
     /// `append` encodes whole messages; its argument is the position at which they start. If it fails, the queue is
     /// restored.

@@ -68,7 +68,7 @@ pub(super) struct Dispatching {
     budget: Budget,
     /// When the connections of other peers have their turn.
     pub(super) turn: Turn,
-    /// When the events came whose replies wait to be written.
+    /// The time at which the last events came, while the replies to them wait to be written.
     answered_events: Option<Instant>,
     /// True if ready tasks run before those replies are written.
     runs_tasks_first: bool,

@@ -1,4 +1,7 @@
-//! The reading half of a connection: handles the bytes that were read. `driver.rs` decides which thread or task reads.
+//! The reading half of a connection: handles the bytes that were read.
+//!
+//! `driver.rs` decides which thread or task reads. `reply_sink.rs` handles a read that holds only replies without
+//! results.
 
 use std::future::{Future, poll_fn};
 use std::io::ErrorKind;
@@ -58,7 +61,7 @@ pub(super) struct Reading {
     has_message: bool,
     dispatching: Dispatching,
     has_ended: bool,
-    /// While it waits for the rest of a message.
+    /// The wait for the rest of a message; `None` if no part of a message is there.
     unfinished: Option<Box<Unfinished>>,
 }
 
@@ -175,7 +178,7 @@ impl Reading {
         is_open
     }
 
-    /// Begins a new turn, because other tasks could run.
+    /// Begins a new turn, because other connections could run meanwhile.
     pub(super) fn begin_turn(&mut self) {
         self.dispatching.turn.begin();
     }

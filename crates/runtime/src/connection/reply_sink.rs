@@ -1,4 +1,6 @@
 //! The recipient of a reply: a caller that waits for it, or a reply sink that gets replies where they are read.
+//!
+//! This file also has the part of [`Reading`] that delivers replies without results to recipients of either kind.
 
 use std::collections::HashMap;
 use std::iter::Peekable;

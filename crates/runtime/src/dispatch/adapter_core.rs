@@ -150,7 +150,7 @@ impl AdapterCore {
         self.is_held.send_replace(true);
     }
 
-    /// Ends that, for `state` which is locked.
+    /// Ends the hold. `state` is the locked state of the adapter.
     pub(crate) fn release(&self, state: &mut ListenState) {
         state.hold = None;
         self.is_held.send_replace(false);

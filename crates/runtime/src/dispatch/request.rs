@@ -314,7 +314,7 @@ impl Response {
         Request { parts: self.parts }
     }
 
-    /// Splits into the bytes of the reply, and the parts that the next request of the connection can reuse.
+    /// Returns the parts. They hold the bytes of the reply, and the next request of the connection can reuse them.
     pub(crate) fn into_parts(self) -> Box<Parts> {
         self.parts
     }

@@ -129,10 +129,10 @@ pub(crate) struct RestState {
     pub(crate) turn: LentTurn,
 }
 
-/// The part of a connection's turn that a dispatcher may use. Then others have theirs.
+/// The part of a connection's turn that a dispatcher may use. After that, other connections have their turn.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct LentTurn {
-    /// The requests that must be left.
+    /// The turn is over when no more requests than these are left.
     pub(crate) left_min: usize,
     /// When it ends; `None` if so few requests are lent that the clock need not be looked at.
     pub(crate) end: Option<Instant>,

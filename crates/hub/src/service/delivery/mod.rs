@@ -9,14 +9,16 @@
 //!
 //! A twoway event takes these steps:
 //!
-//! 1. A publisher puts it into the queue of the subscriber (`Subscriber::publish`).
-//! 2. If the delivery task has nothing to decide, it has left its window to the delivery scheduler: `scheduler.rs` then takes
-//!    events for many subscribers in one round, and `timer.rs` and `busy_poll.rs` say when the next round begins.
-//!    Otherwise the delivery task in `twoway.rs` takes the event.
+//! 1. The task that reads the connection of the publisher puts it into the queue of the subscriber
+//!    (`Subscriber::publish`).
+//! 2. If the delivery task of the subscriber has nothing to decide, it lets the delivery scheduler send. `scheduler.rs`
+//!    takes events for many subscribers in one round; `timer.rs` and `busy_poll.rs` say when the next round begins.
+//!    Otherwise the delivery task takes the event, in `twoway.rs`.
 //! 3. Either of them sends it by `fast_path.rs`, which never waits.
-//! 4. The task that reads the reply settles it there, too. `reply_timeout.rs` gives up events whose replies are late.
-//! 5. If an event must wait for a connection or for room in it, or has failed and is sent again, the delivery task polls it
-//!    in `slow_path.rs`.
+//! 4. The task that reads the reply counts it as delivered, in the `ReplySink` of `fast_path.rs`. `reply_timeout.rs`
+//!    gives up events whose replies are late.
+//! 5. If an event must wait for a connection or for room in it, or has failed and is sent again, the delivery task
+//!    sends it in `slow_path.rs`, and settles it (`subscriber/settling.rs`).
 
 mod batched;
 mod busy_poll;

@@ -1,9 +1,9 @@
 //! The delivery scheduler: one task that sends to all twoway subscribers whose events need no wait.
 //!
 //! A delivery task leaves its window to the scheduler while it waits for events, has nothing to send again, and has a
-//! connection. Publishers then add the subscriber to the ready queue. The scheduler takes one ready subscriber after
-//! the other and sends as many of its events as its window allows. If an event needs a wait, the scheduler wakes the
-//! delivery task of the subscriber, which sends it.
+//! connection. The tasks that read publishers then add the subscriber to the ready queue. The scheduler takes one ready
+//! subscriber after the other and sends as many of its events as its window allows. If an event needs a wait, the
+//! scheduler wakes the delivery task of the subscriber, which sends it.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;

@@ -88,7 +88,7 @@ impl TwowayDelivery<'_> {
         self.slow_path.poll(context)
     }
 
-    /// The room in the window. If there is none, each reply from now on wakes this task.
+    /// The room in the window. If there is none, the next reply wakes this task.
     fn room_or_await(&self, unanswered: Load) -> Option<WindowRoom> {
         self.room_beside(unanswered).or_else(|| {
             self.subscriber.lock().in_flight().await_each();

@@ -17,7 +17,7 @@ use crate::core::WAITING_FACET;
 use crate::service::directory::Object;
 use crate::service::registry::Registry;
 
-/// All objects of the hub but the finder.
+/// The objects in the hub's category. The finder and the administrative objects are separate servants.
 pub(super) struct Objects {
     registry: Arc<Registry>,
     reach: Reach,
@@ -55,8 +55,8 @@ impl Objects {
         found.filter(|object| self.reach == Reach::All || takes_events(object))
     }
 
-    /// Asks the rules about all requests of a connection to an object, where they come from one user. What else an
-    /// operation needs its servant asks.
+    /// Asks the rules about all requests of a connection to an object, which come from one user. If an operation needs
+    /// further permissions, its servant asks.
     fn check(&self, object: &Object, current: &Current) -> Result<(), SystemException> {
         let guard = self.registry.guard();
         match object {

@@ -58,7 +58,7 @@ fn answer<F: Future<Output = ()> + Send + 'static>(
     }
 }
 
-/// What a publisher object publishes to.
+/// The subscriber or subscribers that a publisher object publishes to.
 #[derive(Clone)]
 pub(super) enum Recipient {
     /// All subscribers of a topic.
@@ -68,7 +68,7 @@ pub(super) enum Recipient {
 }
 
 impl Recipient {
-    /// That of a publisher object; `None` for other objects.
+    /// The recipient of a publisher object; `None` for other objects.
     pub(super) fn of(object: &Object) -> Option<Self> {
         match object {
             Object::Publisher(topic) => Some(Self::Topic(topic.clone())),
