@@ -1,4 +1,4 @@
-//! What an operator allows: the rules, with the users and the keys that its files name.
+//! What an operator allows: the rules, the users and the keys.
 
 use std::path::Path;
 
@@ -14,9 +14,9 @@ use crate::token::{Claims, TokenError, Tokens};
 use crate::trust::TrustOnly;
 use crate::users::{USERS_FILE_MAX, Users};
 
-/// What an operator allows, as it is in force.
+/// What an operator allows: the rules, users and keys that are in force.
 ///
-/// It never changes: a reload makes another one, and puts it in its place only if nothing is wrong with it.
+/// It never changes. A reload reads a new one, which replaces it only if nothing is wrong with the new one.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
     rules: Rules,
@@ -24,7 +24,8 @@ pub struct Access {
     tokens: Option<Tokens>,
 }
 
-/// Reads a file of at most so many bytes; one more is enough to know that it is too long.
+/// Reads a file, and stops after the given number of bytes. [`Access::load`] asks for one byte more than it allows, and
+/// so sees whether a file is too long.
 ///
 /// # Errors
 /// Why it cannot be read.
@@ -34,7 +35,7 @@ impl Access {
     /// Reads the files that the settings name.
     ///
     /// # Errors
-    /// Each file that cannot be read or makes no sense, by its name.
+    /// Each file that cannot be read or is invalid, by name.
     pub fn load(settings: &Settings, files: &Files<'_>) -> Result<Self, Problems> {
         let mut problems = Vec::new();
         let users = settings
@@ -73,7 +74,7 @@ impl Access {
         }
     }
 
-    /// Lets those do everything who show a certificate that is trusted, as a server with `IceSSL.TrustOnly.Server` does.
+    /// Allows everything to callers with a trusted certificate, as a server with `IceSSL.TrustOnly.Server` does.
     pub fn trusting(trust: TrustOnly) -> Self {
         Self {
             rules: Rules::trusting(trust),
@@ -81,12 +82,12 @@ impl Access {
         }
     }
 
-    /// Whether there are no rules, so that all is allowed.
+    /// Whether there are no rules, so that everything is allowed.
     pub fn is_open(&self) -> bool {
         self.rules.is_open()
     }
 
-    /// Whether callers may show tokens.
+    /// Whether callers may send tokens.
     pub fn takes_tokens(&self) -> bool {
         self.tokens.is_some()
     }
@@ -96,11 +97,11 @@ impl Access {
         &self.users
     }
 
-    /// Who calls, by what it shows. `now` is in seconds since 1970.
+    /// Identifies a caller by its token, certificate and place. `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// It shows a token that is not good. Then it is refused, and not taken for anonymous: otherwise rules would hold for
-    /// it that are not meant for it.
+    /// The token is invalid. Such a caller is refused. It does not count as anonymous, because rules for anonymous
+    /// callers are not meant for it.
     pub fn caller(
         &self,
         place: Place,
@@ -120,21 +121,21 @@ impl Access {
         })
     }
 
-    /// What a token proves. `now` is in seconds since 1970.
+    /// Checks a token, and returns what it proves. `now` is in seconds since 1970.
     ///
     /// # Errors
-    /// It is not good, or no tokens are taken.
+    /// The token is invalid, or no tokens are accepted.
     pub fn claims(&self, token: &str, now: u64) -> Result<Claims, TokenError> {
         let tokens = self.tokens.as_ref().ok_or(TokenError::NotTaken)?;
         tokens.verify(token, now)
     }
 
-    /// Whether a caller may do this with a topic; with an empty name, with the hub as a whole.
+    /// Decides whether a caller may do this with a topic. An empty name stands for the hub as a whole.
     pub fn decide(&self, caller: &Caller, action: Action, topic: &str) -> Decision {
         self.rules.decide(caller, action, topic)
     }
 
-    /// Whether a caller may do anything with a topic, and so may know of it.
+    /// Whether a caller may do anything with a topic, and so may know that it exists.
     pub fn may_find(&self, caller: &Caller, topic: &str) -> bool {
         self.rules.may_find(caller, topic)
     }

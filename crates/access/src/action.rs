@@ -1,4 +1,4 @@
-//! What a caller may want to do.
+//! Actions: what a caller does with a topic or a hub.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,12 +19,12 @@ pub enum Action {
     Link,
     /// See subscribers, links and counters of a topic, or of the hub.
     Observe,
-    /// All else that an operator does with a hub.
+    /// Do anything else that an operator does with a hub.
     Admin,
 }
 
 impl Action {
-    /// All actions, in the order in which they are listed to people.
+    /// All actions, in the order in which messages list them.
     pub const ALL: [Self; 7] = [
         Self::Create,
         Self::Destroy,
@@ -77,22 +77,22 @@ impl Actions {
         Action::ALL.into_iter().collect()
     }
 
-    /// Those that are in both.
+    /// The actions that are in both sets.
     pub(crate) fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    /// Those that are not in the other.
+    /// The actions of this set that are not in the other.
     pub(crate) fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether it is among them.
+    /// Whether the action is in the set.
     pub fn contains(self, action: Action) -> bool {
         self.0 & (1 << action as u8) != 0
     }

@@ -1,4 +1,4 @@
-//! The addresses at which a subscriber may be called, so that nobody makes a hub call where only the hub can.
+//! The addresses to which a hub may deliver, so that nobody can use the hub to reach addresses that only it can reach.
 
 use core::net::IpAddr;
 
@@ -8,7 +8,7 @@ use crate::network::Networks;
 /// Where a subscriber may be.
 #[derive(Debug, Clone, Copy)]
 pub struct Callback<'a> {
-    /// None without rules: then it may be anywhere.
+    /// `None` if there are no rules. Then the subscriber may be anywhere.
     within: Option<Within<'a>>,
 }
 
@@ -25,16 +25,16 @@ struct Within<'a> {
 pub enum Reach<'a> {
     /// To an address.
     Address(IpAddr),
-    /// To a host by its name. What the name means may be another thing at each look.
+    /// To a host by its name. Each look-up of the name can give another address.
     Host(&'a str),
-    /// To this computer, by a Unix socket or shared memory.
+    /// To this computer, over a Unix socket.
     Here,
-    /// Wherever a locator says.
+    /// To any place that a locator names.
     Located,
 }
 
 impl<'a> Callback<'a> {
-    /// It may be anywhere.
+    /// The subscriber may be anywhere.
     pub(crate) fn anywhere() -> Self {
         Self { within: None }
     }
@@ -50,8 +50,9 @@ impl<'a> Callback<'a> {
         }
     }
 
-    /// Whether a subscriber may be there: on the host that subscribes, or in a network that the rule names. Hosts by name
-    /// and what a locator says are as good as the network `any`. `own` are the addresses of this computer.
+    /// Whether a subscriber may be at this place: on the host that subscribes, or in a network that the rule names. A
+    /// host by its name, or a place that a locator names, needs the network `any`. `own` are the addresses of this
+    /// computer.
     pub fn permits(&self, reach: Reach<'_>, own: &[IpAddr]) -> bool {
         let Some(within) = &self.within else {
             return true;
@@ -61,7 +62,7 @@ impl<'a> Callback<'a> {
             Reach::Host(name) if name.eq_ignore_ascii_case("localhost") => {
                 self.permits(Reach::Here, own)
             }
-            // Place::Unknown is in no network but "any".
+            // `Place::Unknown` is only in the network `any`.
             Reach::Host(_) | Reach::Located => within.allows(Place::Unknown),
             Reach::Address(address) => {
                 let address = address.to_canonical();
@@ -100,7 +101,7 @@ fn leads_here(address: IpAddr, own: &[IpAddr]) -> bool {
     address.is_loopback() || address.is_unspecified() || is_own()
 }
 
-/// A connection to no address in particular is one to this computer.
+/// A connection to the unspecified address ends on this computer.
 fn loopback_if_unspecified(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(v4) if v4.is_unspecified() => core::net::Ipv4Addr::LOCALHOST.into(),

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::distinguished_name::DistinguishedName;
 
-/// What is known of a peer that wants something.
+/// What is known of a peer that makes a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// The name that its password or token proves.
@@ -14,28 +14,28 @@ pub struct Caller {
     pub groups: Vec<String>,
     /// The subject of its certificate, which the TLS handshake has verified.
     pub certificate: Option<DistinguishedName>,
-    /// Where it calls from.
+    /// The place from which it calls.
     pub place: Place,
 }
 
 /// Where a peer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
-    /// At an address, from which the peer takes answers.
+    /// At an address at which the peer receives replies.
     At(IpAddr),
-    /// On this computer, by means that reach no other: a Unix socket.
+    /// On this computer, connected over a Unix socket.
     Here,
-    /// Anywhere: the sender of a datagram writes what it likes.
+    /// Anywhere, because the sender address of a datagram can be forged.
     Unknown,
 }
 
-/// What a peer without a name is called, so no user can be.
+/// The name of a peer that has proved none. No user can have this name.
 pub const ANONYMOUS: &str = "anonymous";
-/// Bytes of a name of a user or group. A directory's distinguished names fit.
+/// The largest length of the name of a user or group, in bytes. The distinguished names of a directory fit.
 pub const NAME_LEN_MAX: usize = 256;
 
 impl Caller {
-    /// One of whom only its place is known.
+    /// A caller of which only the place is known.
     pub fn anonymous(place: Place) -> Self {
         Self {
             user: None,
@@ -46,7 +46,7 @@ impl Caller {
     }
 }
 
-/// For people and the audit log.
+/// The text for people and the audit log.
 impl fmt::Display for Caller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.user, &self.certificate) {

@@ -9,18 +9,18 @@ use x509_parser::x509::X509Name;
 
 /// A distinguished name: attributes with their values, such as `CN=ann,O=ZeroC`.
 ///
-/// Equal attributes of several names compare equal in any order; [`DistinguishedName::has_all_of`] is what rules ask.
+/// Rules compare names with [`DistinguishedName::has_all_of`], which ignores the order of attributes.
 ///
 /// Source: RFC 2253.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DistinguishedName {
-    /// The most specific first, as RFC 2253 writes them.
+    /// The most specific attribute comes first, as in RFC 2253.
     attributes: Vec<Attribute>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Attribute {
-    /// The name of its type in capitals, or the numbers of its object identifier.
+    /// The name of the attribute's type in capitals, or the numbers of its object identifier.
     kind: String,
     value: Value,
 }
@@ -28,15 +28,16 @@ struct Attribute {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Value {
     Text(String),
-    /// A value that is no text, in DER.
+    /// A value that is not a text, in DER.
     Der(Vec<u8>),
 }
 
-/// Bytes of the text of a distinguished name, and of a `TrustOnly`. Certificates hold names of some hundred.
+/// The largest length of a distinguished name or a `TrustOnly` as text, in bytes. A name in a certificate has some
+/// hundred.
 pub const DN_LEN_MAX: usize = 16 * 1024;
 
 impl DistinguishedName {
-    /// The subject of a certificate in DER; none if it has no certificate's form.
+    /// The subject of a certificate in DER. `None` if the bytes are not a certificate.
     pub fn of_certificate(der: &[u8]) -> Option<Self> {
         let (_, certificate) = X509Certificate::from_der(der).ok()?;
         Some(Self::of_name(certificate.subject()))
@@ -44,7 +45,7 @@ impl DistinguishedName {
 
     fn of_name(name: &X509Name<'_>) -> Self {
         let mut attributes: Vec<_> = name.iter_attributes().map(attribute).collect();
-        // A certificate begins with the most general.
+        // A certificate begins with the most general attribute.
         attributes.reverse();
         Self { attributes }
     }
@@ -55,7 +56,7 @@ impl DistinguishedName {
         other.attributes.iter().all(has)
     }
 
-    /// Whether there is no attribute in it.
+    /// Whether the name has no attributes.
     pub fn is_empty(&self) -> bool {
         self.attributes.is_empty()
     }
@@ -91,7 +92,7 @@ impl FromStr for DistinguishedName {
             let after = after.trim_start();
             match after.chars().next() {
                 None => return Ok(Self { attributes }),
-                // A plus joins attributes of one level, which is of no account here.
+                // A plus joins attributes of one level. Levels do not matter here.
                 Some(',' | '+') => rest = after[1..].trim_start(),
                 Some(other) => {
                     return Err(format!("expected a comma after a value, got {other:?}"));
@@ -179,7 +180,7 @@ fn hexadecimal(text: &str) -> Result<(Value, &str), String> {
     Ok((Value::Der(bytes), rest))
 }
 
-/// What a backslash stands before: a special character, or a byte as two hexadecimal digits.
+/// What follows a backslash: a special character, or a byte as two hexadecimal digits.
 fn escaped<'a>(text: &'a str, value: &mut Vec<u8>) -> Result<&'a str, String> {
     let [first, second] = [0, 1].map(|at| text.as_bytes().get(at));
     if let (Some(first), Some(second)) = (first, second)
@@ -213,7 +214,7 @@ fn hex(first: &u8, second: &u8) -> Option<u8> {
     u8::try_from(high? * 16 + low?).ok()
 }
 
-/// The name of a type of attribute, however it was written.
+/// The usual name of an attribute's type, which can be written in several ways.
 fn kind_of(text: &str) -> String {
     let upper = text.to_ascii_uppercase();
     let plain = upper.strip_prefix("OID.").unwrap_or(&upper);
@@ -222,7 +223,7 @@ fn kind_of(text: &str) -> String {
     known.map_or_else(|| plain.to_owned(), |(name, _)| alias(name).to_owned())
 }
 
-/// The one name of a type that has several.
+/// The usual name of a type that has several names.
 fn alias(name: &str) -> &str {
     match name {
         "E" | "EMAIL" => "EMAILADDRESS",
@@ -231,7 +232,7 @@ fn alias(name: &str) -> &str {
     }
 }
 
-/// Names of types. Source: RFC 2253, 2.3; RFC 4519; for the address RFC 2985.
+/// Names of types. Source: RFC 2253, 2.3; RFC 4519; RFC 2985 for the e-mail address.
 const KINDS: [(&str, &str); 18] = [
     ("CN", "2.5.4.3"),
     ("SN", "2.5.4.4"),
@@ -253,7 +254,7 @@ const KINDS: [(&str, &str); 18] = [
     ("E", "1.2.840.113549.1.9.1"),
 ];
 
-/// As RFC 2253 writes it, in one line: control characters are escaped.
+/// The name in the form of RFC 2253, in one line: control characters are escaped.
 impl fmt::Display for DistinguishedName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, attribute) in self.attributes.iter().enumerate() {

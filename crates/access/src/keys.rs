@@ -17,18 +17,18 @@ use x509_parser::x509::SubjectPublicKeyInfo;
 #[derive(Debug, Clone)]
 pub struct Keys(Vec<Key>);
 
-/// One key, with the identifier that tokens name it by, if it has one.
+/// One key, with the identifier by which tokens name it, if it has one.
 #[derive(Clone)]
 pub(crate) struct Key {
     id: Option<String>,
     material: Material,
 }
 
-/// A key decides on its own which algorithm its signatures have; a token only says so.
+/// A key of one algorithm. The key decides which algorithm verifies a signature, and never the token.
 #[derive(Clone)]
 #[cfg_attr(not(feature = "tokens"), expect(dead_code, reason = "no key verifies"))]
 enum Material {
-    /// RS256, from 2048 bits.
+    /// RS256, with at least 2048 bits.
     Rsa { n: Vec<u8>, e: Vec<u8> },
     /// ES256: a point, uncompressed.
     P256(Vec<u8>),
@@ -36,17 +36,17 @@ enum Material {
     Ed25519(Vec<u8>),
 }
 
-/// Bytes of a file of keys.
+/// The largest size of a file of keys, in bytes.
 pub const KEYS_FILE_MAX: usize = 256 * 1024;
-/// Keys of one file. A token without an identifier of its key is tried with each.
+/// The largest number of keys in one file. A token that names no key is tried with each of them.
 pub const KEYS_MAX: usize = 16;
 
 impl Keys {
-    /// Reads a PEM file with public keys, or a JSON web key set. Of a set, those keys are left out that are for
-    /// something else than RS256, ES256 and EdDSA with Ed25519.
+    /// Reads a PEM file with public keys, or a JSON web key set. Keys of a set that are not for RS256, ES256 or EdDSA
+    /// with Ed25519 are left out.
     ///
     /// # Errors
-    /// What is wrong with it; also if it holds a private key, which has no business here.
+    /// What is wrong with the file. A private key in it is an error, too.
     pub fn parse(file: &[u8]) -> Result<Self, String> {
         if !cfg!(feature = "tokens") {
             return Err(
@@ -71,7 +71,7 @@ impl Keys {
         }
     }
 
-    /// The keys that a token may mean: those of this identifier and those without one.
+    /// The keys that a token may mean: keys with this identifier, and keys without one.
     pub(crate) fn candidates(&self, id: Option<&str>) -> impl Iterator<Item = &Key> {
         let may_be_meant = move |key: &&Key| match (id, key.id.as_deref()) {
             (Some(wanted), Some(own)) => wanted == own,
@@ -82,7 +82,7 @@ impl Keys {
 }
 
 impl Key {
-    /// There is no key in such a build: see [`Keys::parse`].
+    /// A build without this feature has no keys: see [`Keys::parse`].
     #[cfg(not(feature = "tokens"))]
     pub(crate) fn verifies(&self, _message: &[u8], _signature: &[u8]) -> bool {
         false
@@ -97,7 +97,7 @@ impl Key {
         }
     }
 
-    /// Whether it has signed a message.
+    /// Whether this key has signed the message.
     #[cfg(feature = "tokens")]
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let verified = match &self.material {
@@ -132,7 +132,7 @@ fn of_pem(file: &[u8]) -> Result<Vec<Key>, String> {
     Ok(keys)
 }
 
-/// A key as certificates hold it.
+/// A public key in the form that certificates contain.
 fn of_public_key(der: &[u8]) -> Result<Key, String> {
     let parsed = SubjectPublicKeyInfo::from_der(der);
     let (_, info) = parsed.map_err(|_| "expected a public key in DER within PEM".to_owned())?;
@@ -166,7 +166,7 @@ const P256: &str = "1.2.840.10045.3.1.7";
 const ED25519: &str = "1.3.101.112";
 const PRIVATE: &str = "this is a private key: give the public key, and keep the private one with the issuer of tokens";
 
-/// A key set, as far as it matters here.
+/// The members of a key set that are used here.
 #[derive(Deserialize)]
 struct Set {
     keys: Vec<WebKey>,
@@ -184,7 +184,7 @@ struct WebKey {
     e: Option<String>,
     x: Option<String>,
     y: Option<String>,
-    /// There in private keys alone.
+    /// Only private keys have this member.
     d: Option<serde::de::IgnoredAny>,
 }
 
@@ -205,7 +205,7 @@ fn of_set(file: &[u8]) -> Result<Vec<Key>, String> {
     Ok(keys)
 }
 
-/// None if it is for something else.
+/// Reads a key of a set. `None` if it is for another algorithm or use.
 fn of_web_key(key: &WebKey) -> Result<Option<Key>, String> {
     if key.d.is_some() {
         return Err(PRIVATE.to_owned());
@@ -256,9 +256,9 @@ fn rsa(n: &[u8], e: &[u8]) -> Result<Material, String> {
     })
 }
 
-/// Shorter ones can be broken.
+/// The smallest RSA key, because shorter ones can be broken.
 const RSA_BITS_MIN: usize = 2048;
-/// The time of a check grows with the square of the bits.
+/// The largest RSA key, because the time of a check grows with the square of the bits.
 const RSA_BITS_MAX: usize = 8192;
 
 fn p256(point: Vec<u8>) -> Result<Material, String> {

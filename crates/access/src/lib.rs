@@ -1,21 +1,21 @@
 //! Who may do what: names, credentials, rules; pure decisions.
 //!
-//! A [`Caller`] is what is known of a peer: the name and groups that its token proves, the subject of its certificate, and
-//! where it calls from. [`Access`] is what an operator allows, as read from `floe.toml` and the files that it names;
-//! [`Access::decide`] gives a [`Decision`] with the rule that made it. Nothing here opens a file, asks a clock or a network:
-//! the caller of this crate passes in texts, times and addresses.
+//! A [`Caller`] holds what is known of a peer: the name and groups that its token proves, the subject of its
+//! certificate, and the place from which it calls. [`Access`] holds what an operator allows, as read from `floe.toml`
+//! and the files that it names. [`Access::decide`] returns a [`Decision`] with the rule that made it. This crate opens
+//! no file and uses no clock and no network: its user passes in texts, times and addresses.
 //!
-//! - `access.rs`: rules, users and token keys together, as they are in force
+//! - `access.rs`: the rules, users and token keys that are in force
 //! - `settings.rs`: the table `[access]` of `floe.toml`
-//! - `rules.rs`, `rule.rs`: the rules, and which of them decides
-//! - `action.rs`, `pattern.rs`, `network.rs`: what a rule speaks of
+//! - `rules.rs`: all rules, and which of them decides; `rule.rs`: one rule
+//! - `action.rs`, `pattern.rs`, `network.rs`: the parts of a rule
 //! - `caller.rs`: what is known of a peer
 //! - `callback.rs`: the addresses at which a subscriber may be called
 //! - `distinguished_name.rs`, `trust.rs`: subjects of certificates, and IceSSL's `TrustOnly`
 //! - `users.rs`, `password.rs`: the users' file
 //! - `token.rs`, `keys.rs`: signed tokens, and the keys that prove them
-//! - `refusal.rs`: how a caller and the audit log are told of a refusal
-//! - `problem.rs`: what is wrong with a text, by line
+//! - `refusal.rs`: a refusal, for the caller and for the audit log
+//! - `problem.rs`: problems in an operator's text, by line
 
 mod access;
 mod action;

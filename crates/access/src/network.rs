@@ -1,4 +1,4 @@
-//! Networks by name.
+//! Networks, and the names that rules use for them.
 
 use core::net::IpAddr;
 use std::collections::BTreeMap;
@@ -8,12 +8,12 @@ use ipnet::IpNet;
 
 use crate::caller::Place;
 
-/// Addresses with a common beginning, such as `10.1.0.0/16`; one address is a network, too.
+/// Addresses with a common prefix, such as `10.1.0.0/16`. A single address is a network, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Network(IpNet);
 
 impl Network {
-    /// Whether an address is in it. An IPv4 address that is written as an IPv6 one counts as what it is.
+    /// Whether an address is in the network. An IPv4 address that is mapped to IPv6 counts as the IPv4 address.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
     }
@@ -42,8 +42,8 @@ impl FromStr for Network {
 
 /// Networks by the names that rules use.
 ///
-/// Two are always there: `loopback`, which is this computer by its loopback addresses, Unix sockets and shared memory, and
-/// `any`, which is everywhere.
+/// Two are always defined. `loopback` is this computer, reached over loopback addresses or Unix sockets. `any` is
+/// everywhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Networks(BTreeMap<String, Vec<Network>>);
 
@@ -56,7 +56,7 @@ impl Networks {
     /// Gives some networks a name.
     ///
     /// # Errors
-    /// The name is one of those that are always there.
+    /// The name is `loopback` or `any`, which are always defined.
     pub fn insert(&mut self, name: &str, networks: Vec<Network>) -> Result<(), String> {
         if [LOOPBACK, ANY].contains(&name) {
             return Err(format!(
@@ -67,7 +67,7 @@ impl Networks {
         Ok(())
     }
 
-    /// Whether there are networks of this name.
+    /// Whether this name is defined.
     pub fn is_known(&self, name: &str) -> bool {
         [LOOPBACK, ANY].contains(&name) || self.0.contains_key(name)
     }

@@ -1,4 +1,4 @@
-//! A password as a users' file keeps it: hashed.
+//! Hashed passwords, as a users' file contains them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,9 +7,9 @@ use argon2::password_hash::PasswordVerifier;
 use argon2::{Argon2, PasswordHash as PhcHash};
 use sha_crypt::{PasswordHashRef, ShaCrypt};
 
-/// A hashed password: argon2id, or what `crypt(3)` writes with SHA-256 or SHA-512.
+/// A hashed password: by argon2id, or by `crypt(3)` with SHA-256 or SHA-512.
 ///
-/// It shows itself nowhere: neither `Debug` nor an error has any of it.
+/// Neither `Debug` nor an error shows any part of it.
 ///
 /// Source: PHC string format; "Unix crypt using SHA-256 and SHA-512" (Drepper, 2008).
 #[derive(Clone)]
@@ -24,20 +24,20 @@ enum Scheme {
     ShaCrypt,
 }
 
-/// Bytes of a hash as text.
+/// The largest length of a hash as text, in bytes.
 const HASH_LEN_MAX: usize = 512;
-/// Memory that the check of one password may take: 256 MiB, in KiB. Usual are 19 to 64 MiB.
+/// The largest memory for the check of one password: 256 MiB, in KiB. Usual are 19 to 64 MiB.
 const ARGON2_MEMORY_MAX: u32 = 256 * 1024;
-/// Passes over that memory. Usual are 1 to 4.
+/// The largest number of passes over that memory. Usual are 1 to 4.
 const ARGON2_PASSES_MAX: u32 = 16;
-/// Rounds of SHA-crypt, about a second of work. Usual are 5,000.
+/// The largest number of rounds of SHA-crypt, about a second of work. Usual are 5,000.
 const ROUNDS_MAX: u32 = 1_000_000;
-/// Bytes of a password.
+/// The largest length of a password, in bytes.
 const PASSWORD_LEN_MAX: usize = 1024;
 
 impl PasswordHash {
-    /// Whether a password is the one that was hashed. It takes as long as the hash says, mostly some 10 ms, and so has
-    /// no place where requests are dispatched.
+    /// Whether a password is the one that was hashed. The parameters of the hash decide how long this takes, mostly
+    /// some 10 ms, so do not call it on a thread that dispatches requests.
     pub fn verify(&self, password: &[u8]) -> bool {
         if password.len() > PASSWORD_LEN_MAX {
             return false;

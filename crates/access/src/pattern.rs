@@ -1,20 +1,21 @@
-//! Patterns of names: of topics and of users.
+//! Patterns for the names of topics and users.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A pattern of names: `*` stands for any characters or none, `?` for one; all others for themselves, in their case.
+/// A pattern for names. `*` matches any characters or none, `?` matches one character, and other characters match
+/// themselves. Case matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern(String);
 
-/// Bytes that a pattern may have. No name that it could be meant for is longer.
+/// The largest length of a pattern, in bytes. Names are not longer.
 pub const PATTERN_LEN_MAX: usize = 256;
 
 impl Pattern {
-    /// Whether a name is one of those that the pattern stands for. The work is at most the product of both lengths.
+    /// Whether a name matches the pattern. The number of steps is at most the product of both lengths.
     pub fn matches(&self, name: &str) -> bool {
         let (mut pattern, mut rest) = (self.0.chars(), name.chars());
-        // Where the last star was, and what it has not taken yet.
+        // The pattern behind the last star, and the part of the name that the star does not match yet.
         let mut star = None;
         loop {
             let (here, next) = (pattern.clone().next(), rest.clone().next());
@@ -119,7 +120,7 @@ mod tests {
         assert!("x".repeat(PATTERN_LEN_MAX + 1).parse::<Pattern>().is_err());
     }
 
-    /// By the definition, and slowly.
+    /// Matches by the definition, slowly.
     fn by_definition(pattern: &[char], name: &[char]) -> bool {
         match pattern.split_first() {
             None => name.is_empty(),

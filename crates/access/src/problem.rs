@@ -1,17 +1,17 @@
-//! What is wrong with a text that an operator wrote, and in which line.
+//! Problems in a text that an operator wrote, with their lines.
 
 use std::fmt;
 
-/// One thing that is wrong with a text.
+/// A problem in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// From 1; 0 is the text as a whole.
+    /// The line, from 1. 0 stands for the text as a whole.
     pub line: usize,
-    /// Lower case, no full stop. It never quotes a password, a hash or a token.
+    /// What is wrong, in lower case without a full stop. It never quotes a password, a hash or a token.
     pub message: String,
 }
 
-/// All that is wrong with a text; at least one thing.
+/// All problems of a text. There is at least one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems(pub Vec<Problem>);
 

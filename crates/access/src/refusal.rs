@@ -1,4 +1,4 @@
-//! A refusal, as its caller and the audit log are told of it.
+//! Refusals, for the caller and for the audit log.
 
 use std::fmt;
 
@@ -10,18 +10,18 @@ use crate::caller::Place;
 use crate::rules::Decided;
 use crate::token::TokenError;
 
-/// What was refused, to whom and why. It has no token and no password.
+/// A refused action: the caller, the action, the topic and the reason. It contains no token and no password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// Who, as far as it is known.
+    /// The caller's name, or what else is known of it.
     pub who: String,
-    /// From where.
+    /// Where the caller is.
     pub from: Place,
-    /// What.
+    /// The refused action.
     pub action: Action,
-    /// The topic; empty for the hub as a whole.
+    /// The topic. Empty for the hub as a whole.
     pub topic: String,
-    /// Why.
+    /// Why it was refused.
     pub reason: Reason,
 }
 
@@ -29,19 +29,19 @@ pub struct Refusal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
-    /// A rule refuses it, or none allows it.
+    /// A rule refuses the action, or no rule allows it.
     Rules(Decided),
-    /// The caller shows a token that is not good.
+    /// The caller's token is invalid.
     Token(TokenError),
-    /// The hub would have to call where it may not for this caller.
+    /// The subscriber is at an address to which the hub must not connect for this caller.
     Address(String),
 }
 
-/// How the text of an exception begins that tells of a refusal.
+/// The text of the exception for a refusal begins with this.
 pub const ACCESS_REFUSED: &str = "access refused: ";
 
 impl Refusal {
-    /// That of a caller who is known.
+    /// A refusal for this caller.
     pub fn of(caller: &Caller, action: Action, topic: &str, reason: Reason) -> Self {
         Self {
             who: caller.to_string(),
@@ -52,7 +52,7 @@ impl Refusal {
         }
     }
 
-    /// One line of JSON without its line end. `unix_ms` is the time, in milliseconds since 1970.
+    /// One line of JSON, without a line end. `unix_ms` is the time, in milliseconds since 1970.
     pub fn to_json(&self, unix_ms: u64) -> String {
         let (rule, line) = match self.reason {
             Reason::Rules(Decided::Rule { index, line }) => (Some(index + 1), Some(line)),
@@ -86,7 +86,7 @@ struct Line<'a> {
     reason: String,
 }
 
-/// For the caller: which rule it was is for the audit log.
+/// The text for the caller. It does not name the rule, which only the audit log contains.
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (who, action, topic) = (&self.who, self.action, &self.topic);

@@ -1,4 +1,4 @@
-//! One rule: who may, or may not, do what with which topics.
+//! One rule: it allows or refuses actions on topics to some callers.
 
 use crate::action::{Action, Actions};
 use crate::caller::Caller;
@@ -7,40 +7,40 @@ use crate::pattern::Pattern;
 use crate::rules::Groups;
 use crate::trust::TrustOnly;
 
-/// A rule, as it stands in `floe.toml`. It applies if the action is one of its actions, the topic one of its topics, and the
-/// caller one of those whom it speaks of.
+/// A rule of `floe.toml`. It applies if the action is one of its actions, the topic matches one of its topics, and the
+/// caller matches its `who`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Whether it allows, or refuses.
+    /// Whether the rule allows or refuses.
     pub allows: bool,
-    /// What it speaks of.
+    /// The actions to which the rule applies.
     pub actions: Actions,
-    /// Topics by name; all if there are none.
+    /// Patterns of topics. If there are none, the rule applies to all topics.
     pub topics: Vec<Pattern>,
-    /// Whom it speaks of.
+    /// The callers to whom the rule applies.
     pub who: Who,
     /// Networks in which subscribers may be called back, besides the host that subscribes.
     pub callbacks: Vec<String>,
-    /// Its line in the file, from 1.
+    /// The line of the rule in the file, from 1.
     pub line: usize,
 }
 
-/// Whom a rule speaks of: callers for whom all that is said holds. Of a list one entry is enough, and nothing is said by what
-/// is empty.
+/// The callers to whom a rule applies. A caller must match each list that is not empty. To match a list, it must match
+/// one of its entries.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Who {
-    /// Names of users.
+    /// Patterns of users' names.
     pub users: Vec<Pattern>,
-    /// Names of groups, from the file or a token.
+    /// Names of groups, from the file or from a token.
     pub groups: Vec<String>,
-    /// Certificates.
+    /// Subjects of certificates.
     pub certificate: Option<TrustOnly>,
     /// Names of networks.
     pub networks: Vec<String>,
 }
 
 impl Rule {
-    /// Whether it decides on this.
+    /// Whether the rule applies to this action.
     pub(crate) fn applies(
         &self,
         caller: &Caller,
@@ -51,7 +51,7 @@ impl Rule {
         self.actions.contains(action) && self.speaks_of(caller, topic, known)
     }
 
-    /// Whether it speaks of this topic and caller, whatever the action.
+    /// Whether the rule applies to this topic and caller for some action.
     pub(crate) fn speaks_of(
         &self,
         caller: &Caller,

@@ -1,4 +1,4 @@
-//! All rules together: the first one that applies decides.
+//! All rules. The first rule that applies decides.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::trust::TrustOnly;
 
 /// Rules in their order, and the groups and networks that they name.
 ///
-/// Without a rule all is allowed; with one, nothing is but what a rule allows.
+/// If there are no rules, everything is allowed. If there are rules, only what a rule allows is allowed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rules {
     /// At most [`RULES_MAX`].
@@ -22,7 +22,7 @@ pub struct Rules {
     pub(crate) networks: Networks,
 }
 
-/// Rules of a file. A decision looks at each of them in the worst case.
+/// The largest number of rules in a file. In the worst case a decision looks at each of them.
 pub const RULES_MAX: usize = 1000;
 
 /// Members of groups, by the group's name.
@@ -32,7 +32,7 @@ pub(crate) struct Groups(pub(crate) BTreeMap<String, Vec<Pattern>>);
 /// Whether something is allowed, and why.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether it is.
+    /// Whether it is allowed.
     pub is_allowed: bool,
     /// What decided.
     pub decided: Decided,
@@ -41,7 +41,7 @@ pub struct Decision {
 /// What decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decided {
-    /// There is no rule, and so all is allowed.
+    /// There are no rules, so everything is allowed.
     Open,
     /// A rule.
     Rule {
@@ -50,12 +50,12 @@ pub enum Decided {
         /// Its line in the file, from 1.
         line: usize,
     },
-    /// No rule applies, and so nothing is allowed.
+    /// No rule applies, so it is not allowed.
     NoRule,
 }
 
 impl Rules {
-    /// One rule that allows everything to those who show a certificate that is trusted.
+    /// A single rule that allows everything to callers with a trusted certificate.
     pub(crate) fn trusting(trust: TrustOnly) -> Self {
         let who = Who {
             certificate: Some(trust),
@@ -66,7 +66,7 @@ impl Rules {
             actions: Actions::all(),
             topics: Vec::new(),
             who,
-            // A server of Ice calls whatever it is told to.
+            // A server of Ice delivers to any address.
             callbacks: vec![ANY.to_owned()],
             line: 0,
         };
@@ -76,12 +76,12 @@ impl Rules {
         }
     }
 
-    /// Whether there is none, so that all is allowed.
+    /// Whether there are no rules, so that everything is allowed.
     pub fn is_open(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Whether a caller may do this with a topic; with an empty name, with the hub as a whole.
+    /// Decides whether a caller may do this with a topic. An empty name stands for the hub as a whole.
     pub fn decide(&self, caller: &Caller, action: Action, topic: &str) -> Decision {
         if self.is_open() {
             return Decision {
@@ -136,7 +136,7 @@ impl Rules {
 }
 
 impl Groups {
-    /// Whether a caller is in a group, by its name or by its token.
+    /// Whether a caller is in a group, because the file lists its name or because its token names the group.
     pub(crate) fn has(&self, group: &str, caller: &Caller) -> bool {
         let members = self.0.get(group).into_iter().flatten();
         let is_member = |user: &String| members.into_iter().any(|pattern| pattern.matches(user));

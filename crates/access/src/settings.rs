@@ -16,39 +16,39 @@ use crate::problem::{Problem, Problems};
 use crate::rule::{Rule, Who};
 use crate::rules::{Groups, RULES_MAX, Rules};
 
-/// What `floe.toml` says about access: the rules, and the files with users and keys.
+/// The table `[access]` of `floe.toml`: the rules, and the files with users and keys.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
     /// The rules.
     pub rules: Rules,
     /// The users' file.
     pub users: Option<PathBuf>,
-    /// Tokens that are taken.
+    /// Which tokens are accepted.
     pub tokens: Option<TokenSettings>,
-    /// Where refusals are written to, a line each; elsewhere than the log.
+    /// The audit log: a file in which each refusal is a line. It is not the log of the process.
     pub audit: Option<PathBuf>,
 }
 
-/// What `floe.toml` says about tokens.
+/// The settings for tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct TokenSettings {
     /// A file with public keys.
     pub keys: PathBuf,
-    /// What a token must name as its issuer.
+    /// The issuer that a token must name.
     pub issuer: Option<String>,
-    /// What a token must name among its audience.
+    /// The audience that a token must name, perhaps among others.
     pub audience: Option<String>,
 }
 
-/// Entries of a list: patterns of a rule, members of a group, addresses of a network.
+/// The largest number of entries in a list: patterns of a rule, members of a group, addresses of a network.
 pub const LIST_MAX: usize = 1000;
 
 impl Settings {
-    /// What a `floe.toml` says about access. Other tables are left out.
+    /// Reads the table `[access]` of a `floe.toml`. Ignores other tables.
     ///
     /// # Errors
-    /// What is wrong with it, by line.
+    /// The problems of the table, by line.
     pub fn parse(text: &str) -> Result<Self, Problems> {
         let line_of = |span: Range<usize>| {
             let before = text.as_bytes().iter().take(span.start);
@@ -133,7 +133,7 @@ impl Texts {
 struct Reader<'a> {
     line_of: &'a dyn Fn(Range<usize>) -> usize,
     problems: Vec<Problem>,
-    /// Then a token may name groups that the file does not have.
+    /// If tokens are accepted, they may name groups that the file does not have.
     takes_tokens: bool,
 }
 
@@ -222,7 +222,7 @@ impl Reader<'_> {
                 "expected a rule that allows subscribe or link: for no other the hub calls anybody",
             );
         }
-        // A rule that forgets to say whom it speaks of would speak of all.
+        // A rule without callers would apply to every caller.
         if table.anyone == (who != Who::default()) {
             let expected = "expected anyone = true, or else users, groups, certificate or networks";
             self.problem(line, "access.rule", expected);
@@ -260,8 +260,8 @@ impl Reader<'_> {
         }
     }
 
-    /// A list whose entries mean something. If it is there, it has entries: an empty list would say nothing, and a rule
-    /// that says less speaks of more.
+    /// A list, with its entries parsed. An empty list is an error: it would restrict nothing, so the rule would apply
+    /// to more than its author expects.
     fn list<T: FromStr<Err: fmt::Display>>(
         &mut self,
         line: usize,
@@ -397,7 +397,7 @@ anyone = true
                 "{problems:?}"
             );
         }
-        // An empty list says nothing, and so the rule would speak of everybody.
+        // An empty list restricts nothing, so the rule would apply to everybody.
         let problems =
             problems("[[access.rule]]\nallow = \"publish\"\nusers = []\nnetworks = \"any\"\n");
         assert!(

@@ -10,17 +10,17 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use crate::caller::check_name;
 use crate::keys::Keys;
 
-/// Which tokens are good: signed by one of some keys, for us, and now.
+/// Which tokens are valid: one of the keys has signed them, for this audience, and their time has not ended.
 ///
-/// Source: RFC 7515 (signatures), RFC 7519 (claims), RFC 8725 (what to beware of: the key decides on the algorithm, and
-/// there is no `none`).
+/// Source: RFC 7515 (signatures), RFC 7519 (claims), RFC 8725 (known attacks: the key decides on the algorithm, and
+/// `none` is not accepted).
 #[derive(Debug, Clone)]
 pub struct Tokens {
-    /// The keys that their issuer signs with.
+    /// The keys with which the issuer signs.
     pub keys: Keys,
-    /// What a token must name as its issuer, if anything.
+    /// The issuer that a token must name, if any.
     pub issuer: Option<String>,
-    /// What a token must name among its audience, if anything.
+    /// The audience that a token must name, perhaps among others, if any.
     pub audience: Option<String>,
 }
 
@@ -31,40 +31,40 @@ pub struct Claims {
     pub user: String,
     /// The groups that it names.
     pub groups: Vec<String>,
-    /// When it ends, in seconds since 1970, the leeway for clocks included.
+    /// When it ends, in seconds since 1970. This includes the leeway for clocks.
     pub expires: u64,
 }
 
-/// Bytes of a token. Those of usual issuers have some hundred, and some thousand with many groups.
+/// The largest length of a token, in bytes. Usual tokens have some hundred, and some thousand with many groups.
 pub const TOKEN_LEN_MAX: usize = 8 * 1024;
-/// Groups that a token may name.
+/// The largest number of groups that a token may name.
 pub const GROUPS_MAX: usize = 128;
-/// How far the issuer's clock may be from ours, in seconds.
+/// By how much the issuer's clock may differ from ours, in seconds.
 const LEEWAY: u64 = 30;
 
-/// Why a token is not good. It never has any of the token's text.
+/// Why a token is invalid. It never contains any of the token's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TokenError {
     /// It has more than [`TOKEN_LEN_MAX`] bytes.
     TooLong,
-    /// It is no JSON web token, or lacks what is needed: a subject, or an end.
+    /// It is not a JSON web token, or has no subject or no end.
     Malformed,
-    /// It asks for something that we do not know.
+    /// It requires an extension or an algorithm that is not supported.
     Unsupported,
-    /// No key that we have has signed it.
+    /// None of the configured keys has signed it.
     Signature,
-    /// Its time is over.
+    /// It has expired.
     Expired,
-    /// Its time has not come.
+    /// It is not valid yet.
     NotYet,
     /// Another issuer made it.
     Issuer,
-    /// It is meant for others.
+    /// It is for another audience.
     Audience,
-    /// It names a user or group in a way that no name is written.
+    /// A user or group in it has an invalid name.
     Name,
-    /// No tokens are taken.
+    /// No tokens are accepted.
     NotTaken,
 }
 
@@ -72,7 +72,7 @@ pub enum TokenError {
 struct Header {
     alg: String,
     kid: Option<String>,
-    /// Extensions that must be understood.
+    /// Extensions that the receiver must support.
     crit: Option<IgnoredAny>,
 }
 
@@ -96,11 +96,11 @@ enum Audience {
 }
 
 impl Tokens {
-    /// What a token proves at this time, in seconds since 1970. A check takes some 50 µs, a few times as long where several
-    /// keys may be meant.
+    /// Checks a token, and returns what it proves. `now` is in seconds since 1970. This takes some 50 µs, and a few
+    /// times as long if several keys may be meant.
     ///
     /// # Errors
-    /// [`TokenError`], of which its user may know.
+    /// [`TokenError`], which the user of the token may see.
     pub fn verify(&self, token: &str, now: u64) -> Result<Claims, TokenError> {
         if token.len() > TOKEN_LEN_MAX {
             return Err(TokenError::TooLong);
@@ -110,7 +110,7 @@ impl Tokens {
         let header: Header = decode_json(header)?;
         let signature = decode(signature)?;
         self.check_signature(&header, message, &signature)?;
-        // Nothing of what follows is looked at before its issuer is proved.
+        // The claims are read only after the signature has proved the issuer.
         self.check(decode_json(payload)?, now)
     }
 
@@ -183,10 +183,10 @@ fn decode_json<T: DeserializeOwned>(part: &str) -> Result<T, TokenError> {
     serde_json::from_slice(&decode(part)?).map_err(|_| TokenError::Malformed)
 }
 
-/// Whole seconds of a time of a token.
+/// A time of a token, in whole seconds.
 fn seconds(time: f64) -> Result<u64, TokenError> {
     match time.is_finite() && time >= 0.0 {
-        // A time beyond the end of `u64` becomes its end.
+        // A time beyond `u64::MAX` becomes `u64::MAX`.
         true => Ok(time as u64),
         false => Err(TokenError::Malformed),
     }
@@ -227,7 +227,7 @@ mod tests {
 
     const PEM: &[u8] = include_bytes!("../tests/tokens/keys.pem");
     const SET: &[u8] = include_bytes!("../tests/tokens/keys.json");
-    /// A line each: a name, a token. Made by another program: see `tests/tokens/README.md`.
+    /// Each line has a name and a token. Another program made them: see `tests/tokens/README.md`.
     const TOKENS: &str = include_str!("../tests/tokens/tokens.txt");
     const EXP: u64 = 2_000_000_000;
     const NOW: u64 = EXP - 1000;
@@ -248,7 +248,7 @@ mod tests {
         }
     }
 
-    /// An issuer of our own, for tokens that no other program would make.
+    /// An issuer for tokens that no other program would make.
     struct Issuer(Ed25519KeyPair);
 
     impl Issuer {
@@ -338,7 +338,7 @@ mod tests {
             let mut bytes = good.as_bytes().to_vec();
             bytes[place] = if bytes[place] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(bytes).expect("ascii");
-            // The last character of a part may hold bits of no meaning, which must be zero.
+            // The last character of a part may hold unused bits, which must be zero.
             assert!(tokens(PEM).verify(&changed, NOW).is_err(), "{place}");
         }
     }

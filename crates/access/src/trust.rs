@@ -6,9 +6,9 @@ use crate::distinguished_name::{DN_LEN_MAX, DistinguishedName};
 
 /// Which certificates are trusted, by their subjects: `O=ZeroC,OU=Lab; !CN=Mallory`.
 ///
-/// Entries are separated by semicolons. An entry stands for each subject that has all its attributes, in any order. One that
-/// begins with `!` rejects, before any other accepts; if none accepts, all are accepted that are not rejected. Attributes are
-/// written as in RFC 2253.
+/// Entries are separated by semicolons. An entry matches a subject that has all attributes of the entry, in any order.
+/// An entry that begins with `!` rejects, and takes precedence over entries that accept. If there are only rejecting
+/// entries, each subject is accepted that none of them rejects. Attributes are written as in RFC 2253.
 ///
 /// Source: Ice manual, "IceSSL Properties", `IceSSL.TrustOnly`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,11 +17,11 @@ pub struct TrustOnly {
     rejected: Vec<DistinguishedName>,
 }
 
-/// Entries of one text. Each is looked at for each new connection.
+/// The largest number of entries of one text. Each new connection is compared with all of them.
 pub const ENTRIES_MAX: usize = 256;
 
 impl TrustOnly {
-    /// Whether a certificate with this subject is trusted; without a certificate no one is.
+    /// Whether a certificate with this subject is trusted. A peer without a certificate is not.
     pub fn trusts(&self, subject: Option<&DistinguishedName>) -> bool {
         let Some(subject) = subject else {
             return false;
@@ -66,7 +66,7 @@ impl FromStr for TrustOnly {
     }
 }
 
-/// The entries of a text: semicolons within quotes or behind a backslash do not separate.
+/// The entries of a text. Semicolons within quotes or behind a backslash do not separate entries.
 fn entries(text: &str) -> Vec<&str> {
     let (mut is_quoted, mut is_escaped) = (false, false);
     let separates = |c: char| {

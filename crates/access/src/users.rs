@@ -1,4 +1,4 @@
-//! The users' file: a name and a hashed password a line.
+//! The users' file: each line has a name and a hashed password.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use crate::caller::check_name;
 use crate::password::PasswordHash;
 use crate::problem::{Problem, Problems};
 
-/// Users by name, as a users' file has them.
+/// The users of a users' file, by name.
 ///
 /// ```text
 /// # name and hash, with a blank between
@@ -20,22 +20,22 @@ use crate::problem::{Problem, Problems};
 #[derive(Debug, Clone, Default)]
 pub struct Users {
     by_name: HashMap<String, PasswordHash>,
-    /// Checked for names that are not there, so that they take as long as others.
+    /// Checked for unknown names, so that they take as long as known ones.
     decoy: Option<PasswordHash>,
 }
 
-/// Bytes of a users' file.
+/// The largest size of a users' file, in bytes.
 pub const USERS_FILE_MAX: usize = 16 * 1024 * 1024;
-/// Lines with a user. A larger house has a directory service, and tokens.
+/// The largest number of users. A larger organization has a directory service, and tokens.
 pub const USERS_MAX: usize = 100_000;
-/// Problems that one text is told of; the first ones are enough to see what is wrong with the rest.
+/// The largest number of problems that are reported for one text. The first ones show what is wrong with the rest.
 const PROBLEMS_MAX: usize = 20;
 
 impl Users {
-    /// Reads a users' file. Empty lines and those that begin with `#` are left out.
+    /// Reads a users' file. Skips empty lines and lines that begin with `#`.
     ///
     /// # Errors
-    /// All lines that are wrong, without their hashes.
+    /// All lines that are wrong. The hashes are left out.
     pub fn parse(file: &[u8]) -> Result<Self, Problems> {
         if file.len() > USERS_FILE_MAX {
             let len = file.len();
@@ -94,18 +94,18 @@ impl Users {
         self.by_name.contains_key(name)
     }
 
-    /// How many there are.
+    /// The number of users.
     pub fn len(&self) -> usize {
         self.by_name.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no users.
     pub fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
 
-    /// Whether this is the password of that user. Takes the time of one check of a password, whether there is such a user
-    /// or not; see [`PasswordHash::verify`].
+    /// Whether this is the password of that user. It takes as long as one check of a password, also if the user is
+    /// unknown. See [`PasswordHash::verify`].
     pub fn verify(&self, name: &str, password: &[u8]) -> bool {
         match (self.by_name.get(name), &self.decoy) {
             (Some(hash), _) => hash.verify(password),

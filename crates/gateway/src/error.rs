@@ -8,9 +8,9 @@ use floe::AdapterError;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum GatewayError {
-    /// It cannot listen where it should.
+    /// It cannot listen at its endpoints, or cannot register its servants.
     Adapter(AdapterError),
-    /// Its router shall have no category.
+    /// The name of the instance, which is the category of the router's identity, is empty.
     NoInstanceName,
     /// No verifier is configured, so that no client could get a session.
     NoVerifier,

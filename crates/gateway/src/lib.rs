@@ -1,8 +1,9 @@
 //! The gateway: sessions and routing through one port of a firewall, Glacier2-compatible.
 //!
-//! A client opens one connection to the gateway, makes a session on it, and invokes objects behind the
-//! firewall through it; their calls back to the client's objects come over the same connection. Requests
-//! pass unopened. Programs written for ZeroC Glacier2 3.7 and 3.8 use it unchanged.
+//! A client opens one connection to the gateway, creates a session on it, and invokes objects behind the
+//! firewall through it. When these objects call the client back, the calls come over the same connection. The
+//! gateway forwards requests without opening them. Programs written for ZeroC Glacier2 3.7 and 3.8 use it
+//! unchanged.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -21,9 +22,9 @@
 //! # }
 //! ```
 //!
-//! - `core/`: what the gateway decides, pure
+//! - `core/`: the decisions of the gateway, pure
 //! - `service/`: servants, and how requests are forwarded
-//! - `settings.rs`, `error.rs`
+//! - `settings.rs`: the settings; `error.rs`: why a gateway does not start
 
 mod core;
 mod error;

@@ -6,20 +6,20 @@ use floe::{Identity, Reference};
 
 use crate::core::{AddressRule, Passwords, UserCategory};
 
-/// How a gateway works. Durations and lengths that a peer can influence have limits here.
+/// Settings of a gateway. They include the limits on durations and lengths that a peer can influence.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct GatewaySettings {
     /// Where clients connect: endpoints such as `ssl -h gateway.example -p 4064`.
     #[doc(alias = "Glacier2.Client.Endpoints")]
     pub client_listen: String,
-    /// Endpoints that stand in proxies to the router. Default none: those on which it listens.
+    /// Endpoints that proxies to the router contain. Default none: the endpoints on which the gateway listens.
     #[doc(alias = "Glacier2.Client.PublishedEndpoints")]
     pub client_published_endpoints: Option<String>,
     /// Where servers call back. Default none: there are no callbacks, and no session control.
     #[doc(alias = "Glacier2.Server.Endpoints")]
     pub server_listen: Option<String>,
-    /// Endpoints that stand in proxies to clients' objects. Default none: those on which it listens.
+    /// Endpoints that proxies to clients' objects contain. Default none: the endpoints at which servers call back.
     #[doc(alias = "Glacier2.Server.PublishedEndpoints")]
     pub server_published_endpoints: Option<String>,
     /// The category of the router's identity. Default `Glacier2`.
@@ -31,30 +31,32 @@ pub struct GatewaySettings {
     /// The verifier of certificates. Default none: no client gets a session by a certificate.
     #[doc(alias = "Glacier2.SSLPermissionsVerifier")]
     pub certificate_verifier: Option<CertificateVerifier>,
-    /// The `Glacier2::SessionManager` that makes the sessions of users with passwords. Default none.
+    /// The `Glacier2::SessionManager` that creates sessions for users with passwords. Default none.
     #[doc(alias = "Glacier2.SessionManager")]
     pub session_manager: Option<Reference>,
-    /// The `Glacier2::SSLSessionManager` that makes the sessions of clients with certificates. Default none.
+    /// The `Glacier2::SSLSessionManager` that creates sessions for clients with certificates. Default none.
     #[doc(alias = "Glacier2.SSLSessionManager")]
     pub certificate_session_manager: Option<Reference>,
-    /// How long a session may be unused; `None`, the default, is for ever.
+    /// How long a session may be unused. `None`, the default, means for ever.
     #[doc(alias = "Glacier2.SessionTimeout")]
     pub session_timeout: Option<Duration>,
-    /// How long a client may be silent before its connection is dropped; `None` is for ever. Clients of Ice 3.8 and Floe
-    /// send heartbeats by themselves, those of 3.7 when they are told to ([`getACMTimeout`] tells them). A session
-    /// timeout takes its place. Default 60 s, as in Glacier2.
+    /// How long a client may be silent before its connection is dropped. `None` means for ever. Clients of Ice 3.8 and
+    /// Floe send heartbeats by themselves. Clients of Ice 3.7 send them only if their program asks for them; it learns
+    /// the time from [`getACMTimeout`]. If there is a session timeout, it is used instead. Default 60 s, as in
+    /// Glacier2.
     ///
     /// [`getACMTimeout`]: floe::contracts::glacier2::RouterProxy::get_acm_timeout
     #[doc(alias = "Glacier2.Client.ACM.Timeout")]
     pub idle_timeout: Option<Duration>,
-    /// Sessions at a time. A client beyond them is refused. Default 10,000.
+    /// The largest number of sessions at a time. Further clients get no session. Default 10,000.
     pub session_limit: usize,
     /// How long a verifier, a session manager and a session of the application may take to answer. Default 60 s.
     pub application_timeout: Duration,
-    /// Which calls tell of the connection of a client. Default none.
+    /// Which calls contain information about the client's connection. Default none.
     #[doc(alias = "Glacier2.AddConnectionContext")]
     pub connection_context: ConnectionContext,
-    /// Objects that a session can make known at a time; beyond, the least recently used is forgotten. Default 1,000.
+    /// The largest number of objects that a session can register at a time. If it registers more, the least recently
+    /// used one is removed. Default 1,000.
     #[doc(alias = "Glacier2.RoutingTable.MaxSize")]
     pub routing_table_max: usize,
     /// Which objects clients may reach. Default all.
@@ -65,14 +67,14 @@ pub struct GatewaySettings {
     /// How requests go from servers to clients.
     #[doc(alias("Glacier2.Server.Buffered", "Glacier2.Server.ForwardContext"))]
     pub to_clients: ForwardingSettings,
-    /// Whether `getClientProxy` gives the router's endpoints, instead of nothing, which means the same to a client.
-    /// Default false.
+    /// Whether `getClientProxy` returns a proxy to the router, or nil. Both mean the same to a client. Default false.
     #[doc(alias = "Glacier2.ReturnClientProxy")]
     pub returns_client_proxy: bool,
 }
 
 impl GatewaySettings {
-    /// The defaults of a gateway whose clients connect here. It does not start without a verifier.
+    /// The defaults, for a gateway that listens for clients at these endpoints. It does not start until one of the
+    /// verifiers is set.
     pub fn new(client_listen: impl Into<String>) -> Self {
         Self {
             client_listen: client_listen.into(),
@@ -102,39 +104,39 @@ impl GatewaySettings {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum PasswordVerifier {
-    /// Each user gets a session, whatever the password is.
+    /// Every user gets a session with any password.
     #[doc(alias = "NullPermissionsVerifier")]
     AcceptAll,
-    /// The hashes of a file.
+    /// The users and hashes of a file.
     Passwords(Passwords),
     /// A `Glacier2::PermissionsVerifier`.
     Proxy(Reference),
 }
 
-/// The verifier of certificates, which TLS has verified before.
+/// The verifier of certificates. It is asked after TLS has verified the certificate.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum CertificateVerifier {
-    /// Each client gets a session whose certificate TLS has verified.
+    /// Every client whose certificate TLS has verified gets a session.
     #[doc(alias = "NullSSLPermissionsVerifier")]
     AcceptAll,
     /// A `Glacier2::SSLPermissionsVerifier`.
     Proxy(Reference),
 }
 
-/// Which calls tell of the connection of a client, in entries of their context that begin with `_con.`.
+/// Which calls contain information about a client's connection, in context entries whose keys begin with `_con.`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ConnectionContext {
     /// No calls.
     #[default]
     Off,
-    /// Requests to servers, and calls to the application when it makes a session.
+    /// Requests to servers, and calls to the application's verifiers and session managers.
     All,
-    /// Calls to the application when it makes a session.
+    /// Calls to the application's verifiers and session managers.
     Application,
 }
 
-/// Which objects clients may reach. Where nothing is said they may reach all.
+/// Which objects clients may reach. By default they may reach all.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct FilterSettings {
@@ -144,13 +146,13 @@ pub struct FilterSettings {
     /// Hosts and ports that they may not reach.
     #[doc(alias = "Glacier2.Filter.Address.Reject")]
     pub reject_addresses: Vec<AddressRule>,
-    /// How long the text of a proxy may be that a client makes known, in bytes.
+    /// The largest length of a proxy's text that a client may register, in bytes.
     #[doc(alias = "Glacier2.Filter.ProxySizeMax")]
     pub proxy_len_max: Option<usize>,
     /// Categories that clients may reach.
     #[doc(alias = "Glacier2.Filter.Category.Accept")]
     pub accept_categories: Vec<String>,
-    /// Whether the name of a user is one of them.
+    /// Whether the user's name is one of these categories, too.
     #[doc(alias = "Glacier2.Filter.Category.AcceptUser")]
     pub accept_user_category: UserCategory,
     /// Identities that clients may reach.
@@ -165,23 +167,25 @@ pub struct FilterSettings {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ForwardingSettings {
-    /// Whether the context of a request goes along. Default false.
+    /// Whether the context of a request is forwarded with it. Default false.
     pub forward_context: bool,
-    /// Whether requests wait in a queue, where they are answered if they are oneway, can be overridden, and leave
-    /// together. Otherwise each is forwarded as it comes, and batches are single requests. Default true.
+    /// Whether requests wait in a queue. A oneway request is complete for its caller as soon as it is queued. Queued
+    /// requests can be overridden, and can be sent together. Without a queue each request is forwarded when it arrives,
+    /// and a batch is forwarded as single requests. Default true.
     pub buffered: bool,
-    /// How long a queue rests after requests have left; what comes meanwhile leaves together. A twoway request and a
-    /// queue of [`batch_len_max`](Self::batch_len_max) end the rest. Default none.
+    /// How long a queue pauses after it has sent requests. Requests that arrive during the pause are sent together. A
+    /// twoway request ends the pause, and so does a queue of [`batch_len_max`](Self::batch_len_max). Default zero.
     #[doc(alias("Glacier2.Client.SleepTime", "Glacier2.Server.SleepTime"))]
     pub sleep_time: Duration,
-    /// Which oneway requests leave in batches. Default [`Batching::Adaptive`].
+    /// Which oneway requests are sent in batches. Default [`Batching::Adaptive`].
     #[doc(alias("Glacier2.Client.AlwaysBatch", "Glacier2.Server.AlwaysBatch"))]
     pub batching: Batching,
-    /// How long requests may be that leave together, in bytes. Default 64 KiB.
+    /// The largest length of requests that are sent together, in bytes. Default 64 KiB.
     pub batch_len_max: usize,
-    /// Requests that may wait, in each direction of a session and for each server. Default 10,000.
+    /// The largest number of requests in a queue. Each session has a queue for each server, and one for its client.
+    /// Default 10,000.
     pub queue_requests: usize,
-    /// How long they may be together, in bytes. Default 4 MiB.
+    /// The largest length of all requests in a queue, in bytes. Default 4 MiB.
     pub queue_bytes: usize,
 }
 
@@ -199,15 +203,15 @@ impl Default for ForwardingSettings {
     }
 }
 
-/// Which oneway requests leave in batches.
+/// Which oneway requests are sent in batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Batching {
-    /// Those that ask for it with `_fwd`.
+    /// Requests that ask for it with `_fwd`.
     Off,
-    /// Those that have waited behind one another, because the line was busy or the queue rested. One that finds the
-    /// line free leaves by itself.
+    /// Requests that wait in the queue at the same time, because the connection was busy or the queue paused. A request
+    /// that finds the connection free is sent by itself.
     #[default]
     Adaptive,
-    /// All.
+    /// All oneway requests.
     Always,
 }

@@ -18,7 +18,7 @@ pub(crate) struct Man {
 impl Man {
     pub(crate) fn run(self) -> Result<Exit, Failure> {
         let mut command = crate::Arguments::command();
-        // What each subcommand takes is built when it is asked for.
+        // Clap builds the arguments of a subcommand only when they are needed.
         command.build();
         let directory = &self.directory;
         let written = std::fs::create_dir_all(directory).and_then(|()| write(&command, directory));

@@ -1,4 +1,4 @@
-//! Which Rust type a sequence or dictionary becomes: the usual one, or what its metadata choose.
+//! The Rust type of a sequence or dictionary: the usual one, or the one that its metadata choose.
 
 use floe_slice::model::{Definition, DefinitionKind};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
@@ -11,12 +11,12 @@ pub(super) enum Container<'m> {
     Usual,
     /// `floe::Bytes`, which shares the bytes of a message.
     Bytes,
-    /// What `rust:type:` names.
+    /// The type that `rust:type:` names.
     Named(&'m str),
 }
 
 impl<'m> Container<'m> {
-    /// What the metadata of a definition choose.
+    /// The container that the metadata of a definition choose.
     pub(super) fn of(definition: &'m Definition) -> Self {
         let mut texts = definition.metadata.iter().map(|one| one.text.as_str());
         let chosen = texts.find_map(|text| match text {
@@ -30,8 +30,7 @@ impl<'m> Container<'m> {
         }
     }
 
-    /// Whether containers are ordered and hashed as their elements are; of one that we do not know
-    /// that is not assumed.
+    /// Whether the container can be ordered and hashed if its elements can. Unknown containers count as no.
     pub(super) fn has_order(self) -> bool {
         match self {
             Self::Usual | Self::Bytes => true,
@@ -46,10 +45,10 @@ impl<'m> Container<'m> {
 
 const ORDERED: [&str; 5] = ["Vec", "VecDeque", "LinkedList", "BTreeMap", "BTreeSet"];
 
-/// The type that `rust:type:` names, with its parameters filled in: behind a plain path they are
-/// added, else each `_` stands for the next one, and the last for all further ones.
+/// The type that `rust:type:` names, with its type parameters filled in. They are appended to a plain path. If the
+/// path has arguments, each `_` in them is replaced by the next parameter; further ones by the last parameter.
 ///
-/// `None` if it is no Rust type.
+/// `None` if the result is not a Rust type.
 pub(super) fn applied(written: &str, parameters: &[TokenStream]) -> Option<TokenStream> {
     let tokens: TokenStream = written.parse().ok()?;
     let mut left = parameters.iter();
@@ -67,8 +66,8 @@ pub(super) fn applied(written: &str, parameters: &[TokenStream]) -> Option<Token
     Some(whole)
 }
 
-/// The first name in what `rust:type:` names that nothing brings into the generated modules: it is no
-/// part of a longer path, not in the prelude of Rust, and `is_defined` says no.
+/// The first name in a `rust:type:` that is not in scope in the generated modules: it is not part of a longer path,
+/// not in the prelude of Rust, and `is_defined` returns false.
 pub(super) fn unknown_name(written: &str, is_defined: &dyn Fn(&str) -> bool) -> Option<String> {
     let tokens: TokenStream = written.parse().ok()?;
     unknown_in(tokens, is_defined)
@@ -84,7 +83,7 @@ fn unknown_in(tokens: TokenStream, is_defined: &dyn Fn(&str) -> bool) -> Option<
             TokenTree::Group(group) => unknown_in(group.stream(), is_defined),
             TokenTree::Ident(ident) => {
                 let before = index.checked_sub(1).and_then(|before| tokens.get(before));
-                // A part of a path has colons beside it, a lifetime a quotation mark before it.
+                // A part of a path has colons beside it. A lifetime has a quotation mark before it.
                 let is_part =
                     is_mark(before, &[':', '\'']) || is_mark(tokens.get(index + 1), &[':']);
                 let name = ident.to_string();
@@ -95,7 +94,7 @@ fn unknown_in(tokens: TokenStream, is_defined: &dyn Fn(&str) -> bool) -> Option<
         })
 }
 
-/// Names of types that need no path, and keywords that types hold.
+/// Names of types that need no path, and keywords that occur in types.
 const IN_SCOPE: [&str; 26] = [
     "_", "Box", "Fn", "Option", "Result", "Send", "String", "Sync", "Vec", "bool", "char", "const",
     "dyn", "f32", "f64", "i128", "i16", "i32", "i64", "i8", "isize", "str", "u16", "u32", "u64",

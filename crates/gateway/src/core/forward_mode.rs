@@ -7,19 +7,19 @@ use floe::InvocationMode;
 /// Source: Ice manual, "How Glacier2 uses Request Contexts".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ForwardMode {
-    /// Whether there is an answer, and whether it leaves in a batch.
+    /// Whether there is a reply, and whether the request is sent in a batch.
     pub(crate) mode: InvocationMode,
-    /// Over encrypted endpoints alone.
+    /// Whether only encrypted endpoints may be used.
     pub(crate) is_secure: bool,
-    /// Compressed, where the connection allows it.
+    /// Whether the request is compressed if the connection allows it.
     pub(crate) is_compressed: bool,
 }
 
 impl ForwardMode {
-    /// The key of the context that says it.
+    /// The key of the context entry whose value holds the letters.
     pub(crate) const KEY: &'static str = "_fwd";
 
-    /// How a request is forwarded that asks for nothing.
+    /// The mode of a request without letters.
     pub(crate) fn of(is_oneway: bool) -> Self {
         Self {
             mode: match is_oneway {
@@ -31,8 +31,8 @@ impl ForwardMode {
         }
     }
 
-    /// The same with what these letters ask for, one after another; and the letters that mean nothing. A batch
-    /// is one only where there are batches.
+    /// Applies the letters in their order. Returns the new mode, and the letters that have no meaning. Without
+    /// `has_batches`, `O` and `D` mean the same as `o` and `d`.
     pub(crate) fn apply(mut self, letters: &str, has_batches: bool) -> (Self, String) {
         let mut unknown = String::new();
         for letter in letters.chars() {
@@ -52,7 +52,7 @@ impl ForwardMode {
         (self, unknown)
     }
 
-    /// The same where oneway requests always leave in batches.
+    /// The mode if oneway requests and datagrams are always sent in batches.
     pub(crate) fn batched(mut self) -> Self {
         self.mode = match self.mode {
             InvocationMode::Oneway => InvocationMode::BatchOneway,

@@ -1,7 +1,7 @@
-//! What a gateway decides, pure: no async, no socket, no clock.
+//! The decisions of a gateway, pure: no async, no socket, no clock.
 //!
-//! - `routing_table.rs`: which objects a client has made known
-//! - `filter/`: which of them it may make known, and which requests pass
+//! - `routing_table.rs`: which objects a client has registered
+//! - `filter/`: which objects a client may register, and which requests pass
 //! - `forward_mode.rs`: how a request asks to be forwarded
 //! - `request_queue.rs`: requests that wait to be forwarded, overrides among them
 //! - `passwords.rs`: users and the hashes of their passwords

@@ -1,4 +1,4 @@
-//! Users and the hashes of their passwords, as a file says them.
+//! Users and the hashes of their passwords, as a file lists them.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,18 +12,18 @@ use sha_crypt::{PasswordVerifier as _, ShaCrypt};
 /// jane $6$rounds=10000$salt$hash
 /// ```
 ///
-/// A hash is one of crypt(3) with SHA-256 (`$5$`) or SHA-512 (`$6$`), as `openssl passwd -6` makes it.
+/// A hash is written by crypt(3) with SHA-256 (`$5$`) or SHA-512 (`$6$`), as `openssl passwd -6` makes it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Passwords {
     hashes: HashMap<String, String>,
 }
 
-/// A line that names no user and hash.
+/// A line that is not a user and a hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasswordsError {
-    /// Its number, from 1.
+    /// The number of the line, from 1.
     pub line: usize,
-    /// What is wrong with it; the hash is not repeated.
+    /// What is wrong with the line. It does not contain the hash.
     pub message: String,
 }
 
@@ -31,7 +31,7 @@ impl Passwords {
     /// Reads the text of a file.
     ///
     /// # Errors
-    /// [`PasswordsError`] for the first line that names no user and a hash that can be verified.
+    /// [`PasswordsError`] for the first line that is not a user and a hash that can be verified.
     pub fn parse(text: &str) -> Result<Self, PasswordsError> {
         let mut hashes = HashMap::new();
         for (at, line) in text.lines().enumerate() {
@@ -59,8 +59,8 @@ impl Passwords {
         Ok(Self { hashes })
     }
 
-    /// Whether this is the password of the user. It takes some milliseconds on purpose, for unknown users as for
-    /// others, so that the time does not tell who is known.
+    /// Whether this is the password of the user. It takes some milliseconds on purpose. For an unknown user it checks
+    /// another user's hash, so that the time does not show which users exist.
     pub fn verify(&self, user: &str, password: &str) -> bool {
         let known = self.hashes.get(user);
         let any = || self.hashes.values().next();
@@ -101,14 +101,14 @@ fn check_hash(hash: &str) -> Result<(), &'static str> {
     if is_costly {
         return Err("expected a hash of at most 1,000,000 rounds, got more");
     }
-    // A malformed hash would refuse its user for ever.
+    // With a malformed hash, its user could never log in.
     match ShaCrypt::default().verify_password(b"", hash) {
         Ok(()) | Err(sha_crypt::password_hash::Error::PasswordInvalid) => Ok(()),
         Err(_) => Err("expected a whole hash, such as $6$salt$hash, got a part of one"),
     }
 }
 
-/// More rounds take over a second of one core for each login.
+/// The largest number of rounds of a hash. With more, each login takes over a second of one core.
 const ROUNDS_MAX: u32 = 1_000_000;
 
 impl fmt::Debug for Passwords {

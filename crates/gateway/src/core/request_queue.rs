@@ -1,4 +1,4 @@
-//! Requests that wait to be forwarded, in their order. A later one may take the place of an earlier one.
+//! Requests that wait to be forwarded, in their order. A later request can replace an earlier one in its place.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
@@ -12,13 +12,13 @@ pub(crate) struct QueueLimits {
     pub(crate) bytes: usize,
 }
 
-/// A bounded queue of requests. `K` says what a request overrides: its token and its target.
+/// A bounded queue of requests. A request replaces a waiting one with the same key `K`: its token and its target.
 #[derive(Debug)]
 pub(crate) struct RequestQueue<K, T> {
     requests: VecDeque<Waiting<K, T>>,
     /// Length of all of them, in bytes.
     bytes: usize,
-    /// Where the request is that the next one of the same key takes the place of.
+    /// The number of the waiting request with this key. The next request with the key replaces it.
     places: HashMap<K, u64>,
     /// Number of the request at the front.
     front: u64,
@@ -32,14 +32,14 @@ struct Waiting<K, T> {
     key: Option<K>,
 }
 
-/// What became of a request that was pushed.
+/// The outcome of a push.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Pushed<T> {
-    /// It waits behind all others.
+    /// The request waits behind all others.
     Queued,
-    /// It waits in the place of this one, which is not forwarded.
+    /// The request waits in the place of this earlier one, which is not forwarded.
     Replaced(T),
-    /// There is no room for it.
+    /// There is no room for this request.
     Full(T),
 }
 
@@ -54,8 +54,8 @@ impl<K: Eq + Hash + Clone, T> RequestQueue<K, T> {
         }
     }
 
-    /// Adds a request of this length; one with a key takes the place of an earlier one with the same key. A
-    /// single request always has room.
+    /// Adds a request of `len` bytes. If a request with the same key waits, the new one replaces it. An empty queue has
+    /// room for any request.
     pub(crate) fn push(&mut self, request: T, len: usize, key: Option<K>) -> Pushed<T> {
         let place = key.as_ref().and_then(|key| self.places.get(key)).copied();
         if let Some(at) = place.and_then(|place| usize::try_from(place - self.front).ok())
@@ -79,7 +79,7 @@ impl<K: Eq + Hash + Clone, T> RequestQueue<K, T> {
         Pushed::Queued
     }
 
-    /// Takes requests from the front: as many as are together no longer than this, and at least one if there is any.
+    /// Takes as many requests from the front as fit into `bytes_max`, and at least one if there is any.
     pub(crate) fn take(&mut self, bytes_max: usize) -> Vec<T> {
         let mut taken = Vec::new();
         let mut bytes = 0;
@@ -149,8 +149,8 @@ mod tests {
     }
 
     proptest! {
-        /// What has no key comes out as it went in; of those with the same key the last one comes, in the place
-        /// of the first that waited.
+        /// Requests without a key come out in their order. Of requests with the same key the last one comes out, in
+        /// the place of the first.
         #[test]
         fn order_is_kept_and_limits_hold(
             steps in prop::collection::vec((0u8..6, 1usize..40, 0usize..80), 1..100)

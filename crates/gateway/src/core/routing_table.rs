@@ -1,10 +1,10 @@
-//! The routing table of a session: which objects its client has made known, the most recently used last.
+//! The routing table of a session: the objects that its client has registered, by their last use.
 
 use std::collections::{BTreeMap, HashMap};
 
 use floe::Identity;
 
-/// What is known of the objects that a client reaches, by identity; so many that it has a limit.
+/// Routes to the objects that a client has registered, by identity. Beyond a limit, the least recently used goes.
 #[derive(Debug)]
 pub(crate) struct RoutingTable<R> {
     routes: HashMap<Identity, Used<R>>,
@@ -22,7 +22,7 @@ struct Used<R> {
 }
 
 impl<R> RoutingTable<R> {
-    /// An empty table for at most so many routes; at least one.
+    /// An empty table for at most `len_max` routes; 0 counts as 1.
     pub(crate) fn new(len_max: usize) -> Self {
         Self {
             routes: HashMap::new(),
@@ -32,8 +32,8 @@ impl<R> RoutingTable<R> {
         }
     }
 
-    /// Adds a route, and gives the one that had to go: the least recently used. An identity that is there
-    /// already is used anew, and keeps its route.
+    /// Adds a route. If the table is full, removes and returns the least recently used one. If there is a route to the
+    /// identity already, it stays, and this counts as a use.
     pub(crate) fn add(&mut self, identity: &Identity, route: impl FnOnce() -> R) -> Option<R> {
         if self.find(identity).is_some() {
             return None;
@@ -49,10 +49,10 @@ impl<R> RoutingTable<R> {
         evicted
     }
 
-    /// The route to an object, which is thereby used.
+    /// The route to an object. This counts as a use.
     pub(crate) fn find(&mut self, identity: &Identity) -> Option<&R> {
         let last_use = self.routes.get(identity)?.last_use;
-        // The one used last, which is the most frequent case, stays so.
+        // The frequent case: this route was the last one used, so the order stays.
         if last_use + 1 != self.next_use {
             self.order.remove(&last_use);
             let last_use = self.note_use(identity);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list that is searched from its front.
+        /// Compares the table with a list that is searched from its front.
         #[test]
         fn the_least_recently_used_goes(
             len_max in 1usize..6,

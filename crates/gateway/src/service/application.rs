@@ -1,7 +1,7 @@
-//! Calls to the objects of the application that decide who gets a session.
+//! Calls to the application's verifiers and session managers, which decide who gets a session.
 //!
-//! They are made untyped: an exception that the application has derived from the one of the contract goes on to the
-//! client as it is.
+//! The calls are untyped, so that an exception that the application has derived from the contract's exception reaches
+//! the client unchanged.
 
 use bytes::Bytes;
 use floe::{
@@ -9,28 +9,28 @@ use floe::{
     OperationMode, Outcome, Proxy, TypedProxy,
 };
 
-/// Why an application gave no answer.
+/// Why a call to the application gave no result.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// It threw the exception of the contract, or one derived from it: its encapsulation.
+    /// It threw the exception of the contract, or a derived one. This is the exception's encapsulation.
     Refused(Bytes),
-    /// Anything else, for people.
+    /// It failed in another way. This is the reason, for people.
     Failed(String),
 }
 
-/// A call of the application.
+/// A call to the application.
 pub(super) struct Question<'a> {
     pub(super) proxy: Proxy,
     pub(super) operation: &'a str,
     pub(super) mode: OperationMode,
     /// The encoding that the client speaks.
     pub(super) encoding: EncodingVersion,
-    /// The exception that may go on to the client.
+    /// The type id of the exception that is passed on to the client.
     pub(super) exception: &'a str,
 }
 
 impl Question<'_> {
-    /// Asks it.
+    /// Makes the call, and decodes its result.
     pub(super) async fn ask<T>(
         self,
         encode: impl FnOnce(&mut Encoder<'_>),
@@ -79,7 +79,7 @@ fn is_a(encapsulation: &[u8], type_id: &str) -> Result<bool, DecodeError> {
     Ok(true)
 }
 
-/// In a line: servants of Ice for Python answer with a whole trace.
+/// Joins the lines of the error to one, because servants of Ice for Python return a whole traceback.
 fn failed(error: impl std::fmt::Display) -> Failure {
     let text = error.to_string();
     Failure::Failed(text.lines().collect::<Vec<_>>().join(" | "))

@@ -8,7 +8,7 @@ use floe::{ConnectionInfo, Context};
 
 const PREFIX: &str = "_con.";
 
-/// The entries of a context that tell of this connection.
+/// Context entries with information about this connection.
 pub(super) fn entries(info: &ConnectionInfo) -> Context {
     let mut entries = Context::new();
     let mut add = |key: &str, value: String| {
@@ -32,13 +32,13 @@ pub(super) fn entries(info: &ConnectionInfo) -> Context {
     entries
 }
 
-/// The context without what a client may have written there to deceive.
+/// The context without `_con.*` entries, which a client may have forged.
 pub(super) fn without_forged(mut context: Context) -> Context {
     context.retain(|key, _| !key.starts_with(PREFIX));
     context
 }
 
-/// The description of an encrypted connection, for an application.
+/// Information about an encrypted connection, for an application.
 pub(super) fn ssl_info(info: &ConnectionInfo) -> SslInfo {
     let host = |address: Option<std::net::SocketAddr>| {
         address.map_or_else(String::new, |address| address.ip().to_string())

@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 
 use floe::{InvokeError, LocalError, SystemException};
 
-/// The exception for the caller: that of the server, or what happened on the way, which begins with the name that Ice
-/// has for it.
+/// The exception for the caller. If the server threw a system exception, it is passed on. Otherwise the text begins
+/// with Ice's name for the failure.
 ///
 /// Source: observed, glacier2router 3.7.8.
 pub(super) fn exception(error: InvokeError) -> SystemException {
@@ -24,7 +24,7 @@ pub(super) fn exception(error: InvokeError) -> SystemException {
     }
 }
 
-/// The name that Ice has for a failure.
+/// Ice's name for a failure.
 fn name(error: &LocalError) -> &'static str {
     match error {
         LocalError::Connect { source, .. } if source.kind() == ErrorKind::ConnectionRefused => {

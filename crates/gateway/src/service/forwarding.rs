@@ -1,4 +1,4 @@
-//! How one request leaves: what of it goes along, and how its answer returns.
+//! Forwards one request, and returns its answer.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -12,28 +12,28 @@ use floe::{
 
 use super::failure;
 
-/// A request on its way, unopened.
+/// A request to forward, with its parameters still encoded.
 #[derive(Debug)]
 pub(super) struct Outgoing {
-    /// The object, and how it is invoked.
+    /// The object, with the mode of the invocation.
     pub(super) target: Proxy,
     /// Whether it asks for compression.
     pub(super) is_compressed: bool,
     pub(super) event: Event,
 }
 
-/// The end of an invocation.
+/// The outcome of a forwarded request; `None` if it gets no reply.
 pub(super) type Answer = Result<Option<Outcome>, SystemException>;
 
 impl Outgoing {
-    /// Forwards it; `has_left` is true once what is forwarded later over the same connection arrives behind it.
+    /// Forwards the request. Sets `has_left` as soon as later requests over the same connection must arrive after it.
     pub(super) async fn forward(&self, has_left: &AtomicBool) -> Answer {
         let forwarded = self.target.forward_noting(&self.event, has_left).await;
         forwarded.map_err(failure::exception)
     }
 }
 
-/// Runs an invocation until its request has left or it has ended; its result if it has.
+/// Runs an invocation until its request has left, or until it has ended. Returns the answer if it has ended.
 pub(super) async fn until_left<F: Future<Output = Answer>>(
     mut forwarding: Pin<&mut F>,
     has_left: &AtomicBool,
@@ -46,7 +46,7 @@ pub(super) async fn until_left<F: Future<Output = Answer>>(
     .await
 }
 
-/// The response for an answer. A request that was twoway and was forwarded as another one gets nothing back.
+/// The response for an answer. A twoway request that was forwarded in another mode returns nothing.
 pub(super) fn respond(request: Request, answer: Answer) -> Result<Response, SystemException> {
     match answer? {
         Some(outcome) => request.respond(&outcome),
@@ -54,7 +54,7 @@ pub(super) fn respond(request: Request, answer: Answer) -> Result<Response, Syst
     }
 }
 
-/// The request as an event whose context is another one.
+/// The request with another context.
 pub(super) fn with_context(event: &Event, context: &Context) -> Event {
     let Ok(parts) = EventParts::parse(event.as_bytes()) else {
         return event.clone();
@@ -68,7 +68,7 @@ pub(super) fn with_context(event: &Event, context: &Context) -> Event {
         buffer.extend_from_slice(parts.head);
         let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
         context.encode(&mut encoder);
-        // Texts of a context always have an encoding: they were decoded before.
+        // This cannot fail, because the texts of the context were decoded before.
         let _ = encoder.finish();
         buffer.extend_from_slice(parts.parameters);
         Ok(())
@@ -83,7 +83,7 @@ pub(super) fn has_context(event: &Event) -> bool {
     EventParts::parse(event.as_bytes()).is_ok_and(|parts| parts.context != [0])
 }
 
-/// Forwards events that get no answer, all to the same target, in as few writes as possible.
+/// Forwards requests without a reply to the same target, in as few writes as possible.
 pub(super) async fn forward_all(target: &Proxy, events: Vec<Event>) -> Result<(), InvokeError> {
     let events: Vec<_> = events.into_iter().map(Into::into).collect();
     target.forward_all(&events).await

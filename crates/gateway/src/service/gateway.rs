@@ -1,4 +1,4 @@
-//! A gateway as its user sees it.
+//! A gateway, as programs start and stop it.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -17,19 +17,19 @@ use crate::settings::GatewaySettings;
 
 /// A running gateway.
 ///
-/// Dropping it ends it immediately; [`Gateway::shutdown`] lets requests that wait leave first, and tells the
-/// application of the end of each session.
+/// Dropping it ends it immediately. [`Gateway::shutdown`] first sends the requests that wait in queues, and tells the
+/// application that each session has ended.
 pub struct Gateway {
     sessions: Arc<Sessions>,
-    /// Ends sessions that are not used.
+    /// The task that ends unused sessions, if there is a session timeout.
     reaping: Option<AbortHandle>,
 }
 
 impl Gateway {
-    /// Starts a gateway: when it returns, clients may come.
+    /// Starts a gateway. When this returns, clients can connect.
     ///
     /// # Errors
-    /// [`GatewayError`] if its settings make no sense, or it cannot listen. It listens nowhere then.
+    /// [`GatewayError`] if the settings are invalid, or the gateway cannot listen. Then it listens nowhere.
     pub async fn start(
         communicator: &Communicator,
         settings: GatewaySettings,
@@ -51,7 +51,7 @@ impl Gateway {
         };
         let session_timeout = settings.session_timeout;
         let sessions = Sessions::new(settings, communicator, client.clone(), server.clone());
-        // Dropped if what follows fails.
+        // From here on, an error drops the gateway, and so ends it.
         let mut gateway = Self {
             sessions: sessions.clone(),
             reaping: None,
@@ -72,33 +72,33 @@ impl Gateway {
         Ok(gateway)
     }
 
-    /// The proxy of the router, as text: what clients have as their `Ice.Default.Router`.
+    /// The proxy of the router, as text. Clients set it as their `Ice.Default.Router`.
     pub fn router(&self) -> String {
         let identity = router::identity(&self.sessions);
         self.sessions.client_adapter.proxy(identity).to_string()
     }
 
-    /// Where clients connect, as text: several endpoints are separated by colons.
+    /// The endpoints for clients, as text, separated by colons.
     pub fn client_endpoints(&self) -> String {
         endpoints(&self.sessions.client_adapter)
     }
 
-    /// Where servers call back, as text, if they can.
+    /// The endpoints at which servers call back, as text, if there are any.
     pub fn server_endpoints(&self) -> Option<String> {
         self.sessions.server_adapter.as_ref().map(endpoints)
     }
 
-    /// How many sessions there are, and what was counted.
+    /// The number of sessions, and the counters.
     pub fn status(&self) -> GatewayStatus {
         self.sessions.counters.status(self.sessions.len())
     }
 
-    /// Ends all sessions, and then itself. Requests that wait in queues leave first, and applications are told of the
-    /// end of their sessions; both may take a few seconds at most.
+    /// Ends all sessions, and then the gateway. First it sends the requests that wait in queues, and tells applications
+    /// that their sessions have ended. This takes 5 seconds at most.
     pub async fn shutdown(self) {
         self.sessions.shut_down();
         self.sessions.tasks.close();
-        // A task that hangs ends with the communicator.
+        // A task that still runs after this time ends with the communicator.
         let _ = timeout(DRAIN_TIMEOUT, self.sessions.tasks.wait()).await;
         self.sessions.client_adapter.destroy().await;
         if let Some(server) = &self.sessions.server_adapter {
@@ -119,7 +119,7 @@ impl Drop for Gateway {
         ];
         for adapter in adapters.into_iter().flatten() {
             adapter.deactivate();
-            // They hold the sessions, which hold the adapter.
+            // Break the cycle: the servants hold the sessions, and the sessions hold the adapters.
             adapter.remove_default("");
             adapter.remove(&router::identity(&self.sessions), "");
             let finder = FINDER.parse().expect("it has a name");
@@ -136,10 +136,10 @@ impl std::fmt::Debug for Gateway {
     }
 }
 
-/// Identity of the finder, whatever the instance is called.
+/// Identity of the finder. It does not depend on the name of the instance.
 const FINDER: &str = "Ice/RouterFinder";
 
-/// How long requests that wait and sessions of applications may take at the end.
+/// How long a shutdown waits for queued requests and for the application.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 fn check(settings: &GatewaySettings) -> Result<(), GatewayError> {
@@ -164,7 +164,8 @@ fn check(settings: &GatewaySettings) -> Result<(), GatewayError> {
     Ok(())
 }
 
-/// Drops the connections of silent clients, as Glacier2 does: such a client may be gone and its session unused.
+/// Settings of the adapter for clients. It drops the connections of silent clients, as Glacier2 does, because such a
+/// client may be gone.
 fn client_adapter(communicator: &Communicator, settings: &GatewaySettings) -> AdapterSettings {
     let mut liveness = communicator.settings().incoming.clone();
     let timeout = settings.session_timeout.or(settings.idle_timeout);
@@ -199,7 +200,7 @@ async fn open(
     Ok(Some(server))
 }
 
-/// Ends sessions that are not used for so long.
+/// Ends sessions that have been unused for longer than `timeout`.
 async fn reap(sessions: Weak<Sessions>, timeout: Duration) {
     let mut looks = interval((timeout / 4).max(Duration::from_millis(1)));
     loop {

@@ -1,4 +1,4 @@
-//! One way on which requests keep their order: to one server, or to the client of a session.
+//! Keeps the requests of a session to one receiver in order: to one server, or to its client.
 
 use std::pin::pin;
 use std::sync::atomic::AtomicBool;
@@ -15,35 +15,35 @@ use super::status::Counters;
 use crate::core::{Pushed, QueueLimits, RequestQueue};
 use crate::settings::{Batching, ForwardingSettings};
 
-/// One way on which requests keep their order.
+/// Forwards the requests of a session to one server, or to its client, in their order.
 ///
 /// ```text
-/// buffered:    turn --> queue --> forwarder, a task while anything waits
+/// buffered:    turn --> queue --> target, by a task that runs while the queue is not empty
 /// otherwise:   turn --> target
 /// ```
 pub(super) struct Lane {
     settings: ForwardingSettings,
     counters: Arc<Counters>,
     tasks: TaskTracker,
-    /// Whose turn it is to put a request into the queue, or to send it; in the order of arrival.
+    /// Held while a request is put into the queue, or sent. Requests get it in the order of arrival.
     turn: tokio::sync::Mutex<()>,
     /// Held for a push or a take, never across a wait.
     queue: Mutex<Queue>,
-    /// Told when a request needs not wait for the end of a rest.
+    /// Notified when the queue should end its pause.
     hurry: Notify,
-    /// Told when there is room in the queue again.
+    /// Notified when there is room in the queue again.
     room: Notify,
 }
 
 struct Queue {
     requests: RequestQueue<OverrideKey, Waiting>,
-    /// Whether a task forwards what waits.
+    /// Whether a task forwards the waiting requests.
     is_running: bool,
-    /// Whether a caller waits for an answer to one of the requests.
+    /// Whether a caller waits for the answer to one of the requests.
     is_urgent: bool,
-    /// Whether nothing has left for so long that further requests do not wait for room.
+    /// Whether a request has waited for room in vain. Until there is room again, further requests do not wait.
     is_stalled: bool,
-    /// Whether the session has ended: nothing rests any more.
+    /// Whether the session has ended. Then the queue no longer pauses.
     is_ending: bool,
 }
 
@@ -52,7 +52,7 @@ type OverrideKey = (String, Reference);
 
 struct Waiting {
     outgoing: Outgoing,
-    /// Where the answer goes, if there is one.
+    /// Sends the answer to the caller, if the request is twoway.
     answer: Option<oneshot::Sender<Answer>>,
 }
 
@@ -83,8 +83,8 @@ impl Lane {
         })
     }
 
-    /// Forwards a request behind those that came before. A oneway request of a buffered lane is done when it waits.
-    /// With a token it takes the place of one that waits and has the same token and target.
+    /// Forwards a request after all earlier ones. If the lane is buffered, this returns as soon as a oneway request is
+    /// queued. A oneway request with a token replaces a queued one with the same token and target.
     pub(super) async fn forward(
         self: &Arc<Self>,
         outgoing: Outgoing,
@@ -96,7 +96,7 @@ impl Lane {
         }
     }
 
-    /// Ends rests: what waits leaves now.
+    /// Ends pauses, so that queued requests are sent now.
     pub(super) fn end(&self) {
         self.lock().is_ending = true;
         self.hurry.notify_one();
@@ -134,8 +134,8 @@ impl Lane {
         }
     }
 
-    /// Puts a request into the queue. If there is no room it waits for some, unless nothing has left the queue
-    /// for long.
+    /// Puts a request into the queue. If there is no room, waits for it, unless the queue is stalled. A request that
+    /// finds no room is dropped if it is oneway, and fails if it is twoway.
     async fn enqueue(
         self: &Arc<Self>,
         mut waiting: Waiting,
@@ -182,7 +182,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Forwards what waits, until nothing does.
+    /// Forwards queued requests until the queue is empty.
     async fn run(self: Arc<Self>) {
         while let Some(requests) = self.take() {
             self.room.notify_one();
@@ -191,7 +191,7 @@ impl Lane {
         }
     }
 
-    /// Takes the requests that leave next; `None` ends the task.
+    /// Takes the requests to send next. `None` ends the task.
     fn take(&self) -> Option<Vec<Waiting>> {
         let mut queue = self.lock();
         let taken = queue.requests.take(self.settings.batch_len_max);
@@ -203,7 +203,7 @@ impl Lane {
         queue.is_running.then_some(taken)
     }
 
-    /// Waits for more that can leave together.
+    /// Pauses, so that requests that arrive meanwhile are sent together.
     async fn rest(&self) {
         let end = Instant::now() + self.settings.sleep_time;
         while Instant::now() < end {
@@ -243,7 +243,7 @@ impl Lane {
         self.send(run).await;
     }
 
-    /// Sends oneway requests, together.
+    /// Sends oneway requests together.
     async fn send(&self, run: Option<Run>) {
         let Some(Run { target, events, .. }) = run else {
             return;
@@ -261,7 +261,7 @@ impl Lane {
         }
     }
 
-    /// Sends a twoway request. Its answer is waited for elsewhere.
+    /// Sends a twoway request. Another task waits for its answer.
     async fn invoke(&self, outgoing: Outgoing, answer: oneshot::Sender<Answer>) {
         let has_left = Arc::new(AtomicBool::new(false));
         let left = has_left.clone();
@@ -284,7 +284,7 @@ impl Lane {
     }
 }
 
-/// Oneway requests to the same target, behind one another.
+/// Consecutive oneway requests to the same target.
 struct Run {
     target: Proxy,
     is_compressed: bool,
@@ -300,7 +300,7 @@ impl Run {
         }
     }
 
-    /// Whether this one leaves with them.
+    /// Whether this request can be sent together with them.
     fn has(&self, next: &Outgoing) -> bool {
         self.target == next.target && self.is_compressed == next.is_compressed
     }
@@ -312,7 +312,7 @@ fn ended() -> SystemException {
     )
 }
 
-/// How long a request waits for room in a queue. A client that does not read delays its servers for as long.
+/// How long a request waits for room in a queue. A receiver that does not read delays its senders for this long.
 const ROOM_WAIT_MAX: Duration = Duration::from_secs(1);
 
 const QUEUE_FULL: &str = "the gateway's queue for this session is full: the receiver takes requests more slowly than \

@@ -1,4 +1,4 @@
-//! How a client gets a session: who checks it, and who makes its session.
+//! How a client gets a session: a verifier checks its credentials, and a session manager may create its session.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl From<NoSession> for Refusal {
     }
 }
 
-/// Makes a session for the client of this request, and gives that of the application if it has one.
+/// Creates a session for the client of this request. Returns the application's session, if there is one.
 pub(super) async fn create(
     sessions: &Arc<Sessions>,
     current: &Current,
@@ -64,7 +64,7 @@ pub(super) async fn create(
     created
 }
 
-/// The context of the client's call, and what the application is told of its connection.
+/// The context of the client's call, with information about its connection if the settings ask for it.
 fn context_for_application(
     sessions: &Sessions,
     current: &Current,
@@ -187,7 +187,7 @@ impl Login<'_> {
         }
     }
 
-    /// Makes the session, by a session manager if there is one.
+    /// Creates the session, and asks the session manager for the application's session if there is a manager.
     async fn make(
         &self,
         user: String,
@@ -216,7 +216,7 @@ impl Login<'_> {
         };
         let inserted = made.and_then(|application| {
             if let Some(application) = &application {
-                // It is set here alone.
+                // This cannot fail, because it is set only here.
                 let _ = session.application.set(application.clone());
             }
             sessions.insert(&session)?;
@@ -263,14 +263,14 @@ impl Login<'_> {
         }
     }
 
-    /// A proxy to an object of the application that is told of the client.
+    /// A proxy to an object of the application. Its calls carry the login's context.
     fn application(&self, reference: &Reference) -> Proxy {
         let proxy = self.sessions.application_proxy(reference);
         proxy.ice_context(self.context.clone())
     }
 }
 
-/// Verifies a password on a thread for blocking work, since that takes milliseconds.
+/// Verifies a password on a thread for blocking work, because this takes milliseconds.
 async fn verified(passwords: Passwords, user: String, password: String) -> Result<(), Refusal> {
     let verifying = tokio::task::spawn_blocking(move || passwords.verify(&user, &password));
     match verifying.await {
@@ -279,9 +279,9 @@ async fn verified(passwords: Passwords, user: String, password: String) -> Resul
     }
 }
 
-/// The reason for a client that a verifier refuses without one.
+/// The reason that the client gets if the verifier refuses it and gives none.
 const PERMISSION_DENIED: &str = "permission denied";
-/// The reason for a client where the application fails.
+/// The reason that the client gets if the application fails.
 const INTERNAL_ERROR: &str = "internal server error";
 
 /// A new category of random characters without blanks, which cannot be guessed.
@@ -292,7 +292,7 @@ fn random_category() -> String {
     let mut category = String::with_capacity(LEN);
     while category.len() < LEN {
         let [byte] = random();
-        // Bytes beyond the last multiple would make some characters likelier than others.
+        // Without this bound, some characters would be more likely than others.
         if byte < u8::MAX / COUNT * COUNT {
             category.push(char::from(FIRST + byte % COUNT));
         }

@@ -1,14 +1,15 @@
 //! The gateway at work: servants, and how requests are forwarded.
 //!
-//! - `gateway.rs`: a gateway as its user sees it
+//! - `gateway.rs`: a gateway, as programs start and stop it
 //! - `sessions.rs`: all sessions, by connection and by category; `session.rs`: one of them
-//! - `login.rs`: how a client gets a session; `application.rs`: the objects of the application that decide it
+//! - `login.rs`: how a client gets a session
+//! - `application.rs`: calls to the application's verifiers and session managers
 //! - `router.rs`: the router object, and its finder; `session_control.rs`: how an application changes filters
 //! - `routing.rs`: requests on their way to a server or to a client
-//! - `lane.rs`: one way on which requests keep their order; `forwarding.rs`: how one of them leaves
-//! - `failure.rs`: what a caller is told whose request could not be forwarded
-//! - `connection_context.rs`: what servers and applications are told of a client's connection
-//! - `status.rs`: what is counted
+//! - `lane.rs`: keeps the requests to one receiver in order; `forwarding.rs`: forwards one request
+//! - `failure.rs`: the exception for a caller whose request could not be forwarded
+//! - `connection_context.rs`: information about a client's connection, for servers and applications
+//! - `status.rs`: counters
 
 mod application;
 mod connection_context;

@@ -1,7 +1,7 @@
 //! The router object and its finder.
 //!
-//! The router is dispatched by hand: exceptions of an application go on to the client as they are, whatever they
-//! derive from, and a request without a session closes its connection.
+//! The router does not use the generated dispatcher, for two reasons. Exceptions of an application reach the client
+//! unchanged, with any type derived from the contract's; and a request without a session closes its connection.
 
 use std::sync::Arc;
 
@@ -185,7 +185,7 @@ fn add_proxies(sessions: &Arc<Sessions>, request: Request) -> Result<Response, S
 /// The session of a request.
 ///
 /// # Errors
-/// Without one the connection is closed, as in Glacier2.
+/// If there is no session, the connection is closed, as in Glacier2.
 pub(super) fn session_of(
     sessions: &Sessions,
     request: &Request,
@@ -206,7 +206,7 @@ pub(super) fn session_of(
     Err(SystemException::ObjectNotExist(RequestFailed::default()))
 }
 
-/// False for datagrams: those of all clients come over one connection.
+/// False for datagrams, because the datagrams of all clients come over one connection.
 fn is_stream(connection: &Connection) -> bool {
     connection.info().transport != "udp"
 }
@@ -219,7 +219,7 @@ fn returned<X, E: OperationError + From<X>>(
     request.reply(result.map_err(E::from), ExceptionFormat::Sliced, |(), _| ())
 }
 
-/// Finds the router, for those who do not know what the instance is called.
+/// Finds the router for clients that do not know the name of the instance.
 pub(super) struct Finder(pub(super) Arc<Sessions>);
 
 impl RouterFinder for Finder {

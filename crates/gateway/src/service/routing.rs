@@ -15,7 +15,7 @@ use super::sessions::Sessions;
 use crate::core::ForwardMode;
 use crate::settings::{Batching, ForwardingSettings};
 
-/// Takes the requests of clients to objects behind the gateway.
+/// Dispatches requests of clients to objects behind the gateway.
 pub(super) struct ToServers(pub(super) Arc<Sessions>);
 
 impl Dispatcher for ToServers {
@@ -24,7 +24,7 @@ impl Dispatcher for ToServers {
     }
 }
 
-/// Takes the requests of servers to objects of clients.
+/// Dispatches requests of servers to objects of clients.
 pub(super) struct ToClients(pub(super) Arc<Sessions>);
 
 impl Dispatcher for ToClients {
@@ -57,7 +57,7 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
     hop.forward(request, &route.lane, target).await
 }
 
-/// The operation in an exception that asks a client to make the object known.
+/// The operation in an exception that asks the client to register the object.
 const ADD_PROXY: &str = "ice_add_proxy";
 
 async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
@@ -73,15 +73,15 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
     hop.forward(request, &session.to_client, target).await
 }
 
-/// A request with all that decides how it goes on.
+/// A request, and how it is forwarded.
 struct Hop {
     mode: ForwardMode,
-    /// The token of those that it overrides.
+    /// The request replaces a queued one with the same token and target.
     token: Option<String>,
     event: Event,
 }
 
-/// The key of the context that says which requests a request overrides.
+/// The key of the context entry that holds the token of a request that overrides others.
 const OVERRIDE: &str = "_ovrd";
 
 impl Hop {
@@ -114,7 +114,7 @@ impl Hop {
         }
         let event = match (has_context || !context.is_empty(), settings.buffered) {
             (true, _) => forwarding::with_context(&event, &context),
-            // A request that waits must not keep the whole read buffer alive.
+            // Copy a request that may wait, so that it does not keep the whole read buffer alive.
             (false, true) => event.detached(),
             (false, false) => event,
         };
@@ -138,7 +138,7 @@ impl Hop {
 }
 
 impl Route {
-    /// The object, as a request asks for it.
+    /// The object, with the mode and facet of a request.
     fn target(&self, mode: &ForwardMode, facet: &str) -> Proxy {
         let is_plain = facet.is_empty() && !mode.is_secure && !mode.is_compressed;
         match mode.mode {
@@ -149,7 +149,7 @@ impl Route {
     }
 }
 
-/// The same object in another mode and facet.
+/// The same object with another mode and facet.
 fn changed(object: &Proxy, mode: &ForwardMode, facet: &str) -> Proxy {
     let reference = object.reference();
     let proxy = object.with_reference(Reference {

@@ -1,4 +1,4 @@
-//! A session: what its client reaches, and the ways there and back.
+//! A session: the objects that its client can reach, and the lanes to them and to the client.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -16,19 +16,19 @@ use crate::settings::GatewaySettings;
 
 /// A session of a client, bound to its connection.
 pub(super) struct Session {
-    /// The user, for people.
+    /// The user's name or description, for logs.
     pub(super) user: String,
     pub(super) connection: Connection,
     /// The category of the client's objects, if servers can call them.
     pub(super) category: Option<String>,
     pub(super) filter: RequestFilter,
-    /// The entries that tell servers of the connection.
+    /// Context entries that give servers information about the connection.
     pub(super) connection_entries: Context,
-    /// How requests go to the client.
+    /// Forwards requests to the client.
     pub(super) to_client: Arc<Lane>,
     /// The session of the application, if it has one.
     pub(super) application: OnceLock<SessionProxy>,
-    /// The identities of the objects that control it.
+    /// The identities of the session's control objects.
     pub(super) controls: Mutex<Vec<Identity>>,
     /// Held for a look-up or a change, never across a wait.
     routes: Mutex<Routes>,
@@ -38,26 +38,26 @@ pub(super) struct Session {
     is_ended: AtomicBool,
 }
 
-/// The routing table, and the ways to the servers in it.
+/// The routing table, and the lanes to the servers in it.
 struct Routes {
     table: RoutingTable<Arc<Route>>,
     lanes: HashMap<Target, Weak<Lane>>,
 }
 
-/// An object that the client has made known.
+/// An object that the client has registered.
 pub(super) struct Route {
-    /// The object, called twoway.
+    /// A twoway proxy to the object.
     pub(super) twoway: Proxy,
-    /// The same, called oneway.
+    /// A oneway proxy to the object.
     pub(super) oneway: Proxy,
-    /// The way to its server, on which requests keep their order.
+    /// Forwards requests to the object's server, in their order.
     pub(super) lane: Arc<Lane>,
 }
 
 /// The parts of a new session.
 pub(super) struct NewSession<'a> {
     pub(super) user: String,
-    /// The category that the name of the user opens.
+    /// The category that the user may reach because of its name.
     pub(super) user_category: Option<String>,
     pub(super) connection: Connection,
     pub(super) category: Option<String>,
@@ -95,7 +95,7 @@ impl Session {
         })
     }
 
-    /// Adds an object to the routing table, and gives the one that had to go.
+    /// Adds an object to the routing table. Returns the object that was removed to make room.
     pub(super) fn add_route(
         &self,
         reference: &Reference,
@@ -117,25 +117,26 @@ impl Session {
         evicted.map(|route| route.twoway.clone())
     }
 
-    /// The route to an object, which is thereby used.
+    /// The route to an object. This counts as a use of the route.
     pub(super) fn route(&self, identity: &Identity) -> Option<Arc<Route>> {
         self.lock_routes().table.find(identity).cloned()
     }
 
-    /// Notes that it is used.
+    /// Notes that the session is used now.
     pub(super) fn touch(&self) {
         let since = self.started.elapsed().as_millis();
         let since = u64::try_from(since).unwrap_or(u64::MAX);
         self.last_use.store(since, Ordering::Relaxed);
     }
 
-    /// How long it has not been used.
+    /// How long the session has been unused.
     pub(super) fn idle_time(&self) -> Duration {
         let last_use = Duration::from_millis(self.last_use.load(Ordering::Relaxed));
         self.started.elapsed().saturating_sub(last_use)
     }
 
-    /// Marks it as ended: true if it was not before. What waits leaves now.
+    /// Marks the session as ended, and sends queued requests without further pauses. Returns false if it had ended
+    /// before.
     pub(super) fn end(&self) -> bool {
         let is_first = !self.is_ended.swap(true, Ordering::Relaxed);
         if is_first {
@@ -170,7 +171,7 @@ impl Route {
             secure: false,
             ..reference.clone()
         };
-        // A client must not reach what this process keeps to itself: a call without a connection asks no listener.
+        // Collocated calls would let a client reach objects of this process for which no endpoint listens.
         let twoway = communicator
             .proxy_from(plain)
             .ice_collocation_optimized(false);

@@ -16,7 +16,7 @@ use super::login::random;
 use super::session::Session;
 use super::sessions::Sessions;
 
-/// Makes the control objects of a session; none where servers cannot call back. They go with the session.
+/// Adds the control objects of a session, which are removed when it ends. `None` if servers cannot call back.
 pub(super) fn register(
     sessions: &Arc<Sessions>,
     session: &Arc<Session>,
@@ -76,7 +76,7 @@ fn session(session: &Weak<Session>, current: &Current) -> Result<Arc<Session>, I
     session.upgrade().ok_or_else(|| gone(current))
 }
 
-/// As the runtime says it of an object that is not registered any more.
+/// The exception that the runtime throws for an object that is no longer registered.
 fn gone(current: &Current) -> InvokeError {
     let target = floe::RequestFailed {
         identity: current.identity(),

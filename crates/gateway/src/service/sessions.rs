@@ -17,9 +17,9 @@ use crate::settings::GatewaySettings;
 pub(super) struct Sessions {
     pub(super) settings: GatewaySettings,
     pub(super) communicator: Communicator,
-    /// Where clients are.
+    /// The adapter for clients.
     pub(super) client_adapter: Adapter,
-    /// Where servers call back, if they can.
+    /// The adapter at which servers call back, if they can.
     pub(super) server_adapter: Option<Adapter>,
     pub(super) address_filter: AddressFilter,
     pub(super) counters: Arc<Counters>,
@@ -32,9 +32,9 @@ pub(super) struct Sessions {
 struct State {
     by_connection: HashMap<Connection, Arc<Session>>,
     by_category: HashMap<String, Arc<Session>>,
-    /// Connections whose end is awaited.
+    /// Connections whose heartbeats and end are watched.
     watched: HashSet<Connection>,
-    /// Connections on which sessions are being made, one after another.
+    /// Connections on which a client logs in. Logins on one connection run one after another.
     being_made: HashMap<Connection, Arc<tokio::sync::Mutex<()>>>,
     is_shutting_down: bool,
 }
@@ -49,7 +49,7 @@ pub(super) enum NoSession {
 }
 
 impl NoSession {
-    /// The reason that the client is told. Source: observed, glacier2router 3.7.8, for the first two.
+    /// The reason that the client gets. Source: observed, glacier2router 3.7.8, for the first two.
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::Exists => "session exists",
@@ -98,7 +98,7 @@ impl Sessions {
         self.lock().by_connection.len()
     }
 
-    /// The right to make a session on this connection; several are made one after another.
+    /// Waits until no other login runs on this connection. The login may run while the guard is held.
     pub(super) async fn turn_of(
         &self,
         connection: &Connection,
@@ -117,12 +117,12 @@ impl Sessions {
         turn.lock_owned().await
     }
 
-    /// Checks that a session can be made on this connection now.
+    /// Checks that a session can be created on this connection now.
     pub(super) fn check(&self, connection: &Connection) -> Result<(), NoSession> {
         self.lock().check(connection, self.settings.session_limit)
     }
 
-    /// Puts a session into force.
+    /// Adds a session, if there is still room for it.
     pub(super) fn insert(self: &Arc<Self>, session: &Arc<Session>) -> Result<(), NoSession> {
         let connection = &session.connection;
         let is_first = {
@@ -133,7 +133,7 @@ impl Sessions {
             }
             if let Some(category) = &session.category {
                 match state.by_category.entry(category.clone()) {
-                    // Twenty random characters are never the same.
+                    // This does not happen in practice: a category is twenty random characters.
                     Entry::Occupied(_) => return Err(NoSession::Exists),
                     Entry::Vacant(entry) => entry.insert(session.clone()),
                 };
@@ -156,13 +156,13 @@ impl Sessions {
         Ok(())
     }
 
-    /// Ends the session of a connection; whether there was one.
+    /// Ends the session of a connection. Returns whether there was one.
     pub(super) fn end_of(self: &Arc<Self>, connection: &Connection, why: &str) -> bool {
         let session = self.lock().by_connection.get(connection).cloned();
         session.is_some_and(|session| self.end(&session, why))
     }
 
-    /// Ends a session, and tells the application; false if it has ended before.
+    /// Ends a session, and tells the application. Returns false if the session had ended before.
     pub(super) fn end(self: &Arc<Self>, session: &Arc<Session>, why: &str) -> bool {
         {
             let mut state = self.lock();
@@ -199,7 +199,7 @@ impl Sessions {
         true
     }
 
-    /// Ends the sessions that have not been used for so long.
+    /// Ends the sessions that have been unused for longer than `timeout`.
     pub(super) fn end_unused(self: &Arc<Self>, timeout: Duration) {
         let sessions: Vec<_> = self.lock().by_connection.values().cloned().collect();
         for session in sessions {
@@ -209,7 +209,7 @@ impl Sessions {
         }
     }
 
-    /// Ends all sessions, and makes no more.
+    /// Ends all sessions, and refuses new ones.
     pub(super) fn shut_down(self: &Arc<Self>) {
         let sessions: Vec<_> = {
             let mut state = self.lock();
@@ -221,8 +221,8 @@ impl Sessions {
         }
     }
 
-    /// The client shows that it is alive: its session is used, and the application's is asked whether it is there.
-    /// False if it is not; then the session and the connection have ended.
+    /// Notes that the session is used, and pings the application's session. If that does not answer, ends the session
+    /// and its connection, and returns false.
     pub(super) async fn refresh(self: &Arc<Self>, session: &Arc<Session>) -> bool {
         session.touch();
         let Some(application) = session.application.get() else {
@@ -241,13 +241,13 @@ impl Sessions {
         }
     }
 
-    /// A proxy to an object of the application.
+    /// A proxy to an object of the application, with the configured timeout.
     pub(super) fn application_proxy(&self, reference: &Reference) -> Proxy {
         let proxy = self.communicator.proxy_from(reference.clone());
         proxy.ice_timeout(Some(self.settings.application_timeout))
     }
 
-    /// Learns of the end of a connection, and of its heartbeats.
+    /// Watches a connection. Its heartbeats renew the session, and its close ends the session.
     fn watch(self: &Arc<Self>, connection: &Connection) {
         let sessions = Arc::downgrade(self);
         connection.on_heartbeat({

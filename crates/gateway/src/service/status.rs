@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct GatewayStatus {
-    /// Sessions now.
+    /// The number of sessions now.
     pub sessions: usize,
-    /// Sessions that were made.
+    /// Sessions that were created.
     pub sessions_created: u64,
     /// Clients that were refused a session.
     pub logins_refused: u64,
@@ -22,7 +22,7 @@ pub struct GatewayStatus {
     pub to_servers: u64,
     /// Requests forwarded to clients.
     pub to_clients: u64,
-    /// Requests whose place in a queue another one took.
+    /// Requests that a later one replaced in a queue.
     pub overridden: u64,
     /// Requests that found a queue full: oneway ones were lost, twoway ones refused.
     pub queue_full: u64,
@@ -30,7 +30,7 @@ pub struct GatewayStatus {
     pub lost: u64,
 }
 
-/// The counters behind it.
+/// The counters of a [`GatewayStatus`].
 #[derive(Debug, Default)]
 pub(super) struct Counters {
     pub(super) sessions_created: Counter,

@@ -1,7 +1,8 @@
 //! The turn of a connection: how much of its input is handled before tasks of other connections run.
 //!
-//! The task that reads a connection goes on as long as input is there. A peer that sends faster than this side handles
-//! would keep all others waiting, so the task yields when its turn is over, and goes on later. ADR 58.
+//! The task that reads a connection continues for as long as there is input. If a peer sends faster than this side
+//! handles its input, all other connections would wait. So the task yields when its turn is over, and continues later.
+//! ADR 58.
 
 use std::time::Instant;
 
@@ -10,22 +11,22 @@ use crate::settings::Settings;
 
 const LOOK_INTERVAL: usize = LentTurn::LOOK_INTERVAL;
 
-/// What a connection has done in its present turn.
+/// What a connection has used of its current turn.
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     /// Requests that were dispatched.
     request_count: usize,
-    /// Bytes that compressed messages came to.
+    /// Bytes of compressed messages, after decompression.
     inflated_len: usize,
-    /// The number of requests at which the clock is looked at next.
+    /// The number of requests at which to check the clock next.
     next_look: usize,
-    /// When the clock was first looked at.
+    /// When the clock was first checked in this turn.
     begun: Option<Instant>,
     is_over: bool,
 }
 
 impl Turn {
-    /// Requests were dispatched.
+    /// Notes that requests were dispatched.
     #[inline]
     pub(super) fn spend_requests(&mut self, count: usize, settings: &Settings) {
         self.request_count += count;
@@ -35,7 +36,7 @@ impl Turn {
     }
 
     fn look_after_requests(&mut self, settings: &Settings) {
-        // The first look is due before the first request, and no clock is needed for a request that comes alone.
+        // The first request of a turn leads here. It needs no clock if it comes alone.
         let is_first = self.next_look == 0;
         self.next_look = self.request_count + LOOK_INTERVAL;
         self.is_over |= self.request_count >= settings.turn_requests_max;
@@ -44,20 +45,20 @@ impl Turn {
         }
     }
 
-    /// A compressed message came to so many bytes.
+    /// Notes that a compressed message was decompressed to `len` bytes.
     pub(super) fn spend_inflated(&mut self, len: usize, settings: &Settings) {
         self.inflated_len = self.inflated_len.saturating_add(len);
         self.is_over |= self.inflated_len >= settings.turn_inflated_max;
         self.look(settings);
     }
 
-    /// Looks at the clock. The first look of a turn begins its time.
+    /// Checks the clock. The time of a turn begins with its first check.
     pub(super) fn look(&mut self, settings: &Settings) {
         let begun = *self.begun.get_or_insert_with(Instant::now);
         self.is_over |= begun.elapsed() >= settings.turn_time_max;
     }
 
-    /// What a dispatcher may use of it that is lent this many requests.
+    /// The part of the turn that a dispatcher may use for `count` requests.
     pub(super) fn lend(&mut self, count: usize, settings: &Settings) -> LentTurn {
         let allowed = settings
             .turn_requests_max
@@ -72,19 +73,19 @@ impl Turn {
         }
     }
 
-    /// Whether others have their turn now.
+    /// Whether the turn is over, so that the task should yield.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Begins the next turn: others could run.
+    /// Begins the next turn, after other tasks could run.
     #[inline]
     pub(super) fn begin(&mut self) {
         *self = Self::default();
     }
 
-    /// Lets the tasks run that are ready, and those that are ready by what the system says, and begins the next turn.
+    /// Yields, so that other tasks run and new I/O events are seen, and begins the next turn.
     pub(super) async fn give_way(&mut self) {
         tokio::task::yield_now().await;
         self.begin();

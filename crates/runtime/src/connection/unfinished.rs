@@ -1,6 +1,6 @@
-//! A message of which a part has come: how long the rest may take, and how much memory all such messages may hold.
+//! A message that has arrived in part: how long the rest may take, and how much memory all such messages may hold.
 //!
-//! A connection has one of these only while it waits with a part of a message. ADR 58.
+//! A connection has an [`Unfinished`] only while it waits for the rest of a message. ADR 58.
 
 use std::io;
 use std::pin::Pin;
@@ -13,24 +13,25 @@ use tokio::time::{Instant, Sleep};
 use crate::input_memory::InputMemory;
 use crate::settings::Settings;
 
-/// Less memory than this is not counted: the limit of connections bounds it, too.
+/// A message with less memory than this is not counted, because the limit on connections bounds the sum of these.
 pub(super) const COUNTED_MIN: usize = 16 * 1024;
 
 /// The wait for the rest of a message.
 #[derive(Debug)]
 pub(super) struct Unfinished {
     memory: Option<Arc<InputMemory>>,
-    /// Bytes that it counts in the memory of all.
+    /// Bytes of this message that are counted in `memory`.
     counted: usize,
     deadline: Option<Instant>,
-    /// Only a task has one; a thread looks at the deadline.
+    /// Set when a task waits with [`Unfinished::poll_late`]. A thread uses [`Unfinished::check`] instead.
     sleep: Option<Pin<Box<Sleep>>>,
     allowed: Duration,
+    /// The size of the whole message, in bytes.
     size: usize,
 }
 
 impl Unfinished {
-    /// The message will have this size.
+    /// Begins the wait for the rest of a message of `size` bytes.
     pub(super) fn new(size: usize, settings: &Settings, memory: Option<Arc<InputMemory>>) -> Self {
         let allowed = time_for(size, settings);
         Self {
@@ -43,10 +44,10 @@ impl Unfinished {
         }
     }
 
-    /// The message holds so much memory now.
+    /// Notes that the message holds `len` bytes of memory now.
     ///
     /// # Errors
-    /// There would be more than all may hold.
+    /// All unfinished messages together would hold more than the limit.
     pub(super) fn hold(&mut self, len: usize, settings: &Settings) -> io::Result<()> {
         let counted = if len < COUNTED_MIN { 0 } else { len };
         let Some(memory) = &self.memory else {
@@ -68,10 +69,10 @@ impl Unfinished {
         Ok(())
     }
 
-    /// Whether the rest is late, for a thread.
+    /// Checks the deadline, for a thread. `come` is the number of bytes that have arrived.
     ///
     /// # Errors
-    /// It is.
+    /// The deadline has passed.
     pub(super) fn check(&self, come: usize) -> io::Result<()> {
         match self
             .deadline
@@ -82,7 +83,7 @@ impl Unfinished {
         }
     }
 
-    /// Waits until the rest is late.
+    /// Waits until the deadline has passed, for a task. `come` is the number of bytes that have arrived.
     pub(super) fn poll_late(&mut self, context: &mut Context<'_>, come: usize) -> Poll<io::Error> {
         let Some(deadline) = self.deadline else {
             return Poll::Pending;

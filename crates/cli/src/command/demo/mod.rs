@@ -1,11 +1,11 @@
 //! `floe demo`: a hub, a publisher of this machine's own telemetry, and three subscribers.
 //!
-//! - `telemetry.rs`: the machine, read from `/proc`, as the contract has it
+//! - `telemetry.rs`: the machine's telemetry, read from `/proc`, in the types of the contract
 //! - `stage.rs`: the hub and the subscribers, each with connections of its own
 //! - `publisher.rs`: publishes steadily, then as fast as all subscribers take it
-//! - `tally.rs`: what one subscriber got, and how long it took
+//! - `tally.rs`: the events that one subscriber got, and their latencies
 //! - `summary.rs`: the final figures
-//! - `screen.rs`: what is shown meanwhile and at the end, for people and for programs
+//! - `screen.rs`: the output during the demo and at its end, for people and for programs
 //! - `picture.rs`, `row.rs`: the table that is drawn in place on a terminal
 
 mod picture;
@@ -90,7 +90,7 @@ impl Demo {
         })
     }
 
-    /// Most of the time is calm.
+    /// The length of the steady part, which is most of the time, and that of the burst at the end.
     fn phases(&self) -> (Duration, Duration) {
         let all = Duration::from_secs(self.seconds.into());
         let burst = all.mul_f64(0.3).min(Duration::from_secs(3));
@@ -98,7 +98,7 @@ impl Demo {
     }
 }
 
-/// Whether people read what is written, and not programs.
+/// Whether the output is for people, and not for programs.
 fn is_for_people(format: Format) -> bool {
     matches!(format, Format::Table | Format::Raw)
 }

@@ -1,4 +1,4 @@
-//! The picture of the demo on a terminal: drawn over in place, and never wider than the terminal,
+//! The picture of the demo on a terminal. It is redrawn in place, and is never wider than the terminal,
 //! whose size may change at any time.
 
 use std::io;
@@ -9,7 +9,7 @@ use terminal_size::{Height, Width, terminal_size_of};
 use super::row::{Row, grouped, time};
 use super::telemetry::Sample;
 
-/// What is on the screen, to be drawn over.
+/// The lines that are on the screen now, which the next picture replaces.
 #[derive(Debug, Default)]
 pub(super) struct Picture {
     /// The width of each line that was drawn.
@@ -17,19 +17,19 @@ pub(super) struct Picture {
 }
 
 impl Picture {
-    /// The text and the codes that draw these lines in place of the ones before.
+    /// The text and escape codes that replace the former lines by these.
     pub(super) fn redraw(&mut self, lines: &[String], size: Size) -> String {
         let mut text = match self.rows_now(size) {
             0 => String::new(),
             rows => format!("\r\x1b[{rows}A\x1b[J"),
         };
         self.drawn.clear();
-        // The row below is where the cursor waits.
+        // The last row of the terminal stays free for the cursor.
         for line in lines.iter().take(size.rows.saturating_sub(1).max(1)) {
             let line = cut(line, size.columns);
             self.drawn.push(width(line));
             text += line;
-            // What was cut may have been the end of the bold part.
+            // The code that ends bold text may have been cut off.
             text += if line.contains(BOLD) {
                 "\x1b[0m\x1b[K\n"
             } else {
@@ -39,7 +39,7 @@ impl Picture {
         text
     }
 
-    /// Rows that the lines take now: a terminal that became narrower has wrapped them.
+    /// The number of rows that the lines take now. A terminal that has become narrower has wrapped them.
     fn rows_now(&self, size: Size) -> usize {
         let rows = self.drawn.iter();
         let rows = rows.map(|width| width.div_ceil(size.columns).max(1)).sum();
@@ -55,7 +55,7 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// That of the terminal now; where nobody knows, that of the oldest ones.
+    /// The current size of the terminal. If it is unknown, the size of the oldest terminals.
     pub(super) fn now() -> Self {
         let size = terminal_size_of(io::stdout());
         let (Width(columns), Height(rows)) = size.unwrap_or((Width(80), Height(24)));
@@ -66,8 +66,8 @@ impl Size {
     }
 }
 
-/// The table of the subscribers: headings, then a line each. Columns that do not fit are left out,
-/// for a figure that is cut is a wrong one.
+/// The table of the subscribers: headings, then a line for each. Columns that do not fit are left out,
+/// because a figure that is cut would be wrong.
 pub(super) fn table(rows: &[Row], columns: usize, has_colour: bool) -> Vec<String> {
     let head = ["SUBSCRIBER", "EVENTS/S", "DELIVERED", "LOST", "P50", "P99"].map(str::to_owned);
     let cells: Vec<_> = rows.iter().map(cells).collect();
@@ -104,7 +104,7 @@ pub(super) fn table(rows: &[Row], columns: usize, has_colour: bool) -> Vec<Strin
     lines
 }
 
-/// Terminals below this width have no room for what is said about each subscriber.
+/// Terminals below this width have no room for the description of each subscriber.
 const WIDE: usize = 100;
 
 /// Terminals below this width have no room to spare between columns.
@@ -127,7 +127,7 @@ fn cells(row: &Row) -> [String; 6] {
     ]
 }
 
-/// The machine, as the subscriber sees it; in several lines where one is too narrow.
+/// The machine, as the subscriber sees it. If one line is too narrow, it takes several.
 pub(super) fn machine(
     sample: &Sample,
     before: Option<(&Sample, Duration)>,
@@ -163,14 +163,14 @@ pub(super) fn machine(
     lines
 }
 
-/// Bytes in and out over all interfaces, loopback included: the demo itself is to be seen.
+/// Bytes in and out over all interfaces. Loopback is included, so that the demo's own traffic is visible.
 fn traffic(sample: &Sample) -> (i64, i64) {
     let received = sample.interfaces.iter().map(|interface| interface.received);
     let sent = sample.interfaces.iter().map(|interface| interface.sent);
     (received.sum(), sent.sum())
 }
 
-/// The beginning of a line that fits; codes take no room.
+/// As much of the line as fits. Escape codes take no room.
 fn cut(line: &str, columns: usize) -> &str {
     let mut room = columns;
     let mut is_code = false;
@@ -186,7 +186,7 @@ fn cut(line: &str, columns: usize) -> &str {
     line
 }
 
-/// Characters that are seen.
+/// The number of visible characters.
 fn width(line: &str) -> usize {
     line.chars().count() - line.matches(BOLD).count() * BOLD.len()
 }

@@ -1,8 +1,8 @@
 //! `floe ping`: how long calls take to a peer and back.
 //!
 //! - `sizes.rs`: the sizes of payloads, as an argument
-//! - `load.rs`: what is called, and what its failures mean
-//! - `tally.rs`: times, and what is told of them
+//! - `load.rs`: the calls, and what their failures mean
+//! - `tally.rs`: times, and their statistics
 //! - `plot.rs`: the plots; `ticks.rs`: the marks on their axes
 
 mod load;
@@ -77,18 +77,18 @@ pub(crate) struct Ping {
     compress: CompressArgument,
 }
 
-/// The characters in a line where no terminal says it.
+/// The width of a plot, in characters, if the output is not a terminal.
 const PLOT_WIDTH: usize = 80;
 
-/// As many times as are kept: 8 MB of them.
+/// The largest number of calls. Their times take 8 MB.
 const COUNT_MAX: u32 = 1_000_000;
 
 impl Ping {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
-        // Whoever measures for minutes wants to know before that nothing can be written.
+        // Open the file first, so that a user does not measure for minutes in vain.
         let mut file = self.svg_file()?;
         let mut settings = peer::asking_settings(self.timeout.limit());
-        // A call that was made twice would be measured as one.
+        // The time of a call that is retried would include both attempts.
         settings.retry_intervals.clear();
         let report = Report::new(output, self.count);
         let measured = peer::run_with(peer::runtime_of_one_thread()?, settings, async |it| {
@@ -154,14 +154,14 @@ impl Ping {
         Ok(self.compress.apply(proxy))
     }
 
-    /// What to call; a payload is made when it is its turn.
+    /// The calls to measure. Each payload is made when it is needed.
     fn loads(&self) -> impl Iterator<Item = Load> {
         let ping = self.sizes.is_none().then(Load::ping);
         let sizes = self.sizes.iter().flat_map(Sizes::iter);
         ping.into_iter().chain(sizes.map(Load::echo))
     }
 
-    /// The file of the plot; what it holds stays until there is another plot.
+    /// The file of the plot. It keeps its content until a new plot is written.
     fn svg_file(&self) -> Result<Option<File>, Failure> {
         let mut options = File::options();
         options.create(true).write(true).truncate(false);
@@ -175,7 +175,7 @@ impl Ping {
     }
 }
 
-/// What was measured so far, however it ends.
+/// The measurements so far. They are shown also if the command is interrupted.
 struct Report<'a> {
     output: &'a Output,
     /// How many calls of each size are measured.
@@ -198,7 +198,7 @@ impl<'a> Report<'a> {
         self.tallies.borrow_mut().push(Tally::new(size));
     }
 
-    /// Adds the time of a call; a size that is done is a line of JSON at once.
+    /// Adds the time of a call. With the last call of a size, writes its row if the format has a row a line.
     fn add(&self, time: Duration) -> Result<(), Failure> {
         let mut tallies = self.tallies.borrow_mut();
         let Some(tally) = tallies.last_mut() else {
@@ -214,7 +214,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// Shows what has not been shown, and gives all of it away.
+    /// Shows the rows that have not been shown. Returns all measurements.
     fn finish(self) -> Result<Vec<Tally>, Failure> {
         self.progress.clear();
         let tallies = self.tallies.into_inner();
@@ -231,7 +231,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Shows a row where rows come one after another.
+/// Shows a row if the format has a row a line.
 fn tell_line(output: &Output, tally: &Tally) -> Result<(), Failure> {
     let Some(row) = tally.to_json() else {
         return Ok(());

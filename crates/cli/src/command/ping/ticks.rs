@@ -1,9 +1,9 @@
-//! Marks on an axis: round numbers, some for any range, and times with their unit.
+//! Marks on an axis: round numbers for any range, and times with their unit.
 
-/// Round numbers within a range above 0, at least two of them, unless it is empty; as a rule 3 to 10.
+/// Round numbers within a range above 0: at least two, usually 3 to 10. An empty range has none.
 ///
-/// Wide ranges, which axes show with a logarithm, get 1, 2 and 5 of each power of ten, or only its 1; narrow ones
-/// get even steps.
+/// A wide range has a logarithmic axis, and gets 1, 2 and 5 times each power of ten. A very wide range gets only the
+/// powers of ten. A narrow range gets even steps.
 pub(super) fn ticks(least: f64, most: f64) -> Vec<f64> {
     if !(least > 0.0 && most > least && most.is_finite()) {
         return Vec::new();
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn any_range_has_marks() {
-        // Of 1, 2 and 5 only 20 and 50 are inside.
+        // Only 20 and 50 of the multiples by 1, 2 and 5 are in the range, so it gets even steps.
         assert_eq!(ticks(11.0, 95.0), [20.0, 40.0, 60.0, 80.0]);
         assert_eq!(ticks(1.0, 10.0), [1.0, 2.0, 5.0, 10.0]);
         for exponent in -3..9 {

@@ -1,4 +1,4 @@
-//! `floe proxy`: what a proxy says, and what can be found out about its object.
+//! `floe proxy`: the parts of a proxy, and information about its object.
 
 #[cfg(feature = "tls")]
 mod certificate;

@@ -1,4 +1,4 @@
-//! Events on their way to the hub: several at a time, in their order, and once more where a connection broke.
+//! Sends events to the hub: several at a time, in their order, and again after a connection was lost.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -16,21 +16,21 @@ use crate::output;
 use crate::progress::ProgressLine;
 use crate::reconnect;
 
-/// Events on their way to the hub.
+/// The events that are being sent to the hub.
 pub(super) struct Sending<'a> {
     arguments: &'a Publish,
     communicator: &'a Communicator,
     publisher: Proxy,
     window: Window<Result<Option<Outcome>, InvokeError>, Connection>,
-    /// The events in the window, from the first one.
+    /// The events in the window, in their order.
     under_way: VecDeque<Event>,
-    /// Events that went under with a connection, from the first one: those behind them wait here, too.
+    /// Events that were lost with a connection, and later events that wait behind them, in their order.
     unsent: VecDeque<Event>,
-    /// Those that were handed over.
+    /// The number of events that were passed to [`Sending::send`].
     pub(super) begun: u64,
-    /// Those that the hub has accepted, or the transport where nobody answers.
+    /// The number of events that the hub has accepted. Without answers, those that the transport has accepted.
     pub(super) published: u64,
-    /// Those of a batch that went under with a connection.
+    /// The number of batched events that were lost with a connection.
     pub(super) lost: u64,
     pub(super) progress: ProgressLine,
     start: Instant,
@@ -66,7 +66,7 @@ impl<'a> Sending<'a> {
     /// Begins to send an event, once there is room for it.
     ///
     /// # Errors
-    /// The hub declines an event, or is lost and not waited for.
+    /// The hub declines an event, or the hub is lost and the user does not want to reconnect.
     pub(super) async fn send(&mut self, event: Event) -> Result<(), Failure> {
         self.begun += 1;
         self.begin(event).await?;
@@ -117,7 +117,7 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// Waits for the event that was begun first.
+    /// Waits for the oldest event in the window.
     async fn settle(&mut self) -> Result<(), Failure> {
         let Some(result) = self.window.next().await else {
             return Ok(());
@@ -138,10 +138,10 @@ impl<'a> Sending<'a> {
         Ok(())
     }
 
-    /// Keeps an event that went under with a connection.
+    /// Keeps an event that was lost with a connection, so that it is sent again.
     ///
     /// # Errors
-    /// It failed in another way, or coming back is not wanted.
+    /// The event failed in another way, or the user does not want to reconnect.
     fn failed(&mut self, event: Event, error: InvokeError) -> Result<(), Failure> {
         if !self.arguments.reconnect.is_wanted() || !is_lost(&error) {
             return Err(self.arguments.not_accepted(error));
@@ -158,7 +158,7 @@ impl<'a> Sending<'a> {
         Ok(())
     }
 
-    /// Finds the hub again, and sends what went under.
+    /// Connects to the hub again, and sends the lost events again.
     async fn recover(&mut self) -> Result<(), Failure> {
         while !self.unsent.is_empty() {
             self.drain().await?;
@@ -178,7 +178,7 @@ impl<'a> Sending<'a> {
         Ok(())
     }
 
-    /// Waits for all events that have begun; those behind a failure are waited for as well.
+    /// Waits for all events in the window, also after one of them has failed.
     ///
     /// # Errors
     /// The first failure.
@@ -191,7 +191,7 @@ impl<'a> Sending<'a> {
         result
     }
 
-    /// Waits for all events, those that must be sent again among them.
+    /// Waits for all events, and sends lost ones again.
     ///
     /// # Errors
     /// As [`Sending::send`].
@@ -205,7 +205,7 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// Sends what is collected. What goes under with a connection is counted as lost.
+    /// Sends the collected batch. If the connection is lost, the events of the batch count as lost.
     ///
     /// # Errors
     /// As [`Sending::send`].
@@ -233,7 +233,7 @@ impl<'a> Sending<'a> {
     }
 }
 
-/// Whether the connection is gone, or the hub has restarted without the topic: both may come back.
+/// Whether the connection is lost, or the hub has restarted without the topic. Both may come back.
 fn is_lost(error: &InvokeError) -> bool {
     let is_missing = matches!(
         error,
@@ -242,7 +242,7 @@ fn is_lost(error: &InvokeError) -> bool {
     is_missing || local(error).is_some_and(is_of_connection)
 }
 
-/// A time that was over does not count: a hub that answers slowly has the event.
+/// Whether the connection failed. A timeout of the invocation does not count, because a slow hub may have the event.
 fn is_of_connection(error: &LocalError) -> bool {
     match error {
         LocalError::BatchLost { source, .. } => is_of_connection(source),

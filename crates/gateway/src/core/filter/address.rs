@@ -1,4 +1,4 @@
-//! Rules about the hosts and ports of the objects that a client makes known.
+//! Rules about the hosts and ports of the objects that a client registers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,21 +7,21 @@ use floe::{Endpoint, Reference};
 
 use super::pattern::{Group, Pattern};
 
-/// Hosts and ports that a rule speaks of, such as `db*.example.com:[1000-2000,3000]`.
+/// A rule about hosts and ports, such as `db*.example.com:[1000-2000,3000]`.
 ///
-/// `*` alone is any host, and within one any run of characters; `[1-3,7]` is a decimal number of the group; all
-/// else is literal. Behind the colon stand the ports; without them it is any port.
+/// In the host, `*` matches any characters or none, `[1-3,7]` matches a decimal number of the group, and all other
+/// characters match themselves. The ports stand behind a colon. A rule without ports matches any port.
 ///
 /// Source: Ice manual, "Glacier2 Request Filters".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressRule {
     text: String,
     host: Pattern,
-    /// `None` for any.
+    /// `None` for any port.
     ports: Option<Group>,
 }
 
-/// A text that is no [`AddressRule`].
+/// A text that is not an [`AddressRule`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressRuleError {
     rule: String,
@@ -29,8 +29,8 @@ pub struct AddressRuleError {
 }
 
 impl AddressRule {
-    /// Whether the rule speaks of the proxy: it has endpoints, and all of them are at a host and a port of the rule.
-    /// An endpoint without an address, such as one of a transport that is not known here, is at none.
+    /// Whether the proxy matches the rule: it has endpoints, and each endpoint has a host and a port of the rule. An
+    /// endpoint without a host, such as one of an unknown transport, matches no rule.
     fn matches(&self, reference: &Reference) -> bool {
         let endpoints = reference.endpoints();
         !endpoints.is_empty() && endpoints.iter().all(|endpoint| self.has(endpoint))
@@ -98,17 +98,17 @@ impl fmt::Display for AddressRuleError {
 
 impl std::error::Error for AddressRuleError {}
 
-/// Which proxies a client may make known.
+/// Which proxies a client may register.
 #[derive(Debug, Default)]
 pub(crate) struct AddressFilter {
     pub(crate) accept: Vec<AddressRule>,
     pub(crate) reject: Vec<AddressRule>,
-    /// A proxy whose text is longer, in bytes, is refused.
+    /// The largest length of a proxy's text, in bytes. A proxy with a longer text is refused.
     pub(crate) proxy_len_max: Option<usize>,
 }
 
 impl AddressFilter {
-    /// Whether the client may make this proxy known.
+    /// Whether the client may register this proxy.
     pub(crate) fn allows(&self, reference: &Reference) -> bool {
         let is_too_long = |max| reference.to_string().len() > max;
         if self.proxy_len_max.is_some_and(is_too_long) {

@@ -1,4 +1,4 @@
-//! Filters: which objects a client may make known, and which of its requests pass.
+//! Filters: which objects a client may register, and which of its requests pass.
 //!
 //! - `address.rs`: rules about hosts and ports
 //! - `pattern.rs`: patterns of texts and numbers

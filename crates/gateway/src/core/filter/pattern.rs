@@ -31,7 +31,7 @@ impl Group {
     }
 }
 
-/// A pattern of a text: literal text, any run of characters, decimal numbers of a group.
+/// A pattern of a text: a sequence of literal text, `*` for any characters, and groups of decimal numbers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pattern(Vec<Part>);
 
@@ -43,7 +43,7 @@ enum Part {
 }
 
 impl Pattern {
-    /// Reads a text in which `*` is any run of characters and `[...]` a number of a group.
+    /// Reads a text in which `*` stands for any characters or none, and `[...]` for a number of a group.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -73,11 +73,11 @@ impl Pattern {
         Ok(Self(parts))
     }
 
-    /// Whether the whole text is as the pattern says. It takes at most the product of both lengths: only the
-    /// last `*` is ever tried again.
+    /// Whether the whole text matches the pattern. The number of steps is at most the product of both lengths, because
+    /// only the last `*` is tried again.
     pub(super) fn matches(&self, text: &str) -> bool {
         let (mut part, mut at) = (0, 0);
-        // The part behind the last `*`, and where the text was then tried.
+        // The part behind the last `*`, and the place in the text at which that part was last tried.
         let mut retry: Option<(usize, usize)> = None;
         loop {
             let matched = match self.0.get(part) {
@@ -108,7 +108,7 @@ impl Pattern {
     }
 }
 
-/// Where the decimal number ends that begins here, if it is one of the group. All digits belong to it.
+/// The end of the decimal number at `at`, if the group has that number. All digits that follow belong to it.
 fn number_end(text: &str, at: usize, group: &Group) -> Option<usize> {
     let rest = &text[at..];
     let len = rest
@@ -165,7 +165,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a search that tries every length for every `*`.
+        /// Compares the pattern with a search that tries every length for every `*`.
         #[test]
         fn the_last_star_alone_must_be_tried_again(
             pattern in "[ab*]{0,8}", text in "[ab]{0,10}"

@@ -1,24 +1,24 @@
-//! Which requests of a session pass: those that one of three sets speaks for.
+//! Which requests of a session pass: a request needs an entry in one of three sets.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use floe::{Identity, Reference, Target};
 
-/// Whether the name of a user is a category that the user may reach.
+/// Whether a user may reach the category that has the user's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum UserCategory {
-    /// It is not.
+    /// The user may not.
     #[default]
     Not,
-    /// The name itself.
+    /// The category is the name itself.
     Name,
-    /// An underscore and the name.
+    /// The category is an underscore and the name.
     Underscored,
 }
 
 impl UserCategory {
-    /// The category of this user, if there is one.
+    /// The category that this user may reach, if any.
     pub(crate) fn of(self, user: &str) -> Option<String> {
         match self {
             Self::Not => None,
@@ -28,7 +28,7 @@ impl UserCategory {
     }
 }
 
-/// A set that is changed while requests pass.
+/// A sorted set that may be changed while requests are checked against it.
 #[derive(Debug)]
 pub(crate) struct SortedSet<T>(Mutex<BTreeSet<T>>);
 
@@ -71,8 +71,8 @@ pub(crate) struct RequestFilter {
 }
 
 impl RequestFilter {
-    /// Whether a request to this object passes; `route` is what the routing table knows of it. All pass while all
-    /// sets are empty.
+    /// Whether a request to this object passes. `route` is the object's entry in the routing table. If all sets are
+    /// empty, every request passes.
     pub(crate) fn allows(&self, identity: &Identity, route: Option<&Reference>) -> bool {
         let is_open =
             self.categories.is_empty() && self.identities.is_empty() && self.adapter_ids.is_empty();
