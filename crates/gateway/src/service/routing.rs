@@ -7,6 +7,7 @@ use floe::{
     RequestFailed, Requests, Response, SystemException, TypedProxy,
 };
 
+use super::connection_context;
 use super::forwarding::{self, Outgoing};
 use super::lane::Lane;
 use super::router::session_of;
@@ -108,7 +109,11 @@ impl Hop {
                 context.clear();
             }
         }
-        context.extend(entries.clone());
+        if !entries.is_empty() {
+            // Servers rely on the entries of this gateway, so the client must not add any of its own.
+            context = connection_context::without_forged(context);
+            context.extend(entries.clone());
+        }
         if settings.buffered && settings.batching == Batching::Always {
             mode = mode.batched();
         }

@@ -1,9 +1,10 @@
 //! Forwarding: order, batches, and queues that are full.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use floe::{OperationMode, Proxy, TypedProxy};
-use floe_gateway::{Batching, ForwardingSettings};
+use floe::{Communicator, Context, OperationMode, Proxy, TypedProxy, dispatch_fn};
+use floe_gateway::{Batching, ConnectionContext, ForwardingSettings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -173,5 +174,40 @@ async fn a_server_that_reads_nothing_fills_its_own_queue_alone() {
     call(&well, "well").await.unwrap();
     assert_eq!(world.back_end.calls.operations(), ["well"]);
     drop(stream);
+    world.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_client_cannot_forge_entries_about_its_connection() {
+    let world = World::with(|settings| {
+        settings.to_servers.forward_context = true;
+        settings.connection_context = ConnectionContext::All;
+    })
+    .await;
+    let server = Communicator::new();
+    let adapter = server.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
+    let seen = Arc::new(Mutex::new(Context::new()));
+    let noted = seen.clone();
+    let servant = dispatch_fn(move |request| {
+        *noted.lock().unwrap() = request.current().context();
+        request.returned_nothing()
+    });
+    let object = adapter.add("server", servant).unwrap();
+    adapter.activate();
+    let client = world.client().await;
+    let routed = client.routed(&object).await.unwrap();
+    let entries = [
+        ("_con.peerCert", "forged"),
+        ("_con.type", "forged"),
+        ("user", "joe"),
+    ];
+    let context: Context = entries
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into();
+    call(&routed.ice_context(context), "op").await.unwrap();
+    let seen = seen.lock().unwrap().clone();
+    assert_eq!(seen.get("user").map(String::as_str), Some("joe"));
+    assert_eq!(seen.get("_con.type").map(String::as_str), Some("tcp"));
+    assert_eq!(seen.get("_con.peerCert"), None);
     world.shut_down().await;
 }
