@@ -187,12 +187,18 @@ async fn a_topic_whose_objects_would_have_the_names_of_others_is_refused() {
 async fn the_name_of_a_topic_cannot_forge_a_line_of_the_log() {
     let log = Log::start();
     let world = World::start().await;
-    let topic = world.create("a\nWARN forged").await;
-    soon(topic.destroy()).await.unwrap();
-    let lines = log.lines_with("forged");
-    assert_eq!(lines.len(), 2, "{lines:?}");
-    assert!(lines[0].ends_with(r#"created topic "a\nWARN forged""#));
-    assert!(lines[1].ends_with(r#"destroyed topic "a\nWARN forged""#));
+    let refused = soon(world.manager.create("a\nWARN forged")).await;
+    let refused = refused.expect_err("a name with a line break").to_string();
+    assert!(
+        refused.contains(r#"topic name "a\nWARN forged": expected no control characters"#),
+        "{refused}"
+    );
+    assert!(!refused.contains('\n'), "{refused}");
+    let forged = log.lines_with("forged");
+    assert!(
+        forged.iter().all(|line| !line.starts_with("WARN forged")),
+        "{forged:?}"
+    );
 }
 
 #[tokio::test]
