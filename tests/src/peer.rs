@@ -107,7 +107,8 @@ impl Peer {
             .clone()
     }
 
-    /// Waits until standard error contains `text`; returns all that the program wrote there so far.
+    /// Waits until standard error contains `text` and the end of its line; returns all that the program wrote there so
+    /// far.
     ///
     /// # Panics
     /// If that does not happen within [`PATIENCE`].
@@ -115,7 +116,10 @@ impl Peer {
         let deadline = Instant::now() + PATIENCE;
         while Instant::now() < deadline {
             let errors = self.errors();
-            if errors.contains(text) {
+            // A pipe may be read in the middle of a line, whose rest the caller wants as well.
+            if let Some((_, rest)) = errors.split_once(text)
+                && (text.ends_with('\n') || rest.contains('\n'))
+            {
                 return errors;
             }
             thread::sleep(Duration::from_millis(5));

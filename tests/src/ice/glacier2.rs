@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use super::storm::{new_database, traced_endpoint};
+use super::storm::{new_database, published_endpoint};
 use crate::gateway::Router;
 use crate::peer::Peer;
 
@@ -20,11 +20,7 @@ pub(super) fn start(properties: &str) -> Router {
     let mut peer = Peer::start("glacier2router", &mut router);
     peer.line_after("Glacier2.Client ready");
     peer.line_after("Glacier2.Server ready");
-    let trace = peer.errors_with("object adapter `Glacier2.Client':\n   ");
-    let endpoint = traced_endpoint(&trace, "Glacier2.Client");
-    let endpoint = endpoint.unwrap_or_else(|| {
-        panic!("expected the trace of glacier2router to name its endpoint, got:\n{trace}")
-    });
+    let endpoint = published_endpoint(&peer, "Glacier2.Client");
     let proxy = format!("Glacier2/router:{endpoint}");
     // What was read at the start is not needed any more.
     let _ = fs::remove_dir_all(folder);

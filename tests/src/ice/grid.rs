@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use super::storm::{new_database, traced_endpoint};
+use super::storm::{new_database, published_endpoint};
 use crate::peer::Peer;
 
 /// A running registry that knows nothing, and with which any server may register its adapters. Dropping it kills it and
@@ -33,11 +33,8 @@ impl IceGrid {
             "--Ice.Trace.Network=2",
         ]);
         let peer = Peer::start("the IceGrid registry", &mut registry);
-        let adapter = "IceGrid.Registry.Client";
-        // The endpoint stands in the line below; it listens already when it says so.
-        peer.errors_with(&format!("object adapter `{adapter}':\n   tcp"));
-        let trace = peer.errors();
-        let endpoint = traced_endpoint(&trace, adapter).expect("it was just seen");
+        // It listens already when it says so.
+        let endpoint = published_endpoint(&peer, "IceGrid.Registry.Client");
         Self {
             peer,
             locator: format!("IceGrid/Locator:{endpoint}"),

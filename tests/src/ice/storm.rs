@@ -28,10 +28,8 @@ impl IceStorm {
         fs::write(&config, config_text).expect("the target folder can be written");
         let peer = start_icebox(&database);
         // It starts to accept only when it has said where.
-        let trace = peer.errors_with("accepting tcp connections");
-        let endpoint = traced_endpoint(&trace, "IceStorm.TopicManager").unwrap_or_else(|| {
-            panic!("expected IceStorm's trace to name its endpoint, got:\n{trace}")
-        });
+        peer.errors_with("accepting tcp connections");
+        let endpoint = published_endpoint(&peer, "IceStorm.TopicManager");
         Self {
             peer,
             manager: format!("IceStorm/TopicManager:{endpoint}"),
@@ -54,13 +52,9 @@ impl IceStorm {
     /// Where one of its adapters listens, such as `Ice.Admin`.
     ///
     /// # Panics
-    /// If its trace does not say so.
+    /// If its trace does not say so in time.
     pub fn endpoint_of(&self, adapter: &str) -> String {
-        let trace = self.peer.errors();
-        let endpoint = traced_endpoint(&trace, adapter);
-        endpoint
-            .unwrap_or_else(|| panic!("expected an endpoint of {adapter}, got:\n{trace}"))
-            .to_owned()
+        published_endpoint(&self.peer, adapter)
     }
 
     /// The process, to look at its standard error or to kill it.
@@ -98,12 +92,19 @@ pub(super) fn new_database() -> PathBuf {
     path
 }
 
-/// Finds the endpoint in the network trace: the line below the one that names the adapter.
-pub(super) fn traced_endpoint<'a>(trace: &'a str, adapter: &str) -> Option<&'a str> {
-    let mut lines = trace.lines();
-    let heading = format!("published endpoints for object adapter `{adapter}':");
-    lines.find(|line| line.ends_with(&heading))?;
-    lines.next().map(str::trim)
+/// The endpoint of an adapter of an Ice service, from its network trace; waits until the trace names it.
+///
+/// The service may already have said on standard output that it is ready: the two are read by different threads.
+pub(super) fn published_endpoint(peer: &Peer, adapter: &str) -> String {
+    let heading = format!("published endpoints for object adapter `{adapter}':\n");
+    let trace = peer.errors_with(&format!("{heading}   "));
+    line_below(&trace, &heading).to_owned()
+}
+
+/// The line below a heading of a trace.
+fn line_below<'a>(trace: &'a str, heading: &str) -> &'a str {
+    let (_, rest) = trace.split_once(heading).expect("a trace with the heading");
+    rest.lines().next().unwrap_or_default().trim()
 }
 
 #[cfg(test)]
@@ -114,13 +115,18 @@ mod tests {
     fn the_endpoint_stands_below_the_name_of_its_adapter() {
         let trace = "-- icebox: Network: published endpoints for object adapter `IceStorm.TopicManager':\n   \
                      tcp -h 127.0.0.1 -p 37997 -t 60000\nmore";
+        let heading = "object adapter `IceStorm.TopicManager':\n";
         assert_eq!(
-            traced_endpoint(trace, "IceStorm.TopicManager"),
-            Some("tcp -h 127.0.0.1 -p 37997 -t 60000")
+            line_below(trace, heading),
+            "tcp -h 127.0.0.1 -p 37997 -t 60000"
         );
-        assert_eq!(
-            traced_endpoint("nothing of it", "IceStorm.TopicManager"),
-            None
-        );
+    }
+
+    #[test]
+    fn an_endpoint_that_is_written_late_and_in_pieces_is_waited_for() {
+        let script = "sleep 0.05; printf \"published endpoints for object adapter \\`A':\\n\" >&2; \
+                      sleep 0.05; printf '   tcp -h 127' >&2; sleep 0.05; printf '.0.0.1 -p 1\\n' >&2; read line";
+        let peer = Peer::start("a trace", Command::new("sh").args(["-c", script]));
+        assert_eq!(published_endpoint(&peer, "A"), "tcp -h 127.0.0.1 -p 1");
     }
 }
