@@ -238,7 +238,8 @@ pub mod everything {
                     let result = <S as Named>::name(&self.servant, request.current()).await;
                     ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
                 }
-                _ => request.builtin(
+                _ => ::floe::codegen::builtin(
+                    request,
                     "::Everything::Named",
                     &["::Everything::Named", "::Ice::Object"],
                 ),
@@ -512,7 +513,8 @@ pub mod everything {
                     let result = <S as Tool>::len(&self.servant, request_.current()).await;
                     ::floe::codegen::reply(request_, result, ::floe::codegen::put_one)
                 }
-                _ => request_.builtin(
+                _ => ::floe::codegen::builtin(
+                    request_,
                     "::Everything::Tool",
                     &["::Everything::Named", "::Everything::Tool", "::Ice::Object"],
                 ),
@@ -592,7 +594,8 @@ pub mod everything {
                     ).await;
                     ::floe::codegen::reply(request, result, |_, _| {})
                 }
-                _ => request.builtin(
+                _ => ::floe::codegen::builtin(
+                    request,
                     "::Everything::Other",
                     &["::Everything::Named", "::Everything::Other", "::Ice::Object"],
                 ),
@@ -832,7 +835,8 @@ pub mod everything {
                     let result = <S as Later>::last(&self.servant, request_.current()).await;
                     ::floe::codegen::reply(request_, result, |_, _| {})
                 }
-                _ => request_.builtin(
+                _ => ::floe::codegen::builtin(
+                    request_,
                     "::Everything::Later",
                     &[
                         "::Everything::Later", "::Everything::Named", "::Everything::Other",
@@ -894,7 +898,8 @@ pub mod everything {
                     ).await;
                     ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
                 }
-                _ => request.builtin(
+                _ => ::floe::codegen::builtin(
+                    request,
                     "::Everything::Again",
                     &["::Everything::Again", "::Ice::Object"],
                 ),
@@ -991,7 +996,8 @@ pub mod everything {
                         ).await;
                         ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
                     }
-                    _ => request.builtin(
+                    _ => ::floe::codegen::builtin(
+                        request,
                         "::Everything::Inner::Worker",
                         &["::Everything::Inner::Worker", "::Everything::Named", "::Ice::Object"],
                     ),
@@ -1032,7 +1038,8 @@ pub mod everything {
 
         impl<S: NoOperations> ::floe::codegen::Answer for NoOperationsDispatcher<S> {
             async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
-                request.builtin(
+                ::floe::codegen::builtin(
+                    request,
                     "::Everything::Str::NoOperations",
                     &["::Everything::Str::NoOperations", "::Ice::Object"],
                 )

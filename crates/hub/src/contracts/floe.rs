@@ -292,7 +292,11 @@ impl<S: HubAdmin> ::floe::codegen::Answer for HubAdminDispatcher<S> {
                 ).await;
                 ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
             }
-            _ => request.builtin("::Floe::HubAdmin", &["::Floe::HubAdmin", "::Ice::Object"]),
+            _ => ::floe::codegen::builtin(
+                request,
+                "::Floe::HubAdmin",
+                &["::Floe::HubAdmin", "::Ice::Object"],
+            ),
         }
     }
 }
@@ -361,7 +365,8 @@ impl<S: LossListener> ::floe::codegen::Answer for LossListenerDispatcher<S> {
                 ).await;
                 ::floe::codegen::reply(request, result, |_, _| {})
             }
-            _ => request.builtin(
+            _ => ::floe::codegen::builtin(
+                request,
                 "::Floe::LossListener",
                 &["::Floe::LossListener", "::Ice::Object"],
             ),

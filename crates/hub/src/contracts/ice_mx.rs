@@ -352,7 +352,8 @@ impl<S: MetricsAdmin> ::floe::codegen::Answer for MetricsAdminDispatcher<S> {
                 ).await;
                 ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
             }
-            _ => request.builtin(
+            _ => ::floe::codegen::builtin(
+                request,
                 "::IceMX::MetricsAdmin",
                 &["::Ice::Object", "::IceMX::MetricsAdmin"],
             ),

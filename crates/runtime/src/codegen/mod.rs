@@ -27,7 +27,7 @@ mod typed_event;
 pub use crate::call::EncodeParameters;
 pub use crate::dispatch::{Answer, dispatch};
 pub use blocking_servant::Servant;
-pub use dispatcher::{Answered, put_one, reply, reply_compact};
+pub use dispatcher::{Answered, builtin, put_one, reply, reply_compact};
 pub use enumeration::enumerator_max;
 pub use exception::write_exception;
 pub use proxy::{

@@ -112,7 +112,8 @@ impl<S: PermissionsVerifier> crate::codegen::Answer for PermissionsVerifierDispa
                     encoder.put(returned);
                 })
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::Glacier2::PermissionsVerifier",
                 &["::Glacier2::PermissionsVerifier", "::Ice::Object"],
             ),
@@ -184,7 +185,8 @@ impl<S: SslPermissionsVerifier> crate::codegen::Answer for SslPermissionsVerifie
                     encoder.put(returned);
                 })
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::Glacier2::SSLPermissionsVerifier",
                 &["::Glacier2::SSLPermissionsVerifier", "::Ice::Object"],
             ),
@@ -228,7 +230,11 @@ impl<S: Session> crate::codegen::Answer for SessionDispatcher<S> {
                 let result = <S as Session>::destroy(&self.servant, request.current()).await;
                 crate::codegen::reply(request, result, |_, _| {})
             }
-            _ => request.builtin("::Glacier2::Session", &["::Glacier2::Session", "::Ice::Object"]),
+            _ => crate::codegen::builtin(
+                request,
+                "::Glacier2::Session",
+                &["::Glacier2::Session", "::Ice::Object"],
+            ),
         }
     }
 }
@@ -361,7 +367,8 @@ impl<S: StringSet> crate::codegen::Answer for StringSetDispatcher<S> {
                 let result = <S as StringSet>::get(&self.servant, request.current()).await;
                 crate::codegen::reply(request, result, crate::codegen::put_one)
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::Glacier2::StringSet",
                 &["::Glacier2::StringSet", "::Ice::Object"],
             ),
@@ -476,7 +483,8 @@ impl<S: IdentitySet> crate::codegen::Answer for IdentitySetDispatcher<S> {
                 let result = <S as IdentitySet>::get(&self.servant, request.current()).await;
                 crate::codegen::reply(request, result, crate::codegen::put_one)
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::Glacier2::IdentitySet",
                 &["::Glacier2::IdentitySet", "::Ice::Object"],
             ),
@@ -619,7 +627,8 @@ impl<S: SessionControl> crate::codegen::Answer for SessionControlDispatcher<S> {
                 let result = <S as SessionControl>::destroy(&self.servant, request.current()).await;
                 crate::codegen::reply(request, result, |_, _| {})
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::Glacier2::SessionControl",
                 &["::Glacier2::SessionControl", "::Ice::Object"],
             ),
@@ -712,7 +721,8 @@ impl<S: SessionManager> crate::codegen::Answer for SessionManagerDispatcher<S> {
                 ).await;
                 crate::codegen::reply(request, result, crate::codegen::put_one)
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::Glacier2::SessionManager",
                 &["::Glacier2::SessionManager", "::Ice::Object"],
             ),
@@ -1024,7 +1034,8 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
                 let result = <S as Router>::get_acm_timeout(&self.servant, request.current()).await;
                 crate::codegen::reply(request, result, crate::codegen::put_one)
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::Glacier2::Router",
                 &["::Glacier2::Router", "::Ice::Object", "::Ice::Router"],
             ),
@@ -1100,7 +1111,8 @@ impl<S: SslSessionManager> crate::codegen::Answer for SslSessionManagerDispatche
                 ).await;
                 crate::codegen::reply(request, result, crate::codegen::put_one)
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::Glacier2::SSLSessionManager",
                 &["::Glacier2::SSLSessionManager", "::Ice::Object"],
             ),

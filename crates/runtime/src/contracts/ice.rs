@@ -132,7 +132,11 @@ impl<S: Process> crate::codegen::Answer for ProcessDispatcher<S> {
                 ).await;
                 crate::codegen::reply(request, result, |_, _| {})
             }
-            _ => request.builtin("::Ice::Process", &["::Ice::Object", "::Ice::Process"]),
+            _ => crate::codegen::builtin(
+                request,
+                "::Ice::Process",
+                &["::Ice::Object", "::Ice::Process"],
+            ),
         }
     }
 }
@@ -398,7 +402,8 @@ impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S>
                 ).await;
                 crate::codegen::reply(request, result, |_, _| {})
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::Ice::LocatorRegistry",
                 &["::Ice::LocatorRegistry", "::Ice::Object"],
             ),
@@ -531,7 +536,11 @@ impl<S: Locator> crate::codegen::Answer for LocatorDispatcher<S> {
                 let result = <S as Locator>::get_registry(&self.servant, request.current()).await;
                 crate::codegen::reply(request, result, crate::codegen::put_one)
             }
-            _ => request.builtin("::Ice::Locator", &["::Ice::Locator", "::Ice::Object"]),
+            _ => crate::codegen::builtin(
+                request,
+                "::Ice::Locator",
+                &["::Ice::Locator", "::Ice::Object"],
+            ),
         }
     }
 }
@@ -584,7 +593,8 @@ impl<S: LocatorFinder> crate::codegen::Answer for LocatorFinderDispatcher<S> {
                 ).await;
                 crate::codegen::reply(request, result, crate::codegen::put_one)
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::Ice::LocatorFinder",
                 &["::Ice::LocatorFinder", "::Ice::Object"],
             ),
@@ -714,7 +724,8 @@ impl<S: PropertiesAdmin> crate::codegen::Answer for PropertiesAdminDispatcher<S>
                 ).await;
                 crate::codegen::reply(request, result, |_, _| {})
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::Ice::PropertiesAdmin",
                 &["::Ice::Object", "::Ice::PropertiesAdmin"],
             ),
@@ -848,7 +859,11 @@ impl<S: RemoteLogger> crate::codegen::Answer for RemoteLoggerDispatcher<S> {
                 ).await;
                 crate::codegen::reply(request, result, |_, _| {})
             }
-            _ => request.builtin("::Ice::RemoteLogger", &["::Ice::Object", "::Ice::RemoteLogger"]),
+            _ => crate::codegen::builtin(
+                request,
+                "::Ice::RemoteLogger",
+                &["::Ice::Object", "::Ice::RemoteLogger"],
+            ),
         }
     }
 }
@@ -1072,7 +1087,11 @@ impl<S: LoggerAdmin> crate::codegen::Answer for LoggerAdminDispatcher<S> {
                     encoder.put(returned);
                 })
             }
-            _ => request.builtin("::Ice::LoggerAdmin", &["::Ice::LoggerAdmin", "::Ice::Object"]),
+            _ => crate::codegen::builtin(
+                request,
+                "::Ice::LoggerAdmin",
+                &["::Ice::LoggerAdmin", "::Ice::Object"],
+            ),
         }
     }
 }
@@ -1198,7 +1217,11 @@ impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
                 ).await;
                 crate::codegen::reply(request, result, crate::codegen::put_one)
             }
-            _ => request.builtin("::Ice::Router", &["::Ice::Object", "::Ice::Router"]),
+            _ => crate::codegen::builtin(
+                request,
+                "::Ice::Router",
+                &["::Ice::Object", "::Ice::Router"],
+            ),
         }
     }
 }
@@ -1249,7 +1272,11 @@ impl<S: RouterFinder> crate::codegen::Answer for RouterFinderDispatcher<S> {
                 ).await;
                 crate::codegen::reply(request, result, crate::codegen::put_one)
             }
-            _ => request.builtin("::Ice::RouterFinder", &["::Ice::Object", "::Ice::RouterFinder"]),
+            _ => crate::codegen::builtin(
+                request,
+                "::Ice::RouterFinder",
+                &["::Ice::Object", "::Ice::RouterFinder"],
+            ),
         }
     }
 }

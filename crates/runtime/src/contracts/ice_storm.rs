@@ -416,7 +416,11 @@ impl<S: Topic> crate::codegen::Answer for TopicDispatcher<S> {
                 let result = <S as Topic>::destroy(&self.servant, request.current()).await;
                 crate::codegen::reply(request, result, |_, _| {})
             }
-            _ => request.builtin("::IceStorm::Topic", &["::Ice::Object", "::IceStorm::Topic"]),
+            _ => crate::codegen::builtin(
+                request,
+                "::IceStorm::Topic",
+                &["::Ice::Object", "::IceStorm::Topic"],
+            ),
         }
     }
 }
@@ -605,7 +609,8 @@ impl<S: TopicManager> crate::codegen::Answer for TopicManagerDispatcher<S> {
                 ).await;
                 crate::codegen::reply(request, result, crate::codegen::put_one)
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::IceStorm::TopicManager",
                 &["::Ice::Object", "::IceStorm::TopicManager"],
             ),
@@ -661,7 +666,11 @@ impl<S: Finder> crate::codegen::Answer for FinderDispatcher<S> {
                 ).await;
                 crate::codegen::reply(request, result, crate::codegen::put_one)
             }
-            _ => request.builtin("::IceStorm::Finder", &["::Ice::Object", "::IceStorm::Finder"]),
+            _ => crate::codegen::builtin(
+                request,
+                "::IceStorm::Finder",
+                &["::Ice::Object", "::IceStorm::Finder"],
+            ),
         }
     }
 }
@@ -739,7 +748,8 @@ impl<S: TopicLink> crate::codegen::Answer for TopicLinkDispatcher<S> {
                 ).await;
                 crate::codegen::reply(request, result, |_, _| {})
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::IceStorm::TopicLink",
                 &["::Ice::Object", "::IceStorm::TopicLink"],
             ),
@@ -1055,7 +1065,8 @@ impl<S: TopicInternal> crate::codegen::Answer for TopicInternalDispatcher<S> {
                 let result = <S as TopicInternal>::reap(&self.servant, id, request.current()).await;
                 crate::codegen::reply(request, result, |_, _| {})
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::IceStorm::TopicInternal",
                 &["::Ice::Object", "::IceStorm::Topic", "::IceStorm::TopicInternal"],
             ),
@@ -1212,7 +1223,8 @@ impl<S: TopicManagerInternal> crate::codegen::Answer for TopicManagerInternalDis
                 ).await;
                 crate::codegen::reply(request, result, crate::codegen::put_one)
             }
-            _ => request.builtin(
+            _ => crate::codegen::builtin(
+                request,
                 "::IceStorm::TopicManagerInternal",
                 &["::Ice::Object", "::IceStorm::TopicManager", "::IceStorm::TopicManagerInternal"],
             ),

@@ -7,7 +7,8 @@ use floe_wire::message::{OperationMode, SystemException};
 use tokio::sync::{Notify, mpsc};
 
 use super::{Interruption, TypedEvent};
-use crate::dispatch::{Answer, DispatchSlot, Dispatcher, Request, Requests, Response, dispatch};
+use crate::codegen::{Answered, builtin};
+use crate::dispatch::{Answer, DispatchSlot, Dispatcher, Request, Requests, dispatch};
 
 /// An item of a subscription's stream.
 pub(super) type Item<E> = Result<E, Interruption>;
@@ -68,7 +69,7 @@ pub(super) struct CountedDispatcher<A> {
 }
 
 impl<A: Answer> Answer for CountedDispatcher<A> {
-    async fn answer(&self, request: Request) -> Result<Response, SystemException> {
+    async fn answer(&self, request: Request) -> Answered {
         let _in_dispatch = self.arrivals.begin();
         self.inner.answer(request).await
     }
@@ -84,21 +85,21 @@ impl<A: Answer> Dispatcher for CountedDispatcher<A> {
 pub(super) struct EventServant<E>(pub(super) mpsc::Sender<Item<E>>);
 
 impl<E: TypedEvent> Answer for EventServant<E> {
-    async fn answer(&self, request: Request) -> Result<Response, SystemException> {
+    async fn answer(&self, request: Request) -> Answered {
         match E::decode(&request) {
             Some(Ok(event)) => {
                 // Sending fails if the subscription has just ended. Then no consumer wants the event.
                 let _ = self.0.send(Ok(event)).await;
-                request.returned_nothing()
+                Ok(request.returned_nothing()?)
             }
             Some(Err(exception)) => {
                 self.refuse(request.operation().to_owned(), &exception)
                     .await;
-                Err(exception)
+                Err(exception.into())
             }
             None => {
                 let operation = request.operation().to_owned();
-                let answered = request.builtin(E::TYPE_ID, E::TYPE_IDS);
+                let answered = builtin(request, E::TYPE_ID, E::TYPE_IDS);
                 if let Err(exception) = &answered {
                     self.refuse(operation, exception).await;
                 }
@@ -145,9 +146,13 @@ impl InterruptionSink for mpsc::Sender<Interruption> {
 }
 
 impl<T: InterruptionSink> Answer for LossServant<T> {
-    async fn answer(&self, request: Request) -> Result<Response, SystemException> {
+    async fn answer(&self, request: Request) -> Answered {
         if request.operation_bytes() != b"lost" {
-            return request.builtin(LOSS_LISTENER, &["::Floe::LossListener", "::Ice::Object"]);
+            return builtin(
+                request,
+                LOSS_LISTENER,
+                &["::Floe::LossListener", "::Ice::Object"],
+            );
         }
         // The topic, the count, and four totals.
         let count = request.decode(OperationMode::Normal, |decoder| {
@@ -159,7 +164,7 @@ impl<T: InterruptionSink> Answer for LossServant<T> {
         })?;
         let count = u64::try_from(count).unwrap_or(0);
         self.0.report(Interruption::Lost { count }).await;
-        request.returned_nothing()
+        Ok(request.returned_nothing()?)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use floe::{
     Communicator, DispatchSlot, Dispatcher, InvokeError, OperationInfo, OperationMode, Proxy,
-    Request, Requests, Response, Settings, SystemException, TypedProxy,
+    Request, Requests, Settings, SystemException, TypedProxy,
 };
 use tokio::task::yield_now;
 
@@ -70,9 +70,9 @@ impl Row {
 }
 
 impl floe::codegen::Answer for Row {
-    async fn answer(&self, request: Request) -> Result<Response, SystemException> {
+    async fn answer(&self, request: Request) -> floe::codegen::Answered {
         self.run(&request).await?;
-        request.returned_nothing()
+        Ok(request.returned_nothing()?)
     }
 }
 
@@ -84,7 +84,10 @@ impl Dispatcher for Row {
         }
         requests.each(slot, move |request| {
             let row = self.clone();
-            async move { floe::codegen::Answer::answer(&*row, request).await }
+            async move {
+                let answered = floe::codegen::Answer::answer(&*row, request).await;
+                answered.map_err(|exception| *exception)
+            }
         });
     }
 }

@@ -44,7 +44,7 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
         .map(|arm| arm.tokens());
     let scoped = &definition.scoped;
     let type_ids = scope.model.type_ids(id);
-    let builtin = quote!(#request.builtin(#scoped, &[#(#type_ids),*]));
+    let builtin = quote!(#root::codegen::builtin(#request, #scoped, &[#(#type_ids),*]));
     let answer = match operations.is_empty() {
         true => builtin,
         false => quote!(match #request.operation_bytes() { #(#arms)* _ => #builtin, }),
