@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::AdapterSettings;
+use floe::settings::AdapterSettings;
 use floe_access::Access;
 
 pub(crate) use live::LiveSettings;

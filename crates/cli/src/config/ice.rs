@@ -7,7 +7,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::{ClientCertificates, EndpointSelection};
+use floe::settings::EndpointSelection;
+use floe::tls::ClientCertificates;
 use floe_access::{Access, TrustOnly};
 
 use super::Configuration;

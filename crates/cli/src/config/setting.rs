@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use floe::Liveness;
+use floe::settings::Liveness;
 use floe_gateway::GatewaySettings;
 use floe_hub::{HubSettings, QueueLimits};
 

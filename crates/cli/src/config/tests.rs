@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use floe::ClientCertificates;
+use floe::tls::ClientCertificates;
 use floe_hub::{GroupBy, MetricsMap, OverflowPolicy, StoreSettings};
 
 use super::*;
@@ -135,8 +135,14 @@ any-host = true
     assert_eq!(settings.turn_inflated_max, 1 << 20);
     assert_eq!(settings.turn_time_max, Duration::from_millis(2));
     assert_eq!(settings.websocket_origins, ["https://example.org", "null"]);
-    assert_eq!(settings.incoming.heartbeats, floe::Heartbeats::Always);
-    assert_eq!(settings.incoming.idle_check, floe::IdleCheck::Always);
+    assert_eq!(
+        settings.incoming.heartbeats,
+        floe::settings::Heartbeats::Always
+    );
+    assert_eq!(
+        settings.incoming.idle_check,
+        floe::settings::IdleCheck::Always
+    );
     assert_eq!(settings.incoming.idle_timeout, Duration::from_secs(2));
     let inactivity = settings.incoming.inactivity_timeout;
     assert_eq!(inactivity, Some(Duration::from_secs(300)));

@@ -212,7 +212,7 @@ pub mod everything {
     impl NamedProxy {
         /// The name.
         pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent("name", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
     }
@@ -231,7 +231,7 @@ pub mod everything {
     }
 
     impl<S: Named> ::floe::codegen::Answer for NamedDispatcher<S> {
-        async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+        async fn answer(&self, request: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
             match request.operation_bytes() {
                 b"name" => {
                     request.decode_nothing(::floe::OperationMode::Idempotent)?;
@@ -280,12 +280,15 @@ pub mod everything {
     impl ToolProxy {
         /// The name.
         pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent("name", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
         pub fn nothing<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("nothing", false);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "nothing",
+                false,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
@@ -311,7 +314,10 @@ pub mod everything {
             Vec,
             ::std::option::Option<ToolProxy>,
         ), BaseOrInvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("everything", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "everything",
+                true,
+            );
             ::floe::codegen::call(
                 &self.0,
                 &OPERATION,
@@ -350,7 +356,10 @@ pub mod everything {
             i32,
             i32,
         ), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("encoder", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "encoder",
+                true,
+            );
             ::floe::codegen::call(
                 &self.0,
                 &OPERATION,
@@ -365,24 +374,33 @@ pub mod everything {
         }
 
         pub fn compact<'call>(&'call self) -> ::floe::Call<'call, String, DerivedOrEmptyError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("compact", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "compact",
+                true,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
         #[deprecated(note = "use name")]
         pub fn into<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("into", false);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "into",
+                false,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
         /// Slice operation `clone`.
         pub fn renamed<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("clone", false);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "clone",
+                false,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
         pub fn len<'call>(&'call self) -> ::floe::Call<'call, i32, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("len", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent("len", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
     }
@@ -448,7 +466,7 @@ pub mod everything {
     }
 
     impl<S: Tool> ::floe::codegen::Answer for ToolDispatcher<S> {
-        async fn answer(&self, request_: ::floe::Request) -> ::floe::codegen::Answered {
+        async fn answer(&self, request_: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
             match request_.operation_bytes() {
                 b"name" => {
                     request_.decode_nothing(::floe::OperationMode::Idempotent)?;
@@ -535,7 +553,7 @@ pub mod everything {
     impl OtherProxy {
         /// The name.
         pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent("name", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
@@ -544,7 +562,10 @@ pub mod everything {
             topic: ::std::option::Option<&'call ::floe::contracts::ice_storm::TopicProxy>,
             qos: &'call ::floe::contracts::ice_storm::QoS,
         ) -> ::floe::Call<'call, (), IceStormNoSuchTopicError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("from_file", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "from_file",
+                true,
+            );
             ::floe::codegen::call(
                 &self.0,
                 &OPERATION,
@@ -572,7 +593,7 @@ pub mod everything {
     }
 
     impl<S: Other> ::floe::codegen::Answer for OtherDispatcher<S> {
-        async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+        async fn answer(&self, request: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
             match request.operation_bytes() {
                 b"name" => {
                     request.decode_nothing(::floe::OperationMode::Idempotent)?;
@@ -610,12 +631,15 @@ pub mod everything {
     impl LaterProxy {
         /// The name.
         pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent("name", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
         pub fn nothing<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("nothing", false);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "nothing",
+                false,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
@@ -641,7 +665,10 @@ pub mod everything {
             Vec,
             ::std::option::Option<ToolProxy>,
         ), BaseOrInvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("everything", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "everything",
+                true,
+            );
             ::floe::codegen::call(
                 &self.0,
                 &OPERATION,
@@ -680,7 +707,10 @@ pub mod everything {
             i32,
             i32,
         ), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("encoder", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "encoder",
+                true,
+            );
             ::floe::codegen::call(
                 &self.0,
                 &OPERATION,
@@ -695,24 +725,33 @@ pub mod everything {
         }
 
         pub fn compact<'call>(&'call self) -> ::floe::Call<'call, String, DerivedOrEmptyError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("compact", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "compact",
+                true,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
         #[deprecated(note = "use name")]
         pub fn into<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("into", false);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "into",
+                false,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
         /// Slice operation `clone`.
         pub fn renamed<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("clone", false);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "clone",
+                false,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
         pub fn len<'call>(&'call self) -> ::floe::Call<'call, i32, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("len", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent("len", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
@@ -721,7 +760,10 @@ pub mod everything {
             topic: ::std::option::Option<&'call ::floe::contracts::ice_storm::TopicProxy>,
             qos: &'call ::floe::contracts::ice_storm::QoS,
         ) -> ::floe::Call<'call, (), IceStormNoSuchTopicError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("from_file", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "from_file",
+                true,
+            );
             ::floe::codegen::call(
                 &self.0,
                 &OPERATION,
@@ -731,7 +773,10 @@ pub mod everything {
         }
 
         pub fn last<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("last", false);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "last",
+                false,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
     }
@@ -750,7 +795,7 @@ pub mod everything {
     }
 
     impl<S: Later> ::floe::codegen::Answer for LaterDispatcher<S> {
-        async fn answer(&self, request_: ::floe::Request) -> ::floe::codegen::Answered {
+        async fn answer(&self, request_: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
             match request_.operation_bytes() {
                 b"name" => {
                     request_.decode_nothing(::floe::OperationMode::Idempotent)?;
@@ -856,7 +901,7 @@ pub mod everything {
             keeper: &'call self::r#type::Keeper,
             pair: &'call self::inner::Pair,
         ) -> ::floe::Call<'call, self::r#type::Keeper, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("keep", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation("keep", true);
             ::floe::codegen::call(&self.0, &OPERATION, (keeper, pair), ::floe::codegen::one)
         }
     }
@@ -879,7 +924,7 @@ pub mod everything {
     }
 
     impl<S: Again> ::floe::codegen::Answer for AgainDispatcher<S> {
-        async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+        async fn answer(&self, request: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
             match request.operation_bytes() {
                 b"keep" => {
                     let (keeper, pair) = request.decode(
@@ -939,7 +984,7 @@ pub mod everything {
         impl WorkerProxy {
             /// The name.
             pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-                const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+                const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent("name", true);
                 ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
             }
 
@@ -947,7 +992,7 @@ pub mod everything {
                 &'call self,
                 volume: super::Volume,
             ) -> ::floe::Call<'call, Pair, EmptyError, impl ::floe::codegen::EncodeParameters<'call>> {
-                const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("work", true);
+                const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation("work", true);
                 ::floe::codegen::call(&self.0, &OPERATION, (volume,), ::floe::codegen::one)
             }
         }
@@ -969,7 +1014,7 @@ pub mod everything {
         }
 
         impl<S: Worker> ::floe::codegen::Answer for WorkerDispatcher<S> {
-            async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+            async fn answer(&self, request: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
                 match request.operation_bytes() {
                     b"name" => {
                         request.decode_nothing(::floe::OperationMode::Idempotent)?;
@@ -1031,7 +1076,7 @@ pub mod everything {
         }
 
         impl<S: NoOperations> ::floe::codegen::Answer for NoOperationsDispatcher<S> {
-            async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+            async fn answer(&self, request: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
                 request.builtin(
                     "::Everything::Str::NoOperations",
                     &["::Everything::Str::NoOperations", "::Ice::Object"],

@@ -57,7 +57,7 @@ impl PermissionsVerifierProxy {
         user_id: &'call str,
         password: &'call str,
     ) -> crate::Call<'call, (bool, String), PermissionDeniedError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
             "checkPermissions",
             true,
         );
@@ -94,7 +94,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: PermissionsVerifier> crate::codegen::Answer for PermissionsVerifierDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"checkPermissions" => {
                 let (user_id, password) = request.decode(
@@ -138,7 +138,10 @@ impl SslPermissionsVerifierProxy {
         &'call self,
         info: &'call SslInfo,
     ) -> crate::Call<'call, (bool, String), PermissionDeniedError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("authorize", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
+            "authorize",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (info,), |decoder| {
             let reason: String = decoder.get()?;
             let returned: bool = decoder.get()?;
@@ -170,7 +173,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: SslPermissionsVerifier> crate::codegen::Answer for SslPermissionsVerifierDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"authorize" => {
                 let info = request.decode(crate::OperationMode::Nonmutating, crate::codegen::one)?;
@@ -202,7 +205,10 @@ crate::codegen::proxy!(SessionProxy = "::Glacier2::Session");
 impl SessionProxy {
     /// Ends the session.
     pub fn destroy<'call>(&'call self) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("destroy", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "destroy",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 }
@@ -221,7 +227,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Session> crate::codegen::Answer for SessionDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"destroy" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -244,7 +250,7 @@ impl crate::codegen::TypedEvent for SessionEvent {
     const TYPE_ID: &'static str = "::Glacier2::Session";
     const TYPE_IDS: &'static [&'static str] = &["::Glacier2::Session", "::Ice::Object"];
 
-    fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
+    fn decode(request: &crate::dispatch::Request) -> Option<Result<Self, crate::SystemException>> {
         Some(match request.operation_bytes() {
             b"destroy" => request.decode_nothing(crate::OperationMode::Normal).map(
                 |()| Self::Destroy,
@@ -269,7 +275,7 @@ impl StringSetProxy {
         &'call self,
         additions: &'call [String],
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("add", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent("add", false);
         crate::codegen::call(&self.0, &OPERATION, (additions,), crate::codegen::nothing)
     }
 
@@ -280,7 +286,10 @@ impl StringSetProxy {
         &'call self,
         deletions: &'call [String],
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("remove", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "remove",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (deletions,), crate::codegen::nothing)
     }
 
@@ -288,7 +297,7 @@ impl StringSetProxy {
     ///
     /// - returns The texts, sorted, each of them once.
     pub fn get<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::StringSeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("get", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent("get", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -330,7 +339,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: StringSet> crate::codegen::Answer for StringSetDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"add" => {
                 let additions = request.decode(
@@ -384,7 +393,7 @@ impl IdentitySetProxy {
         &'call self,
         additions: &'call [crate::Identity],
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("add", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent("add", false);
         crate::codegen::call(&self.0, &OPERATION, (additions,), crate::codegen::nothing)
     }
 
@@ -395,7 +404,10 @@ impl IdentitySetProxy {
         &'call self,
         deletions: &'call [crate::Identity],
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("remove", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "remove",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (deletions,), crate::codegen::nothing)
     }
 
@@ -403,7 +415,7 @@ impl IdentitySetProxy {
     ///
     /// - returns The identities, sorted, each of them once.
     pub fn get<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::IdentitySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("get", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent("get", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -445,7 +457,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: IdentitySet> crate::codegen::Answer for IdentitySetDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"add" => {
                 let additions = request.decode(
@@ -496,7 +508,10 @@ impl SessionControlProxy {
     ///
     /// - returns The set.
     pub fn categories<'call>(&'call self) -> crate::Call<'call, Option<StringSetProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("categories", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "categories",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -504,7 +519,10 @@ impl SessionControlProxy {
     ///
     /// - returns The set.
     pub fn adapter_ids<'call>(&'call self) -> crate::Call<'call, Option<StringSetProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("adapterIds", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "adapterIds",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -512,7 +530,10 @@ impl SessionControlProxy {
     ///
     /// - returns The set.
     pub fn identities<'call>(&'call self) -> crate::Call<'call, Option<IdentitySetProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("identities", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "identities",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -520,7 +541,7 @@ impl SessionControlProxy {
     ///
     /// - returns The time in seconds; 0 if it does not end.
     pub fn get_session_timeout<'call>(&'call self) -> crate::Call<'call, i32, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "getSessionTimeout",
             true,
         );
@@ -529,7 +550,10 @@ impl SessionControlProxy {
 
     /// Ends the session.
     pub fn destroy<'call>(&'call self) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("destroy", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "destroy",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 }
@@ -580,7 +604,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: SessionControl> crate::codegen::Answer for SessionControlDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"categories" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -663,7 +687,7 @@ impl SessionManagerProxy {
         user_id: &'call str,
         control: Option<&'call SessionControlProxy>,
     ) -> crate::Call<'call, Option<SessionProxy>, CannotCreateSessionError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("create", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -697,7 +721,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: SessionManager> crate::codegen::Answer for SessionManagerDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"create" => {
                 let (user_id, control) = request.decode(
@@ -759,7 +783,10 @@ impl RouterProxy {
         Option<crate::Proxy>,
         Option<bool>,
     ), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getClientProxy", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
+            "getClientProxy",
+            true,
+        );
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -772,7 +799,10 @@ impl RouterProxy {
     ///
     /// - returns A proxy with the endpoints for servers, and the category of the client.
     pub fn get_server_proxy<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getServerProxy", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
+            "getServerProxy",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -784,7 +814,10 @@ impl RouterProxy {
         &'call self,
         proxies: &'call [Option<crate::Proxy>],
     ) -> crate::Call<'call, crate::contracts::ice::ObjectProxySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("addProxies", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "addProxies",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (proxies,), crate::codegen::one)
     }
 
@@ -792,7 +825,7 @@ impl RouterProxy {
     ///
     /// - returns The category; empty if the router has no server endpoints.
     pub fn get_category_for_client<'call>(&'call self) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
             "getCategoryForClient",
             true,
         );
@@ -811,7 +844,10 @@ impl RouterProxy {
         user_id: &'call str,
         password: &'call str,
     ) -> crate::Call<'call, Option<SessionProxy>, CannotCreateSessionOrPermissionDeniedError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("createSession", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "createSession",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (user_id, password), crate::codegen::one)
     }
 
@@ -821,7 +857,7 @@ impl RouterProxy {
     /// - fails with `PermissionDeniedException`: If the client may not have one.
     /// - fails with `CannotCreateSessionException`: If there can be none.
     pub fn create_session_from_secure_connection<'call>(&'call self) -> crate::Call<'call, Option<SessionProxy>, CannotCreateSessionOrPermissionDeniedError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
             "createSessionFromSecureConnection",
             true,
         );
@@ -832,7 +868,10 @@ impl RouterProxy {
     ///
     /// - fails with `SessionNotExistException`: If the client has none.
     pub fn refresh_session<'call>(&'call self) -> crate::Call<'call, (), SessionNotExistError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("refreshSession", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "refreshSession",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 
@@ -840,7 +879,10 @@ impl RouterProxy {
     ///
     /// - fails with `SessionNotExistException`: If the client has none.
     pub fn destroy_session<'call>(&'call self) -> crate::Call<'call, (), SessionNotExistError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("destroySession", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "destroySession",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 
@@ -848,7 +890,7 @@ impl RouterProxy {
     ///
     /// - returns The time in seconds; 0 if it does not end.
     pub fn get_session_timeout<'call>(&'call self) -> crate::Call<'call, i64, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
             "getSessionTimeout",
             true,
         );
@@ -859,7 +901,10 @@ impl RouterProxy {
     ///
     /// - returns The time in seconds; 0 if it does not end.
     pub fn get_acm_timeout<'call>(&'call self) -> crate::Call<'call, i32, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getACMTimeout", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
+            "getACMTimeout",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -939,7 +984,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getClientProxy" => {
                 request.decode_nothing(crate::OperationMode::Nonmutating)?;
@@ -1051,7 +1096,7 @@ impl SslSessionManagerProxy {
         info: &'call SslInfo,
         control: Option<&'call SessionControlProxy>,
     ) -> crate::Call<'call, Option<SessionProxy>, CannotCreateSessionError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("create", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -1085,7 +1130,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: SslSessionManager> crate::codegen::Answer for SslSessionManagerDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"create" => {
                 let (info, control) = request.decode(

@@ -69,7 +69,10 @@ crate::codegen::proxy!(ProcessProxy = "::Ice::Process");
 impl ProcessProxy {
     /// Ends the process in order.
     pub fn shutdown<'call>(&'call self) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("shutdown", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "shutdown",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 
@@ -82,7 +85,10 @@ impl ProcessProxy {
         message: &'call str,
         fd: i32,
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("writeMessage", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "writeMessage",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (message, fd), crate::codegen::nothing)
     }
 }
@@ -112,7 +118,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Process> crate::codegen::Answer for ProcessDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"shutdown" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -155,7 +161,7 @@ impl crate::codegen::TypedEvent for ProcessEvent {
     const TYPE_ID: &'static str = "::Ice::Process";
     const TYPE_IDS: &'static [&'static str] = &["::Ice::Object", "::Ice::Process"];
 
-    fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
+    fn decode(request: &crate::dispatch::Request) -> Option<Result<Self, crate::SystemException>> {
         Some(match request.operation_bytes() {
             b"shutdown" => request.decode_nothing(crate::OperationMode::Normal).map(
                 |()| Self::Shutdown,
@@ -247,7 +253,7 @@ impl LocatorRegistryProxy {
         id: &'call str,
         proxy: Option<&'call crate::Proxy>,
     ) -> crate::Call<'call, (), AdapterAlreadyActiveOrAdapterNotFoundError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "setAdapterDirectProxy",
             true,
         );
@@ -273,7 +279,7 @@ impl LocatorRegistryProxy {
         replica_group_id: &'call str,
         proxy: Option<&'call crate::Proxy>,
     ) -> crate::Call<'call, (), AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "setReplicatedAdapterDirectProxy",
             true,
         );
@@ -295,7 +301,7 @@ impl LocatorRegistryProxy {
         id: &'call str,
         proxy: Option<&'call ProcessProxy>,
     ) -> crate::Call<'call, (), ServerNotFoundError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "setServerProcessProxy",
             true,
         );
@@ -360,7 +366,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"setAdapterDirectProxy" => {
                 let (id, proxy) = request.decode(
@@ -438,7 +444,10 @@ impl LocatorProxy {
         &'call self,
         id: &'call crate::Identity,
     ) -> crate::Call<'call, Option<crate::Proxy>, ObjectNotFoundError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("findObjectById", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "findObjectById",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::one)
     }
 
@@ -451,7 +460,10 @@ impl LocatorProxy {
         &'call self,
         id: &'call str,
     ) -> crate::Call<'call, Option<crate::Proxy>, AdapterNotFoundError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("findAdapterById", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "findAdapterById",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::one)
     }
 
@@ -459,7 +471,10 @@ impl LocatorProxy {
     ///
     /// - returns The registry; null if there is none.
     pub fn get_registry<'call>(&'call self) -> crate::Call<'call, Option<LocatorRegistryProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getRegistry", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getRegistry",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -506,7 +521,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Locator> crate::codegen::Answer for LocatorDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"findObjectById" => {
                 let id = request.decode(crate::OperationMode::Idempotent, crate::codegen::one)?;
@@ -549,7 +564,10 @@ impl LocatorFinderProxy {
     ///
     /// - returns The locator.
     pub fn get_locator<'call>(&'call self) -> crate::Call<'call, Option<LocatorProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("getLocator", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "getLocator",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -574,7 +592,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: LocatorFinder> crate::codegen::Answer for LocatorFinderDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getLocator" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -611,7 +629,10 @@ impl PropertiesAdminProxy {
         &'call self,
         key: &'call str,
     ) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("getProperty", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "getProperty",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (key,), crate::codegen::one)
     }
 
@@ -623,7 +644,7 @@ impl PropertiesAdminProxy {
         &'call self,
         prefix: &'call str,
     ) -> crate::Call<'call, PropertyDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
             "getPropertiesForPrefix",
             true,
         );
@@ -637,7 +658,10 @@ impl PropertiesAdminProxy {
         &'call self,
         new_properties: &'call PropertyDict,
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("setProperties", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "setProperties",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (new_properties,), crate::codegen::nothing)
     }
 }
@@ -682,7 +706,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: PropertiesAdmin> crate::codegen::Answer for PropertiesAdminDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getProperty" => {
                 let key = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -777,7 +801,7 @@ impl RemoteLoggerProxy {
         prefix: &'call str,
         log_messages: &'call [LogMessage],
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("init", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("init", false);
         crate::codegen::call(&self.0, &OPERATION, (prefix, log_messages), crate::codegen::nothing)
     }
 
@@ -788,7 +812,7 @@ impl RemoteLoggerProxy {
         &'call self,
         message: &'call LogMessage,
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("log", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("log", false);
         crate::codegen::call(&self.0, &OPERATION, (message,), crate::codegen::nothing)
     }
 }
@@ -824,7 +848,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: RemoteLogger> crate::codegen::Answer for RemoteLoggerDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"init" => {
                 let (prefix, log_messages) = request.decode(
@@ -873,7 +897,7 @@ impl crate::codegen::TypedEvent for RemoteLoggerEvent {
     const TYPE_ID: &'static str = "::Ice::RemoteLogger";
     const TYPE_IDS: &'static [&'static str] = &["::Ice::Object", "::Ice::RemoteLogger"];
 
-    fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
+    fn decode(request: &crate::dispatch::Request) -> Option<Result<Self, crate::SystemException>> {
         Some(match request.operation_bytes() {
             b"init" => request.decode(crate::OperationMode::Normal, crate::codegen::all).map(
                 |(prefix, log_messages)| Self::Init { prefix, log_messages }
@@ -923,7 +947,7 @@ impl LoggerAdminProxy {
         trace_categories: &'call [String],
         message_max: i32,
     ) -> crate::Call<'call, (), RemoteLoggerAlreadyAttachedError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
             "attachRemoteLogger",
             true,
         );
@@ -943,7 +967,7 @@ impl LoggerAdminProxy {
         &'call self,
         prx: Option<&'call RemoteLoggerProxy>,
     ) -> crate::Call<'call, bool, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
             "detachRemoteLogger",
             true,
         );
@@ -971,7 +995,7 @@ impl LoggerAdminProxy {
         LogMessageSeq,
         String,
     ), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("getLog", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("getLog", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -1037,7 +1061,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: LoggerAdmin> crate::codegen::Answer for LoggerAdminDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"attachRemoteLogger" => {
                 let (prx, message_types, trace_categories, message_max) = request.decode(
@@ -1095,7 +1119,10 @@ impl RouterProxy {
         Option<crate::Proxy>,
         Option<bool>,
     ), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getClientProxy", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
+            "getClientProxy",
+            true,
+        );
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -1108,7 +1135,10 @@ impl RouterProxy {
     ///
     /// - returns A proxy with the endpoints for servers, and the category of the client.
     pub fn get_server_proxy<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getServerProxy", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
+            "getServerProxy",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -1120,7 +1150,10 @@ impl RouterProxy {
         &'call self,
         proxies: &'call [Option<crate::Proxy>],
     ) -> crate::Call<'call, ObjectProxySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("addProxies", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "addProxies",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (proxies,), crate::codegen::one)
     }
 }
@@ -1165,7 +1198,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getClientProxy" => {
                 request.decode_nothing(crate::OperationMode::Nonmutating)?;
@@ -1215,7 +1248,10 @@ impl RouterFinderProxy {
     ///
     /// - returns The router; null if there is none.
     pub fn get_router<'call>(&'call self) -> crate::Call<'call, Option<RouterProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("getRouter", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "getRouter",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -1239,7 +1275,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: RouterFinder> crate::codegen::Answer for RouterFinderDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getRouter" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;

@@ -114,7 +114,10 @@ impl TopicProxy {
     ///
     /// - returns The name.
     pub fn get_name<'call>(&'call self) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getName", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getName",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -122,7 +125,10 @@ impl TopicProxy {
     ///
     /// - returns The publisher object; in a replicated service, of all replicas.
     pub fn get_publisher<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getPublisher", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getPublisher",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -130,7 +136,7 @@ impl TopicProxy {
     ///
     /// - returns The publisher object, never that of a replica.
     pub fn get_non_replicated_publisher<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "getNonReplicatedPublisher",
             true,
         );
@@ -150,7 +156,7 @@ impl TopicProxy {
         qos: &'call QoS,
         subscriber: Option<&'call crate::Proxy>,
     ) -> crate::Call<'call, Option<crate::Proxy>, AlreadySubscribedOrBadQoSOrInvalidSubscriberError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
             "subscribeAndGetPublisher",
             true,
         );
@@ -169,7 +175,10 @@ impl TopicProxy {
         &'call self,
         subscriber: Option<&'call crate::Proxy>,
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("unsubscribe", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "unsubscribe",
+            false,
+        );
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -188,7 +197,7 @@ impl TopicProxy {
         link_to: Option<&'call TopicProxy>,
         cost: i32,
     ) -> crate::Call<'call, (), LinkExistsError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("link", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("link", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -205,7 +214,7 @@ impl TopicProxy {
         &'call self,
         link_to: Option<&'call TopicProxy>,
     ) -> crate::Call<'call, (), NoSuchLinkError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("unlink", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("unlink", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -218,7 +227,10 @@ impl TopicProxy {
     ///
     /// - returns The links that work.
     pub fn get_link_info_seq<'call>(&'call self) -> crate::Call<'call, LinkInfoSeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkInfoSeq", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getLinkInfoSeq",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -226,13 +238,19 @@ impl TopicProxy {
     ///
     /// - returns The identities of subscribers and of links.
     pub fn get_subscribers<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::IdentitySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("getSubscribers", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "getSubscribers",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Removes the topic with its subscriptions and links.
     pub fn destroy<'call>(&'call self) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("destroy", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "destroy",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 }
@@ -335,7 +353,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Topic> crate::codegen::Answer for TopicDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getName" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
@@ -452,7 +470,7 @@ impl TopicManagerProxy {
         &'call self,
         name: &'call str,
     ) -> crate::Call<'call, Option<TopicProxy>, TopicExistsError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("create", true);
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
@@ -465,7 +483,10 @@ impl TopicManagerProxy {
         &'call self,
         name: &'call str,
     ) -> crate::Call<'call, Option<TopicProxy>, NoSuchTopicError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieve", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "retrieve",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
@@ -477,7 +498,10 @@ impl TopicManagerProxy {
         &'call self,
         name: &'call str,
     ) -> crate::Call<'call, Option<TopicProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("createOrRetrieve", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "createOrRetrieve",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
@@ -485,7 +509,10 @@ impl TopicManagerProxy {
     ///
     /// - returns The topics by name.
     pub fn retrieve_all<'call>(&'call self) -> crate::Call<'call, TopicDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieveAll", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "retrieveAll",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -493,7 +520,7 @@ impl TopicManagerProxy {
     ///
     /// - returns The checksums; may be empty.
     pub fn get_slice_checksums<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::SliceChecksumDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "getSliceChecksums",
             true,
         );
@@ -560,7 +587,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: TopicManager> crate::codegen::Answer for TopicManagerDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"create" => {
                 let name = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -626,7 +653,10 @@ impl FinderProxy {
     ///
     /// - returns The topic manager.
     pub fn get_topic_manager<'call>(&'call self) -> crate::Call<'call, Option<TopicManagerProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("getTopicManager", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "getTopicManager",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -651,7 +681,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Finder> crate::codegen::Answer for FinderDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getTopicManager" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -703,7 +733,10 @@ impl TopicLinkProxy {
         &'call self,
         events: &'call [EventData],
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("forward", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "forward",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (events,), crate::codegen::nothing)
     }
 }
@@ -728,7 +761,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: TopicLink> crate::codegen::Answer for TopicLinkDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"forward" => {
                 let events = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -760,7 +793,7 @@ impl crate::codegen::TypedEvent for TopicLinkEvent {
     const TYPE_ID: &'static str = "::IceStorm::TopicLink";
     const TYPE_IDS: &'static [&'static str] = &["::Ice::Object", "::IceStorm::TopicLink"];
 
-    fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
+    fn decode(request: &crate::dispatch::Request) -> Option<Result<Self, crate::SystemException>> {
         Some(match request.operation_bytes() {
             b"forward" => request.decode(crate::OperationMode::Normal, crate::codegen::one).map(
                 Self::Forward,
@@ -789,7 +822,10 @@ impl TopicInternalProxy {
     ///
     /// - returns The name.
     pub fn get_name<'call>(&'call self) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getName", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getName",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -797,7 +833,10 @@ impl TopicInternalProxy {
     ///
     /// - returns The publisher object; in a replicated service, of all replicas.
     pub fn get_publisher<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getPublisher", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getPublisher",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -805,7 +844,7 @@ impl TopicInternalProxy {
     ///
     /// - returns The publisher object, never that of a replica.
     pub fn get_non_replicated_publisher<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "getNonReplicatedPublisher",
             true,
         );
@@ -825,7 +864,7 @@ impl TopicInternalProxy {
         qos: &'call QoS,
         subscriber: Option<&'call crate::Proxy>,
     ) -> crate::Call<'call, Option<crate::Proxy>, AlreadySubscribedOrBadQoSOrInvalidSubscriberError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
             "subscribeAndGetPublisher",
             true,
         );
@@ -844,7 +883,10 @@ impl TopicInternalProxy {
         &'call self,
         subscriber: Option<&'call crate::Proxy>,
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("unsubscribe", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "unsubscribe",
+            false,
+        );
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -863,7 +905,7 @@ impl TopicInternalProxy {
         link_to: Option<&'call TopicProxy>,
         cost: i32,
     ) -> crate::Call<'call, (), LinkExistsError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("link", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("link", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -880,7 +922,7 @@ impl TopicInternalProxy {
         &'call self,
         link_to: Option<&'call TopicProxy>,
     ) -> crate::Call<'call, (), NoSuchLinkError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("unlink", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("unlink", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -893,7 +935,10 @@ impl TopicInternalProxy {
     ///
     /// - returns The links that work.
     pub fn get_link_info_seq<'call>(&'call self) -> crate::Call<'call, LinkInfoSeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkInfoSeq", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getLinkInfoSeq",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -901,13 +946,19 @@ impl TopicInternalProxy {
     ///
     /// - returns The identities of subscribers and of links.
     pub fn get_subscribers<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::IdentitySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("getSubscribers", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "getSubscribers",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Removes the topic with its subscriptions and links.
     pub fn destroy<'call>(&'call self) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("destroy", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "destroy",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 
@@ -915,7 +966,10 @@ impl TopicInternalProxy {
     ///
     /// - returns The receiving end.
     pub fn get_link_proxy<'call>(&'call self) -> crate::Call<'call, Option<TopicLinkProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkProxy", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getLinkProxy",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -927,7 +981,7 @@ impl TopicInternalProxy {
         &'call self,
         id: &'call [crate::Identity],
     ) -> crate::Call<'call, (), ReapWouldBlockError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("reap", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("reap", true);
         crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::nothing)
     }
 }
@@ -961,7 +1015,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: TopicInternal> crate::codegen::Answer for TopicInternalDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getName" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
@@ -1083,7 +1137,7 @@ impl TopicManagerInternalProxy {
         &'call self,
         name: &'call str,
     ) -> crate::Call<'call, Option<TopicProxy>, TopicExistsError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("create", true);
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
@@ -1096,7 +1150,10 @@ impl TopicManagerInternalProxy {
         &'call self,
         name: &'call str,
     ) -> crate::Call<'call, Option<TopicProxy>, NoSuchTopicError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieve", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "retrieve",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
@@ -1108,7 +1165,10 @@ impl TopicManagerInternalProxy {
         &'call self,
         name: &'call str,
     ) -> crate::Call<'call, Option<TopicProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("createOrRetrieve", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "createOrRetrieve",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
@@ -1116,7 +1176,10 @@ impl TopicManagerInternalProxy {
     ///
     /// - returns The topics by name.
     pub fn retrieve_all<'call>(&'call self) -> crate::Call<'call, TopicDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieveAll", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "retrieveAll",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -1124,7 +1187,7 @@ impl TopicManagerInternalProxy {
     ///
     /// - returns The checksums; may be empty.
     pub fn get_slice_checksums<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::SliceChecksumDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "getSliceChecksums",
             true,
         );
@@ -1135,7 +1198,10 @@ impl TopicManagerInternalProxy {
     ///
     /// - returns The object; null without replication. Its contract is not part of Floe.
     pub fn get_replica_node<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getReplicaNode", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getReplicaNode",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -1159,7 +1225,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: TopicManagerInternal> crate::codegen::Answer for TopicManagerInternalDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"create" => {
                 let name = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;

@@ -7,7 +7,8 @@ use floe_wire::message::{OperationMode, SystemException};
 use tokio::sync::{Notify, mpsc};
 
 use super::{Interruption, TypedEvent};
-use crate::dispatch::{Answer, DispatchSlot, Dispatcher, Request, Requests, Response, dispatch};
+use crate::dispatch::generated::{Answer, dispatch};
+use crate::dispatch::{DispatchSlot, Dispatcher, Request, Requests, Response};
 
 /// An item of a subscription's stream.
 pub(super) type Item<E> = Result<E, Interruption>;

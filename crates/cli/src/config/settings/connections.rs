@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use floe::{ClientCertificates, Heartbeats, IdleCheck};
+use floe::settings::{Heartbeats, IdleCheck};
+use floe::tls::ClientCertificates;
 
 use crate::config::setting::{Effect, Field, Kind, Setting, choice};
 use crate::locator;
