@@ -17,6 +17,8 @@ mod links;
 mod named;
 #[path = "tidy/purity.rs"]
 mod purity;
+#[path = "tidy/root.rs"]
+mod root;
 #[path = "tidy/shown.rs"]
 mod shown;
 #[path = "tidy/tree.rs"]
@@ -73,6 +75,11 @@ fn every_rust_file_says_what_lives_in_it() {
 #[test]
 fn every_lib_file_is_a_map() {
     assert_tidy(layout::maps_with_logic);
+}
+
+#[test]
+fn the_root_of_floe_has_few_names() {
+    assert_tidy(root::findings);
 }
 
 #[test]

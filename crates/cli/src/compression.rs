@@ -2,7 +2,8 @@
 
 use clap::builder::{EnumValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use floe::{Compression, Settings, TypedProxy};
+use floe::settings::Compression;
+use floe::{Settings, TypedProxy};
 
 use crate::tls::FULL_BUILD;
 

@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use floe::{
-    Context, Current, DispatchFuture, DispatchSlot, Dispatcher, InvokeError, Request, Requests,
-};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::{Context, Current, Dispatcher, InvokeError};
 use floe_dynamic::{Contract, LookupError, Operation};
 use floe_hub::contracts::floe::{LossListener, Losses};
 use serde_json::{Map, Value as Json, json};

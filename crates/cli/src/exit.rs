@@ -314,7 +314,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use floe::RequestFailed;
+    use floe::message::RequestFailed;
 
     use super::*;
 

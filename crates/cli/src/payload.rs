@@ -2,7 +2,8 @@
 //! text.
 
 use clap::{Args, ValueEnum};
-use floe::{ClassFormat, EncodingVersion};
+use floe::EncodingVersion;
+use floe::encoding::ClassFormat;
 use floe_dynamic::{Contract, LookupError, Operation, PayloadType};
 
 use crate::command::call::{Encoding, EncodingParser, no_operation};

@@ -6,7 +6,8 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::Args;
-use floe::{AdapterError, Communicator, Endpoint, Proxy, Settings, Signals, Target, TypedProxy};
+use floe::reference::Target;
+use floe::{AdapterError, Communicator, Endpoint, Proxy, Settings, Signals, TypedProxy};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::endpoint::HUB_PORT;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use clap::Args;
-use floe::{ClientCertificates, Tls, TlsIdentity, TlsSettings};
+use floe::tls::{ClientCertificates, Tls, TlsIdentity, TlsSettings};
 
 use crate::exit::Failure;
 

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::AdapterSettings;
+use floe::settings::AdapterSettings;
 use floe_access::Access;
 
 pub(crate) use live::LiveSettings;
@@ -218,7 +218,7 @@ impl Default for HubSettings {
 
 impl HubSettings {
     /// The names of the fields that differ and take effect only at the next start.
-    pub(crate) fn fixed_differences(&self, other: &Self) -> Vec<&'static str> {
+    pub fn fixed_differences(&self, other: &Self) -> Vec<&'static str> {
         let differences = [
             ("listen", self.listen != other.listen),
             (

@@ -5,7 +5,8 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args};
-use floe::{Communicator, Context, EncodingVersion, InvocationMode, Outcome, Proxy, TypedProxy};
+use floe::message::Outcome;
+use floe::{Communicator, Context, EncodingVersion, InvocationMode, Proxy, TypedProxy};
 use floe_dynamic::{Contract, DecodeValueError, EXCEPTION_KEY, LookupError, Operation};
 use serde_json::Value as Json;
 

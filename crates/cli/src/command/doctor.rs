@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use clap::Args;
 use floe::contracts::ice_storm::TopicManagerProxy;
-use floe::{Communicator, ConnectionInfo, Endpoint, InvokeError, Target, TypedProxy};
+use floe::reference::Target;
+use floe::{Communicator, ConnectionInfo, Endpoint, InvokeError, TypedProxy};
 use serde_json::{Value as Json, json};
 
 use crate::context;

@@ -4,6 +4,7 @@ mod access;
 pub(crate) mod call;
 mod cheat;
 mod completions;
+mod config;
 mod context;
 mod decode;
 mod demo;
@@ -81,6 +82,9 @@ pub(crate) enum Command {
     /// Tells what the rules of a hub allow
     #[command(subcommand)]
     Access(access::Access),
+    /// Lists the settings of floe.toml, and prints its JSON schema
+    #[command(subcommand)]
+    Config(config::Config),
     /// Prints completions for a shell
     Completions(completions::Completions),
 }
@@ -128,6 +132,7 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         #[cfg(feature = "man")]
         Command::Man(man) => man.run(),
         Command::Access(access) => access.run(output),
+        Command::Config(config) => config.run(output),
         Command::Completions(completions) => completions.run(output),
     }
 }

@@ -7,11 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::{ClientCertificates, EndpointSelection};
+use floe::settings::EndpointSelection;
+use floe::tls::ClientCertificates;
 use floe_access::{Access, TrustOnly};
 
 use super::Configuration;
 use super::entry::Problem;
+use super::known_properties::{OF_ICE, is_known};
 use super::properties::Property;
 use crate::locator;
 
@@ -36,6 +38,9 @@ impl Ice {
         property: &Property,
         configuration: &mut Configuration,
     ) -> Result<(), Problem> {
+        if !is_known(OF_ICE, &property.name) {
+            return ignore(property, configuration);
+        }
         let value = || property.value.clone();
         match property.name.as_str() {
             "Ice.Default.Host" => self.host = Some(value()),
@@ -108,12 +113,7 @@ impl Ice {
                     ));
                 }
             }
-            name => {
-                if let Some(refusal) = refusal(name) {
-                    return Err(property.note(refusal));
-                }
-                property.ignore(ignored_because(name), configuration);
-            }
+            _ => return ignore(property, configuration),
         }
         Ok(())
     }
@@ -175,6 +175,15 @@ impl Ice {
             .unwrap_or(ClientCertificates::Required);
         tls.set_client_certificates(asked);
     }
+}
+
+/// Says that a property has no effect, or refuses it.
+fn ignore(property: &Property, configuration: &mut Configuration) -> Result<(), Problem> {
+    if let Some(refusal) = refusal(&property.name) {
+        return Err(property.note(refusal));
+    }
+    property.ignore(ignored_because(&property.name), configuration);
+    Ok(())
 }
 
 /// Why a property is refused that lets less pass: without it, more would.

@@ -219,3 +219,26 @@ fn the_log_says_how_long_a_subscriber_gets_no_events() {
     hub.process
         .talk("no events for \"x\" of topic \"t\" for 7s, then it is tried again: cannot connect");
 }
+
+#[test]
+fn the_command_lists_all_settings_and_prints_their_schema() {
+    let listed = run(&["config", "list", "queue.ev", "-o", "json"])
+        .ended(0)
+        .json();
+    let keys: Vec<_> = listed.as_array().expect("rows").iter().collect();
+    let keys: Vec<_> = keys.iter().map(|row| &row["key"]).collect();
+    assert_eq!(keys, ["queue.events", "topic.NAME.queue.events"]);
+    assert_eq!(listed[0]["default"], "100000");
+    run(&["config", "list", "colour"])
+        .ended(4)
+        .said("no setting of floe.toml contains \"colour\"");
+    let schema = run(&["config", "schema"]).ended(0).json();
+    let events = &schema["properties"]["queue"]["properties"]["events"];
+    assert_eq!(
+        (&events["type"], events["default"].as_u64()),
+        (&"integer".into(), Some(100_000))
+    );
+    let page = run(&["config", "reference"]).ended(0).stdout;
+    let committed = include_str!("../../../../docs/guides/settings.md");
+    assert_eq!(page.trim_end(), committed.trim_end());
+}

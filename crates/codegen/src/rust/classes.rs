@@ -67,7 +67,7 @@ fn class_trait(
     });
     let base_part = base.map(|(field, ..)| {
         quote! {
-            fn base(&self) -> #option<&dyn #root::AnyClass> {
+            fn base(&self) -> #option<&dyn #root::classes::AnyClass> {
                 Some(&self.#field)
             }
         }
@@ -85,25 +85,25 @@ fn class_trait(
         |read| quote!(reader.slice(#scoped, #read)),
     );
     let base_read = base
-        .map(|(field, base, _)| quote!(#field: <#base as #root::Class>::decode_slices(reader)?,));
+        .map(|(field, base, _)| quote!(#field: <#base as #root::classes::Class>::decode_slices(reader)?,));
     let members = of.members.iter().enumerate().map(|(index, member)| {
         let (field, local) = (member_ident(member), local(index));
         quote!(#field: #local,)
     });
     quote! {
-        impl #root::Class for #name {
+        impl #root::classes::Class for #name {
             const TYPE_ID: &'static str = #scoped;
             #compact_id
             #cuts
-            fn classes() -> &'static dyn #root::Classes {
+            fn classes() -> &'static dyn #root::classes::Classes {
                 &#table
             }
             #base_part
-            fn encode_members(&self, #encoder: &mut #root::Encoder<'_>) {
+            fn encode_members(&self, #encoder: &mut #root::encoding::Encoder<'_>) {
                 #puts
             }
             fn decode_slices(
-                reader: &mut #root::ClassReader<'_, '_>,
+                reader: &mut #root::classes::ClassReader<'_, '_>,
             ) -> #result<Self, #root::DecodeError> {
                 #gets
                 Ok(Self { #base_read #(#members)* })
@@ -137,7 +137,7 @@ fn inherits(
                 &self.#field
             }
         }
-        #(impl #root::Extends<#ancestors> for #name {})*
+        #(impl #root::classes::Extends<#ancestors> for #name {})*
     }
 }
 
@@ -159,9 +159,9 @@ pub(super) fn table(scope: &Scope<'_>) -> Option<TokenStream> {
     let others = others.iter().map(|(id, _)| scope.path(*id, ""));
     Some(quote! {
         /// The classes of the contract, and of those that it uses.
-        pub static #name: #root::ClassTable = #root::ClassTable::new(
-            &[#(#root::ClassInfo::of::<#own>()),*],
-            &[#(&#root::ClassesOf::<#others>::NEW),*],
+        pub static #name: #root::classes::ClassTable = #root::classes::ClassTable::new(
+            &[#(#root::classes::ClassInfo::of::<#own>()),*],
+            &[#(&#root::classes::ClassesOf::<#others>::NEW),*],
         );
     })
 }

@@ -205,7 +205,7 @@ pub(super) fn is_parted(before: &[Token], next: &Token) -> bool {
         _ => {}
     }
     match next {
-        // `impl ::floe::Encode`, but `impl<T>`.
+        // `impl ::floe::encoding::Encode`, but `impl<T>`.
         Token::Operator(operator) if operator == "<" => is_apart && !previous.is("impl"),
         Token::Operator(operator) if operator == "::" => is_apart || ends_generics(before),
         Token::Operator(operator) if operator == "!" => is_apart,

@@ -18,8 +18,14 @@ fn a_view_borrows_what_has_one_and_owns_the_rest() {
     let cases = [
         ("string s;", "pub s: &'a str,"),
         ("Data data;", "pub data: &'a [u8],"),
-        ("Numbers numbers;", "pub numbers: ::floe::Packed<'a, f64>,"),
-        ("Points points;", "pub points: ::floe::Packed<'a, Point>,"),
+        (
+            "Numbers numbers;",
+            "pub numbers: ::floe::encoding::Packed<'a, f64>,",
+        ),
+        (
+            "Points points;",
+            "pub points: ::floe::encoding::Packed<'a, Point>,",
+        ),
         ("Names names;", "pub names: Vec<&'a str>,"),
         ("Names table;", "table: decoder.view()? }"),
         ("Inner inner;", "pub inner: InnerView<'a>,"),

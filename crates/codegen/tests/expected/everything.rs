@@ -212,7 +212,7 @@ pub mod everything {
     impl NamedProxy {
         /// The name.
         pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent("name", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
     }
@@ -231,7 +231,7 @@ pub mod everything {
     }
 
     impl<S: Named> ::floe::codegen::Answer for NamedDispatcher<S> {
-        async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+        async fn answer(&self, request: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
             match request.operation_bytes() {
                 b"name" => {
                     request.decode_nothing(::floe::OperationMode::Idempotent)?;
@@ -281,12 +281,15 @@ pub mod everything {
     impl ToolProxy {
         /// The name.
         pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent("name", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
         pub fn nothing<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("nothing", false);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "nothing",
+                false,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
@@ -312,7 +315,10 @@ pub mod everything {
             Vec,
             ::std::option::Option<ToolProxy>,
         ), BaseOrInvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("everything", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "everything",
+                true,
+            );
             ::floe::codegen::call(
                 &self.0,
                 &OPERATION,
@@ -351,7 +357,10 @@ pub mod everything {
             i32,
             i32,
         ), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("encoder", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "encoder",
+                true,
+            );
             ::floe::codegen::call(
                 &self.0,
                 &OPERATION,
@@ -366,24 +375,33 @@ pub mod everything {
         }
 
         pub fn compact<'call>(&'call self) -> ::floe::Call<'call, String, DerivedOrEmptyError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("compact", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "compact",
+                true,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
         #[deprecated(note = "use name")]
         pub fn into<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("into", false);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "into",
+                false,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
         /// Slice operation `clone`.
         pub fn renamed<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("clone", false);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "clone",
+                false,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
         pub fn len<'call>(&'call self) -> ::floe::Call<'call, i32, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("len", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent("len", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
     }
@@ -449,7 +467,7 @@ pub mod everything {
     }
 
     impl<S: Tool> ::floe::codegen::Answer for ToolDispatcher<S> {
-        async fn answer(&self, request_: ::floe::Request) -> ::floe::codegen::Answered {
+        async fn answer(&self, request_: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
             match request_.operation_bytes() {
                 b"name" => {
                     request_.decode_nothing(::floe::OperationMode::Idempotent)?;
@@ -537,7 +555,7 @@ pub mod everything {
     impl OtherProxy {
         /// The name.
         pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent("name", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
@@ -546,7 +564,10 @@ pub mod everything {
             topic: ::std::option::Option<&'call ::floe::contracts::ice_storm::TopicProxy>,
             qos: &'call ::floe::contracts::ice_storm::QoS,
         ) -> ::floe::Call<'call, (), IceStormNoSuchTopicError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("from_file", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "from_file",
+                true,
+            );
             ::floe::codegen::call(
                 &self.0,
                 &OPERATION,
@@ -574,7 +595,7 @@ pub mod everything {
     }
 
     impl<S: Other> ::floe::codegen::Answer for OtherDispatcher<S> {
-        async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+        async fn answer(&self, request: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
             match request.operation_bytes() {
                 b"name" => {
                     request.decode_nothing(::floe::OperationMode::Idempotent)?;
@@ -613,12 +634,15 @@ pub mod everything {
     impl LaterProxy {
         /// The name.
         pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent("name", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
         pub fn nothing<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("nothing", false);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "nothing",
+                false,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
@@ -644,7 +668,10 @@ pub mod everything {
             Vec,
             ::std::option::Option<ToolProxy>,
         ), BaseOrInvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("everything", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "everything",
+                true,
+            );
             ::floe::codegen::call(
                 &self.0,
                 &OPERATION,
@@ -683,7 +710,10 @@ pub mod everything {
             i32,
             i32,
         ), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("encoder", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "encoder",
+                true,
+            );
             ::floe::codegen::call(
                 &self.0,
                 &OPERATION,
@@ -698,24 +728,33 @@ pub mod everything {
         }
 
         pub fn compact<'call>(&'call self) -> ::floe::Call<'call, String, DerivedOrEmptyError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("compact", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "compact",
+                true,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
         #[deprecated(note = "use name")]
         pub fn into<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("into", false);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "into",
+                false,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
         /// Slice operation `clone`.
         pub fn renamed<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("clone", false);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "clone",
+                false,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
 
         pub fn len<'call>(&'call self) -> ::floe::Call<'call, i32, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("len", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent("len", true);
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
         }
 
@@ -724,7 +763,10 @@ pub mod everything {
             topic: ::std::option::Option<&'call ::floe::contracts::ice_storm::TopicProxy>,
             qos: &'call ::floe::contracts::ice_storm::QoS,
         ) -> ::floe::Call<'call, (), IceStormNoSuchTopicError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("from_file", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "from_file",
+                true,
+            );
             ::floe::codegen::call(
                 &self.0,
                 &OPERATION,
@@ -734,7 +776,10 @@ pub mod everything {
         }
 
         pub fn last<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("last", false);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation(
+                "last",
+                false,
+            );
             ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
         }
     }
@@ -753,7 +798,7 @@ pub mod everything {
     }
 
     impl<S: Later> ::floe::codegen::Answer for LaterDispatcher<S> {
-        async fn answer(&self, request_: ::floe::Request) -> ::floe::codegen::Answered {
+        async fn answer(&self, request_: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
             match request_.operation_bytes() {
                 b"name" => {
                     request_.decode_nothing(::floe::OperationMode::Idempotent)?;
@@ -860,7 +905,7 @@ pub mod everything {
             keeper: &'call self::r#type::Keeper,
             pair: &'call self::inner::Pair,
         ) -> ::floe::Call<'call, self::r#type::Keeper, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("keep", true);
+            const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation("keep", true);
             ::floe::codegen::call(&self.0, &OPERATION, (keeper, pair), ::floe::codegen::one)
         }
     }
@@ -883,7 +928,7 @@ pub mod everything {
     }
 
     impl<S: Again> ::floe::codegen::Answer for AgainDispatcher<S> {
-        async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+        async fn answer(&self, request: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
             match request.operation_bytes() {
                 b"keep" => {
                     let (keeper, pair) = request.decode(
@@ -944,7 +989,7 @@ pub mod everything {
         impl WorkerProxy {
             /// The name.
             pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-                const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
+                const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent("name", true);
                 ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
             }
 
@@ -952,7 +997,7 @@ pub mod everything {
                 &'call self,
                 volume: super::Volume,
             ) -> ::floe::Call<'call, Pair, EmptyError, impl ::floe::codegen::EncodeParameters<'call>> {
-                const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("work", true);
+                const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation("work", true);
                 ::floe::codegen::call(&self.0, &OPERATION, (volume,), ::floe::codegen::one)
             }
         }
@@ -974,7 +1019,7 @@ pub mod everything {
         }
 
         impl<S: Worker> ::floe::codegen::Answer for WorkerDispatcher<S> {
-            async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+            async fn answer(&self, request: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
                 match request.operation_bytes() {
                     b"name" => {
                         request.decode_nothing(::floe::OperationMode::Idempotent)?;

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use floe::codegen::Nilable;
 use floe::contracts::glacier2::{
     CannotCreateSessionException, PermissionDeniedException, SessionControlProxy, SessionProxy,
     SslInfo,
 };
+use floe::encoding::Encoder;
 use floe::{
-    Connection, Context, Current, Encoder, EncodingVersion, Nilable, OperationMode, Proxy,
-    Reference, TypedProxy, UserException,
+    Connection, Context, Current, EncodingVersion, OperationMode, Proxy, Reference, TypedProxy,
+    UserException,
 };
 
 use super::application::{Failure, Question};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use floe::{
-    Context, DispatchSlot, Dispatcher, Event, InvocationMode, Proxy, Reference, Request,
-    RequestFailed, Requests, Response, SystemException, TypedProxy,
-};
+use floe::dispatch::{DispatchSlot, Request, Requests, Response};
+use floe::forwarding::Event;
+use floe::message::RequestFailed;
+use floe::{Context, Dispatcher, InvocationMode, Proxy, Reference, SystemException, TypedProxy};
 
 use super::connection_context;
 use super::forwarding::{self, Outgoing};

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use floe::contracts::glacier2::SessionProxy;
-use floe::{Communicator, Connection, Context, Identity, Proxy, Reference, Target, TypedProxy};
+use floe::reference::Target;
+use floe::{Communicator, Connection, Context, Identity, Proxy, Reference, TypedProxy};
 use tokio_util::task::TaskTracker;
 
 use super::lane::Lane;

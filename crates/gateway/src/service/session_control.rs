@@ -78,7 +78,7 @@ fn session(session: &Weak<Session>, current: &Current) -> Result<Arc<Session>, I
 
 /// The exception that the runtime throws for an object that is no longer registered.
 fn gone(current: &Current) -> InvokeError {
-    let target = floe::RequestFailed {
+    let target = floe::message::RequestFailed {
         identity: current.identity(),
         facet: current.facet().to_owned(),
         operation: current.operation().to_owned(),

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use floe::contracts::glacier2::RouterProxy;
+use floe::dispatch::{DispatchSlot, Requests};
+use floe::message::Outcome;
 use floe::{
-    Adapter, Communicator, Connection, DispatchSlot, Dispatcher, Identity, InvokeError,
-    OperationMode, Outcome, Proxy, Requests, TypedProxy,
+    Adapter, Communicator, Connection, Dispatcher, Identity, InvokeError, OperationMode, Proxy,
+    TypedProxy,
 };
 use floe_gateway::{Gateway, GatewaySettings, PasswordVerifier};
 use tokio::time::timeout;

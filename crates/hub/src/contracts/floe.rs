@@ -180,7 +180,10 @@ impl HubAdminProxy {
         &'call self,
         name: &'call str,
     ) -> ::floe::Call<'call, TopicInfo, IceStormNoSuchTopicError, impl ::floe::codegen::EncodeParameters<'call>> {
-        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("topicInfo", true);
+        const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent(
+            "topicInfo",
+            true,
+        );
         ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::one)
     }
 
@@ -188,7 +191,10 @@ impl HubAdminProxy {
     ///
     /// - returns What is known of them now.
     pub fn status<'call>(&'call self) -> ::floe::Call<'call, HubStatus, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("status", true);
+        const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent(
+            "status",
+            true,
+        );
         ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
     }
 
@@ -197,7 +203,10 @@ impl HubAdminProxy {
     ///
     /// - returns The sums; the name is empty, the lag that of the event that waits longest.
     pub fn totals<'call>(&'call self) -> ::floe::Call<'call, TopicTotals, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("totals", true);
+        const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent(
+            "totals",
+            true,
+        );
         ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
     }
 
@@ -210,7 +219,10 @@ impl HubAdminProxy {
         &'call self,
         name: &'call str,
     ) -> ::floe::Call<'call, TopicStatus, IceStormNoSuchTopicError, impl ::floe::codegen::EncodeParameters<'call>> {
-        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("topicStatus", true);
+        const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::idempotent(
+            "topicStatus",
+            true,
+        );
         ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::one)
     }
 }
@@ -262,7 +274,7 @@ impl HubAdminProxy {
 }
 
 impl<S: HubAdmin> ::floe::codegen::Answer for HubAdminDispatcher<S> {
-    async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+    async fn answer(&self, request: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
         match request.operation_bytes() {
             b"topicInfo" => {
                 let name = request.decode(::floe::OperationMode::Idempotent, ::floe::codegen::one)?;
@@ -322,7 +334,7 @@ impl LossListenerProxy {
         count: i64,
         total: &'call Losses,
     ) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("lost", false);
+        const OPERATION: ::floe::codegen::OperationInfo = ::floe::codegen::operation("lost", false);
         ::floe::codegen::call(&self.0, &OPERATION, (topic, count, total), ::floe::codegen::nothing)
     }
 }
@@ -353,7 +365,7 @@ impl LossListenerProxy {
 }
 
 impl<S: LossListener> ::floe::codegen::Answer for LossListenerDispatcher<S> {
-    async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+    async fn answer(&self, request: ::floe::dispatch::Request) -> ::floe::codegen::Answered {
         match request.operation_bytes() {
             b"lost" => {
                 let (topic, count, total) = request.decode(
@@ -393,7 +405,7 @@ impl ::floe::codegen::TypedEvent for LossListenerEvent {
     const TYPE_ID: &'static str = "::Floe::LossListener";
     const TYPE_IDS: &'static [&'static str] = &["::Floe::LossListener", "::Ice::Object"];
 
-    fn decode(request: &::floe::Request) -> Option<Result<Self, ::floe::SystemException>> {
+    fn decode(request: &::floe::dispatch::Request) -> Option<Result<Self, ::floe::SystemException>> {
         Some(match request.operation_bytes() {
             b"lost" => request.decode(::floe::OperationMode::Normal, ::floe::codegen::all).map(
                 |(topic, count, total)| Self::Lost { topic, count, total }

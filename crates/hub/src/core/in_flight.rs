@@ -7,7 +7,8 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use floe::{Event, EventParts, InvokeError, SystemException};
+use floe::forwarding::{Event, EventParts};
+use floe::{InvokeError, SystemException};
 
 /// The unanswered events. `H` is the handle of a sent event; dropping it gives up the reply.
 ///

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use floe::{Decoder, Encoder, EncodingVersion, EventParts, Events, EventsBuilder, OperationMode};
+use floe::encoding::{Decoder, Encoder};
+use floe::forwarding::{EventParts, Events, EventsBuilder};
+use floe::{EncodingVersion, OperationMode};
 use proptest::prelude::*;
 
 use super::qos::RetryCount;

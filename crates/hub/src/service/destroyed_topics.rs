@@ -101,11 +101,13 @@ impl Records {
 mod tests {
     use std::time::Instant;
 
-    use floe::{Encoder, EncodingVersion, EventsBuilder, OperationMode};
+    use floe::encoding::Encoder;
+    use floe::forwarding::EventsBuilder;
+    use floe::{EncodingVersion, OperationMode};
 
     use super::*;
 
-    fn events(count: usize) -> floe::Events {
+    fn events(count: usize) -> floe::forwarding::Events {
         let mut events = EventsBuilder::default();
         for _ in 0..count {
             let write = |buffer: &mut Vec<u8>| {

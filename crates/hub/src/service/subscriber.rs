@@ -16,7 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use floe::{Events, Identity, PendingEvent, Proxy, TypedProxy};
+use floe::forwarding::{Events, PendingEvent};
+use floe::{Identity, Proxy, TypedProxy};
 
 use super::backpressure::{Backpressure, Waiter};
 use super::topic_link::TopicLink;

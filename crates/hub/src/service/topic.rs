@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::Poll;
 use std::time::Instant;
 
-use floe::{Events, Identity};
+use floe::Identity;
+use floe::forwarding::Events;
 
 use super::subscriber::Subscriber;
 use crate::core::{Accounts, Snapshot};

@@ -5,10 +5,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use floe::{
-    Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, EncodingVersion, Identity, Nilable,
-    Reference,
-};
+use floe::codegen::Nilable;
+use floe::encoding::{Decode, Decoder, Encode, Encoder};
+use floe::{DecodeError, EncodeError, EncodingVersion, Identity, Reference};
 use redb::{
     Builder, Database, DatabaseError, ReadableDatabase, ReadableTable, TableDefinition,
     WriteTransaction,
@@ -366,7 +365,7 @@ fn decode_link(bytes: &[u8]) -> Result<StoredLink, DecodeError> {
 
 /// Takes the place of a nil proxy, which is never stored.
 fn nil_reference() -> Reference {
-    Reference::new(Identity::default(), floe::Target::WellKnown)
+    Reference::new(Identity::default(), floe::reference::Target::WellKnown)
 }
 
 #[cfg(test)]

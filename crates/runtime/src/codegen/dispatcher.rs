@@ -75,8 +75,8 @@ macro_rules! __dispatcher {
         impl<$servant: $interface> $crate::Dispatcher for $name<$servant> {
             fn dispatch(
                 self: ::std::sync::Arc<Self>,
-                requests: $crate::Requests,
-                slot: &mut $crate::DispatchSlot,
+                requests: $crate::dispatch::Requests,
+                slot: &mut $crate::dispatch::DispatchSlot,
             ) {
                 $crate::codegen::dispatch(self, requests, slot);
             }

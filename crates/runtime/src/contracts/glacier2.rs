@@ -57,7 +57,7 @@ impl PermissionsVerifierProxy {
         user_id: &'call str,
         password: &'call str,
     ) -> crate::Call<'call, (bool, String), PermissionDeniedError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
             "checkPermissions",
             true,
         );
@@ -94,7 +94,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: PermissionsVerifier> crate::codegen::Answer for PermissionsVerifierDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"checkPermissions" => {
                 let (user_id, password) = request.decode(
@@ -139,7 +139,10 @@ impl SslPermissionsVerifierProxy {
         &'call self,
         info: &'call SslInfo,
     ) -> crate::Call<'call, (bool, String), PermissionDeniedError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("authorize", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
+            "authorize",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (info,), |decoder| {
             let reason: String = decoder.get()?;
             let returned: bool = decoder.get()?;
@@ -171,7 +174,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: SslPermissionsVerifier> crate::codegen::Answer for SslPermissionsVerifierDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"authorize" => {
                 let info = request.decode(crate::OperationMode::Nonmutating, crate::codegen::one)?;
@@ -204,7 +207,10 @@ crate::codegen::proxy!(SessionProxy = "::Glacier2::Session");
 impl SessionProxy {
     /// Ends the session.
     pub fn destroy<'call>(&'call self) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("destroy", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "destroy",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 }
@@ -223,7 +229,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Session> crate::codegen::Answer for SessionDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"destroy" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -250,7 +256,7 @@ impl crate::codegen::TypedEvent for SessionEvent {
     const TYPE_ID: &'static str = "::Glacier2::Session";
     const TYPE_IDS: &'static [&'static str] = &["::Glacier2::Session", "::Ice::Object"];
 
-    fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
+    fn decode(request: &crate::dispatch::Request) -> Option<Result<Self, crate::SystemException>> {
         Some(match request.operation_bytes() {
             b"destroy" => request.decode_nothing(crate::OperationMode::Normal).map(
                 |()| Self::Destroy,
@@ -275,7 +281,7 @@ impl StringSetProxy {
         &'call self,
         additions: &'call [String],
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("add", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent("add", false);
         crate::codegen::call(&self.0, &OPERATION, (additions,), crate::codegen::nothing)
     }
 
@@ -286,7 +292,10 @@ impl StringSetProxy {
         &'call self,
         deletions: &'call [String],
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("remove", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "remove",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (deletions,), crate::codegen::nothing)
     }
 
@@ -294,7 +303,7 @@ impl StringSetProxy {
     ///
     /// - returns The texts, sorted, each of them once.
     pub fn get<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::StringSeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("get", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent("get", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -336,7 +345,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: StringSet> crate::codegen::Answer for StringSetDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"add" => {
                 let additions = request.decode(
@@ -391,7 +400,7 @@ impl IdentitySetProxy {
         &'call self,
         additions: &'call [crate::Identity],
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("add", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent("add", false);
         crate::codegen::call(&self.0, &OPERATION, (additions,), crate::codegen::nothing)
     }
 
@@ -402,7 +411,10 @@ impl IdentitySetProxy {
         &'call self,
         deletions: &'call [crate::Identity],
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("remove", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "remove",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (deletions,), crate::codegen::nothing)
     }
 
@@ -410,7 +422,7 @@ impl IdentitySetProxy {
     ///
     /// - returns The identities, sorted, each of them once.
     pub fn get<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::IdentitySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("get", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent("get", true);
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -452,7 +464,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: IdentitySet> crate::codegen::Answer for IdentitySetDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"add" => {
                 let additions = request.decode(
@@ -504,7 +516,10 @@ impl SessionControlProxy {
     ///
     /// - returns The set.
     pub fn categories<'call>(&'call self) -> crate::Call<'call, Option<StringSetProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("categories", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "categories",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -512,7 +527,10 @@ impl SessionControlProxy {
     ///
     /// - returns The set.
     pub fn adapter_ids<'call>(&'call self) -> crate::Call<'call, Option<StringSetProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("adapterIds", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "adapterIds",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -520,7 +538,10 @@ impl SessionControlProxy {
     ///
     /// - returns The set.
     pub fn identities<'call>(&'call self) -> crate::Call<'call, Option<IdentitySetProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("identities", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "identities",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -528,7 +549,7 @@ impl SessionControlProxy {
     ///
     /// - returns The time in seconds; 0 if it does not end.
     pub fn get_session_timeout<'call>(&'call self) -> crate::Call<'call, i32, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "getSessionTimeout",
             true,
         );
@@ -537,7 +558,10 @@ impl SessionControlProxy {
 
     /// Ends the session.
     pub fn destroy<'call>(&'call self) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("destroy", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "destroy",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 }
@@ -588,7 +612,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: SessionControl> crate::codegen::Answer for SessionControlDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"categories" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -672,7 +696,7 @@ impl SessionManagerProxy {
         user_id: &'call str,
         control: Option<&'call SessionControlProxy>,
     ) -> crate::Call<'call, Option<SessionProxy>, CannotCreateSessionError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("create", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -706,7 +730,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: SessionManager> crate::codegen::Answer for SessionManagerDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"create" => {
                 let (user_id, control) = request.decode(
@@ -769,7 +793,10 @@ impl RouterProxy {
         Option<crate::Proxy>,
         Option<bool>,
     ), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getClientProxy", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
+            "getClientProxy",
+            true,
+        );
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -782,7 +809,10 @@ impl RouterProxy {
     ///
     /// - returns A proxy with the endpoints for servers, and the category of the client.
     pub fn get_server_proxy<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getServerProxy", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
+            "getServerProxy",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -794,7 +824,10 @@ impl RouterProxy {
         &'call self,
         proxies: &'call [Option<crate::Proxy>],
     ) -> crate::Call<'call, crate::contracts::ice::ObjectProxySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("addProxies", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "addProxies",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (proxies,), crate::codegen::one)
     }
 
@@ -802,7 +835,7 @@ impl RouterProxy {
     ///
     /// - returns The category; empty if the router has no server endpoints.
     pub fn get_category_for_client<'call>(&'call self) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
             "getCategoryForClient",
             true,
         );
@@ -821,7 +854,10 @@ impl RouterProxy {
         user_id: &'call str,
         password: &'call str,
     ) -> crate::Call<'call, Option<SessionProxy>, CannotCreateSessionOrPermissionDeniedError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("createSession", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "createSession",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (user_id, password), crate::codegen::one)
     }
 
@@ -831,7 +867,7 @@ impl RouterProxy {
     /// - fails with `PermissionDeniedException`: If the client may not have one.
     /// - fails with `CannotCreateSessionException`: If there can be none.
     pub fn create_session_from_secure_connection<'call>(&'call self) -> crate::Call<'call, Option<SessionProxy>, CannotCreateSessionOrPermissionDeniedError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
             "createSessionFromSecureConnection",
             true,
         );
@@ -842,7 +878,10 @@ impl RouterProxy {
     ///
     /// - fails with `SessionNotExistException`: If the client has none.
     pub fn refresh_session<'call>(&'call self) -> crate::Call<'call, (), SessionNotExistError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("refreshSession", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "refreshSession",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 
@@ -850,7 +889,10 @@ impl RouterProxy {
     ///
     /// - fails with `SessionNotExistException`: If the client has none.
     pub fn destroy_session<'call>(&'call self) -> crate::Call<'call, (), SessionNotExistError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("destroySession", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "destroySession",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 
@@ -858,7 +900,7 @@ impl RouterProxy {
     ///
     /// - returns The time in seconds; 0 if it does not end.
     pub fn get_session_timeout<'call>(&'call self) -> crate::Call<'call, i64, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
             "getSessionTimeout",
             true,
         );
@@ -869,7 +911,10 @@ impl RouterProxy {
     ///
     /// - returns The time in seconds; 0 if it does not end.
     pub fn get_acm_timeout<'call>(&'call self) -> crate::Call<'call, i32, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getACMTimeout", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
+            "getACMTimeout",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -949,7 +994,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getClientProxy" => {
                 request.decode_nothing(crate::OperationMode::Nonmutating)?;
@@ -1062,7 +1107,7 @@ impl SslSessionManagerProxy {
         info: &'call SslInfo,
         control: Option<&'call SessionControlProxy>,
     ) -> crate::Call<'call, Option<SessionProxy>, CannotCreateSessionError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("create", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -1096,7 +1141,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: SslSessionManager> crate::codegen::Answer for SslSessionManagerDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"create" => {
                 let (info, control) = request.decode(

@@ -69,7 +69,10 @@ crate::codegen::proxy!(ProcessProxy = "::Ice::Process");
 impl ProcessProxy {
     /// Ends the process in order.
     pub fn shutdown<'call>(&'call self) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("shutdown", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "shutdown",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 
@@ -82,7 +85,10 @@ impl ProcessProxy {
         message: &'call str,
         fd: i32,
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("writeMessage", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "writeMessage",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (message, fd), crate::codegen::nothing)
     }
 }
@@ -112,7 +118,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Process> crate::codegen::Answer for ProcessDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"shutdown" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -159,7 +165,7 @@ impl crate::codegen::TypedEvent for ProcessEvent {
     const TYPE_ID: &'static str = "::Ice::Process";
     const TYPE_IDS: &'static [&'static str] = &["::Ice::Object", "::Ice::Process"];
 
-    fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
+    fn decode(request: &crate::dispatch::Request) -> Option<Result<Self, crate::SystemException>> {
         Some(match request.operation_bytes() {
             b"shutdown" => request.decode_nothing(crate::OperationMode::Normal).map(
                 |()| Self::Shutdown,
@@ -251,7 +257,7 @@ impl LocatorRegistryProxy {
         id: &'call str,
         proxy: Option<&'call crate::Proxy>,
     ) -> crate::Call<'call, (), AdapterAlreadyActiveOrAdapterNotFoundError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "setAdapterDirectProxy",
             true,
         );
@@ -277,7 +283,7 @@ impl LocatorRegistryProxy {
         replica_group_id: &'call str,
         proxy: Option<&'call crate::Proxy>,
     ) -> crate::Call<'call, (), AdapterAlreadyActiveOrAdapterNotFoundOrInvalidReplicaGroupIdError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "setReplicatedAdapterDirectProxy",
             true,
         );
@@ -299,7 +305,7 @@ impl LocatorRegistryProxy {
         id: &'call str,
         proxy: Option<&'call ProcessProxy>,
     ) -> crate::Call<'call, (), ServerNotFoundError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "setServerProcessProxy",
             true,
         );
@@ -364,7 +370,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: LocatorRegistry> crate::codegen::Answer for LocatorRegistryDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"setAdapterDirectProxy" => {
                 let (id, proxy) = request.decode(
@@ -443,7 +449,10 @@ impl LocatorProxy {
         &'call self,
         id: &'call crate::Identity,
     ) -> crate::Call<'call, Option<crate::Proxy>, ObjectNotFoundError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("findObjectById", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "findObjectById",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::one)
     }
 
@@ -456,7 +465,10 @@ impl LocatorProxy {
         &'call self,
         id: &'call str,
     ) -> crate::Call<'call, Option<crate::Proxy>, AdapterNotFoundError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("findAdapterById", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "findAdapterById",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::one)
     }
 
@@ -464,7 +476,10 @@ impl LocatorProxy {
     ///
     /// - returns The registry; null if there is none.
     pub fn get_registry<'call>(&'call self) -> crate::Call<'call, Option<LocatorRegistryProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getRegistry", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getRegistry",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -511,7 +526,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Locator> crate::codegen::Answer for LocatorDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"findObjectById" => {
                 let id = request.decode(crate::OperationMode::Idempotent, crate::codegen::one)?;
@@ -558,7 +573,10 @@ impl LocatorFinderProxy {
     ///
     /// - returns The locator.
     pub fn get_locator<'call>(&'call self) -> crate::Call<'call, Option<LocatorProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("getLocator", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "getLocator",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -583,7 +601,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: LocatorFinder> crate::codegen::Answer for LocatorFinderDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getLocator" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -621,7 +639,10 @@ impl PropertiesAdminProxy {
         &'call self,
         key: &'call str,
     ) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("getProperty", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "getProperty",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (key,), crate::codegen::one)
     }
 
@@ -633,7 +654,7 @@ impl PropertiesAdminProxy {
         &'call self,
         prefix: &'call str,
     ) -> crate::Call<'call, PropertyDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
             "getPropertiesForPrefix",
             true,
         );
@@ -647,7 +668,10 @@ impl PropertiesAdminProxy {
         &'call self,
         new_properties: &'call PropertyDict,
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("setProperties", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "setProperties",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (new_properties,), crate::codegen::nothing)
     }
 }
@@ -692,7 +716,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: PropertiesAdmin> crate::codegen::Answer for PropertiesAdminDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getProperty" => {
                 let key = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -788,7 +812,7 @@ impl RemoteLoggerProxy {
         prefix: &'call str,
         log_messages: &'call [LogMessage],
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("init", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("init", false);
         crate::codegen::call(&self.0, &OPERATION, (prefix, log_messages), crate::codegen::nothing)
     }
 
@@ -799,7 +823,7 @@ impl RemoteLoggerProxy {
         &'call self,
         message: &'call LogMessage,
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("log", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("log", false);
         crate::codegen::call(&self.0, &OPERATION, (message,), crate::codegen::nothing)
     }
 }
@@ -835,7 +859,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: RemoteLogger> crate::codegen::Answer for RemoteLoggerDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"init" => {
                 let (prefix, log_messages) = request.decode(
@@ -888,7 +912,7 @@ impl crate::codegen::TypedEvent for RemoteLoggerEvent {
     const TYPE_ID: &'static str = "::Ice::RemoteLogger";
     const TYPE_IDS: &'static [&'static str] = &["::Ice::Object", "::Ice::RemoteLogger"];
 
-    fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
+    fn decode(request: &crate::dispatch::Request) -> Option<Result<Self, crate::SystemException>> {
         Some(match request.operation_bytes() {
             b"init" => request.decode(crate::OperationMode::Normal, crate::codegen::all).map(
                 |(prefix, log_messages)| Self::Init { prefix, log_messages }
@@ -938,7 +962,7 @@ impl LoggerAdminProxy {
         trace_categories: &'call [String],
         message_max: i32,
     ) -> crate::Call<'call, (), RemoteLoggerAlreadyAttachedError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
             "attachRemoteLogger",
             true,
         );
@@ -958,7 +982,7 @@ impl LoggerAdminProxy {
         &'call self,
         prx: Option<&'call RemoteLoggerProxy>,
     ) -> crate::Call<'call, bool, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
             "detachRemoteLogger",
             true,
         );
@@ -986,7 +1010,7 @@ impl LoggerAdminProxy {
         LogMessageSeq,
         String,
     ), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("getLog", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("getLog", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -1052,7 +1076,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: LoggerAdmin> crate::codegen::Answer for LoggerAdminDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"attachRemoteLogger" => {
                 let (prx, message_types, trace_categories, message_max) = request.decode(
@@ -1114,7 +1138,10 @@ impl RouterProxy {
         Option<crate::Proxy>,
         Option<bool>,
     ), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getClientProxy", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
+            "getClientProxy",
+            true,
+        );
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -1127,7 +1154,10 @@ impl RouterProxy {
     ///
     /// - returns A proxy with the endpoints for servers, and the category of the client.
     pub fn get_server_proxy<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::nonmutating("getServerProxy", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::nonmutating(
+            "getServerProxy",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -1139,7 +1169,10 @@ impl RouterProxy {
         &'call self,
         proxies: &'call [Option<crate::Proxy>],
     ) -> crate::Call<'call, ObjectProxySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("addProxies", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "addProxies",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (proxies,), crate::codegen::one)
     }
 }
@@ -1184,7 +1217,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Router> crate::codegen::Answer for RouterDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getClientProxy" => {
                 request.decode_nothing(crate::OperationMode::Nonmutating)?;
@@ -1238,7 +1271,10 @@ impl RouterFinderProxy {
     ///
     /// - returns The router; null if there is none.
     pub fn get_router<'call>(&'call self) -> crate::Call<'call, Option<RouterProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("getRouter", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "getRouter",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -1262,7 +1298,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: RouterFinder> crate::codegen::Answer for RouterFinderDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getRouter" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;

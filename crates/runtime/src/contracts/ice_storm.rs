@@ -114,7 +114,10 @@ impl TopicProxy {
     ///
     /// - returns The name.
     pub fn get_name<'call>(&'call self) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getName", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getName",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -122,7 +125,10 @@ impl TopicProxy {
     ///
     /// - returns The publisher object; in a replicated service, of all replicas.
     pub fn get_publisher<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getPublisher", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getPublisher",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -130,7 +136,7 @@ impl TopicProxy {
     ///
     /// - returns The publisher object, never that of a replica.
     pub fn get_non_replicated_publisher<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "getNonReplicatedPublisher",
             true,
         );
@@ -150,7 +156,7 @@ impl TopicProxy {
         qos: &'call QoS,
         subscriber: Option<&'call crate::Proxy>,
     ) -> crate::Call<'call, Option<crate::Proxy>, AlreadySubscribedOrBadQoSOrInvalidSubscriberError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
             "subscribeAndGetPublisher",
             true,
         );
@@ -169,7 +175,10 @@ impl TopicProxy {
         &'call self,
         subscriber: Option<&'call crate::Proxy>,
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("unsubscribe", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "unsubscribe",
+            false,
+        );
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -188,7 +197,7 @@ impl TopicProxy {
         link_to: Option<&'call TopicProxy>,
         cost: i32,
     ) -> crate::Call<'call, (), LinkExistsError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("link", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("link", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -205,7 +214,7 @@ impl TopicProxy {
         &'call self,
         link_to: Option<&'call TopicProxy>,
     ) -> crate::Call<'call, (), NoSuchLinkError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("unlink", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("unlink", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -218,7 +227,10 @@ impl TopicProxy {
     ///
     /// - returns The links that work.
     pub fn get_link_info_seq<'call>(&'call self) -> crate::Call<'call, LinkInfoSeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkInfoSeq", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getLinkInfoSeq",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -226,13 +238,19 @@ impl TopicProxy {
     ///
     /// - returns The identities of subscribers and of links.
     pub fn get_subscribers<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::IdentitySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("getSubscribers", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "getSubscribers",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Removes the topic with its subscriptions and links.
     pub fn destroy<'call>(&'call self) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("destroy", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "destroy",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 }
@@ -335,7 +353,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Topic> crate::codegen::Answer for TopicDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getName" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
@@ -456,7 +474,7 @@ impl TopicManagerProxy {
         &'call self,
         name: &'call str,
     ) -> crate::Call<'call, Option<TopicProxy>, TopicExistsError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("create", true);
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
@@ -469,7 +487,10 @@ impl TopicManagerProxy {
         &'call self,
         name: &'call str,
     ) -> crate::Call<'call, Option<TopicProxy>, NoSuchTopicError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieve", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "retrieve",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
@@ -481,7 +502,10 @@ impl TopicManagerProxy {
         &'call self,
         name: &'call str,
     ) -> crate::Call<'call, Option<TopicProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("createOrRetrieve", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "createOrRetrieve",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
@@ -489,7 +513,10 @@ impl TopicManagerProxy {
     ///
     /// - returns The topics by name.
     pub fn retrieve_all<'call>(&'call self) -> crate::Call<'call, TopicDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieveAll", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "retrieveAll",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -497,7 +524,7 @@ impl TopicManagerProxy {
     ///
     /// - returns The checksums; may be empty.
     pub fn get_slice_checksums<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::SliceChecksumDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "getSliceChecksums",
             true,
         );
@@ -564,7 +591,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: TopicManager> crate::codegen::Answer for TopicManagerDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"create" => {
                 let name = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -631,7 +658,10 @@ impl FinderProxy {
     ///
     /// - returns The topic manager.
     pub fn get_topic_manager<'call>(&'call self) -> crate::Call<'call, Option<TopicManagerProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("getTopicManager", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "getTopicManager",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -656,7 +686,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: Finder> crate::codegen::Answer for FinderDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getTopicManager" => {
                 request.decode_nothing(crate::OperationMode::Normal)?;
@@ -712,7 +742,10 @@ impl TopicLinkProxy {
         &'call self,
         events: &'call [EventData],
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("forward", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "forward",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (events,), crate::codegen::nothing)
     }
 }
@@ -737,7 +770,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: TopicLink> crate::codegen::Answer for TopicLinkDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"forward" => {
                 let events = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;
@@ -770,7 +803,7 @@ impl crate::codegen::TypedEvent for TopicLinkEvent {
     const TYPE_ID: &'static str = "::IceStorm::TopicLink";
     const TYPE_IDS: &'static [&'static str] = &["::Ice::Object", "::IceStorm::TopicLink"];
 
-    fn decode(request: &crate::Request) -> Option<Result<Self, crate::SystemException>> {
+    fn decode(request: &crate::dispatch::Request) -> Option<Result<Self, crate::SystemException>> {
         Some(match request.operation_bytes() {
             b"forward" => request.decode(crate::OperationMode::Normal, crate::codegen::one).map(
                 Self::Forward,
@@ -799,7 +832,10 @@ impl TopicInternalProxy {
     ///
     /// - returns The name.
     pub fn get_name<'call>(&'call self) -> crate::Call<'call, String, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getName", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getName",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -807,7 +843,10 @@ impl TopicInternalProxy {
     ///
     /// - returns The publisher object; in a replicated service, of all replicas.
     pub fn get_publisher<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getPublisher", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getPublisher",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -815,7 +854,7 @@ impl TopicInternalProxy {
     ///
     /// - returns The publisher object, never that of a replica.
     pub fn get_non_replicated_publisher<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "getNonReplicatedPublisher",
             true,
         );
@@ -835,7 +874,7 @@ impl TopicInternalProxy {
         qos: &'call QoS,
         subscriber: Option<&'call crate::Proxy>,
     ) -> crate::Call<'call, Option<crate::Proxy>, AlreadySubscribedOrBadQoSOrInvalidSubscriberError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
             "subscribeAndGetPublisher",
             true,
         );
@@ -854,7 +893,10 @@ impl TopicInternalProxy {
         &'call self,
         subscriber: Option<&'call crate::Proxy>,
     ) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("unsubscribe", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "unsubscribe",
+            false,
+        );
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -873,7 +915,7 @@ impl TopicInternalProxy {
         link_to: Option<&'call TopicProxy>,
         cost: i32,
     ) -> crate::Call<'call, (), LinkExistsError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("link", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("link", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -890,7 +932,7 @@ impl TopicInternalProxy {
         &'call self,
         link_to: Option<&'call TopicProxy>,
     ) -> crate::Call<'call, (), NoSuchLinkError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("unlink", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("unlink", true);
         crate::codegen::call(
             &self.0,
             &OPERATION,
@@ -903,7 +945,10 @@ impl TopicInternalProxy {
     ///
     /// - returns The links that work.
     pub fn get_link_info_seq<'call>(&'call self) -> crate::Call<'call, LinkInfoSeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkInfoSeq", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getLinkInfoSeq",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -911,13 +956,19 @@ impl TopicInternalProxy {
     ///
     /// - returns The identities of subscribers and of links.
     pub fn get_subscribers<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::IdentitySeq, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("getSubscribers", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "getSubscribers",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
     /// Removes the topic with its subscriptions and links.
     pub fn destroy<'call>(&'call self) -> crate::Call<'call, (), crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("destroy", false);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "destroy",
+            false,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::nothing)
     }
 
@@ -925,7 +976,10 @@ impl TopicInternalProxy {
     ///
     /// - returns The receiving end.
     pub fn get_link_proxy<'call>(&'call self) -> crate::Call<'call, Option<TopicLinkProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getLinkProxy", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getLinkProxy",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -937,7 +991,7 @@ impl TopicInternalProxy {
         &'call self,
         id: &'call [crate::Identity],
     ) -> crate::Call<'call, (), ReapWouldBlockError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("reap", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("reap", true);
         crate::codegen::call(&self.0, &OPERATION, (id,), crate::codegen::nothing)
     }
 }
@@ -971,7 +1025,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: TopicInternal> crate::codegen::Answer for TopicInternalDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"getName" => {
                 request.decode_nothing(crate::OperationMode::Idempotent)?;
@@ -1094,7 +1148,7 @@ impl TopicManagerInternalProxy {
         &'call self,
         name: &'call str,
     ) -> crate::Call<'call, Option<TopicProxy>, TopicExistsError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("create", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation("create", true);
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
@@ -1107,7 +1161,10 @@ impl TopicManagerInternalProxy {
         &'call self,
         name: &'call str,
     ) -> crate::Call<'call, Option<TopicProxy>, NoSuchTopicError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieve", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "retrieve",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
@@ -1119,7 +1176,10 @@ impl TopicManagerInternalProxy {
         &'call self,
         name: &'call str,
     ) -> crate::Call<'call, Option<TopicProxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::operation("createOrRetrieve", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::operation(
+            "createOrRetrieve",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (name,), crate::codegen::one)
     }
 
@@ -1127,7 +1187,10 @@ impl TopicManagerInternalProxy {
     ///
     /// - returns The topics by name.
     pub fn retrieve_all<'call>(&'call self) -> crate::Call<'call, TopicDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("retrieveAll", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "retrieveAll",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 
@@ -1135,7 +1198,7 @@ impl TopicManagerInternalProxy {
     ///
     /// - returns The checksums; may be empty.
     pub fn get_slice_checksums<'call>(&'call self) -> crate::Call<'call, crate::contracts::ice::SliceChecksumDict, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent(
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
             "getSliceChecksums",
             true,
         );
@@ -1146,7 +1209,10 @@ impl TopicManagerInternalProxy {
     ///
     /// - returns The object; null without replication. Its contract is not part of Floe.
     pub fn get_replica_node<'call>(&'call self) -> crate::Call<'call, Option<crate::Proxy>, crate::InvokeError, impl crate::codegen::EncodeParameters<'call>> {
-        const OPERATION: crate::OperationInfo = crate::codegen::idempotent("getReplicaNode", true);
+        const OPERATION: crate::codegen::OperationInfo = crate::codegen::idempotent(
+            "getReplicaNode",
+            true,
+        );
         crate::codegen::call(&self.0, &OPERATION, (), crate::codegen::one)
     }
 }
@@ -1170,7 +1236,7 @@ crate::codegen::dispatcher! {
 }
 
 impl<S: TopicManagerInternal> crate::codegen::Answer for TopicManagerInternalDispatcher<S> {
-    async fn answer(&self, request: crate::Request) -> crate::codegen::Answered {
+    async fn answer(&self, request: crate::dispatch::Request) -> crate::codegen::Answered {
         match request.operation_bytes() {
             b"create" => {
                 let name = request.decode(crate::OperationMode::Normal, crate::codegen::one)?;

@@ -8,7 +8,8 @@ use tokio::sync::{Notify, mpsc};
 
 use super::{Interruption, TypedEvent};
 use crate::codegen::{Answered, builtin};
-use crate::dispatch::{Answer, DispatchSlot, Dispatcher, Request, Requests, dispatch};
+use crate::dispatch::generated::{Answer, dispatch};
+use crate::dispatch::{DispatchSlot, Dispatcher, Request, Requests};
 
 /// An item of a subscription's stream.
 pub(super) type Item<E> = Result<E, Interruption>;

@@ -4,7 +4,8 @@
 
 use std::process::ExitCode;
 
-use floe::{Communicator, Link};
+use floe::Communicator;
+use floe::classes::Link;
 use graph::demo::{Folder, LibraryProxy, Mount};
 
 #[tokio::main]

@@ -4,7 +4,8 @@
 
 use std::process::ExitCode;
 
-use floe::{Communicator, Current, Draft, Graph, InvokeError, Link};
+use floe::classes::{Draft, Graph, Link};
+use floe::{Communicator, Current, InvokeError};
 use graph::demo::{Folder, Library, LibraryDispatcher, Mount, Names, Station};
 
 struct Shelf;

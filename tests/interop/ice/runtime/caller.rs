@@ -5,9 +5,10 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use floe::message::{Outcome, RequestFailed};
 use floe::{
-    Communicator, Context, EncodingVersion, Identity, InvokeError, OperationMode, Outcome,
-    RequestFailed, Settings, SystemException, TypedProxy,
+    Communicator, Context, EncodingVersion, Identity, InvokeError, OperationMode, Settings,
+    SystemException, TypedProxy,
 };
 
 use super::connections;

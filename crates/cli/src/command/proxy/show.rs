@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use floe::reference::Target;
 use floe::{
     Communicator, ConnectionInfo, Endpoint, InvocationMode, InvokeError, Proxy, SystemException,
-    Target, TypedProxy,
+    TypedProxy,
 };
 use floe_wire::compression::OFFER_TYPE_CODE;
 use serde_json::{Value as Json, json};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use floe::Tls;
+use floe::tls::Tls;
 use floe_hub::Hub;
 
 use crate::config::Configuration;

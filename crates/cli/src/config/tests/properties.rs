@@ -1,6 +1,6 @@
 //! What the property file of an IceStorm says.
 
-use floe::EndpointSelection;
+use floe::settings::EndpointSelection;
 use floe_access::{Action, Caller, Place};
 
 use super::*;

@@ -55,7 +55,7 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
             pub struct #name<#servant: #interface>;
         }
         impl<#servant: #interface> #root::codegen::Answer for #name<#servant> {
-            async fn answer(&self, #request: #root::Request) -> #root::codegen::Answered {
+            async fn answer(&self, #request: #root::dispatch::Request) -> #root::codegen::Answered {
                 #answer
             }
         }

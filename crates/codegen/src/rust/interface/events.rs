@@ -70,7 +70,7 @@ fn enumeration(
         impl #root::codegen::TypedEvent for #name {
             const TYPE_ID: &'static str = #scoped;
             const TYPE_IDS: &'static [&'static str] = &[#(#type_ids),*];
-            fn decode(request: &#root::Request) -> #option<#result<Self, #root::SystemException>> {
+            fn decode(request: &#root::dispatch::Request) -> #option<#result<Self, #root::SystemException>> {
                 Some(match request.operation_bytes() { #(#arms)* _ => return None, })
             }
         }

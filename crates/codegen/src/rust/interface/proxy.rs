@@ -72,7 +72,7 @@ fn method(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> 
         pub fn #method<'call>(
             &'call self #(, #inputs: #types)*
         ) -> #root::Call<'call, #results, #error, impl #root::codegen::EncodeParameters<'call>> {
-            const OPERATION: #root::OperationInfo = #root::codegen::#kind(#name, #returns_data);
+            const OPERATION: #root::codegen::OperationInfo = #root::codegen::#kind(#name, #returns_data);
             #call
         }
     }

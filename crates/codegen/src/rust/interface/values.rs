@@ -194,7 +194,7 @@ impl Values {
     ) -> TokenStream {
         let root = scope.root();
         let format = (is_sliced && self.uses_classes(scope))
-            .then(|| quote!(#encoder.set_class_format(#root::ClassFormat::Sliced);));
+            .then(|| quote!(#encoder.set_class_format(#root::encoding::ClassFormat::Sliced);));
         let finish = self
             .has_instances(scope)
             .then(|| quote!(#encoder.finish_classes();));

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use floe::{EventsBuilder, LocalError, OperationMode};
+use floe::forwarding::EventsBuilder;
+use floe::{LocalError, OperationMode};
 
 use super::*;
 

@@ -7,7 +7,9 @@ use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use floe::{ConnectionToken, Event, InvokeError, Outcome, PendingEvent, ReplySink};
+use floe::InvokeError;
+use floe::forwarding::{ConnectionToken, Event, PendingEvent, ReplySink};
+use floe::message::Outcome;
 
 use crate::core::{InFlightEvents, Load, Resend};
 use crate::service::subscriber::{GuardedState, Subscriber};

@@ -1,6 +1,8 @@
 //! Delivery over a link: one call forwards all queued events to the other topic, and the next call waits for it.
 
-use floe::{Events, InvokeError, OperationMode, RequestFailed, SystemException};
+use floe::forwarding::Events;
+use floe::message::RequestFailed;
+use floe::{InvokeError, OperationMode, SystemException};
 
 use crate::core::encode_forward;
 use crate::service::directory::ObjectDirectory;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-use floe::{Event, Events};
+use floe::forwarding::{Event, Events};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::busy_poll::BusyPoll;

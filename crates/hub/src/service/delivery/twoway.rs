@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use floe::{Event, InvokeError, TypedProxy};
+use floe::forwarding::Event;
+use floe::{InvokeError, TypedProxy};
 
 use super::reply_timeout::ReplyTimeout;
 use super::slow_path::SlowPath;

@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use floe::{
-    Adapter, DispatchFuture, DispatchSlot, Dispatcher, Event, InvokeError, OperationMode, Request,
-    Requests, SystemException, TypedProxy,
-};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::forwarding::Event;
+use floe::{Adapter, Dispatcher, InvokeError, OperationMode, SystemException, TypedProxy};
 use tokio::sync::mpsc;
 
 use super::*;

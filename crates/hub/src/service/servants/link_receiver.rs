@@ -2,7 +2,8 @@
 //!
 //! It is written by hand, because a typed servant would make a map of the context of each event.
 
-use floe::{OperationMode, Request, Response, SystemException};
+use floe::dispatch::{Request, Response};
+use floe::{OperationMode, SystemException};
 use floe_access::Action;
 
 use crate::core::decode_forward;

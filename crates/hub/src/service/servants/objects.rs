@@ -5,8 +5,10 @@ use std::future::ready;
 use std::sync::Arc;
 
 use floe::contracts::ice_storm::{TopicInternalDispatcher, TopicManagerInternalDispatcher};
+use floe::dispatch::{DispatchSlot, Requests};
 use floe::hub::CALLBACK_FACET;
-use floe::{Current, DispatchSlot, Dispatcher, RequestFailed, Requests, SystemException};
+use floe::message::RequestFailed;
+use floe::{Current, Dispatcher, SystemException};
 use floe_access::Action;
 
 use super::publisher::Recipient;

@@ -8,7 +8,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use floe::{DispatchSlot, Events, Requests, SystemException, TakenEvents};
+use floe::SystemException;
+use floe::dispatch::{DispatchSlot, Requests, TakenEvents};
+use floe::forwarding::Events;
 use floe_access::Action;
 
 use crate::core::without_token;

@@ -9,9 +9,9 @@ use floe::contracts::ice_storm::{
     NoSuchLinkError, QoS, ReapWouldBlockError, Topic as TopicContract, TopicInternal,
     TopicInternalProxy, TopicLinkProxy, TopicProxy,
 };
+use floe::reference::Target;
 use floe::{
-    Current, Identity, InvocationMode, InvokeError, Proxy, Reference, SystemException, Target,
-    TypedProxy,
+    Current, Identity, InvocationMode, InvokeError, Proxy, Reference, SystemException, TypedProxy,
 };
 use floe_access::Action;
 

@@ -1,7 +1,8 @@
 //! The blocking face: the thread that calls sends and receives by itself.
 
+use floe::Bytes;
+use floe::PackedBytes;
 use floe::blocking::Communicator;
-use floe::{Bytes, PackedBytes};
 
 use super::contract::floe_calls::{CallsDispatcher, CallsProxy};
 use super::servant::{ReadingInPlace, Servant};

@@ -17,7 +17,7 @@ async fn what_a_scheduler_that_panics_has_taken_is_accounted_for() {
         bytes.extend(b"\x02op\0\0\x06\0\0\0\x01\x01");
         Ok(())
     };
-    let mut events = floe::EventsBuilder::default();
+    let mut events = floe::forwarding::EventsBuilder::default();
     (0..3).for_each(|_| events.push_with(event).unwrap());
     subscriber.publish(events.finish().unwrap(), Instant::now());
     subscriber.lock().in_flight().open();

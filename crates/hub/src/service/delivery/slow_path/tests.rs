@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicUsize;
 use std::task::Waker;
 use std::time::Instant;
 
-use floe::{EventsBuilder, LocalError, OperationMode, ReplySink, SystemException};
+use floe::forwarding::{EventsBuilder, ReplySink};
+use floe::{LocalError, OperationMode, SystemException};
 
 use super::*;
 

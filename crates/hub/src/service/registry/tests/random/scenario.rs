@@ -35,7 +35,7 @@ pub(super) struct Scenario {
     adapter: Adapter,
     receivers: Arc<Receivers>,
     /// Makes events: a request to this proxy comes out of the channel as an event.
-    event_source: (Proxy, mpsc::UnboundedReceiver<floe::Event>),
+    event_source: (Proxy, mpsc::UnboundedReceiver<floe::forwarding::Event>),
     /// All topics that ever existed, and the one that has each name now.
     topics: Vec<KnownTopic>,
     names: [Option<usize>; TOPICS],
@@ -286,8 +286,9 @@ impl Scenario {
             let operation = operation(event);
             let invoked = event_source.invoke(&operation, OperationMode::Normal, &nothing);
             invoked.await.expect("the test answers");
-            let events =
-                floe::Events::from(source_events.recv().await.expect("it was source_events"));
+            let events = floe::forwarding::Events::from(
+                source_events.recv().await.expect("it was source_events"),
+            );
             let known = &mut self.topics[at];
             known.published += 1;
             if waits {
