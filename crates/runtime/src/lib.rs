@@ -70,7 +70,7 @@ mod transport;
 
 pub use adapter::{Adapter, IntoIdentity};
 pub use admission::AdapterCounts;
-pub use call::{Call, ConnectionToken, PendingEvent, PendingEvents};
+pub use call::{Call, ConnectionToken, EncodeParameters, PendingEvent, PendingEvents};
 pub use communicator::Communicator;
 pub use connection::{Connection, ReplySink};
 pub use dispatch::{

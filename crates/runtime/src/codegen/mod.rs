@@ -24,7 +24,6 @@ mod servant;
 mod structure;
 mod typed_event;
 
-pub use crate::call::EncodeParameters;
 pub use crate::dispatch::{Answer, dispatch};
 pub use blocking_servant::Servant;
 pub use dispatcher::{Answered, put_one, reply, reply_compact};
