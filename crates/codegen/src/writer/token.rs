@@ -80,10 +80,10 @@ pub(super) fn write_flat(tokens: &[Token], text: &mut impl fmt::Write) -> fmt::R
                     }
                     _ => inner,
                 };
-                let space = if token.is_brace() && !inner.is_empty() {
-                    " "
-                } else {
-                    ""
+                let is_import = index > 0 && tokens[index - 1].is("::");
+                let space = match token.is_brace() && !inner.is_empty() && !is_import {
+                    true => " ",
+                    false => "",
                 };
                 text.write_str(open)?;
                 text.write_str(space)?;

@@ -969,7 +969,7 @@ pub mod everything {
 
     /// Slice module `::Everything::Str`.
     pub mod str_ {
-        use ::floe::{ Proxy, Request, codegen };
+        use ::floe::{Proxy, Request, codegen};
 
         pub const TEXT: &str = "a";
 
