@@ -411,7 +411,7 @@ impl LocatorProxy {
         &'call self,
         id: &'call Identity,
     ) -> Call<'call, Option<Proxy>, ObjectNotFoundError, impl EncodeParameters<'call>> {
-        const OPERATION: OperationInfo = codegen::idempotent("findObjectById", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("findObjectById", true);
         codegen::call(&self.0, &OPERATION, (id,), codegen::one)
     }
 
@@ -424,7 +424,7 @@ impl LocatorProxy {
         &'call self,
         id: &'call str,
     ) -> Call<'call, Option<Proxy>, AdapterNotFoundError, impl EncodeParameters<'call>> {
-        const OPERATION: OperationInfo = codegen::idempotent("findAdapterById", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("findAdapterById", true);
         codegen::call(&self.0, &OPERATION, (id,), codegen::one)
     }
 
@@ -434,7 +434,7 @@ impl LocatorProxy {
     pub fn get_registry(
         &self,
     ) -> Call<'_, Option<LocatorRegistryProxy>, InvokeError, impl EncodeParameters<'_>> {
-        const OPERATION: OperationInfo = codegen::idempotent("getRegistry", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("getRegistry", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 }
@@ -484,7 +484,7 @@ impl<S: Locator> codegen::Answer for LocatorDispatcher<S> {
     async fn answer(&self, request: Request) -> codegen::Answered {
         match request.operation_bytes() {
             b"findObjectById" => {
-                let id = request.decode(OperationMode::Idempotent, codegen::one)?;
+                let id = request.decode(OperationMode::Nonmutating, codegen::one)?;
                 let result = <S as Locator>::find_object_by_id(
                     &self.servant,
                     id,
@@ -493,7 +493,7 @@ impl<S: Locator> codegen::Answer for LocatorDispatcher<S> {
                 codegen::reply(request, result, codegen::put_one)
             }
             b"findAdapterById" => {
-                let id = request.decode(OperationMode::Idempotent, codegen::one)?;
+                let id = request.decode(OperationMode::Nonmutating, codegen::one)?;
                 let result = <S as Locator>::find_adapter_by_id(
                     &self.servant,
                     id,
@@ -502,7 +502,7 @@ impl<S: Locator> codegen::Answer for LocatorDispatcher<S> {
                 codegen::reply(request, result, codegen::put_one)
             }
             b"getRegistry" => {
-                request.decode_nothing(OperationMode::Idempotent)?;
+                request.decode_nothing(OperationMode::Nonmutating)?;
                 let result = <S as Locator>::get_registry(&self.servant, request.current()).await;
                 codegen::reply(request, result, codegen::put_one)
             }

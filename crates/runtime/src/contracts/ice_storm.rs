@@ -119,7 +119,7 @@ impl TopicProxy {
     ///
     /// - returns The name.
     pub fn get_name(&self) -> Call<'_, String, InvokeError, impl EncodeParameters<'_>> {
-        const OPERATION: OperationInfo = codegen::idempotent("getName", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("getName", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 
@@ -127,7 +127,7 @@ impl TopicProxy {
     ///
     /// - returns The publisher object; in a replicated service, of all replicas.
     pub fn get_publisher(&self) -> Call<'_, Option<Proxy>, InvokeError, impl EncodeParameters<'_>> {
-        const OPERATION: OperationInfo = codegen::idempotent("getPublisher", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("getPublisher", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 
@@ -137,7 +137,7 @@ impl TopicProxy {
     pub fn get_non_replicated_publisher(
         &self,
     ) -> Call<'_, Option<Proxy>, InvokeError, impl EncodeParameters<'_>> {
-        const OPERATION: OperationInfo = codegen::idempotent("getNonReplicatedPublisher", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("getNonReplicatedPublisher", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 
@@ -214,7 +214,7 @@ impl TopicProxy {
     ///
     /// - returns The links that work.
     pub fn get_link_info_seq(&self) -> Call<'_, LinkInfoSeq, InvokeError, impl EncodeParameters<'_>> {
-        const OPERATION: OperationInfo = codegen::idempotent("getLinkInfoSeq", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("getLinkInfoSeq", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 
@@ -330,17 +330,17 @@ impl<S: Topic> codegen::Answer for TopicDispatcher<S> {
     async fn answer(&self, request: Request) -> codegen::Answered {
         match request.operation_bytes() {
             b"getName" => {
-                request.decode_nothing(OperationMode::Idempotent)?;
+                request.decode_nothing(OperationMode::Nonmutating)?;
                 let result = <S as Topic>::get_name(&self.servant, request.current()).await;
                 codegen::reply(request, result, codegen::put_one)
             }
             b"getPublisher" => {
-                request.decode_nothing(OperationMode::Idempotent)?;
+                request.decode_nothing(OperationMode::Nonmutating)?;
                 let result = <S as Topic>::get_publisher(&self.servant, request.current()).await;
                 codegen::reply(request, result, codegen::put_one)
             }
             b"getNonReplicatedPublisher" => {
-                request.decode_nothing(OperationMode::Idempotent)?;
+                request.decode_nothing(OperationMode::Nonmutating)?;
                 let result = <S as Topic>::get_non_replicated_publisher(
                     &self.servant,
                     request.current(),
@@ -382,7 +382,7 @@ impl<S: Topic> codegen::Answer for TopicDispatcher<S> {
                 codegen::reply(request, result, |_, _| {})
             }
             b"getLinkInfoSeq" => {
-                request.decode_nothing(OperationMode::Idempotent)?;
+                request.decode_nothing(OperationMode::Nonmutating)?;
                 let result = <S as Topic>::get_link_info_seq(
                     &self.servant,
                     request.current(),
@@ -448,7 +448,7 @@ impl TopicManagerProxy {
         &'call self,
         name: &'call str,
     ) -> Call<'call, Option<TopicProxy>, NoSuchTopicError, impl EncodeParameters<'call>> {
-        const OPERATION: OperationInfo = codegen::idempotent("retrieve", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("retrieve", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
 
@@ -468,7 +468,7 @@ impl TopicManagerProxy {
     ///
     /// - returns The topics by name.
     pub fn retrieve_all(&self) -> Call<'_, TopicDict, InvokeError, impl EncodeParameters<'_>> {
-        const OPERATION: OperationInfo = codegen::idempotent("retrieveAll", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("retrieveAll", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 
@@ -478,7 +478,7 @@ impl TopicManagerProxy {
     pub fn get_slice_checksums(
         &self,
     ) -> Call<'_, contracts::ice::SliceChecksumDict, InvokeError, impl EncodeParameters<'_>> {
-        const OPERATION: OperationInfo = codegen::idempotent("getSliceChecksums", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("getSliceChecksums", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 }
@@ -551,7 +551,7 @@ impl<S: TopicManager> codegen::Answer for TopicManagerDispatcher<S> {
                 codegen::reply(request, result, codegen::put_one)
             }
             b"retrieve" => {
-                let name = request.decode(OperationMode::Idempotent, codegen::one)?;
+                let name = request.decode(OperationMode::Nonmutating, codegen::one)?;
                 let result = <S as TopicManager>::retrieve(
                     &self.servant,
                     name,
@@ -569,7 +569,7 @@ impl<S: TopicManager> codegen::Answer for TopicManagerDispatcher<S> {
                 codegen::reply(request, result, codegen::put_one)
             }
             b"retrieveAll" => {
-                request.decode_nothing(OperationMode::Idempotent)?;
+                request.decode_nothing(OperationMode::Nonmutating)?;
                 let result = <S as TopicManager>::retrieve_all(
                     &self.servant,
                     request.current(),
@@ -577,7 +577,7 @@ impl<S: TopicManager> codegen::Answer for TopicManagerDispatcher<S> {
                 codegen::reply(request, result, codegen::put_one)
             }
             b"getSliceChecksums" => {
-                request.decode_nothing(OperationMode::Idempotent)?;
+                request.decode_nothing(OperationMode::Nonmutating)?;
                 let result = <S as TopicManager>::get_slice_checksums(
                     &self.servant,
                     request.current(),
@@ -764,7 +764,7 @@ impl TopicInternalProxy {
     ///
     /// - returns The name.
     pub fn get_name(&self) -> Call<'_, String, InvokeError, impl EncodeParameters<'_>> {
-        const OPERATION: OperationInfo = codegen::idempotent("getName", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("getName", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 
@@ -772,7 +772,7 @@ impl TopicInternalProxy {
     ///
     /// - returns The publisher object; in a replicated service, of all replicas.
     pub fn get_publisher(&self) -> Call<'_, Option<Proxy>, InvokeError, impl EncodeParameters<'_>> {
-        const OPERATION: OperationInfo = codegen::idempotent("getPublisher", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("getPublisher", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 
@@ -782,7 +782,7 @@ impl TopicInternalProxy {
     pub fn get_non_replicated_publisher(
         &self,
     ) -> Call<'_, Option<Proxy>, InvokeError, impl EncodeParameters<'_>> {
-        const OPERATION: OperationInfo = codegen::idempotent("getNonReplicatedPublisher", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("getNonReplicatedPublisher", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 
@@ -859,7 +859,7 @@ impl TopicInternalProxy {
     ///
     /// - returns The links that work.
     pub fn get_link_info_seq(&self) -> Call<'_, LinkInfoSeq, InvokeError, impl EncodeParameters<'_>> {
-        const OPERATION: OperationInfo = codegen::idempotent("getLinkInfoSeq", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("getLinkInfoSeq", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 
@@ -934,17 +934,17 @@ impl<S: TopicInternal> codegen::Answer for TopicInternalDispatcher<S> {
     async fn answer(&self, request: Request) -> codegen::Answered {
         match request.operation_bytes() {
             b"getName" => {
-                request.decode_nothing(OperationMode::Idempotent)?;
+                request.decode_nothing(OperationMode::Nonmutating)?;
                 let result = <S as Topic>::get_name(&self.servant, request.current()).await;
                 codegen::reply(request, result, codegen::put_one)
             }
             b"getPublisher" => {
-                request.decode_nothing(OperationMode::Idempotent)?;
+                request.decode_nothing(OperationMode::Nonmutating)?;
                 let result = <S as Topic>::get_publisher(&self.servant, request.current()).await;
                 codegen::reply(request, result, codegen::put_one)
             }
             b"getNonReplicatedPublisher" => {
-                request.decode_nothing(OperationMode::Idempotent)?;
+                request.decode_nothing(OperationMode::Nonmutating)?;
                 let result = <S as Topic>::get_non_replicated_publisher(
                     &self.servant,
                     request.current(),
@@ -986,7 +986,7 @@ impl<S: TopicInternal> codegen::Answer for TopicInternalDispatcher<S> {
                 codegen::reply(request, result, |_, _| {})
             }
             b"getLinkInfoSeq" => {
-                request.decode_nothing(OperationMode::Idempotent)?;
+                request.decode_nothing(OperationMode::Nonmutating)?;
                 let result = <S as Topic>::get_link_info_seq(
                     &self.servant,
                     request.current(),
@@ -1054,7 +1054,7 @@ impl TopicManagerInternalProxy {
         &'call self,
         name: &'call str,
     ) -> Call<'call, Option<TopicProxy>, NoSuchTopicError, impl EncodeParameters<'call>> {
-        const OPERATION: OperationInfo = codegen::idempotent("retrieve", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("retrieve", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
 
@@ -1074,7 +1074,7 @@ impl TopicManagerInternalProxy {
     ///
     /// - returns The topics by name.
     pub fn retrieve_all(&self) -> Call<'_, TopicDict, InvokeError, impl EncodeParameters<'_>> {
-        const OPERATION: OperationInfo = codegen::idempotent("retrieveAll", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("retrieveAll", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 
@@ -1084,7 +1084,7 @@ impl TopicManagerInternalProxy {
     pub fn get_slice_checksums(
         &self,
     ) -> Call<'_, contracts::ice::SliceChecksumDict, InvokeError, impl EncodeParameters<'_>> {
-        const OPERATION: OperationInfo = codegen::idempotent("getSliceChecksums", true);
+        const OPERATION: OperationInfo = codegen::nonmutating("getSliceChecksums", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
 
@@ -1127,7 +1127,7 @@ impl<S: TopicManagerInternal> codegen::Answer for TopicManagerInternalDispatcher
                 codegen::reply(request, result, codegen::put_one)
             }
             b"retrieve" => {
-                let name = request.decode(OperationMode::Idempotent, codegen::one)?;
+                let name = request.decode(OperationMode::Nonmutating, codegen::one)?;
                 let result = <S as TopicManager>::retrieve(
                     &self.servant,
                     name,
@@ -1145,7 +1145,7 @@ impl<S: TopicManagerInternal> codegen::Answer for TopicManagerInternalDispatcher
                 codegen::reply(request, result, codegen::put_one)
             }
             b"retrieveAll" => {
-                request.decode_nothing(OperationMode::Idempotent)?;
+                request.decode_nothing(OperationMode::Nonmutating)?;
                 let result = <S as TopicManager>::retrieve_all(
                     &self.servant,
                     request.current(),
@@ -1153,7 +1153,7 @@ impl<S: TopicManagerInternal> codegen::Answer for TopicManagerInternalDispatcher
                 codegen::reply(request, result, codegen::put_one)
             }
             b"getSliceChecksums" => {
-                request.decode_nothing(OperationMode::Idempotent)?;
+                request.decode_nothing(OperationMode::Nonmutating)?;
                 let result = <S as TopicManager>::get_slice_checksums(
                     &self.servant,
                     request.current(),
