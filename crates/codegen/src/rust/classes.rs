@@ -2,7 +2,7 @@
 
 use floe_slice::model::{Class, DefinitionId};
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
 use super::facts::is_complete_class;
 use super::members::{Fields, declaration, gets, member_ident, puts};
@@ -78,18 +78,12 @@ fn class_trait(
         quote!(encoder)
     };
     let puts = puts(&of.members);
-    let local = |index| format_ident!("member_{index}");
-    let gets = gets(
-        &of.members,
-        local,
-        |read| quote!(reader.slice(#scoped, #read)),
-    );
+    let members: Vec<Ident> = of.members.iter().map(member_ident).collect();
+    let taken: Vec<String> = members.iter().map(Ident::to_string).collect();
+    let reader = names::fresh("reader", &taken);
+    let gets = gets(&of.members, |read| quote!(#reader.slice(#scoped, #read)));
     let base_read = base
-        .map(|(field, base, _)| quote!(#field: <#base as #root::classes::Class>::decode_slices(reader)?,));
-    let members = of.members.iter().enumerate().map(|(index, member)| {
-        let (field, local) = (member_ident(member), local(index));
-        quote!(#field: #local,)
-    });
+        .map(|(field, base, _)| quote!(#field: <#base as #root::classes::Class>::decode_slices(#reader)?,));
     quote! {
         impl #root::classes::Class for #name {
             const TYPE_ID: &'static str = #scoped;
@@ -103,10 +97,10 @@ fn class_trait(
                 #puts
             }
             fn decode_slices(
-                reader: &mut #root::classes::ClassReader<'_, '_>,
+                #reader: &mut #root::classes::ClassReader<'_, '_>
             ) -> #result<Self, #root::DecodeError> {
                 #gets
-                Ok(Self { #base_read #(#members)* })
+                Ok(Self { #base_read #(#members),* })
             }
         }
     }

@@ -60,6 +60,11 @@ impl Scope<'_> {
         self.or_unset(borrowed, tag)
     }
 
+    /// Whether [`borrowed`](Self::borrowed) gives a type with a lifetime.
+    pub(super) fn is_borrowed(&self, r#type: Type) -> bool {
+        !matches!(self.shape(r#type), Shape::Number(_) | Shape::Enumeration(_))
+    }
+
     /// A parameter of the type that [`borrowed`](Self::borrowed) gives, as a value that encodes itself.
     pub(super) fn parameter(&self, r#type: Type, tag: Option<i32>, name: &Ident) -> TokenStream {
         let root = self.root();

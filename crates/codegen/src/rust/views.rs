@@ -68,7 +68,7 @@ pub(super) fn structure(scope: &Scope<'_>, id: DefinitionId, of: &Struct) -> Opt
             const MIN_WIRE_LEN: usize = <#owned as #root::encoding::Decode>::MIN_WIRE_LEN;
             #[inline]
             fn decode_view(
-                decoder: &mut #root::encoding::Decoder<'a>,
+                decoder: &mut #root::encoding::Decoder<'a>
             ) -> #result<Self, #root::DecodeError> {
                 Ok(Self { #(#gets)* })
             }
