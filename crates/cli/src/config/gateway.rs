@@ -3,9 +3,10 @@
 use std::fs;
 
 use floe::{Identity, Reference};
+use floe_access::Users;
 use floe_gateway::{
     AddressRule, Batching, CertificateVerifier, ConnectionContext, FilterSettings,
-    ForwardingSettings, GatewaySettings, PasswordVerifier, Passwords, UserCategory,
+    ForwardingSettings, GatewaySettings, PasswordVerifier, UserCategory,
 };
 
 use super::entry::{Entry, Problem, nearest};
@@ -47,8 +48,8 @@ pub(super) fn apply(
         }
         ["passwords"] => {
             let file = entry.text("the name of a file with users and hashes of passwords")?;
-            let passwords = passwords(&file).map_err(|wrong| problem(entry, &wrong))?;
-            set_password_verifier(PasswordVerifier::Passwords(passwords), entry, gateway)?;
+            let users = users(&file).map_err(|wrong| problem(entry, &wrong))?;
+            set_password_verifier(PasswordVerifier::Users(users), entry, gateway)?;
         }
         ["certificate-verifier"] => {
             let verifier = verifier(entry, "the proxy of a Glacier2::SSLPermissionsVerifier")?;
@@ -131,13 +132,13 @@ pub(super) fn set_password_verifier(
     Ok(())
 }
 
-/// The passwords of a file.
+/// The users of a file of passwords.
 ///
 /// # Errors
 /// What is wrong with the file or its text.
-pub(super) fn passwords(file: &str) -> Result<Passwords, String> {
-    let text = fs::read_to_string(file).map_err(|error| format!("cannot read {file}: {error}"))?;
-    Passwords::parse(&text).map_err(|error| format!("{file}: {error}"))
+pub(super) fn users(file: &str) -> Result<Users, String> {
+    let text = fs::read(file).map_err(|error| format!("cannot read {file}: {error}"))?;
+    Users::parse(&text).map_err(|problems| format!("{file}: {problems}"))
 }
 
 /// A proxy, or none for `accept-all`.
