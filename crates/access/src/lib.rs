@@ -12,7 +12,7 @@
 //! - `caller.rs`: what is known of a peer
 //! - `callback.rs`: the addresses at which a subscriber may be called
 //! - `distinguished_name.rs`, `trust.rs`: subjects of certificates, and IceSSL's `TrustOnly`
-//! - `users.rs`, `password.rs`: the users' file
+//! - `users.rs`, `password.rs`: the users' file; `decoys.rs`: what hides the users in it
 //! - `token.rs`, `keys.rs`: signed tokens, and the keys that prove them
 //! - `refusal.rs`: a refusal, for the caller and for the audit log
 //! - `problem.rs`: problems in an operator's text, by line
@@ -21,6 +21,7 @@ mod access;
 mod action;
 mod callback;
 mod caller;
+mod decoys;
 mod distinguished_name;
 mod keys;
 mod network;

@@ -12,8 +12,8 @@
 //! - `reconnect.rs`: coming back to a hub that was lost
 //! - `progress.rs`: what long work is doing
 //! - `contracts.rs`: what the command itself speaks, generated
-//! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `locator.rs`, `payload.rs`, `peer.rs`, `size.rs`, `tls.rs`, `token.rs`:
-//!   arguments that several subcommands share
+//! - `compression.rs`, `contract.rs`, `hub.rs`, `json_input.rs`, `locator.rs`, `payload.rs`, `peer.rs`, `router.rs`, `size.rs`, `tls.rs`,
+//!   `token.rs`: arguments that several subcommands share
 
 mod command;
 mod compression;
@@ -36,6 +36,7 @@ mod payload;
 mod peer;
 mod progress;
 mod reconnect;
+mod router;
 mod size;
 mod tls;
 mod token;

@@ -31,7 +31,7 @@ mod error;
 mod service;
 mod settings;
 
-pub use core::{AddressRule, AddressRuleError, Passwords, PasswordsError, UserCategory};
+pub use core::{AddressRule, AddressRuleError, UserCategory};
 pub use error::GatewayError;
 pub use service::{Gateway, GatewayStatus};
 pub use settings::{

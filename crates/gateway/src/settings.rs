@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use floe::{Identity, Reference};
+use floe_access::Users;
 
-use crate::core::{AddressRule, Passwords, UserCategory};
+use crate::core::{AddressRule, UserCategory};
 
 /// Settings of a gateway. They include the limits on durations and lengths that a peer can influence.
 #[derive(Debug, Clone, PartialEq)]
@@ -108,7 +109,7 @@ pub enum PasswordVerifier {
     #[doc(alias = "NullPermissionsVerifier")]
     AcceptAll,
     /// The users and hashes of a file.
-    Passwords(Passwords),
+    Users(Users),
     /// A `Glacier2::PermissionsVerifier`.
     Proxy(Reference),
 }

@@ -16,6 +16,7 @@ use crate::exit::{Exit, Failure};
 use crate::json_input;
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument};
+use crate::router::RouterArguments;
 
 /// Invokes an operation of any Ice or Floe server
 ///
@@ -67,6 +68,9 @@ pub(crate) struct Call {
 
     #[command(flatten)]
     compress: CompressArgument,
+
+    #[command(flatten)]
+    router: RouterArguments,
 }
 
 /// The encoding of parameters.
@@ -150,7 +154,8 @@ impl Call {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
         let contract = self.contract.load_or_empty()?;
         let json = json_input::one(self.json.as_deref())?;
-        peer::run(self.timeout, async |communicator| {
+        let login = self.router.login()?;
+        peer::run_through(login, self.timeout, async |communicator| {
             self.invoke(&communicator, &contract, &json, output).await
         })
     }

@@ -34,6 +34,7 @@ use crate::json_input::{self, Line, Source};
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument};
 use crate::reconnect::ReconnectArgument;
+use crate::router::RouterArguments;
 use lines::{Events, Text};
 use pace::Pace;
 use sending::Sending;
@@ -129,6 +130,9 @@ pub(crate) struct Publish {
 
     #[command(flatten)]
     reconnect: ReconnectArgument,
+
+    #[command(flatten)]
+    router: RouterArguments,
 }
 
 impl Publish {
@@ -154,7 +158,8 @@ impl Publish {
             encode(operation, json, EncodingVersion::V1_1)?;
         }
         let events = Events::new(source, text, self.count);
-        peer::run(self.timeout, async |communicator| {
+        let login = self.router.login()?;
+        peer::run_through(login, self.timeout, async |communicator| {
             self.publish(&communicator, operations, fixed, events, output)
                 .await
         })

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use floe::contracts::ice_storm::TopicProxy;
-use floe::{Communicator, Identity, Proxy, TypedProxy};
+use floe::{Adapter, Communicator, Identity, Proxy, TypedProxy};
 use floe_hub::contracts::floe::LossListenerDispatcher;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -27,6 +27,7 @@ use crate::hub::HubArgument;
 use crate::output::{self, Output};
 use crate::peer::{self, parse_own_endpoint, parse_time};
 use crate::reconnect::ReconnectArgument;
+use crate::router::{Login, RouterArguments, Session};
 use subscription::Subscription;
 
 /// Subscribes to a topic of a hub or an IceStorm, and shows its events
@@ -77,11 +78,14 @@ pub(crate) struct Subscribe {
 
     /// Where the hub reaches this subscriber: HOST, HOST:PORT or an endpoint; port 0 picks a free one
     /// [default: the address of this computer from which it has connected to the hub]
-    #[arg(long, value_name = "ENDPOINT", value_parser = parse_own_endpoint)]
+    #[arg(long, value_name = "ENDPOINT", value_parser = parse_own_endpoint, conflicts_with = "router")]
     listen: Option<String>,
 
     #[command(flatten)]
     reconnect: ReconnectArgument,
+
+    #[command(flatten)]
+    router: RouterArguments,
 }
 
 /// How events are delivered.
@@ -101,9 +105,10 @@ impl Subscribe {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
         let contract = self.contract.require()?;
         let reader = EventReader::new(contract, self.contract.interface());
+        let login = self.router.login()?;
         peer::runtime()?.block_on(async {
-            let communicator = peer::communicator(Some(PATIENCE));
-            let result = self.listen(&communicator, reader, output).await;
+            let communicator = peer::communicator_through(login.as_ref(), Some(PATIENCE));
+            let result = self.listen(&communicator, login, reader, output).await;
             peer::end(&communicator, &result).await;
             result
         })
@@ -112,16 +117,25 @@ impl Subscribe {
     async fn listen(
         &self,
         communicator: &Communicator,
+        login: Option<Login>,
         reader: EventReader,
         output: &Output,
     ) -> Result<Exit, Failure> {
         let mut signals = peer::signals()?;
+        let session = match login {
+            Some(login) => Some(login.open(communicator).await?),
+            None => None,
+        };
         let topic = subscription::topic(communicator, &self.hub, &self.topic, self.create).await?;
-        let endpoint = self.endpoint(&topic).await?;
-        let adapter = communicator.adapter(&endpoint).await;
-        let adapter = adapter.map_err(|error| peer::not_listening(&error).when("--listen"))?;
+        let (adapter, category) = match &session {
+            Some(session) => session.adapter(communicator).await?,
+            None => (
+                self.adapter(communicator, &topic).await?,
+                OWN_CATEGORY.to_owned(),
+            ),
+        };
         let (servant, events) = event::channel();
-        let identity = unique_identity();
+        let identity = unique_identity(category);
         if self.gaps {
             let listener = LossListenerDispatcher::new(servant.gaps());
             let added = adapter.add_facet(&identity, LOST_FACET, listener);
@@ -138,9 +152,13 @@ impl Subscribe {
         self.tell_subscribed(&subscriber);
         let ended = tokio::select! {
             ended = self.wait(&mut subscription, &mut printed) => ended,
+            failure = lost(session.as_ref()) => Err(failure),
             _ = signals.next() => Ok(Exit::Interrupted),
         };
         let farewell = tokio::time::timeout(FAREWELL_PATIENCE, subscription.end()).await;
+        if let Some(session) = &session {
+            session.end().await;
+        }
         adapter.remove(&identity, "");
         adapter.remove(&identity, LOST_FACET);
         // What has arrived is still printed, unless nobody reads it.
@@ -165,6 +183,17 @@ impl Subscribe {
                 Err(Failure::new(Exit::TimedOut, message))
             }
         }
+    }
+
+    /// An adapter that listens where the hub reaches this subscriber.
+    async fn adapter(
+        &self,
+        communicator: &Communicator,
+        topic: &TopicProxy,
+    ) -> Result<Adapter, Failure> {
+        let endpoint = self.endpoint(topic).await?;
+        let adapter = communicator.adapter(&endpoint).await;
+        adapter.map_err(|error| peer::not_listening(&error).when("--listen"))
     }
 
     /// Where the hub reaches this subscriber.
@@ -259,11 +288,22 @@ async fn sleep_until(deadline: Option<Instant>) {
     }
 }
 
-/// An identity that no other subscriber has.
-fn unique_identity() -> Identity {
-    let random = || RandomState::new().hash_one(std::process::id());
-    Identity::with_category(format!("{:016x}{:016x}", random(), random()), "floe-sub")
+/// Waits until the session with a router is lost, and says so.
+async fn lost(session: Option<&Session>) -> Failure {
+    match session {
+        Some(session) => session.lost().await,
+        None => std::future::pending().await,
+    }
 }
+
+/// An identity that no other subscriber has.
+fn unique_identity(category: String) -> Identity {
+    let random = || RandomState::new().hash_one(std::process::id());
+    Identity::with_category(format!("{:016x}{:016x}", random(), random()), category)
+}
+
+/// The category of subscribers that a hub reaches without a router.
+const OWN_CATEGORY: &str = "floe-sub";
 
 /// The facet at which a subscriber is told of events that it lost.
 const LOST_FACET: &str = "lost";

@@ -3,7 +3,8 @@
 use std::fs;
 
 use floe::{Identity, Reference};
-use floe_gateway::{AddressRule, GatewaySettings, PasswordVerifier, Passwords};
+use floe_access::Users;
+use floe_gateway::{AddressRule, GatewaySettings, PasswordVerifier};
 
 use super::entry::{Entry, Problem};
 
@@ -30,13 +31,13 @@ pub(super) fn set_password_verifier(
     Ok(())
 }
 
-/// The passwords of a file.
+/// The users of a file of passwords.
 ///
 /// # Errors
 /// What is wrong with the file or its text.
-pub(super) fn passwords(file: &str) -> Result<Passwords, String> {
-    let text = fs::read_to_string(file).map_err(|error| format!("cannot read {file}: {error}"))?;
-    Passwords::parse(&text).map_err(|error| format!("{file}: {error}"))
+pub(super) fn users(file: &str) -> Result<Users, String> {
+    let text = fs::read(file).map_err(|error| format!("cannot read {file}: {error}"))?;
+    Users::parse(&text).map_err(|problems| format!("{file}: {problems}"))
 }
 
 /// A proxy, or none for `accept-all`.

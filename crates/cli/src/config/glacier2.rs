@@ -11,7 +11,7 @@ use floe_gateway::{
 };
 
 use super::entry::{Problem, nearest};
-use super::gateway::passwords;
+use super::gateway::users;
 use super::ice::Ice;
 use super::known_properties::is_known;
 use super::properties::Property;
@@ -153,9 +153,9 @@ impl Router {
         });
         gateway.password_verifier = verifier;
         if let (Some(property), None) = (self.passwords, &gateway.password_verifier) {
-            match passwords(&property.value) {
-                Ok(passwords) => {
-                    gateway.password_verifier = Some(PasswordVerifier::Passwords(passwords));
+            match users(&property.value) {
+                Ok(users) => {
+                    gateway.password_verifier = Some(PasswordVerifier::Users(users));
                 }
                 Err(wrong) => problems.push(property.note(wrong)),
             }

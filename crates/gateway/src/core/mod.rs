@@ -4,16 +4,13 @@
 //! - `filter/`: which objects a client may register, and which requests pass
 //! - `forward_mode.rs`: how a request asks to be forwarded
 //! - `request_queue.rs`: requests that wait to be forwarded, overrides among them
-//! - `passwords.rs`: users and the hashes of their passwords
 
 mod filter;
 mod forward_mode;
-mod passwords;
 mod request_queue;
 mod routing_table;
 
 pub use filter::{AddressRule, AddressRuleError, UserCategory};
-pub use passwords::{Passwords, PasswordsError};
 
 pub(crate) use filter::{AddressFilter, RequestFilter, SortedSet};
 pub(crate) use forward_mode::ForwardMode;

@@ -98,9 +98,8 @@ impl Gateway {
     /// that their sessions have ended. This takes 5 seconds at most.
     pub async fn shutdown(self) {
         self.sessions.shut_down();
-        self.sessions.tasks.close();
         // A task that still runs after this time ends with the communicator.
-        let _ = timeout(DRAIN_TIMEOUT, self.sessions.tasks.wait()).await;
+        let _ = timeout(DRAIN_TIMEOUT, self.sessions.tasks.ended()).await;
         self.sessions.client_adapter.destroy().await;
         if let Some(server) = &self.sessions.server_adapter {
             server.destroy().await;

@@ -1,5 +1,6 @@
 //! How a client gets a session: a verifier checks its credentials, and a session manager may create its session.
 
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -14,12 +15,13 @@ use floe::{
     UserException,
 };
 
-use super::application::{Failure, Question};
+use floe_access::Users;
+
+use super::application::{self, ApplicationCall, Failure};
 use super::connection_context as context;
 use super::session::{NewSession, Session};
 use super::session_control;
 use super::sessions::{NoSession, Sessions};
-use crate::core::Passwords;
 use crate::settings::{CertificateVerifier, ConnectionContext, PasswordVerifier};
 
 /// Credentials of a client.
@@ -35,6 +37,20 @@ pub(super) enum Refusal {
     CannotCreate(String),
     /// An exception of the application, encoded.
     Passed(Bytes),
+}
+
+/// For the log: a text that a peer has chosen is escaped, so that it cannot forge a line.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied(reason) => write!(f, "permission denied: {reason:?}"),
+            Self::CannotCreate(reason) => write!(f, "no session can be created: {reason:?}"),
+            Self::Passed(exception) => match application::type_id(exception) {
+                Ok(type_id) => write!(f, "the application threw {type_id:?}"),
+                Err(error) => write!(f, "the application threw an unreadable exception: {error}"),
+            },
+        }
+    }
 }
 
 impl From<NoSession> for Refusal {
@@ -61,7 +77,7 @@ pub(super) async fn create(
     let created = login.run(credentials).await;
     if let Err(refusal) = &created {
         sessions.counters.logins_refused.add(1);
-        tracing::info!("no session for {}: {refusal:?}", current.peer());
+        tracing::info!("no session for {}: {refusal}", current.peer());
     }
     created
 }
@@ -89,7 +105,7 @@ struct Login<'a> {
 
 impl Login<'_> {
     async fn run(&self, credentials: Credentials) -> Result<Option<SessionProxy>, Refusal> {
-        let _turn = self.sessions.turn_of(&self.connection).await;
+        let _turn = self.sessions.login_lock(&self.connection).await;
         self.sessions.check(&self.connection)?;
         match credentials {
             Credentials::Password { user, password } => {
@@ -118,12 +134,12 @@ impl Login<'_> {
                 "no configured permissions verifier".to_owned(),
             )),
             Some(PasswordVerifier::AcceptAll) => Ok(()),
-            Some(PasswordVerifier::Passwords(passwords)) => {
-                verified(passwords.clone(), user.to_owned(), password.to_owned()).await
+            Some(PasswordVerifier::Users(users)) => {
+                verified(users.clone(), user.to_owned(), password.to_owned()).await
             }
             Some(PasswordVerifier::Proxy(verifier)) => {
                 let operation = "checkPermissions";
-                self.ask_verifier(verifier, operation, |encoder| {
+                self.call_verifier(verifier, operation, |encoder| {
                     encoder.string(user);
                     encoder.string(password);
                 })
@@ -150,19 +166,19 @@ impl Login<'_> {
             CertificateVerifier::AcceptAll => Ok(info),
             CertificateVerifier::Proxy(verifier) => {
                 let parameter = |encoder: &mut Encoder<'_>| encoder.put(&info);
-                self.ask_verifier(verifier, "authorize", parameter).await?;
+                self.call_verifier(verifier, "authorize", parameter).await?;
                 Ok(info)
             }
         }
     }
 
-    async fn ask_verifier(
+    async fn call_verifier(
         &self,
         verifier: &Reference,
         operation: &str,
         parameters: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<(), Refusal> {
-        let question = Question {
+        let call = ApplicationCall {
             proxy: self.application(verifier),
             operation,
             // Source: observed, glacier2router 3.7.8.
@@ -170,7 +186,7 @@ impl Login<'_> {
             encoding: self.encoding,
             exception: PermissionDeniedException::TYPE_ID,
         };
-        let asked = question.ask(parameters, |decoder| {
+        let asked = call.invoke(parameters, |decoder| {
             let reason: String = decoder.get()?;
             let is_granted: bool = decoder.get()?;
             Ok((is_granted, reason))
@@ -183,7 +199,7 @@ impl Login<'_> {
             Ok((false, reason)) => Err(Refusal::Denied(reason)),
             Err(Failure::Refused(exception)) => Err(Refusal::Passed(exception)),
             Err(Failure::Failed(reason)) => {
-                tracing::warn!("the permissions verifier {verifier} gave no answer: {reason}");
+                tracing::warn!("the permissions verifier {verifier} gave no answer: {reason:?}");
                 Err(Refusal::Denied(INTERNAL_ERROR.to_owned()))
             }
         }
@@ -213,7 +229,7 @@ impl Login<'_> {
             tasks: &sessions.tasks,
         });
         let made = match manager {
-            Some(manager) => self.ask_manager(manager, &session, parameter).await,
+            Some(manager) => self.call_manager(manager, &session, parameter).await,
             None => Ok(None),
         };
         let inserted = made.and_then(|application| {
@@ -230,14 +246,14 @@ impl Login<'_> {
         inserted
     }
 
-    async fn ask_manager(
+    async fn call_manager(
         &self,
         manager: &Reference,
         session: &Arc<Session>,
         parameter: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<Option<SessionProxy>, Refusal> {
         let control = session_control::register(self.sessions, session);
-        let question = Question {
+        let call = ApplicationCall {
             proxy: self.application(manager),
             operation: "create",
             mode: OperationMode::Normal,
@@ -248,7 +264,7 @@ impl Login<'_> {
             parameter(encoder);
             SessionControlProxy::encode_nilable(control.as_ref(), encoder);
         };
-        let asked = question.ask(parameters, |decoder| decoder.get::<Option<Proxy>>());
+        let asked = call.invoke(parameters, |decoder| decoder.get::<Option<Proxy>>());
         match asked.await {
             Ok(application) => {
                 let application = application.map(|application| {
@@ -259,7 +275,7 @@ impl Login<'_> {
             }
             Err(Failure::Refused(exception)) => Err(Refusal::Passed(exception)),
             Err(Failure::Failed(reason)) => {
-                tracing::warn!("the session manager {manager} gave no session: {reason}");
+                tracing::warn!("the session manager {manager} gave no session: {reason:?}");
                 Err(Refusal::CannotCreate(INTERNAL_ERROR.to_owned()))
             }
         }
@@ -273,8 +289,8 @@ impl Login<'_> {
 }
 
 /// Verifies a password on a thread for blocking work, because this takes milliseconds.
-async fn verified(passwords: Passwords, user: String, password: String) -> Result<(), Refusal> {
-    let verifying = tokio::task::spawn_blocking(move || passwords.verify(&user, &password));
+async fn verified(users: Users, user: String, password: String) -> Result<(), Refusal> {
+    let verifying = tokio::task::spawn_blocking(move || users.verify(&user, password.as_bytes()));
     match verifying.await {
         Ok(true) => Ok(()),
         _ => Err(Refusal::Denied(PERMISSION_DENIED.to_owned())),
@@ -322,5 +338,16 @@ mod tests {
             assert_eq!(category.len(), 20);
             assert!(category.bytes().all(|byte| (33..=126).contains(&byte)));
         }
+    }
+
+    #[test]
+    fn a_refusal_stays_on_its_line_of_the_log() {
+        let text = "no\nINFO joe has a session\u{1b}[2K".to_owned();
+        for refusal in [Refusal::Denied(text.clone()), Refusal::CannotCreate(text)] {
+            let shown = refusal.to_string();
+            assert!(!shown.contains(char::is_control), "{shown:?}");
+        }
+        let passed = Refusal::Passed(Bytes::from_static(b"\n\x1b")).to_string();
+        assert!(!passed.contains(char::is_control), "{passed:?}");
     }
 }

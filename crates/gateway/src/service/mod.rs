@@ -6,24 +6,25 @@
 //! - `application.rs`: calls to the application's verifiers and session managers
 //! - `router.rs`: the router object, and its finder; `session_control.rs`: how an application changes filters
 //! - `routing.rs`: requests on their way to a server or to a client
-//! - `lane.rs`: keeps the requests to one receiver in order; `forwarding.rs`: forwards one request
+//! - `forwarder.rs`: keeps the requests to one receiver in order; `outgoing.rs`: forwards one request
 //! - `failure.rs`: the exception for a caller whose request could not be forwarded
 //! - `connection_context.rs`: information about a client's connection, for servers and applications
-//! - `status.rs`: counters
+//! - `tasks.rs`: tasks; `status.rs`: counters
 
 mod application;
 mod connection_context;
 mod failure;
-mod forwarding;
+mod forwarder;
 mod gateway;
-mod lane;
 mod login;
+mod outgoing;
 mod router;
 mod routing;
 mod session;
 mod session_control;
 mod sessions;
 mod status;
+mod tasks;
 
 pub use gateway::Gateway;
 pub use status::GatewayStatus;

@@ -18,9 +18,9 @@ use floe::{
     SystemException, TypedProxy,
 };
 
-use super::lane::Lane;
+use super::forwarder::Forwarder;
 use super::login::{self, Credentials, Refusal};
-use super::session::Session;
+use super::session::{Session, SessionEnded};
 use super::sessions::Sessions;
 
 /// The router object.
@@ -162,15 +162,16 @@ fn add_proxies(sessions: &Arc<Sessions>, request: Request) -> Result<Response, S
     if let Some(refused) = proxies.iter().flatten().find(|proxy| !allowed(proxy)) {
         sessions.counters.proxies_refused.add(1);
         tracing::warn!(
-            "{} at {} may not reach {refused}: its connection is closed",
+            "{:?} at {} may not reach {:?}: its connection is closed",
             session.user,
-            request.current().peer()
+            request.current().peer(),
+            refused.to_string()
         );
         session.connection.abort();
         return Err(SystemException::ObjectNotExist(RequestFailed::default()));
     }
-    let new_lane = || {
-        Lane::new(
+    let new_forwarder = || {
+        Forwarder::new(
             &sessions.settings.to_servers,
             &sessions.counters,
             &sessions.tasks,
@@ -178,7 +179,8 @@ fn add_proxies(sessions: &Arc<Sessions>, request: Request) -> Result<Response, S
     };
     let mut evicted: Vec<Option<Proxy>> = Vec::new();
     for proxy in proxies.iter().flatten() {
-        let gone = session.add_route(proxy.reference(), &sessions.communicator, new_lane);
+        let added = session.add_route(proxy.reference(), &sessions.communicator, new_forwarder);
+        let gone = added.map_err(|SessionEnded| refuse(sessions, &request))?;
         evicted.extend(gone.map(Some));
     }
     request.returned(|encoder| encoder.put(&evicted))
@@ -193,19 +195,24 @@ pub(super) fn session_of(
     request: &Request,
 ) -> Result<Arc<Session>, SystemException> {
     let connection = request.current().connection();
-    if let Some(session) = connection.as_ref().and_then(|own| sessions.of(own)) {
+    if let Some(session) = connection.and_then(|own| sessions.of(&own)) {
         session.touch();
         return Ok(session);
     }
+    Err(refuse(sessions, request))
+}
+
+/// Refuses a request without a session, and closes its connection.
+fn refuse(sessions: &Sessions, request: &Request) -> SystemException {
     sessions.counters.requests_without_session.add(1);
     tracing::debug!(
         "a request without a session, from {}",
         request.current().peer()
     );
-    if let Some(connection) = connection.filter(is_stream) {
+    if let Some(connection) = request.current().connection().filter(is_stream) {
         connection.abort();
     }
-    Err(SystemException::ObjectNotExist(RequestFailed::default()))
+    SystemException::ObjectNotExist(RequestFailed::default())
 }
 
 /// False for datagrams, because the datagrams of all clients come over one connection.

@@ -35,13 +35,13 @@ fn register_all(
 ) -> Result<SessionControlProxy, AdapterError> {
     let set = |which| {
         let session = Arc::downgrade(session);
-        StringSetDispatcher::new(Strings { session, which })
+        StringSetDispatcher::new(FilterStrings { session, which })
     };
     let categories = add(adapter, session, set(Which::Categories))?;
     let adapter_ids = add(adapter, session, set(Which::AdapterIds))?;
-    let identities = IdentitySetDispatcher::new(Identities(Arc::downgrade(session)));
+    let identities = IdentitySetDispatcher::new(FilterIdentities(Arc::downgrade(session)));
     let identities = add(adapter, session, identities)?;
-    let control = Control {
+    let control = SessionControlObject {
         sessions: Arc::downgrade(sessions),
         session: Arc::downgrade(session),
         categories: StringSetProxy::from_proxy(categories),
@@ -86,7 +86,7 @@ fn gone(current: &Current) -> InvokeError {
     SystemException::ObjectNotExist(target).into()
 }
 
-struct Control {
+struct SessionControlObject {
     sessions: Weak<Sessions>,
     session: Weak<Session>,
     categories: StringSetProxy,
@@ -94,7 +94,7 @@ struct Control {
     identities: IdentitySetProxy,
 }
 
-impl SessionControl for Control {
+impl SessionControl for SessionControlObject {
     async fn categories(&self, _current: &Current) -> Result<Option<StringSetProxy>, InvokeError> {
         Ok(Some(self.categories.clone()))
     }
@@ -125,7 +125,7 @@ impl SessionControl for Control {
 }
 
 /// One of the sets of texts of a session.
-struct Strings {
+struct FilterStrings {
     session: Weak<Session>,
     which: Which,
 }
@@ -135,7 +135,7 @@ enum Which {
     AdapterIds,
 }
 
-impl Strings {
+impl FilterStrings {
     fn with<T>(
         &self,
         current: &Current,
@@ -149,7 +149,7 @@ impl Strings {
     }
 }
 
-impl StringSet for Strings {
+impl StringSet for FilterStrings {
     async fn add(&self, additions: StringSeq, current: &Current) -> Result<(), InvokeError> {
         self.with(current, |set| set.add(additions))
     }
@@ -164,9 +164,9 @@ impl StringSet for Strings {
 }
 
 /// The set of identities of a session.
-struct Identities(Weak<Session>);
+struct FilterIdentities(Weak<Session>);
 
-impl IdentitySet for Identities {
+impl IdentitySet for FilterIdentities {
     async fn add(&self, additions: IdentitySeq, current: &Current) -> Result<(), InvokeError> {
         session(&self.0, current)?.filter.identities.add(additions);
         Ok(())

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use floe::{Adapter, Communicator, Connection, Proxy, Reference, TypedProxy};
-use tokio_util::task::TaskTracker;
 
 use super::session::Session;
 use super::status::Counters;
+use super::tasks::Tasks;
 use crate::core::AddressFilter;
 use crate::settings::GatewaySettings;
 
@@ -23,7 +23,7 @@ pub(super) struct Sessions {
     pub(super) server_adapter: Option<Adapter>,
     pub(super) address_filter: AddressFilter,
     pub(super) counters: Arc<Counters>,
-    pub(super) tasks: TaskTracker,
+    pub(super) tasks: Tasks,
     /// Held for a look-up or a change, never across a wait.
     state: Mutex<State>,
 }
@@ -35,7 +35,7 @@ struct State {
     /// Connections whose heartbeats and end are watched.
     watched: HashSet<Connection>,
     /// Connections on which a client logs in. Logins on one connection run one after another.
-    being_made: HashMap<Connection, Arc<tokio::sync::Mutex<()>>>,
+    logins: HashMap<Connection, Arc<tokio::sync::Mutex<()>>>,
     is_shutting_down: bool,
 }
 
@@ -79,7 +79,7 @@ impl Sessions {
             client_adapter,
             server_adapter,
             counters: Arc::default(),
-            tasks: TaskTracker::new(),
+            tasks: Tasks::on_current_runtime(),
             state: Mutex::default(),
         })
     }
@@ -99,20 +99,14 @@ impl Sessions {
     }
 
     /// Waits until no other login runs on this connection. The login may run while the guard is held.
-    pub(super) async fn turn_of(
+    pub(super) async fn login_lock(
         &self,
         connection: &Connection,
     ) -> tokio::sync::OwnedMutexGuard<()> {
         let turn = {
             let mut state = self.lock();
-            state
-                .being_made
-                .retain(|_, turn| Arc::strong_count(turn) > 1);
-            state
-                .being_made
-                .entry(connection.clone())
-                .or_default()
-                .clone()
+            state.logins.retain(|_, turn| Arc::strong_count(turn) > 1);
+            state.logins.entry(connection.clone()).or_default().clone()
         };
         turn.lock_owned().await
     }
@@ -149,7 +143,7 @@ impl Sessions {
             self.watch(connection);
         }
         tracing::info!(
-            "{} has a session, from {}",
+            "{:?} has a session, from {}",
             session.user,
             connection.info().peer
         );
@@ -180,7 +174,11 @@ impl Sessions {
         if !session.end() {
             return false;
         }
-        tracing::info!("the session of {} has ended: {why}", session.user);
+        tracing::info!(
+            "the session of {:?} has ended: {}",
+            session.user,
+            why.escape_debug()
+        );
         if let Some(adapter) = &self.server_adapter {
             for identity in session.take_controls() {
                 adapter.remove(&identity, "");
@@ -191,7 +189,8 @@ impl Sessions {
             self.tasks.spawn(async move {
                 if let Err(error) = application.destroy().await {
                     tracing::debug!(
-                        "the application's session of {user} was not told of its end: {error}"
+                        "the application's session of {user:?} was not told of its end: {:?}",
+                        error.to_string()
                     );
                 }
             });
@@ -252,7 +251,7 @@ impl Sessions {
         let sessions = Arc::downgrade(self);
         connection.on_heartbeat({
             let sessions = sessions.clone();
-            move |connection| heard(&sessions, &connection)
+            move |connection| on_heartbeat(&sessions, &connection)
         });
         connection.on_close(move |connection| {
             if let Some(sessions) = Weak::upgrade(&sessions) {
@@ -286,7 +285,7 @@ impl State {
 }
 
 /// A heartbeat renews a session.
-fn heard(sessions: &Weak<Sessions>, connection: &Connection) {
+fn on_heartbeat(sessions: &Weak<Sessions>, connection: &Connection) {
     let Some(sessions) = sessions.upgrade() else {
         return;
     };

@@ -30,6 +30,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use crate::peer::{self, TimeoutArgument};
 use crate::progress::ProgressLine;
+use crate::router::RouterArguments;
 use crate::size::Size;
 
 /// Measures how long calls take to an Ice or Floe server and back
@@ -75,6 +76,9 @@ pub(crate) struct Ping {
 
     #[command(flatten)]
     compress: CompressArgument,
+
+    #[command(flatten)]
+    router: RouterArguments,
 }
 
 /// The width of a plot, in characters, if the output is not a terminal.
@@ -90,10 +94,14 @@ impl Ping {
         let mut settings = peer::asking_settings(self.timeout.limit());
         // The time of a call that is retried would include both attempts.
         settings.retry_intervals.clear();
+        let login = self.router.login()?;
         let report = Report::new(output, self.count);
-        let measured = peer::run_with(peer::runtime_of_one_thread()?, settings, async |it| {
-            self.measure(&it, &report).await
-        });
+        let measured = peer::run_with(
+            peer::runtime_of_one_thread()?,
+            settings,
+            login,
+            async |it| self.measure(&it, &report).await,
+        );
         let tallies = report.finish()?;
         let svg = plot::svg(&self.proxy, &tallies);
         if let (Some(file), Some(svg)) = (&mut file, svg) {

@@ -7,7 +7,7 @@ use floe_gateway::{
 };
 
 use crate::config::gateway::{
-    identities, passwords, problem, proxy, rules, set_password_verifier, verifier,
+    identities, problem, proxy, rules, set_password_verifier, users, verifier,
 };
 use crate::config::setting::{Effect, Field, Kind, Setting, choice};
 
@@ -67,8 +67,8 @@ fn sessions() -> Vec<Setting> {
                 default: None,
                 set: |entry, draft| {
                     let file = entry.text(PASSWORDS)?;
-                    let passwords = passwords(&file).map_err(|wrong| problem(entry, &wrong))?;
-                    let verifier = PasswordVerifier::Passwords(passwords);
+                    let users = users(&file).map_err(|wrong| problem(entry, &wrong))?;
+                    let verifier = PasswordVerifier::Users(users);
                     set_password_verifier(verifier, entry, draft.gateway())
                 },
             },

@@ -27,21 +27,21 @@ pub(super) struct Outgoing {
 pub(super) type Answer = Result<Option<Outcome>, SystemException>;
 
 impl Outgoing {
-    /// Forwards the request. Sets `has_left` as soon as later requests over the same connection must arrive after it.
-    pub(super) async fn forward(&self, has_left: &AtomicBool) -> Answer {
-        let forwarded = self.target.forward_noting(&self.event, has_left).await;
+    /// Forwards the request. Sets `is_sent` as soon as later requests over the same connection must arrive after it.
+    pub(super) async fn forward(&self, is_sent: &AtomicBool) -> Answer {
+        let forwarded = self.target.forward_noting(&self.event, is_sent).await;
         forwarded.map_err(failure::exception)
     }
 }
 
 /// Runs an invocation until its request has left, or until it has ended. Returns the answer if it has ended.
-pub(super) async fn until_left<F: Future<Output = Answer>>(
+pub(super) async fn until_sent<F: Future<Output = Answer>>(
     mut forwarding: Pin<&mut F>,
-    has_left: &AtomicBool,
+    is_sent: &AtomicBool,
 ) -> Option<Answer> {
     poll_fn(|context| match forwarding.as_mut().poll(context) {
         Poll::Ready(answer) => Poll::Ready(Some(answer)),
-        Poll::Pending if has_left.load(Ordering::Relaxed) => Poll::Ready(None),
+        Poll::Pending if is_sent.load(Ordering::Relaxed) => Poll::Ready(None),
         Poll::Pending => Poll::Pending,
     })
     .await

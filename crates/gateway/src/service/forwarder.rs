@@ -9,29 +9,29 @@ use floe::forwarding::Event;
 use floe::{InvocationMode, Proxy, Reference, SystemException, TypedProxy};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
-use tokio_util::task::TaskTracker;
 
-use super::forwarding::{self, Answer, Outgoing, until_left};
+use super::outgoing::{self, Answer, Outgoing, until_sent};
 use super::status::Counters;
+use super::tasks::Tasks;
 use crate::core::{Pushed, QueueLimits, RequestQueue};
 use crate::settings::{Batching, ForwardingSettings};
 
-/// Forwards the requests of a session to one server, or to its client, in their order.
+/// Forwards the requests of a session to one server, or to its client, in their order. ADR 55 calls it a lane.
 ///
 /// ```text
-/// buffered:    turn --> queue --> target, by a task that runs while the queue is not empty
-/// otherwise:   turn --> target
+/// buffered:    order -> queue -> target, by a task that runs while the queue is not empty
+/// otherwise:   order -> target
 /// ```
-pub(super) struct Lane {
+pub(super) struct Forwarder {
     settings: ForwardingSettings,
     counters: Arc<Counters>,
-    tasks: TaskTracker,
-    /// Held while a request is put into the queue, or sent. Requests get it in the order of arrival.
-    turn: tokio::sync::Mutex<()>,
+    tasks: Tasks,
+    /// A fair lock, held while a request is put into the queue, or sent. Requests get it in the order of arrival.
+    order: tokio::sync::Mutex<()>,
     /// Held for a push or a take, never across a wait.
     queue: Mutex<Queue>,
     /// Notified when the queue should end its pause.
-    hurry: Notify,
+    flush: Notify,
     /// Notified when there is room in the queue again.
     room: Notify,
 }
@@ -40,8 +40,8 @@ struct Queue {
     requests: RequestQueue<OverrideKey, Waiting>,
     /// Whether a task forwards the waiting requests.
     is_running: bool,
-    /// Whether a caller waits for the answer to one of the requests.
-    is_urgent: bool,
+    /// Number of waiting twoway requests, whose callers wait for an answer.
+    twoways: usize,
     /// Whether a request has waited for room in vain. Until there is room again, further requests do not wait.
     is_stalled: bool,
     /// Whether the session has ended. Then the queue no longer pauses.
@@ -57,11 +57,11 @@ struct Waiting {
     answer: Option<oneshot::Sender<Answer>>,
 }
 
-impl Lane {
+impl Forwarder {
     pub(super) fn new(
         settings: &ForwardingSettings,
         counters: &Arc<Counters>,
-        tasks: &TaskTracker,
+        tasks: &Tasks,
     ) -> Arc<Self> {
         let limits = QueueLimits {
             requests: settings.queue_requests,
@@ -71,21 +71,21 @@ impl Lane {
             settings: settings.clone(),
             counters: counters.clone(),
             tasks: tasks.clone(),
-            turn: tokio::sync::Mutex::default(),
+            order: tokio::sync::Mutex::default(),
             queue: Mutex::new(Queue {
                 requests: RequestQueue::new(limits),
                 is_running: false,
-                is_urgent: false,
+                twoways: 0,
                 is_stalled: false,
                 is_ending: false,
             }),
-            hurry: Notify::new(),
+            flush: Notify::new(),
             room: Notify::new(),
         })
     }
 
-    /// Forwards a request after all earlier ones. If the lane is buffered, this returns as soon as a oneway request is
-    /// queued. A oneway request with a token replaces a queued one with the same token and target.
+    /// Forwards a request after all earlier ones. If the forwarder is buffered, this returns as soon as a oneway
+    /// request is queued. A oneway request with a token replaces a queued one with the same token and target.
     pub(super) async fn forward(
         self: &Arc<Self>,
         outgoing: Outgoing,
@@ -100,15 +100,15 @@ impl Lane {
     /// Ends pauses, so that queued requests are sent now.
     pub(super) fn end(&self) {
         self.lock().is_ending = true;
-        self.hurry.notify_one();
+        self.flush.notify_one();
     }
 
     async fn forward_now(&self, outgoing: &Outgoing) -> Answer {
-        let has_left = AtomicBool::new(false);
-        let mut forwarding = pin!(outgoing.forward(&has_left));
+        let is_sent = AtomicBool::new(false);
+        let mut forwarding = pin!(outgoing.forward(&is_sent));
         let left = {
-            let _turn = self.turn.lock().await;
-            until_left(forwarding.as_mut(), &has_left).await
+            let _order = self.order.lock().await;
+            until_sent(forwarding.as_mut(), &is_sent).await
         };
         match left {
             Some(answer) => answer,
@@ -142,7 +142,7 @@ impl Lane {
         mut waiting: Waiting,
         key: Option<OverrideKey>,
     ) -> Result<(), SystemException> {
-        let _turn = self.turn.lock().await;
+        let _order = self.order.lock().await;
         let deadline = Instant::now() + ROOM_WAIT_MAX;
         loop {
             let room = self.room.notified();
@@ -166,16 +166,16 @@ impl Lane {
     /// Puts a request into the queue, or gives it back if there is no room.
     fn push(self: &Arc<Self>, waiting: Waiting, key: Option<OverrideKey>) -> Result<(), Waiting> {
         let len = waiting.outgoing.event.len();
-        let is_urgent = waiting.answer.is_some();
+        let is_twoway = waiting.answer.is_some();
         let mut queue = self.lock();
         match queue.requests.push(waiting, len, key) {
             Pushed::Queued => {}
             Pushed::Replaced(_) => self.counters.overridden.add(1),
             Pushed::Full(waiting) => return Err(waiting),
         }
-        queue.is_urgent |= is_urgent;
-        if is_urgent || queue.requests.bytes() >= self.settings.batch_len_max {
-            self.hurry.notify_one();
+        queue.twoways += usize::from(is_twoway);
+        if is_twoway || queue.requests.bytes() >= self.settings.batch_len_max {
+            self.flush.notify_one();
         }
         if !std::mem::replace(&mut queue.is_running, true) {
             self.tasks.spawn(self.clone().run());
@@ -188,7 +188,7 @@ impl Lane {
         while let Some(requests) = self.take() {
             self.room.notify_one();
             self.forward_all(requests).await;
-            self.rest().await;
+            self.linger().await;
         }
     }
 
@@ -197,56 +197,54 @@ impl Lane {
         let mut queue = self.lock();
         let taken = queue.requests.take(self.settings.batch_len_max);
         queue.is_stalled = false;
-        if queue.requests.len() == 0 {
-            queue.is_urgent = false;
-        }
+        queue.twoways -= taken.iter().filter(|taken| taken.answer.is_some()).count();
         queue.is_running = !taken.is_empty();
         queue.is_running.then_some(taken)
     }
 
     /// Pauses, so that requests that arrive meanwhile are sent together.
-    async fn rest(&self) {
+    async fn linger(&self) {
         let end = Instant::now() + self.settings.sleep_time;
         while Instant::now() < end {
-            let hurry = self.hurry.notified();
-            if self.has_to_leave() {
+            let flush = self.flush.notified();
+            if self.must_flush() {
                 return;
             }
             tokio::select! {
-                () = hurry => {}
+                () = flush => {}
                 () = sleep_until(end) => return,
             }
         }
     }
 
-    fn has_to_leave(&self) -> bool {
+    fn must_flush(&self) -> bool {
         let queue = self.lock();
         let is_long = queue.requests.bytes() >= self.settings.batch_len_max;
-        queue.is_urgent || queue.is_ending || is_long
+        queue.twoways > 0 || queue.is_ending || is_long
     }
 
     async fn forward_all(&self, requests: Vec<Waiting>) {
-        let mut run: Option<Run> = None;
+        let mut batch: Option<Batch> = None;
         for Waiting { outgoing, answer } in requests {
             if let Some(answer) = answer {
-                self.send(run.take()).await;
+                self.send(batch.take()).await;
                 self.invoke(outgoing, answer).await;
                 continue;
             }
-            match &mut run {
-                Some(run) if run.has(&outgoing) => run.events.push(outgoing.event),
+            match &mut batch {
+                Some(batch) if batch.has(&outgoing) => batch.events.push(outgoing.event),
                 _ => {
-                    self.send(run.take()).await;
-                    run = Some(Run::of(outgoing));
+                    self.send(batch.take()).await;
+                    batch = Some(Batch::of(outgoing));
                 }
             }
         }
-        self.send(run).await;
+        self.send(batch).await;
     }
 
     /// Sends oneway requests together.
-    async fn send(&self, run: Option<Run>) {
-        let Some(Run { target, events, .. }) = run else {
+    async fn send(&self, batch: Option<Batch>) {
+        let Some(Batch { target, events, .. }) = batch else {
             return;
         };
         let count = events.len();
@@ -256,7 +254,7 @@ impl Lane {
             true => target.ice_batch_oneway(),
             false => target,
         };
-        if let Err(error) = forwarding::forward_all(&target, events).await {
+        if let Err(error) = outgoing::forward_all(&target, events).await {
             self.counters.lost.add(count);
             tracing::debug!("lost {count} oneway requests to {target}: {error}");
         }
@@ -264,10 +262,10 @@ impl Lane {
 
     /// Sends a twoway request. Another task waits for its answer.
     async fn invoke(&self, outgoing: Outgoing, answer: oneshot::Sender<Answer>) {
-        let has_left = Arc::new(AtomicBool::new(false));
-        let left = has_left.clone();
+        let is_sent = Arc::new(AtomicBool::new(false));
+        let left = is_sent.clone();
         let mut forwarding = Box::pin(async move { outgoing.forward(&left).await });
-        match until_left(forwarding.as_mut(), &has_left).await {
+        match until_sent(forwarding.as_mut(), &is_sent).await {
             Some(result) => {
                 // A caller that has given up needs no answer.
                 let _ = answer.send(result);
@@ -286,13 +284,13 @@ impl Lane {
 }
 
 /// Consecutive oneway requests to the same target.
-struct Run {
+struct Batch {
     target: Proxy,
     is_compressed: bool,
     events: Vec<Event>,
 }
 
-impl Run {
+impl Batch {
     fn of(first: Outgoing) -> Self {
         Self {
             target: first.target,
@@ -318,3 +316,55 @@ const ROOM_WAIT_MAX: Duration = Duration::from_secs(1);
 
 const QUEUE_FULL: &str = "the gateway's queue for this session is full: the receiver takes requests more slowly than \
                           they come; try again later";
+
+#[cfg(test)]
+mod tests {
+    use floe::Communicator;
+    use floe::forwarding::EventsBuilder;
+
+    use super::*;
+
+    /// An event with parameters of this many bytes, header included.
+    fn event(len: u32) -> Event {
+        let mut builder = EventsBuilder::default();
+        let pushed = builder.push_with(|buffer| {
+            // The operation, the mode, and an empty context.
+            buffer.extend(b"\x02op\x00\x00");
+            buffer.extend(len.to_le_bytes());
+            buffer.extend([1, 1]);
+            buffer.extend(std::iter::repeat_n(0, len as usize - 6));
+            Ok(())
+        });
+        pushed.expect("it fits");
+        let events = builder.finish().expect("there is one");
+        events.each().next().expect("there is one")
+    }
+
+    #[tokio::test]
+    async fn only_a_waiting_twoway_request_ends_a_pause() {
+        let settings = ForwardingSettings {
+            batch_len_max: 500,
+            ..ForwardingSettings::default()
+        };
+        let tasks = Tasks::on_current_runtime();
+        let forwarder = Forwarder::new(&settings, &Arc::default(), &tasks);
+        let communicator = Communicator::new();
+        let twoway: Proxy = communicator.proxy("o:tcp -h 127.0.0.1 -p 1").unwrap();
+        let push = |target: Proxy, len, answer| {
+            let outgoing = Outgoing {
+                target,
+                is_compressed: false,
+                event: event(len),
+            };
+            let pushed = forwarder.push(Waiting { outgoing, answer }, None);
+            assert!(pushed.is_ok(), "there is room");
+        };
+        let (answer, _answered) = oneshot::channel();
+        push(twoway.clone(), 400, Some(answer));
+        push(twoway.ice_oneway(), 200, None);
+        assert!(forwarder.must_flush());
+        assert_eq!(forwarder.take().expect("one fits").len(), 1);
+        assert!(!forwarder.must_flush(), "the twoway request has left");
+        communicator.shutdown().await;
+    }
+}
