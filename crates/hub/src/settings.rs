@@ -57,6 +57,9 @@ pub struct HubSettings {
     pub instance_name: String,
     /// Where topics, subscriptions and links are kept. Default: only in memory.
     pub store: StoreSettings,
+    /// Whether the hub starts although its store on disk is damaged, with the records that verify. Damage to one of the
+    /// two files of the store costs nothing and needs no acceptance. Default: no.
+    pub accept_damage: bool,
     /// How long events for a batch subscriber are collected. With `Duration::MAX`, a batch leaves only when there are
     /// [`HubSettings::flush_bytes`], or the queue is half full. Default 1 s, as in IceStorm.
     #[doc(alias = "Flush.Timeout")]
@@ -182,7 +185,7 @@ pub enum StoreSettings {
     #[default]
     #[doc(alias = "Transient")]
     Memory,
-    /// In a file in this directory. A change is on disk before the hub answers the request for it.
+    /// In this directory, in a file and its backup. A change is on disk before the hub answers the request for it.
     #[doc(alias = "LMDB.Path")]
     Disk(PathBuf),
 }
@@ -200,6 +203,7 @@ impl Default for HubSettings {
             publish_replica_group_id: None,
             instance_name: "IceStorm".to_owned(),
             store: StoreSettings::default(),
+            accept_damage: false,
             flush_interval: Duration::from_secs(1),
             flush_bytes: 256 * 1024,
             rest_max: Duration::from_millis(1),

@@ -81,6 +81,10 @@ pub(crate) struct Serve {
     #[arg(long)]
     transient: bool,
 
+    /// Starts although the store is damaged beyond its backup, with the records that verify
+    #[arg(long, conflicts_with = "transient")]
+    accept_damage: bool,
+
     /// How many events may wait for one subscriber; then the oldest are lost, and counted
     ///
     /// [default: 100000]
@@ -214,6 +218,7 @@ impl Serve {
         } else if self.transient {
             hub.store = StoreSettings::Memory;
         }
+        hub.accept_damage = self.accept_damage;
         if !configuration.has_hub
             && let Some(option) = self.option_of_hub()
         {

@@ -290,30 +290,39 @@ fn it_goes_on_after_it_had_no_descriptors_left_and_says_so_once_a_second() {
 }
 
 #[test]
-fn a_damaged_store_is_told_in_words_and_an_empty_one_too() {
+fn a_damaged_store_starts_from_its_backup_and_without_one_only_when_told_to() {
     let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("damaged");
     let _ = std::fs::remove_dir_all(&folder);
     let data = folder.to_str().expect("its path is text");
+    let hub = Hub::with(&["--data", data]);
+    hub.run(&["topic", "create", "kept"]).ended(0);
+    hub.process.signal("TERM");
+    hub.process.end().ended(0);
+    let cut = |name: &str| {
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .open(folder.join(name));
+        file.and_then(|file| file.set_len(100))
+            .expect("the hub has made it");
+    };
+    cut("hub.redb");
+    let hub = Hub::with(&["--data", data]);
+    hub.process
+        .talk("was restored from its backup, and lost nothing: hub.redb: ");
+    let listed = hub.run(&["topic", "list", "-o", "raw"]).ended(0);
+    assert_eq!(listed.stdout, "kept\n");
+    hub.process.signal("TERM");
+    hub.process.end().ended(0);
+    cut("hub.redb");
+    cut("hub.backup.redb");
     let serve = ["serve", "--listen", "tcp -h 127.0.0.1 -p 0", "--data", data];
-    let hub = Running::start(&serve);
-    hub.line();
-    hub.signal("TERM");
-    hub.end().ended(0);
-    let file = std::fs::OpenOptions::new()
-        .write(true)
-        .open(folder.join("hub.redb"))
-        .expect("the hub has made it");
-    let len = file.metadata().expect("it is open").len();
-    file.set_len(len - 100).expect("it can be cut off");
     let ran = run(&serve)
         .ended(1)
-        .said("it is damaged, or no store of a hub: put a copy of it back");
+        .said("is damaged: hub.redb: ")
+        .said("start once with --accept-damage, which keeps the 0 records that verify");
     assert!(!ran.stderr.contains("panicked"), "{ran:?}");
-    file.set_len(0).expect("it can be cut off");
-    let hub = Running::start(&serve);
-    hub.talk(
-        "is empty: the hub starts without topics; to restore them, put back a copy of the file",
-    );
+    let hub = Running::start(&[&serve[..], &["--accept-damage"]].concat());
+    hub.talk("was damaged and starts with the 0 records that verify");
     hub.line();
 }
 

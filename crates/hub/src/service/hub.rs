@@ -37,7 +37,7 @@ impl Hub {
         }
         // The adapters come before the store: a hub that cannot listen must not create a store.
         let listeners = Listeners::open(communicator, &settings).await?;
-        let (store, stored) = match open_store(&settings.store) {
+        let (store, stored) = match open_store(&settings) {
             Ok(opened) => opened,
             Err(error) => {
                 listeners.destroy().await;
@@ -145,10 +145,10 @@ impl Hub {
 }
 
 /// Opens the store, and loads what it keeps.
-fn open_store(settings: &StoreSettings) -> Result<(Box<dyn Store>, Vec<StoredTopic>), StoreError> {
-    let mut store: Box<dyn Store> = match settings {
+fn open_store(settings: &HubSettings) -> Result<(Box<dyn Store>, Vec<StoredTopic>), StoreError> {
+    let mut store: Box<dyn Store> = match &settings.store {
         StoreSettings::Memory => Box::new(Memory),
-        StoreSettings::Disk(directory) => Box::new(Disk::open(directory)?),
+        StoreSettings::Disk(directory) => Box::new(Disk::open(directory, settings.accept_damage)?),
     };
     let stored = store.load()?;
     Ok((store, stored))
