@@ -100,7 +100,7 @@ pub fn readable(
     level: Level,
 ) -> impl Future<Output = ()> + Send + use<> {
     let (sender, receiver) = oneshot::channel();
-    log.when_readable(from, level, Box::new(move || drop(sender.send(()))));
+    log.when_readable(from, level, Box::new(move || _ = sender.send(())));
     async move {
         let _ = receiver.await;
     }
