@@ -4,13 +4,18 @@
 //! through [`Done`], and gets its sequences only then.
 //!
 //! - `memory.rs`: keeps events as long as the process lives
+//! - `segments.rs`: keeps events on disk
+//! - `storage.rs`: what a log on disk asks of a file system
 //! - `error.rs`: why a log refuses events, cannot be read, or lacks events
 
 mod error;
 mod memory;
+mod segments;
+mod storage;
 
 use std::fmt;
 use std::ops::Range;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use floe::Events;
 use tokio::sync::oneshot;
@@ -21,6 +26,7 @@ pub use crate::core::log::{
 };
 pub use error::{AppendError, Damage, LogError};
 pub use memory::MemoryLog;
+pub use segments::{LogSettings, SegmentLog};
 
 /// The events of one topic, in the order in which they were appended.
 ///
@@ -106,6 +112,15 @@ pub fn readable(
     }
 }
 
+impl EventTime {
+    /// The time of the system's clock.
+    pub fn now() -> Self {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let micros = since.map_or(0, |since| since.as_micros());
+        Self(u64::try_from(micros).unwrap_or(u64::MAX))
+    }
+}
+
 /// Learns how an append ended.
 pub type Done = Box<dyn FnOnce(Result<Acknowledged, AppendError>) + Send>;
 
@@ -151,3 +166,6 @@ pub struct Contents {
     /// How many events were accepted and could not be written since the log was opened.
     pub lost: u64,
 }
+
+#[cfg(test)]
+mod conformance;
