@@ -48,8 +48,11 @@ impl MemoryLog {
 
 impl EventLog for MemoryLog {
     fn append(&self, append: Append, level: Level, done: Done) {
-        let (result, wakes) = self.kept().append(append);
-        for wake in wakes {
+        let (result, woken) = {
+            let mut kept = self.kept();
+            (kept.append(append), kept.woken())
+        };
+        for (_, wake) in woken {
             wake();
         }
         done(result.map(|sequences| match level {
@@ -147,17 +150,11 @@ struct Entry {
 }
 
 impl Kept {
-    #[expect(
-        clippy::type_complexity,
-        reason = "the result, and the readers to wake"
-    )]
-    fn append(&mut self, append: Append) -> (Result<Range<u64>, AppendError>, Vec<Wake>) {
+    fn append(&mut self, append: Append) -> Result<Range<u64>, AppendError> {
         if self.is_closed {
-            return (Err(AppendError::Closed), Vec::new());
+            return Err(AppendError::Closed);
         }
-        if let Err(refusal) = checked(&append) {
-            return (Err(refusal.into()), Vec::new());
-        }
+        checked(&append)?;
         let first = self.next;
         let time = append.time.max(self.last_time);
         self.last_time = time;
@@ -176,15 +173,15 @@ impl Kept {
             );
         }
         self.keep_to_size();
+        Ok(first..self.next)
+    }
+
+    /// The readers for which there is something to read now.
+    fn woken(&mut self) -> Vec<(u64, Wake)> {
         let next = self.next;
-        let (woken, waiting) = std::mem::take(&mut self.waiting)
-            .into_iter()
-            .partition::<Vec<_>, _>(|(from, _)| *from < next);
-        self.waiting = waiting;
-        (
-            Ok(first..next),
-            woken.into_iter().map(|(_, wake)| wake).collect(),
-        )
+        self.waiting
+            .extract_if(.., |(from, _)| *from < next)
+            .collect()
     }
 
     fn read(&self, from: u64, limits: &ReadLimits) -> ReadBatch {

@@ -49,15 +49,16 @@ impl Default for LogSettings {
 impl LogSettings {
     /// The shortest segment. Opening a log looks at each of them.
     const SEGMENT_MIN: u64 = 1 << 20;
-    /// The index has an entry for every so many bytes of records.
+    /// The index has an entry for every so many bytes of records, if segments are long.
     const INDEX_BYTES: u64 = 64 << 10;
 
     /// A log drops whole segments, so a log of few bytes needs short ones.
     fn division(&self) -> Division {
         let wished = self.retention.bytes.map_or(u64::MAX, |bytes| bytes / 8);
+        let segment_bytes = self.segment_bytes.min(wished.max(Self::SEGMENT_MIN));
         Division {
-            segment_bytes: self.segment_bytes.min(wished.max(Self::SEGMENT_MIN)),
-            index_bytes: Self::INDEX_BYTES,
+            segment_bytes,
+            index_bytes: Self::INDEX_BYTES.min(segment_bytes / 16),
         }
     }
 }
@@ -328,3 +329,8 @@ impl fmt::Debug for WaitingReader {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod faulty;
+#[cfg(test)]
+mod simulation;

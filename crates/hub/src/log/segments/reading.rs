@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use std::sync::Arc;
 
 use floe::EventsBuilder;
@@ -10,7 +11,7 @@ use super::super::storage::StoredFile;
 use super::super::{
     Damage, Gap, GapReason, LogError, Origin, Position, ReadBatch, ReadLimits, Stamp,
 };
-use super::{POISONED, Shared};
+use super::{EventTime, POISONED, Shared};
 use crate::core::log::{
     Cursor, Index, IndexEntry, Item, Located, Record, Segment, Trailer, segment_name,
 };
@@ -118,6 +119,37 @@ struct Reading<'a> {
     gap: Option<Gap>,
     /// The sequence that is read next.
     next: u64,
+}
+
+/// An event that is sought in a segment.
+#[derive(Debug, Clone, Copy)]
+enum Sought {
+    /// The one after so many others.
+    After(u64),
+    /// The first one of this time or later.
+    Since(EventTime),
+}
+
+impl Sought {
+    /// Where to begin.
+    fn offset(&self, index: &[IndexEntry]) -> u64 {
+        match *self {
+            Self::After(_) => Segment::offset_of(index, 0),
+            Self::Since(time) => Segment::offset_since(index, time),
+        }
+    }
+
+    /// Whether it is the next event of the segment.
+    fn is(&mut self, record: &Record<'_>) -> bool {
+        match self {
+            Self::After(0) => true,
+            Self::After(left) => {
+                *left -= 1;
+                false
+            }
+            Self::Since(time) => record.time >= *time,
+        }
+    }
 }
 
 /// How a segment was left.
@@ -243,10 +275,12 @@ impl Shared {
         if reading.next >= visible {
             return None;
         }
-        let segment = catalog.segment_from(reading.next)?;
-        if segment.first >= visible {
+        let segment = catalog.segment_from(reading.next);
+        let Some(segment) = segment.filter(|segment| segment.first < visible) else {
+            // A failed sync lost the last events.
+            reading.skip(visible, GapReason::Damaged);
             return None;
-        }
+        };
         let is_oldest = catalog
             .segments
             .front()
@@ -326,25 +360,10 @@ impl Shared {
 
     pub(super) fn locate(&self, position: Position) -> Result<u64, LogError> {
         let located = self.catalog().locate(position);
-        let (segment, is_found): (u64, Box<dyn FnMut(&Record<'_>) -> bool>) = match located {
+        let (segment, mut sought) = match located {
             Located::At(sequence) => return Ok(sequence),
-            Located::After { segment, skipped } => {
-                let mut left = skipped;
-                let is_found = move |_: &Record<'_>| {
-                    let is_found = left == 0;
-                    left = left.saturating_sub(1);
-                    is_found
-                };
-                (segment, Box::new(is_found))
-            }
-            Located::Since { segment, time } => (
-                segment,
-                Box::new(move |record: &Record<'_>| record.time >= time),
-            ),
-        };
-        let find = |index: &[IndexEntry]| match located {
-            Located::Since { time, .. } => Segment::offset_since(index, time),
-            _ => Segment::offset_of(index, 0),
+            Located::After { segment, skipped } => (segment, Sought::After(skipped)),
+            Located::Since { segment, time } => (segment, Sought::Since(time)),
         };
         let source = {
             let catalog = self.catalog();
@@ -352,32 +371,27 @@ impl Shared {
                 // It expired in the meantime.
                 return Ok(catalog.first());
             };
-            Source::new(found, find)
+            Source::new(found, |index| sought.offset(index))
         };
-        let found = self.search(&source, find, is_found);
+        let found = self.search(&source, &mut sought);
         found.map_err(|error| self.error("read", segment, error))
     }
 
-    /// The first event of a segment that is what is looked for, or the end of the segment.
-    fn search(
-        &self,
-        source: &Source,
-        find: impl FnOnce(&[IndexEntry]) -> u64,
-        mut is_found: impl FnMut(&Record<'_>) -> bool,
-    ) -> io::Result<u64> {
+    /// The sequence of the event that is sought, or the end of the segment.
+    fn search(&self, source: &Source, sought: &mut Sought) -> io::Result<u64> {
         let file = self.storage.open(&segment_name(source.first))?;
-        let mut cursor = source.cursor(&*file, find)?;
+        let mut cursor = source.cursor(&*file, |index| sought.offset(index))?;
         loop {
             match cursor.step() {
                 Item::Wanted => fill(&mut cursor, &*file, READ_LEN_MAX)?,
-                Item::Record(record) if is_found(&record) => return Ok(record.sequence),
+                Item::Record(record) if sought.is(&record) => return Ok(record.sequence),
                 Item::End => return Ok(source.next),
                 Item::Record(_) | Item::Bad(_) => {}
             }
         }
     }
 
-    fn note_damage(&self, segment: u64, sequences: std::ops::Range<u64>, what: &str) {
+    fn note_damage(&self, segment: u64, sequences: Range<u64>, what: &str) {
         let mut damage = self.damage.lock().expect(POISONED);
         let path = self.storage.path(&segment_name(segment));
         let is_known = damage.iter().any(|known| {

@@ -1,0 +1,224 @@
+//! A log on a faulty file system, over thousands of random schedules.
+
+use std::sync::{Arc, Mutex};
+
+use super::super::conformance::{append, read_all};
+use super::faulty::{FaultyStorage, Random};
+use super::*;
+use crate::log::GapReason;
+
+/// What became of each published event. Its number is its payload.
+#[derive(Debug, Default)]
+struct Book {
+    published: u64,
+    /// What was acknowledged, by the number of the event: the level and the sequence.
+    acknowledged: Vec<(u64, Level, u64)>,
+    refused: Vec<u64>,
+}
+
+/// A log, its disk, and the book of what was published.
+struct World {
+    random: Random,
+    storage: FaultyStorage,
+    log: SegmentLog,
+    book: Arc<Mutex<Book>>,
+    settings: LogSettings,
+    time: u64,
+}
+
+impl World {
+    fn new(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let storage = FaultyStorage::new(seed ^ 0xD15C);
+        let keeps_few = random.one_in(4);
+        let settings = LogSettings {
+            retention: Retention {
+                events: keeps_few.then_some(12),
+                ..Retention::default()
+            },
+            segment_bytes: 200 + random.below(1500),
+            ..LogSettings::default()
+        };
+        let log = SegmentLog::open_in(Box::new(storage.clone()), settings.clone(), None);
+        Self {
+            log: log.expect("the disk is empty"),
+            random,
+            storage,
+            book: Arc::default(),
+            settings,
+            time: 1,
+        }
+    }
+
+    fn publish(&mut self) {
+        let count = 1 + self.random.below(3);
+        let level = Level::ALL[self.random.below(3) as usize];
+        let first = {
+            let mut book = self.book.lock().unwrap();
+            book.published += count;
+            book.published - count
+        };
+        let numbers: Vec<u64> = (first..first + count).collect();
+        let filler_len = self.random.below(90) as usize;
+        let payloads: Vec<Vec<u8>> = numbers
+            .iter()
+            .map(|number| [&number.to_le_bytes()[..], &vec![0xEE; filler_len]].concat())
+            .collect();
+        let payloads: Vec<&[u8]> = payloads.iter().map(Vec::as_slice).collect();
+        let book = self.book.clone();
+        let done = move |result: Result<Acknowledged, AppendError>| {
+            let mut book = book.lock().unwrap();
+            match result {
+                Ok(Acknowledged::Accepted) => {}
+                Ok(Acknowledged::Stored(sequences)) => {
+                    let each = numbers.into_iter().zip(sequences);
+                    book.acknowledged
+                        .extend(each.map(|(number, at)| (number, level, at)));
+                }
+                Err(_) => book.refused.extend(numbers),
+            }
+        };
+        self.time += self.random.below(1000);
+        self.log
+            .append(append(&payloads, self.time), level, Box::new(done));
+    }
+
+    /// One random step.
+    fn step(&mut self) {
+        match self.random.below(20) {
+            0..10 => self.publish(),
+            10..15 => self.log.shared.run_turns(),
+            15 => _ = self.log.maintain(EventTime(self.time)),
+            16 => self
+                .storage
+                .set_failing([0, 0, 3, 10][self.random.below(4) as usize]),
+            17 => {
+                let room = self.random.below(600);
+                self.storage.set_room(if self.random.one_in(2) {
+                    u64::MAX
+                } else {
+                    room
+                });
+            }
+            18 => _ = self.check(Level::Written),
+            _ => self.reopen(),
+        }
+    }
+
+    /// Ends the process, perhaps with a power failure, and opens the log again.
+    fn reopen(&mut self) {
+        self.storage.set_failing(0);
+        self.storage.set_room(u64::MAX);
+        let survives = match self.random.below(3) {
+            0 => Level::Written,
+            _ => {
+                self.storage.fail_power();
+                Level::Synced
+            }
+        };
+        let opened =
+            SegmentLog::open_in(Box::new(self.storage.clone()), self.settings.clone(), None);
+        self.log = opened.expect("the disk works");
+        assert_eq!(self.log.damage(), [], "nothing that was synced has changed");
+        let kept = self.check(survives);
+        // What was not as safe as it had to be may be gone, and its sequence may be another's.
+        let mut book = self.book.lock().unwrap();
+        book.acknowledged
+            .retain(|(number, _, _)| kept.contains(number));
+        for acknowledged in &mut book.acknowledged {
+            // What is there now is synced: opening does that.
+            acknowledged.1 = Level::Synced;
+        }
+    }
+
+    /// Checks that all events acknowledged at a level or a higher one are there once and in order, and nothing that was
+    /// not published. Returns what is there.
+    fn check(&mut self, level: Level) -> Vec<u64> {
+        let limits = ReadLimits {
+            events: 1 + self.random.below(9) as usize,
+            bytes: 1 + self.random.below(900) as usize,
+            level: Level::Written,
+        };
+        let (all, gaps) = read_all(&self.log, 1, &limits);
+        let contents = self.log.contents();
+        let book = self.book.lock().unwrap();
+        let number = |payload: &[u8]| u64::from_le_bytes(*payload.first_chunk().expect("a number"));
+        let numbers: Vec<_> = all.iter().map(|(payload, _)| number(payload)).collect();
+        assert!(
+            numbers.is_sorted_by(|one, next| one < next),
+            "in order, and once: {numbers:?}"
+        );
+        assert!(
+            numbers.iter().all(|number| *number < book.published),
+            "nobody published that"
+        );
+        assert!(all.is_sorted_by(|one, next| one.1.sequence < next.1.sequence));
+        assert!(all.is_sorted_by(|one, next| one.1.time <= next.1.time));
+        assert!(all.iter().all(|(_, stamp)| stamp.sequence < contents.next));
+        assert_eq!(
+            all.len() as u64,
+            contents.events,
+            "what is counted is served"
+        );
+        for (number, at_level, sequence) in &book.acknowledged {
+            let is_lost_by_sync = *at_level < Level::Synced && contents.lost > 0;
+            if *at_level < level || *sequence < contents.first || is_lost_by_sync {
+                continue;
+            }
+            let found = numbers
+                .binary_search(number)
+                .ok()
+                .map(|at| all[at].1.sequence);
+            assert_eq!(
+                found,
+                Some(*sequence),
+                "event {number}, acknowledged as {at_level}"
+            );
+        }
+        for gap in &gaps {
+            let lost = gap.sequences.clone();
+            assert!(all.iter().all(|(_, stamp)| !lost.contains(&stamp.sequence)));
+            if gap.reason == GapReason::Expired {
+                assert_eq!(lost, 1..contents.first);
+            }
+        }
+        let named: u64 = gaps
+            .iter()
+            .map(|gap| gap.sequences.end - gap.sequences.start)
+            .sum();
+        assert_eq!(
+            named + all.len() as u64,
+            contents.next - 1,
+            "each is there or named: {gaps:?}"
+        );
+        numbers
+    }
+}
+
+fn for_each_seed(count: u64, run: impl Fn(u64)) {
+    for seed in 0..count {
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(seed)));
+        if let Err(panic) = result {
+            eprintln!("seed {seed} failed");
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+#[test]
+fn what_is_synced_survives_power_failures_and_full_disks() {
+    for_each_seed(3000, |seed| {
+        let mut world = World::new(seed);
+        for _ in 0..80 {
+            world.step();
+        }
+        world.reopen();
+        // The disk works again, and so does the log.
+        let before = world.log.contents().next;
+        world.publish();
+        world.log.shared.run_turns();
+        world.log.close();
+        assert!(world.log.contents().synced > before);
+        world.reopen();
+    });
+}
