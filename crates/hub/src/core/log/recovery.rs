@@ -33,17 +33,18 @@ pub(crate) enum Verdict {
     Finished,
     /// Its records must be read: give it to [`Recovery::take_scanned`] then.
     Scan(Box<Scan>),
-    /// It cannot be read. If it is the last one and holds nothing but zeros, its creation was interrupted.
+    /// It cannot be read. If it is the last one and has no records, its creation was interrupted.
     Unreadable,
 }
 
 /// What to do with the last file after it was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Cut {
-    /// The segment, by its first sequence.
-    pub(crate) segment: u64,
-    /// Its records end here.
-    pub(crate) len: u64,
+pub(crate) struct Tail {
+    /// The file must end here.
+    pub(crate) end: u64,
+    /// From here on its bytes must be written again. A sync that failed in an earlier process may have left them in the
+    /// memory of the operating system only, and marked as if they were on the disk.
+    pub(crate) unsure_from: u64,
 }
 
 impl Recovery {
@@ -64,17 +65,21 @@ impl Recovery {
         file_len: u64,
         head: &[u8],
         tail: &[u8],
+        is_last: bool,
     ) -> Verdict {
         let header = Header::parse(head).filter(|header| header.first == first);
         let trailer = Trailer::parse(tail, file_len).filter(|trailer| trailer.first == first);
         let follows = header.map_or(first, |header| header.follows);
-        match (trailer, header) {
-            (Some(trailer), _) => {
+        match (header, trailer) {
+            // The last one is read even if it is finished: its trailer may have reached the disk before its records.
+            (Some(header), trailer) if is_last || trailer.is_none() => {
+                Verdict::Scan(Box::new(Scan::new(&header, trailer, file_len)))
+            }
+            (_, Some(trailer)) if !is_last || trailer.events > 0 => {
                 self.add(Segment::finished(trailer, follows));
                 Verdict::Finished
             }
-            (None, Some(header)) => Verdict::Scan(Box::new(Scan::new(&header, file_len))),
-            (None, None) => Verdict::Unreadable,
+            _ => Verdict::Unreadable,
         }
     }
 
@@ -106,31 +111,41 @@ impl Recovery {
         self.add(segment);
     }
 
-    /// Takes the last segment, if it was not finished. Returns how long its file must become.
-    pub(crate) fn take_last(&mut self, scan: Scan) -> Option<Cut> {
-        let cut = scan.torn_from();
+    /// Takes the last segment. `None` if it cannot follow those before it.
+    pub(crate) fn take_last(&mut self, scan: Scan) -> Option<Tail> {
+        let torn = scan.torn_from();
         let Scan {
             mut segment,
-            bad,
+            trailer,
             file_len,
+            bad,
+            synced,
             ..
         } = scan;
-        let kept = cut.as_ref().map_or(bad.len(), |cut| cut.at);
+        let kept = torn.as_ref().map_or(bad.len(), |torn| torn.at);
         self.damage.extend(bad[..kept].iter().map(|bad| Found {
             segment: segment.first,
             sequences: bad.sequences.clone(),
             what: "some of its records are no longer what was written".to_owned(),
         }));
-        if let Some(cut) = cut {
-            segment.cut(cut.offset, cut.next, cut.events);
-            segment.last_time = cut.last_time;
+        if let Some(torn) = torn {
+            segment.cut(torn.offset, torn.next, torn.events);
+            segment.last_time = torn.last_time;
         }
-        let cut = (segment.records_end < file_len).then_some(Cut {
-            segment: segment.first,
-            len: segment.records_end,
-        });
-        self.is_last_open = self.add(segment);
-        cut.filter(|_| self.is_last_open)
+        let unsure_from = match Segment::offset_of(segment.kept_index(), synced) {
+            // Its header, too.
+            start if start <= Header::LEN as u64 => 0,
+            offset => offset.min(segment.records_end),
+        };
+        // An empty one is written on: the next one would have its name.
+        let trailer = trailer.filter(|trailer| torn.is_none() && trailer.events > 0);
+        let end = trailer.map_or(segment.records_end, |_| file_len);
+        if let Some(trailer) = trailer {
+            segment = Segment::finished(trailer, segment.follows);
+        }
+        let is_added = self.add(segment);
+        self.is_last_open = is_added && trailer.is_none();
+        is_added.then_some(Tail { end, unsure_from })
     }
 
     /// What the log holds, whether its last segment is still being written, and the damage.
@@ -183,10 +198,11 @@ impl Recovery {
     }
 }
 
-/// Reads a segment that has no end, because it was being written or because it is damaged.
+/// Reads the last segment, or one that has no end because it is damaged.
 #[derive(Debug)]
 pub(crate) struct Scan {
     segment: Segment,
+    trailer: Option<Trailer>,
     file_len: u64,
     cursor: Cursor,
     /// Damage. There is a record between each two, so they need no more memory than the segment has bytes.
@@ -228,12 +244,14 @@ pub(crate) enum ScanStep {
 }
 
 impl Scan {
-    fn new(header: &Header, file_len: u64) -> Self {
+    fn new(header: &Header, trailer: Option<Trailer>, file_len: u64) -> Self {
         let start = Header::LEN as u64;
+        let end = trailer.map_or(file_len, |trailer| trailer.records_end);
         Self {
             segment: Segment::created(header),
+            trailer,
             file_len,
-            cursor: Cursor::new(header.salt, start, file_len, header.first..u64::MAX),
+            cursor: Cursor::new(header.salt, start, end, header.first..u64::MAX),
             bad: Vec::new(),
             synced: 0,
         }

@@ -31,6 +31,10 @@ pub(super) fn open(storage: &dyn Storage, division: Division) -> Result<Opened, 
             .remove(name)
             .map_err(|error| LogError::new("remove", storage.path(name), error))?;
     }
+    // A file that an earlier process created or removed, and that is not here or still there, stays so.
+    storage
+        .sync_names()
+        .map_err(|error| LogError::new("sync", storage.path(""), error))?;
     let named = |(name, len): &(String, u64)| Some((segment_first(name)?, *len));
     let mut files: Vec<_> = listed.iter().filter_map(named).collect();
     files.sort_unstable();
@@ -70,7 +74,7 @@ fn open_segment(
     let head_len = file.read_at(&mut head, 0)?;
     let mut tail = [0; Trailer::LEN];
     let tail_len = file.read_at(&mut tail, len.saturating_sub(Trailer::LEN as u64))?;
-    match recovery.examine(first, len, &head[..head_len], &tail[..tail_len]) {
+    match recovery.examine(first, len, &head[..head_len], &tail[..tail_len], is_last) {
         Verdict::Finished => {}
         Verdict::Scan(mut scan) => {
             scan_all(&mut scan, &*file, division)?;
@@ -78,15 +82,16 @@ fn open_segment(
                 recovery.take_scanned(*scan);
                 return Ok(());
             }
-            if let Some(cut) = recovery.take_last(*scan) {
-                file.set_len(cut.len)?;
+            if let Some(tail) = recovery.take_last(*scan) {
+                file.set_len(tail.end)?;
+                write_again(&*file, tail.unsure_from, tail.end)?;
+                // After the end of a process, some of it may still be on its way to the disk.
+                file.sync()?;
             }
-            // After the end of a process, some of it may still be on its way to the disk.
-            file.sync()?;
         }
         Verdict::Unreadable if is_last => {
-            // A power failure can end the creation of a file. Then nothing was written into it.
-            if is_zero(&*file, len)? {
+            // A power failure can end the creation of a file. Records come only after its header is synced.
+            if len <= Header::LEN as u64 || is_zero(&*file, len)? {
                 recovery.take_interrupted(first);
                 storage.remove(&name)?;
             } else {
@@ -106,6 +111,21 @@ fn scan_all(scan: &mut Scan, file: &dyn StoredFile, division: Division) -> io::R
         let room_len = room.len();
         let len = file.read_at(room, offset)?;
         scan.cursor().filled(len, room_len);
+    }
+    Ok(())
+}
+
+/// Writes a part of a file again, as it is.
+fn write_again(file: &dyn StoredFile, mut offset: u64, end: u64) -> io::Result<()> {
+    let mut buffer = vec![0; READ_LEN];
+    while offset < end {
+        let len = (end - offset).min(READ_LEN as u64) as usize;
+        let read = file.read_at(&mut buffer[..len], offset)?;
+        if read == 0 {
+            break;
+        }
+        file.write_at(&buffer[..read], offset)?;
+        offset += read as u64;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use std::ops::Range;
 use super::super::storage::StoredFile;
 use super::super::{Acknowledged, AppendError, Done, EventTime, Level, LogError};
 use super::{Shared, Waiting, WaitingReader};
-use crate::core::log::{Catalog, Division, Lost, Step, Turn, Writer, segment_name};
+use crate::core::log::{Catalog, Division, Lost, Segment, Step, Turn, Writer, segment_name};
 
 /// Writes the files of a log.
 #[derive(Debug)]
@@ -277,14 +277,22 @@ impl Shared {
         for _ in 0..count {
             let dropped = self.catalog_mut().segments.pop_front();
             if let Some(dropped) = dropped {
-                // One after the other, so that a power failure leaves no hole.
-                let name = segment_name(dropped.first);
-                let removed = self.storage.remove(&name);
-                let removed = removed.and_then(|()| self.storage.sync_names());
-                removed.map_err(|error| self.error("remove", dropped.first, error))?;
+                self.remove(dropped)?;
             }
         }
         Ok(())
+    }
+
+    /// Removes the file of the oldest segment. It is permanent before the next one is removed, so that a power failure
+    /// leaves no hole.
+    fn remove(&self, dropped: Segment) -> Result<(), LogError> {
+        let first = dropped.first;
+        if let Err(error) = self.storage.remove(&segment_name(first)) {
+            self.catalog_mut().segments.push_front(dropped);
+            return Err(self.error("remove", first, error));
+        }
+        let synced = self.storage.sync_names();
+        synced.map_err(|error| self.error("remove", first, error))
     }
 
     /// Writes and syncs what waits, and wakes all readers.
