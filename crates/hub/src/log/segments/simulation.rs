@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::super::conformance::{append, read_all};
 use super::faulty::{FaultyStorage, Random};
 use super::*;
-use crate::log::GapReason;
+use crate::log::{GapReason, Stamp};
 
 /// What became of each published event. Its number is its payload.
 #[derive(Debug, Default)]
@@ -210,7 +210,7 @@ fn for_each_seed(count: u64, run: impl Fn(u64)) {
 
 #[test]
 fn what_is_synced_survives_power_failures_and_full_disks() {
-    for_each_seed(3000, |seed| {
+    for_each_seed(2000, |seed| {
         let mut world = World::new(seed);
         for _ in 0..80 {
             world.step();
@@ -223,5 +223,81 @@ fn what_is_synced_survives_power_failures_and_full_disks() {
         world.log.close();
         assert!(world.log.contents().synced > before);
         world.reopen();
+    });
+}
+
+/// Damages a file in a random way.
+fn damage_one(random: &mut Random, storage: &FaultyStorage) {
+    let files = storage.list().expect("it can be listed");
+    let (name, len) = &files[random.below(files.len() as u64) as usize];
+    let at = random.below(*len) as usize;
+    match random.below(4) {
+        0 => storage.damage(name, |bytes| bytes.truncate(at)),
+        1 => storage.remove(name).expect("it is there"),
+        _ => {
+            let count = 1 + random.below(60) as usize;
+            let flips: Vec<u8> = (0..count).map(|_| random.below(256) as u8).collect();
+            storage.damage(name, |bytes| {
+                for (byte, flip) in bytes[at..].iter_mut().zip(flips) {
+                    *byte ^= flip;
+                }
+            });
+        }
+    }
+}
+
+#[test]
+fn what_a_failing_disk_changed_is_named_and_the_rest_is_served() {
+    for_each_seed(1500, |seed| {
+        let mut world = World::new(seed);
+        world.settings.retention = Retention::default();
+        world.log.set_retention(Retention::default());
+        for _ in 0..40 {
+            world.publish();
+            world.log.shared.run_turns();
+        }
+        world
+            .log
+            .maintain(EventTime(world.time))
+            .expect("the disk works");
+        let before = read_all(&world.log, 1, &ReadLimits::default()).0;
+        assert_eq!(before.len() as u64, world.book.lock().unwrap().published);
+        let is_open = world.random.one_in(2);
+        for _ in 0..=world.random.below(2) {
+            damage_one(&mut world.random, &world.storage);
+        }
+        if !is_open {
+            let opened = SegmentLog::open_in(
+                Box::new(world.storage.clone()),
+                world.settings.clone(),
+                None,
+            );
+            world.log = opened.expect("damage is no error");
+        }
+        let limits = ReadLimits {
+            events: 1 + world.random.below(9) as usize,
+            ..ReadLimits::default()
+        };
+        let (all, gaps) = read_all(&world.log, 1, &limits);
+        // Each event is served as it was published, or its sequence is in a gap.
+        let missing = |stamp: &Stamp| {
+            gaps.iter()
+                .any(|gap| gap.sequences.contains(&stamp.sequence))
+        };
+        let next = world.log.contents().next;
+        let expected = before
+            .into_iter()
+            .filter(|(_, stamp)| stamp.sequence < next);
+        let expected: Vec<_> = expected.filter(|(_, stamp)| !missing(stamp)).collect();
+        assert_eq!(all, expected);
+        let damage = world.log.damage();
+        for gap in gaps.iter().filter(|gap| gap.reason == GapReason::Damaged) {
+            let is_named = |at| damage.iter().any(|damage| damage.sequences.contains(&at));
+            assert!(gap.sequences.clone().all(is_named), "{gap:?}: {damage:?}");
+        }
+        // It goes on.
+        world.publish();
+        world.log.shared.run_turns();
+        assert!(world.log.contents().next > next);
     });
 }
