@@ -22,12 +22,14 @@
 //! - `core/`: what the hub decides, pure
 //! - `service/`: the running hub: servants, and the tasks that deliver
 //! - `store/`: keeps topics and subscriptions when the process ends
+//! - [`log`]: keeps the events of durable topics
 //! - [`contracts`]: how a hub shows its status and metrics
 //! - `settings.rs`, `error.rs`
 
 pub mod contracts;
 mod core;
 mod error;
+pub mod log;
 mod service;
 mod settings;
 mod store;

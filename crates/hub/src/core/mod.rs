@@ -10,6 +10,7 @@
 //! - `schedule.rs`: when rounds of deliveries rest, and for how long
 //! - `back_off.rs`: an exponential back-off
 //! - `qos.rs`: the quality of service of a subscriber
+//! - `log/`: what the log of a durable topic keeps, where, and for how long
 //! - `link.rs`: which events pass a link, and how they are forwarded
 //! - `token.rs`: the token of a publisher, which its subscribers do not get
 //! - `metrics/`: what a metrics view keeps
@@ -20,6 +21,7 @@ mod back_off;
 mod in_flight;
 mod limits;
 mod link;
+pub(crate) mod log;
 mod metrics;
 mod names;
 mod overflow;
