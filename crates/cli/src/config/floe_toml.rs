@@ -164,6 +164,7 @@ fn queue(key: &str, entry: &Entry, limits: &mut QueueLimits) -> Result<(), Probl
     match key {
         "events" => limits.events = entry.count()?,
         "bytes" => limits.bytes = entry.bytes()?,
+        "patience" => limits.patience = entry.time_or("none")?.unwrap_or_default(),
         "overflow" => limits.overflow = entry.one_of(&OverflowPolicy::NAMES)?,
         _ => return Err(unknown(entry)),
     }
@@ -194,7 +195,7 @@ const CLIENT_CERTIFICATES: [(&str, ClientCertificates); 3] = [
 ];
 
 /// All settings, for those who mistype one.
-const NAMES: [&str; 48] = [
+const NAMES: [&str; 49] = [
     "listen",
     "publish-listen",
     "published-endpoints",
@@ -218,6 +219,7 @@ const NAMES: [&str; 48] = [
     "delivery.discard-interval",
     "queue.events",
     "queue.bytes",
+    "queue.patience",
     "queue.overflow",
     "connections.limit",
     "connections.limit-per-address",
@@ -266,7 +268,9 @@ fn unknown(entry: &Entry) -> Problem {
         _ if is_of("metrics") => {
             "expected metrics.VIEW.group, .topics, .subscribers, .retained or .enabled".to_owned()
         }
-        _ if is_of("topic") => "expected topic.NAME.queue.events, .bytes or .overflow".to_owned(),
+        _ if is_of("topic") => {
+            "expected topic.NAME.queue.events, .bytes, .patience or .overflow".to_owned()
+        }
         _ if entry.path.len() == 1 && is_table(&name) => {
             format!("it is a table: write [{name}] in a line of its own, and its settings below")
         }

@@ -156,6 +156,36 @@ pub struct TopicStatus {
 }
 ::floe::codegen::structure!(TopicStatus { uptime, totals, subscribers });
 
+/// A publisher that is held back: its connection is not read until there is room.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct HeldPublisher {
+    /// Its address; empty if the hub does not know it.
+    pub publisher: String,
+    /// For how long it has been held back, in microseconds.
+    pub time: i64,
+}
+::floe::codegen::structure!(HeldPublisher { publisher, time });
+
+/// Publishers that are held back, those that have waited longest first.
+pub type HeldPublisherSeq = Vec<HeldPublisher>;
+
+/// A subscriber that holds publishers back, or has done so, because its queue was full.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Backpressure {
+    /// The subscriber, as in SubscriberInfo.
+    pub subscriber: Option<::floe::Proxy>,
+    /// For how long publishers have been held back for it in all, in microseconds.
+    pub time: i64,
+    /// Events of held publishers that have no room in its queue yet; they do not count as offered.
+    pub events: i64,
+    /// The publishers that it holds back now.
+    pub publishers: HeldPublisherSeq,
+}
+::floe::codegen::structure!(Backpressure { subscriber, time, events, publishers });
+
+/// Subscribers that hold publishers back, or have done so.
+pub type BackpressureSeq = Vec<Backpressure>;
+
 ::floe::codegen::errors! {
     /// What an operation that throws `::IceStorm::NoSuchTopic` fails with.
     pub enum IceStormNoSuchTopicError {
@@ -213,6 +243,19 @@ impl HubAdminProxy {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("topicStatus", true);
         ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::one)
     }
+
+    /// Tells which publishers are held back by which subscribers of a topic, and for how long.
+    ///
+    /// - `name`: The name of the topic.
+    /// - returns The subscribers that hold publishers back or have done so, in the order of subscription.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+    pub fn backpressure<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> ::floe::Call<'call, BackpressureSeq, IceStormNoSuchTopicError, impl ::floe::codegen::EncodeParameters<'call>> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("backpressure", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::one)
+    }
 }
 
 ::floe::codegen::servant! {
@@ -253,6 +296,17 @@ impl HubAdminProxy {
             name: String,
             current: &::floe::Current,
         ) -> Result<TopicStatus, IceStormNoSuchTopicError>;
+
+        /// Tells which publishers are held back by which subscribers of a topic, and for how long.
+        ///
+        /// - `name`: The name of the topic.
+        /// - returns The subscribers that hold publishers back or have done so, in the order of subscription.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+        async fn backpressure(
+            &self,
+            name: String,
+            current: &::floe::Current,
+        ) -> Result<BackpressureSeq, IceStormNoSuchTopicError>;
     }
 }
 
@@ -286,6 +340,15 @@ impl<S: HubAdmin> ::floe::codegen::Answer for HubAdminDispatcher<S> {
             b"topicStatus" => {
                 let name = request.decode(::floe::OperationMode::Idempotent, ::floe::codegen::one)?;
                 let result = <S as HubAdmin>::topic_status(
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
+                ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
+            }
+            b"backpressure" => {
+                let name = request.decode(::floe::OperationMode::Idempotent, ::floe::codegen::one)?;
+                let result = <S as HubAdmin>::backpressure(
                     &self.servant,
                     name,
                     request.current(),

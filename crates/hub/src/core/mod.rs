@@ -3,6 +3,8 @@
 //! - `subscription.rs`: a subscriber: its queue, its state, and an account of every event
 //! - `queue.rs`: queued events, limited in number and bytes
 //! - `limits.rs`: the limits of a queue, and the policy for events beyond them
+//! - `held.rs`: publications that wait for room in a queue
+//! - `patience.rs`: how long a subscriber may hold publishers back
 //! - `overflow.rs`: when to log that a queue is full
 //! - `accounts.rs`: counts of delivered and lost events
 //! - `snapshot.rs`: the state and accounts of a subscriber at one moment
@@ -17,12 +19,14 @@
 
 mod accounts;
 mod back_off;
+mod held;
 mod in_flight;
 mod limits;
 mod link;
 mod metrics;
 mod names;
 mod overflow;
+mod patience;
 mod qos;
 mod queue;
 mod schedule;
@@ -32,6 +36,7 @@ mod token;
 
 pub(crate) use accounts::{Accounts, Losses};
 pub(crate) use back_off::BackOff;
+pub(crate) use held::Ticket;
 pub(crate) use in_flight::{InFlightEvents, Load, Resend, WindowRoom, may_resend};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};

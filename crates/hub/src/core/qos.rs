@@ -37,6 +37,8 @@ pub(crate) struct Qos {
     pub(crate) events_max: Option<usize>,
     /// The maximum bytes of queued events, if lower than that of the hub.
     pub(crate) bytes_max: Option<usize>,
+    /// How long publishers may be held back for the subscriber, if shorter than in the hub.
+    pub(crate) patience_max: Option<Duration>,
     /// The facet to notify of lost events, if the subscriber asked for it.
     pub(crate) lost_facet: Option<String>,
 }
@@ -114,6 +116,7 @@ impl Qos {
             overflow: ours(qos, "floe.overflow", str::parse)?,
             events_max: ours(qos, "floe.queueEvents", limit)?,
             bytes_max: ours(qos, "floe.queueBytes", limit)?,
+            patience_max: ours(qos, "floe.patience", milliseconds)?,
             lost_facet: qos.get("floe.lostFacet").cloned(),
         })
     }
@@ -128,6 +131,7 @@ impl Qos {
             overflow: None,
             events_max: None,
             bytes_max: None,
+            patience_max: None,
             lost_facet: None,
         }
     }
@@ -138,6 +142,9 @@ impl Qos {
         QueueLimits {
             events: least(self.events_max, limits.events),
             bytes: least(self.bytes_max, limits.bytes),
+            patience: self
+                .patience_max
+                .map_or(limits.patience, |wish| wish.min(limits.patience)),
             overflow: self.overflow.unwrap_or(limits.overflow),
         }
     }
@@ -211,6 +218,11 @@ fn ours<T>(
 fn limit(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| format!("expected a number of at least 1, got {text:?}"))
+}
+
+fn milliseconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse().map(Duration::from_millis);
+    number.map_err(|_| format!("expected a number of milliseconds, got {text:?}"))
 }
 
 /// Parses the number of a key, if it is set. `what` is IceStorm's name for it.
@@ -342,18 +354,30 @@ mod tests {
         let expected = QueueLimits {
             events: 7,
             bytes: hub.bytes,
+            patience: hub.patience,
             overflow: OverflowPolicy::Block,
         };
         assert_eq!(qos.limits_within(hub), expected);
         let huge = usize::MAX.to_string();
-        let qos = twoway(&[("floe.queueBytes", &huge), ("floe.queueEvents", &huge)]).unwrap();
+        let wishes = [
+            ("floe.queueBytes", huge.as_str()),
+            ("floe.queueEvents", &huge),
+            ("floe.patience", "3600000"),
+        ];
+        let qos = twoway(&wishes).unwrap();
         assert_eq!(qos.limits_within(hub), hub, "the hub's limits stand");
+        let qos = twoway(&[("floe.patience", "20")]).unwrap();
+        let expected = Duration::from_millis(20);
+        assert_eq!(qos.limits_within(hub).patience, expected);
     }
 
     #[test]
     fn a_wrong_value_of_a_floe_key_is_refused_with_what_was_expected() {
         let error = twoway(&[("floe.overflow", "drop")]).unwrap_err();
         let expected = "invalid floe.overflow: expected block, drop-oldest, drop-newest or disconnect, got \"drop\"";
+        assert_eq!(error, bad(expected));
+        let error = twoway(&[("floe.patience", "1s")]).unwrap_err();
+        let expected = "invalid floe.patience: expected a number of milliseconds, got \"1s\"";
         assert_eq!(error, bad(expected));
         let error = twoway(&[("floe.queueEvents", "0")]).unwrap_err();
         let expected = "invalid floe.queueEvents: expected a number of at least 1, got \"0\"";

@@ -1,11 +1,13 @@
 //! The rules of subscriptions, one by one. `tests/random.rs` checks them after any sequence of steps.
 //!
 //! - `tests/overflow.rs`: the notices of a full queue
-//! - `tests/waiting.rs`: publishers that wait for room
+//! - `tests/held.rs`: publishers that are held back
+//! - `tests/schedules.rs`: healthy, slow and stopped subscribers, and publishers of any speed
 
+mod held;
 mod overflow;
 mod random;
-mod waiting;
+mod schedules;
 
 use super::*;
 use crate::core::qos::TWOWAY_OUTSTANDING_MAX;
@@ -46,10 +48,12 @@ const TWOWAY: Delivery = Delivery::Twoway {
 };
 const DISCARD_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Limits that hold no publisher back.
 fn limits(overflow: OverflowPolicy) -> QueueLimits {
     QueueLimits {
         events: 3,
         bytes: 100,
+        patience: Duration::ZERO,
         overflow,
     }
 }
@@ -68,6 +72,7 @@ fn qos(delivery: Delivery, retry_count: RetryCount) -> Qos {
         overflow: None,
         events_max: None,
         bytes_max: None,
+        patience_max: None,
         lost_facet: None,
     }
 }
@@ -75,7 +80,7 @@ fn qos(delivery: Delivery, retry_count: RetryCount) -> Qos {
 fn take(subscription: &mut Subscription<Numbered>, events_max: usize) -> Vec<u32> {
     let mut taken = Vec::new();
     if subscription.next_step(1) == DeliveryStep::Deliver {
-        subscription.take(events_max, usize::MAX, &mut taken);
+        subscription.take(events_max, usize::MAX, &mut taken, Instant::now);
     }
     numbers(&taken)
 }
@@ -121,10 +126,10 @@ fn a_take_is_limited_in_bytes_but_never_empty() {
         subscription.handle_events(event(number), now);
     }
     let mut taken = Vec::new();
-    subscription.take(usize::MAX, 25, &mut taken);
+    subscription.take(usize::MAX, 25, &mut taken, Instant::now);
     assert_eq!(numbers(&taken), [0, 1]);
     taken.clear();
-    subscription.take(usize::MAX, 1, &mut taken);
+    subscription.take(usize::MAX, 1, &mut taken, Instant::now);
     assert_eq!(numbers(&taken), [2]);
 }
 
@@ -385,6 +390,7 @@ fn long_subscription() -> Subscription<Numbered> {
     let limits = QueueLimits {
         events: 8,
         bytes: 1_000,
+        patience: Duration::ZERO,
         overflow: OverflowPolicy::DropOldest,
     };
     let qos = qos(TWOWAY, RetryCount::Limited(0));
@@ -397,8 +403,8 @@ fn events_that_came_together_are_separated_only_where_they_must_be() {
     let mut subscription = subscription(RetryCount::Limited(0));
     subscription.handle_events(events(0..3), now);
     let mut taken = Vec::new();
-    subscription.take(2, usize::MAX, &mut taken);
-    subscription.take(usize::MAX, usize::MAX, &mut taken);
+    subscription.take(2, usize::MAX, &mut taken, Instant::now);
+    subscription.take(usize::MAX, usize::MAX, &mut taken, Instant::now);
     assert_eq!(taken, [events(0..2), events(2..3)]);
     subscription.handle_events(events(3..8), now);
     assert_eq!(take(&mut subscription, 10), [5, 6, 7]);
@@ -422,7 +428,7 @@ fn take_with_gaps(subscription: &mut Subscription<Numbered>) -> Vec<(Option<u64>
     let mut all = Vec::new();
     while subscription.next_step(1) == DeliveryStep::Deliver {
         let mut taken = Vec::new();
-        let gap = subscription.take(usize::MAX, usize::MAX, &mut taken);
+        let (_, gap) = subscription.take(usize::MAX, usize::MAX, &mut taken, Instant::now);
         all.push((gap, numbers(&taken)));
     }
     all
@@ -444,7 +450,7 @@ fn a_subscriber_is_notified_of_a_gap_where_it_is() {
     let mut newest = new(OverflowPolicy::DropNewest);
     newest.handle_events(events(0..5), now);
     let mut first = Vec::new();
-    assert_eq!(newest.take(1, usize::MAX, &mut first), None);
+    assert_eq!(newest.take(1, usize::MAX, &mut first, Instant::now).1, None);
     newest.handle_events(event(5), now);
     let expected = [(None, vec![1, 2]), (Some(2), vec![5])];
     assert_eq!(take_with_gaps(&mut newest), expected);
@@ -467,7 +473,7 @@ fn a_subscriber_is_notified_of_events_whose_delivery_failed() {
     let mut behind = new();
     behind.handle_events(events(0..2), now);
     let mut first = Vec::new();
-    assert_eq!(behind.take(1, usize::MAX, &mut first), None);
+    assert_eq!(behind.take(1, usize::MAX, &mut first, Instant::now).1, None);
     behind.handle_failed(1, DeliveryFailure::Ours, now);
     assert_eq!(take_with_gaps(&mut behind), [(Some(1), vec![1])]);
 
