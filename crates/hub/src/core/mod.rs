@@ -8,7 +8,8 @@
 //! - `overflow.rs`: when to log that a queue is full
 //! - `accounts.rs`: counts of delivered and lost events
 //! - `snapshot.rs`: the state and accounts of a subscriber at one moment
-//! - `in_flight.rs`: the window of unanswered events
+//! - `in_flight.rs`: the unanswered events
+//! - `window.rs`: how many of them there may be
 //! - `schedule.rs`: when rounds of deliveries rest, and for how long
 //! - `back_off.rs`: an exponential back-off
 //! - `qos.rs`: the quality of service of a subscriber
@@ -33,6 +34,7 @@ mod schedule;
 mod snapshot;
 mod subscription;
 mod token;
+mod window;
 
 pub(crate) use accounts::{Accounts, Losses};
 pub(crate) use back_off::BackOff;
@@ -52,6 +54,7 @@ pub(crate) use schedule::Schedule;
 pub(crate) use snapshot::{Snapshot, SubscriptionState};
 pub(crate) use subscription::{DeliveryFailure, DeliveryStep, Subscription};
 pub(crate) use token::{TOKEN_KEY, without_token};
+pub(crate) use window::Window;
 
 #[cfg(test)]
 mod tests;

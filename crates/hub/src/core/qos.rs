@@ -8,10 +8,10 @@ use floe::InvocationMode;
 
 use super::limits::{OverflowPolicy, QueueLimits};
 
-/// The default number of unanswered requests to a twoway subscriber, as in IceStorm.
-pub(crate) const TWOWAY_OUTSTANDING_MAX: usize = 5;
+/// The number of unanswered requests to a twoway subscriber at first, as in IceStorm. It grows by itself.
+pub(crate) const TWOWAY_OUTSTANDING: usize = 5;
 
-/// The maximum number that a subscriber may ask for. If a connection breaks, that many events are in doubt.
+/// The maximum number, whether it grows or the subscriber asks for it. If a connection breaks, that many events are in doubt.
 pub(crate) const OUTSTANDING_LIMIT: usize = 1024;
 
 /// How events are delivered to a subscriber.
@@ -50,9 +50,11 @@ pub(crate) enum Delivery {
     Oneway,
     /// Collected for a while and sent in one message, without replies.
     Batch,
-    /// Sent with replies, of which at most this many are outstanding; 1 keeps the order.
+    /// Sent with replies, of which some may be outstanding; 1 keeps the order.
     Twoway {
-        /// The limit.
+        /// How many at first, and after trouble.
+        outstanding: usize,
+        /// How many at most.
         outstanding_max: usize,
     },
     /// All queued events in one call with a reply, one call at a time.
@@ -154,14 +156,26 @@ impl Delivery {
     /// `outstanding` is what the subscriber asked for. If it asked for ordered delivery too, that takes precedence.
     fn of(mode: InvocationMode, is_ordered: bool, outstanding: Option<usize>) -> Self {
         match mode {
-            InvocationMode::Twoway if is_ordered => Self::Twoway { outstanding_max: 1 },
-            InvocationMode::Twoway => Self::Twoway {
-                outstanding_max: outstanding
-                    .unwrap_or(TWOWAY_OUTSTANDING_MAX)
-                    .min(OUTSTANDING_LIMIT),
+            InvocationMode::Twoway if is_ordered => Self::fixed(1),
+            InvocationMode::Twoway => match outstanding {
+                Some(wish) => Self::fixed(wish.min(OUTSTANDING_LIMIT)),
+                None => Self::Twoway {
+                    outstanding: TWOWAY_OUTSTANDING,
+                    outstanding_max: OUTSTANDING_LIMIT,
+                },
             },
             InvocationMode::Oneway | InvocationMode::Datagram => Self::Oneway,
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => Self::Batch,
+        }
+    }
+}
+
+impl Delivery {
+    /// As many unanswered requests at any time.
+    fn fixed(outstanding: usize) -> Self {
+        Self::Twoway {
+            outstanding,
+            outstanding_max: outstanding,
         }
     }
 }
@@ -257,13 +271,16 @@ mod tests {
     }
 
     #[test]
-    fn a_twoway_subscriber_has_five_requests_in_flight_and_an_ordered_one_has_one() {
+    fn a_twoway_subscriber_begins_with_five_requests_in_flight_and_an_ordered_one_has_one() {
         let outstanding = |pairs| twoway(pairs).unwrap().delivery;
-        assert_eq!(outstanding(&[]), Delivery::Twoway { outstanding_max: 5 });
+        let growing = Delivery::Twoway {
+            outstanding: 5,
+            outstanding_max: OUTSTANDING_LIMIT,
+        };
+        assert_eq!(outstanding(&[]), growing);
         let ordered = outstanding(&[("reliability", "ordered")]);
-        assert_eq!(ordered, Delivery::Twoway { outstanding_max: 1 });
-        let empty = outstanding(&[("reliability", "")]);
-        assert_eq!(empty, Delivery::Twoway { outstanding_max: 5 });
+        assert_eq!(ordered, Delivery::fixed(1));
+        assert_eq!(outstanding(&[("reliability", "")]), growing);
     }
 
     #[test]
@@ -272,7 +289,7 @@ mod tests {
             let wishes = [("floe.outstanding", wish), ("reliability", reliability)];
             twoway(&wishes).map(|qos| qos.delivery)
         };
-        let twoway = |outstanding_max| Ok(Delivery::Twoway { outstanding_max });
+        let twoway = |outstanding| Ok(Delivery::fixed(outstanding));
         assert_eq!(outstanding_max("7", ""), twoway(7));
         assert_eq!(outstanding_max("1000000", ""), twoway(OUTSTANDING_LIMIT));
         assert_eq!(outstanding_max("7", "ordered"), twoway(1));

@@ -321,16 +321,21 @@ impl<R: EventBatch> Subscription<R> {
         }
     }
 
-    /// The delivery of events failed. They count as one failure.
-    pub(crate) fn handle_failed(&mut self, count: u64, failure: DeliveryFailure, now: Instant) {
+    /// The delivery of events failed. They count as one failure. Returns true if the delivery task must be woken.
+    pub(crate) fn handle_failed(
+        &mut self,
+        count: u64,
+        failure: DeliveryFailure,
+        now: Instant,
+    ) -> bool {
         self.outstanding -= count;
         self.accounts.lost.failed += count;
         self.queue.note_lost_before(count);
         if self.state != SubscriptionState::Online || failure == DeliveryFailure::Ours {
-            return;
+            return false;
         }
         if failure == DeliveryFailure::Broken && !std::mem::replace(&mut self.has_broken, true) {
-            return;
+            return false;
         }
         if failure != DeliveryFailure::Hard && self.retry_count.tolerates(self.failure_count) {
             self.failure_count += 1;
@@ -342,7 +347,7 @@ impl<R: EventBatch> Subscription<R> {
         } else {
             self.fail();
         }
-        self.release_held(now);
+        self.release_held(now)
     }
 
     /// Ends the subscription. Returns true if the delivery task must be woken. Queued events are lost, with one
@@ -484,15 +489,18 @@ impl<R: EventBatch> Subscription<R> {
         (is_woken, None)
     }
 
-    /// Publications are held no longer, because the subscriber has failed.
-    fn release_held(&mut self, now: Instant) {
+    /// Publications are held no longer, because the subscriber has failed. Returns true if the delivery task must be
+    /// woken.
+    fn release_held(&mut self, now: Instant) -> bool {
+        let mut is_woken = false;
         while let Some(held) = &mut self.held
             && let Some(first) = held.take_first()
         {
             held.note_released();
-            self.handle_events(first.batch, now);
+            is_woken |= self.handle_events(first.batch, now);
         }
         self.end_hold_if_empty(now);
+        is_woken
     }
 
     fn end_hold_if_empty(&mut self, now: Instant) {

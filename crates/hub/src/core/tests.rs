@@ -17,7 +17,10 @@ const PUBLISHERS: usize = 2;
 /// The maximum number of recipients of a topic.
 const RECIPIENTS_MAX: usize = 4;
 const DISCARD_INTERVAL: Duration = Duration::from_secs(60);
-const TWOWAY: Delivery = Delivery::Twoway { outstanding_max: 5 };
+const TWOWAY: Delivery = Delivery::Twoway {
+    outstanding: 5,
+    outstanding_max: 5,
+};
 
 /// The publisher of an event, and its number.
 type Name = (usize, u32);

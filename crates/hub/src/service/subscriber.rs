@@ -24,6 +24,7 @@ use floe::{Events, Identity, PendingEvent, Proxy, TypedProxy};
 use super::topic_link::TopicLink;
 use crate::core::{
     Delivery, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState, Ticket,
+    Window,
 };
 use crate::settings::HubSettings;
 use held_publishers::HeldPublisher;
@@ -48,6 +49,8 @@ pub(crate) struct Subscriber {
 
 pub(super) struct GuardedState {
     pub(super) subscription: Subscription<Events>,
+    /// How many events may be unanswered at first, and at most.
+    window: Window,
     /// The unanswered events that left by the fast path. It is created when the first event may leave.
     in_flight: Option<Box<InFlightEvents<PendingEvent>>>,
     /// Wakes the delivery task when the subscription says so, or when a reply comes that the task waits for.
@@ -59,7 +62,9 @@ pub(super) struct GuardedState {
 impl GuardedState {
     /// The unanswered events that left by the fast path.
     pub(super) fn in_flight(&mut self) -> &mut InFlightEvents<PendingEvent> {
-        self.in_flight.get_or_insert_default()
+        let window = self.window;
+        self.in_flight
+            .get_or_insert_with(|| Box::new(InFlightEvents::new(window)))
     }
 
     /// Whether the scheduler may send.
@@ -69,8 +74,11 @@ impl GuardedState {
     }
 
     /// Whether the scheduler may send, and the queue holds at least as many events as leave at a time, or is half full.
-    fn has_full_batch(&self, sent_max: usize) -> bool {
-        self.is_open() && self.subscription.has_full_batch(sent_max)
+    fn has_full_batch(&self) -> bool {
+        let in_flight = self.in_flight.as_ref();
+        in_flight.is_some_and(|in_flight| {
+            in_flight.is_open() && self.subscription.has_full_batch(in_flight.window_size())
+        })
     }
 
     /// Notes how to wake the delivery task, which begins to wait.
@@ -100,6 +108,7 @@ impl Subscriber {
     ) -> Self {
         let limits = settings.limits_of(topic);
         let subscription = Subscription::new(&qos, limits, settings.discard_interval);
+        let window = window_of(&qos);
         let mut proxy = proxy.ice_timeout(settings.send_timeout);
         if let Some(is_cached) = qos.is_connection_cached {
             proxy = proxy.ice_connection_cached(is_cached);
@@ -115,6 +124,7 @@ impl Subscriber {
             qos,
             shared: Mutex::new(GuardedState {
                 subscription,
+                window,
                 in_flight: None,
                 delivery: None,
                 publishers: Vec::new(),
@@ -275,17 +285,9 @@ impl Subscriber {
         }
     }
 
-    /// How many events may be unanswered, if the subscriber answers events.
-    pub(super) fn outstanding_max(&self) -> Option<usize> {
-        match self.qos.delivery {
-            Delivery::Twoway { outstanding_max } => Some(outstanding_max),
-            _ => None,
-        }
-    }
-
-    /// The maximum number of events that leave at a time.
-    fn sent_max(&self) -> usize {
-        self.outstanding_max().unwrap_or(usize::MAX)
+    /// The window of a delivery that begins.
+    pub(super) fn window(&self) -> Window {
+        window_of(&self.qos)
     }
 
     /// How long the reply to an event may take.
@@ -339,7 +341,7 @@ impl Subscriber {
         let released = shared.take_released();
         let notice = shared.subscription.poll_notice();
         let is_delivered = must_wake && shared.is_open() && self.ready.push(self);
-        let has_full_batch = self.ready.is_resting() && shared.has_full_batch(self.sent_max());
+        let has_full_batch = self.ready.is_resting() && shared.has_full_batch();
         let delivery = shared
             .delivery
             .take_if(|_| must_wake && !is_delivered || has_full_batch);
@@ -353,7 +355,7 @@ impl Subscriber {
     /// it.
     pub(super) fn wake_delivery_if_full_batch(&self) {
         let mut shared = self.lock();
-        let has_full_batch = shared.has_full_batch(self.sent_max());
+        let has_full_batch = shared.has_full_batch();
         let delivery = shared.delivery.take_if(|_| has_full_batch);
         drop(shared);
         if let Some(delivery) = delivery {
@@ -372,6 +374,17 @@ impl Subscriber {
     pub(super) fn lock(&self) -> MutexGuard<'_, GuardedState> {
         // The changes under this lock only move events between counters, so a panic leaves none half done.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Only a twoway subscriber has unanswered events.
+fn window_of(qos: &Qos) -> Window {
+    match qos.delivery {
+        Delivery::Twoway {
+            outstanding,
+            outstanding_max,
+        } => Window::new(outstanding, outstanding_max),
+        Delivery::Oneway | Delivery::Batch | Delivery::Link => Window::new(0, 0),
     }
 }
 

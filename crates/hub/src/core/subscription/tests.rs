@@ -10,7 +10,7 @@ mod random;
 mod schedules;
 
 use super::*;
-use crate::core::qos::TWOWAY_OUTSTANDING_MAX;
+use crate::core::qos::TWOWAY_OUTSTANDING;
 
 /// Events that are as long as they say; they are numbered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +44,8 @@ fn events(numbers: std::ops::Range<u32>) -> Numbered {
 }
 
 const TWOWAY: Delivery = Delivery::Twoway {
-    outstanding_max: TWOWAY_OUTSTANDING_MAX,
+    outstanding: TWOWAY_OUTSTANDING,
+    outstanding_max: TWOWAY_OUTSTANDING,
 };
 const DISCARD_INTERVAL: Duration = Duration::from_secs(60);
 
@@ -299,7 +300,9 @@ fn a_broken_connection_is_a_failure_only_if_the_next_one_breaks_too() {
         take(&mut subscription, 1);
         match outcome {
             None => subscription.handle_delivered(1),
-            Some(failure) => subscription.handle_failed(1, failure, now),
+            Some(failure) => {
+                subscription.handle_failed(1, failure, now);
+            }
         }
         subscription.state()
     };

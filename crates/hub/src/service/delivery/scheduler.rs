@@ -174,7 +174,7 @@ impl Subscriber {
             return None;
         }
         let in_flight = shared.in_flight();
-        let room = WindowRoom::beside(in_flight.load(), self.outstanding_max()?)?;
+        let room = WindowRoom::beside(in_flight.load(), in_flight.window_size())?;
         if !in_flight.begin_sending() {
             return None;
         }

@@ -31,9 +31,9 @@ impl Subscriber {
         let failure = failure(&error, self.proxy.reference().mode);
         let (before, after, is_leaving) = self.change(|subscription| {
             let before = subscription.state();
-            subscription.handle_failed(count as u64, failure, Instant::now());
+            let is_woken = subscription.handle_failed(count as u64, failure, Instant::now());
             let is_leaving = subscription.is_leaving();
-            (false, (before, subscription.state(), is_leaving))
+            (is_woken, (before, subscription.state(), is_leaving))
         });
         let is_for_want = is_for_want_of_descriptors(&error);
         let (name, error) = (self.log_name(), OneLine(error));

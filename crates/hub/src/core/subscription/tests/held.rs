@@ -126,7 +126,7 @@ fn a_wait_without_a_limit_ends_with_the_policy_that_allowed_it() {
 fn nothing_is_held_that_could_never_be_queued() {
     let now = Instant::now();
     let stops: [fn(&mut Subscription<Numbered>, Instant); 3] = [
-        |subscription, now| subscription.handle_failed(0, DeliveryFailure::Hard, now),
+        |subscription, now| assert!(!subscription.handle_failed(0, DeliveryFailure::Hard, now)),
         |subscription, _| assert!(!subscription.remove()),
         |subscription, _| assert!(!subscription.drain()),
     ];

@@ -156,7 +156,8 @@ impl Model {
             }
             Step::Delivered { share } => subscription.handle_delivered(share.min(outstanding)),
             Step::Failed { share, failure } => {
-                subscription.handle_failed(share.min(outstanding), failure, self.now);
+                let count = share.min(outstanding);
+                return Ok(subscription.handle_failed(count, failure, self.now));
             }
             Step::Wait { seconds } => self.now += Duration::from_secs(seconds),
             Step::Drain => return Ok(subscription.drain()),
