@@ -172,7 +172,7 @@ fn queue(key: &str, entry: &Entry, limits: &mut QueueLimits) -> Result<(), Probl
 }
 
 /// The longest that a hub looks for more events before it sleeps.
-const POLLING_MAX: Duration = Duration::from_micros(100);
+pub(crate) const POLLING_MAX: Duration = Duration::from_micros(100);
 const PEM: &str = "the name of a PEM file";
 
 const HEARTBEATS: [(&str, Heartbeats); 4] = [

@@ -13,6 +13,7 @@ mod admin;
 mod entry;
 
 pub(crate) use entry::nearest;
+pub(crate) use floe_toml::POLLING_MAX;
 mod floe_toml;
 mod gateway;
 mod glacier2;

@@ -17,8 +17,9 @@ pub(super) struct Listeners {
 }
 
 /// How many requests of one connection may be in dispatch. While a publisher is held back, its connection is read up to
-/// this limit, which is about 1 MiB of events.
-const DISPATCH_LIMIT: usize = 64;
+/// this limit, or 256 KiB of events: enough to go on without a pause, and so little that publishers who wait for replies
+/// do not wait long behind one that does not.
+const DISPATCH_LIMIT: usize = 16;
 
 impl Listeners {
     /// Opens all adapters, or none.

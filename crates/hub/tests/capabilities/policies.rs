@@ -158,7 +158,7 @@ async fn a_publisher_that_asked_waits_for_room_and_nothing_is_lost() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn batches_of_a_publisher_that_waits_come_in_their_order_and_nothing_is_lost() {
-    const BATCHES: usize = 20;
+    const BATCHES: usize = 10;
     const EVENTS: usize = 30;
     let wishes = [
         ("floe.overflow", "block"),
