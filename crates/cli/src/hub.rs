@@ -9,7 +9,8 @@ use floe::contracts::ice_storm::{
 use floe::{Communicator, Identity, InvokeError, SystemException, TypedProxy};
 use floe_hub::HUB_ADMIN;
 use floe_hub::contracts::floe::{
-    HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses, TopicInfo, TopicStatus, TopicTotals,
+    Backpressure, HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses, TopicInfo,
+    TopicStatus, TopicTotals,
 };
 
 use crate::config::nearest;
@@ -182,6 +183,24 @@ impl HubArgument {
         match self.admin(communicator)?.topic_status(name).await {
             Ok(status) => Ok(Some(status)),
             Err(IceStormNoSuchTopicError::Invoke(error)) if tells_nothing(&error) => Ok(None),
+            Err(IceStormNoSuchTopicError::NoSuchTopic(_)) => Err(no_topic(name)),
+            Err(IceStormNoSuchTopicError::Invoke(error)) => Err(self.unanswered(error.into())),
+            Err(error) => Err(Failure::new(Exit::Failure, error)),
+        }
+    }
+
+    /// Which publishers are held back by which subscribers of a topic. Nothing if the hub does not tell.
+    ///
+    /// # Errors
+    /// There is no such topic, or the hub does not answer.
+    pub(crate) async fn backpressure(
+        &self,
+        communicator: &Communicator,
+        name: &str,
+    ) -> Result<Vec<Backpressure>, Failure> {
+        match self.admin(communicator)?.backpressure(name).await {
+            Ok(backpressure) => Ok(backpressure),
+            Err(IceStormNoSuchTopicError::Invoke(error)) if tells_nothing(&error) => Ok(Vec::new()),
             Err(IceStormNoSuchTopicError::NoSuchTopic(_)) => Err(no_topic(name)),
             Err(IceStormNoSuchTopicError::Invoke(error)) => Err(self.unanswered(error.into())),
             Err(error) => Err(Failure::new(Exit::Failure, error)),

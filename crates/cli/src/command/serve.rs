@@ -18,6 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
@@ -27,7 +28,7 @@ use floe_wire::reference::{Endpoint, parse_endpoints};
 use tokio::net::TcpListener;
 
 use crate::compression::OfferArgument;
-use crate::config::Configuration;
+use crate::config::{Configuration, POLLING_MAX};
 use crate::count;
 use crate::exit::{Exit, Failure};
 use crate::log;
@@ -85,7 +86,7 @@ pub(crate) struct Serve {
     #[arg(long, conflicts_with = "transient")]
     accept_damage: bool,
 
-    /// How many events may wait for one subscriber; then the oldest are lost, and counted
+    /// How many events may wait for one subscriber; then publishers are held back
     ///
     /// [default: 100000]
     #[arg(long, value_name = "EVENTS", value_parser = count::at_least_one::<u32>)]
@@ -96,6 +97,27 @@ pub(crate) struct Serve {
     /// [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = size::parse_memory)]
     queue_bytes: Option<Size>,
+
+    /// How long publishers are held back while the queue of a subscriber is full and it takes no events; then the oldest
+    /// events are lost, and counted; 0 never holds them back
+    ///
+    /// [default: 1s]
+    #[arg(long, value_name = "TIME", value_parser = peer::parse_time)]
+    patience: Option<Duration>,
+
+    /// The longest pause between deliveries to twoway subscribers under load: events that come meanwhile leave
+    /// together; 0 for the lowest latency
+    ///
+    /// [default: 1ms]
+    #[arg(long, value_name = "TIME", value_parser = peer::parse_time)]
+    rest_max: Option<Duration>,
+
+    /// How long a thread stays awake for more events while they follow one another closely, at most 100us; 0 to use
+    /// the least processor time
+    ///
+    /// [default: 100us]
+    #[arg(long, value_name = "TIME", value_parser = parse_polling)]
+    polling: Option<Duration>,
 
     /// The category of the hub's objects, InstanceName in IceStorm [default: IceStorm]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
@@ -213,6 +235,9 @@ impl Serve {
         if let Some(bytes) = self.queue_bytes {
             hub.queue_limits.bytes = bytes.bytes();
         }
+        hub.queue_limits.patience = self.patience.unwrap_or(hub.queue_limits.patience);
+        hub.rest_max = self.rest_max.unwrap_or(hub.rest_max);
+        hub.polling = self.polling.unwrap_or(hub.polling);
         if let Some(directory) = &self.data {
             hub.store = StoreSettings::Disk(directory.clone());
         } else if self.transient {
@@ -243,6 +268,9 @@ impl Serve {
             ("--instance-name", self.instance_name.is_some()),
             ("--metrics", self.metrics.is_some()),
             ("--data", self.data.is_some()),
+            ("--patience", self.patience.is_some()),
+            ("--rest-max", self.rest_max.is_some()),
+            ("--polling", self.polling.is_some()),
         ];
         let mut said = options.into_iter().filter(|(_, is_said)| *is_said);
         said.next().map(|(name, _)| name)
@@ -403,6 +431,15 @@ async fn stop(
             communicator.abort();
             Ok(Exit::Interrupted)
         }
+    }
+}
+
+/// How long a thread stays awake.
+fn parse_polling(text: &str) -> Result<Duration, String> {
+    let time = peer::parse_time(text)?;
+    match time <= POLLING_MAX {
+        true => Ok(time),
+        false => Err(format!("expected at most 100us, got `{text}`")),
     }
 }
 

@@ -18,7 +18,9 @@ use floe::contracts::ice_storm::{LinkInfo, QoS, TopicExistsError, TopicProxy};
 use floe::{
     Communicator, Identity, InvocationMode, InvokeError, Proxy, SystemException, TypedProxy,
 };
-use floe_hub::contracts::floe::{Losses, SubscriberInfo, SubscriberState, TopicInfo, TopicStatus};
+use floe_hub::contracts::floe::{
+    Backpressure, Losses, SubscriberInfo, SubscriberState, TopicInfo, TopicStatus,
+};
 use serde_json::{Value as Json, json};
 
 use crate::exit::{Exit, Failure};
@@ -200,7 +202,9 @@ impl Each {
 /// Shows what the hub knows of a topic
 ///
 /// A Floe hub tells counts of events, how many there are a second, and the queue, lag and losses of
-/// each subscriber; the lag is the age of the event that waits longest. An IceStorm does not know
+/// each subscriber; the lag is the age of the event that waits longest. It also tells which
+/// publishers are held back now, by which subscriber and for how long, because its queue is full;
+/// `held_ms` is for how long each subscriber has held publishers back so far. An IceStorm does not know
 /// them; they are null then, and named on standard error.
 #[derive(Debug, Args)]
 pub(crate) struct Info {
@@ -235,6 +239,14 @@ impl Info {
         {
             row["lag_ms"] = rates::milliseconds(own.lag);
         }
+        let backpressure = match &status {
+            Some(_) => hub.backpressure(communicator, &self.name).await?,
+            None => Vec::new(),
+        };
+        for row in &mut subscribers {
+            row["held_ms"] = held_by(&backpressure, row);
+        }
+        let held = held_publishers(&backpressure);
         about["published"] = info.as_ref().map(|info| info.published).into();
         about["forwarded"] = info.as_ref().map(|info| info.forwarded).into();
         about["delivered"] = info.as_ref().map(|info| info.delivered).into();
@@ -247,10 +259,15 @@ impl Info {
             output::talk(UNKNOWN);
         }
         if output.format() != Format::Table {
+            about["held_publishers"] = held.into();
             about["subscribers"] = subscribers.into();
             return output.record(&about, "name");
         }
         output.record(&about, "name")?;
+        if !held.is_empty() {
+            output.line("")?;
+            output.rows(&HELD_COLUMNS, &held)?;
+        }
         match subscribers.is_empty() {
             true => output.line("\nno subscribers"),
             false => {
@@ -280,6 +297,37 @@ impl Info {
         });
         Ok((second, rates))
     }
+}
+
+/// What a table of publishers that are held back shows.
+const HELD_COLUMNS: [&str; 3] = ["held_publisher", "by_subscriber", "for_ms"];
+
+/// A row for each publisher that is held back by a subscriber.
+fn held_publishers(backpressure: &[Backpressure]) -> Vec<Json> {
+    let rows = backpressure.iter().flat_map(|own| {
+        own.publishers.iter().map(|held| {
+            json!({
+                "held_publisher": held.publisher,
+                "by_subscriber": identity(own.subscriber.as_ref()),
+                "for_ms": rates::milliseconds(held.time),
+            })
+        })
+    });
+    rows.collect()
+}
+
+/// For how long the subscriber in this row has held publishers back.
+fn held_by(backpressure: &[Backpressure], row: &Json) -> Json {
+    let own = backpressure
+        .iter()
+        .find(|own| row["identity"] == identity(own.subscriber.as_ref()));
+    rates::milliseconds(own.map_or(0, |own| own.time))
+}
+
+fn identity(proxy: Option<&Proxy>) -> Json {
+    proxy
+        .map(|proxy| proxy.reference().identity.to_string())
+        .into()
 }
 
 /// What an older hub would tell.
@@ -348,7 +396,7 @@ fn subscriber(info: &SubscriberInfo) -> Json {
         false => mode(reference.mode, &info.qos),
     });
     json!({
-        "identity": reference.map(|reference| reference.identity.to_string()),
+        "identity": identity(info.subscriber.as_ref()),
         "mode": mode,
         "state": state(info.state),
         "offered": info.offered,

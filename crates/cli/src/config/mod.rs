@@ -14,6 +14,7 @@ mod admin;
 mod entry;
 
 pub(crate) use entry::nearest;
+pub(crate) use settings::POLLING_MAX;
 mod floe_toml;
 mod gateway;
 mod glacier2;

@@ -66,6 +66,7 @@ discard-interval = "for ever"
 [queue]
 events = 5
 bytes = "1 MiB"
+patience = "2s"
 overflow = "block"
 
 [topic."a.b".queue]
@@ -120,6 +121,7 @@ any-host = true
     assert_eq!(hub.discard_interval, Duration::MAX);
     let own = hub.topic_queue_limits["a.b"];
     assert_eq!((own.events, own.bytes), (7, 1 << 20));
+    assert_eq!(own.patience, Duration::from_secs(2));
     assert_eq!(own.overflow, OverflowPolicy::Block);
     assert_eq!(hub.queue_limits.events, 5);
     let settings = &configuration.communicator;

@@ -38,6 +38,46 @@ fn hub_with_metrics(arguments: &[&str]) -> (Hub, String) {
 }
 
 #[test]
+fn info_and_metrics_tell_who_is_held_back_by_whom_and_for_how_long() {
+    let (hub, address) = hub_with_metrics(&["--queue-events", "5", "--patience", "1h"]);
+    let file = void("held.ice");
+    let subscriber = hub.running(&[
+        "sub", "t", "--create", "--slice", &file, "--mode", "ordered",
+    ]);
+    subscriber.talk("subscribed");
+    subscriber.stop();
+    let publisher = hub.running(&["pub", "t", "f", "--slice", &file, "-n", "2000"]);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let info = loop {
+        let info = hub.run(&["topic", "info", "t", "--over", "0s"]);
+        let info = info.ended(0).json();
+        let held = info["held_publishers"].as_array().expect("a list");
+        if !held.is_empty() {
+            break info;
+        }
+        assert!(std::time::Instant::now() < deadline, "nobody is held back");
+    };
+    let held = &info["held_publishers"][0];
+    assert_eq!(held["by_subscriber"], info["subscribers"][0]["identity"]);
+    let publisher_address = held["held_publisher"].as_str().expect("an address");
+    assert!(publisher_address.starts_with("127.0.0.1:"), "{held}");
+    assert!(held["for_ms"].as_f64() > Some(0.0), "{held}");
+    assert!(info["subscribers"][0]["held_ms"].as_f64() > Some(0.0));
+    let table = hub.run(&["topic", "info", "t", "--over", "0s", "-o", "table"]);
+    assert!(table.ended(0).stdout.contains("HELD PUBLISHER"));
+    let page = asked(&address, b"GET /metrics HTTP/1.0\r\n\r\n");
+    let row = page
+        .lines()
+        .find_map(|line| line.strip_prefix("floe_topic_held_seconds_total{topic=\"t\"} "));
+    let seconds: f64 = row.expect("a row").parse().expect("a number");
+    assert!(seconds > 0.0, "{page}");
+    subscriber.signal("CONT");
+    publisher.end().ended(0);
+    let info = hub.run(&["topic", "info", "t"]).ended(0).json();
+    assert_eq!(info["lost"], 0, "{info}");
+}
+
+#[test]
 fn info_tells_rates_queues_and_lag() {
     let hub = Hub::start();
     let file = void("rates.ice");

@@ -203,13 +203,19 @@ fn it_serves_though_nobody_reads_its_output() {
 }
 
 #[test]
-fn both_limits_of_a_queue_are_told_with_their_defaults() {
+fn limits_of_queues_and_waits_are_told_with_their_defaults() {
     let help = run(&["serve", "--help"]).ended(0).stdout;
     for text in [
         "--queue-events <EVENTS>",
         "[default: 100000]",
         "--queue-bytes <SIZE>",
         "[default: 64M]",
+        "--patience <TIME>",
+        "[default: 1s]",
+        "--rest-max <TIME>",
+        "[default: 1ms]",
+        "--polling <TIME>",
+        "[default: 100us]",
     ] {
         assert!(help.contains(text), "{help}");
     }

@@ -193,6 +193,10 @@ fn what_an_address_a_cost_and_a_size_must_be_is_said_with_what_came() {
             "expected a whole number of at least 1, got `many`",
         ),
         (
+            &["serve", "--polling", "1s"],
+            "expected at most 100us, got `1s`",
+        ),
+        (
             &["ping", "x:tcp -p 1", "-n", "ten"],
             "expected a whole number from 1 to 1000000, got `ten`",
         ),

@@ -158,6 +158,36 @@ pub struct TopicStatus {
 }
 codegen::structure!(TopicStatus { uptime, totals, subscribers });
 
+/// A publisher that is held back: its connection is not read until there is room.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct HeldPublisher {
+    /// Its address; empty if the hub does not know it.
+    pub publisher: String,
+    /// For how long it has been held back, in microseconds.
+    pub time: i64,
+}
+codegen::structure!(HeldPublisher { publisher, time });
+
+/// Publishers that are held back, those that have waited longest first.
+pub type HeldPublisherSeq = Vec<HeldPublisher>;
+
+/// A subscriber that holds publishers back, or has done so, because its queue was full.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Backpressure {
+    /// The subscriber, as in SubscriberInfo.
+    pub subscriber: Option<Proxy>,
+    /// For how long publishers have been held back for it in all, in microseconds.
+    pub time: i64,
+    /// Events of held publishers that have no room in its queue yet; they do not count as offered.
+    pub events: i64,
+    /// The publishers that it holds back now.
+    pub publishers: HeldPublisherSeq,
+}
+codegen::structure!(Backpressure { subscriber, time, events, publishers });
+
+/// Subscribers that hold publishers back, or have done so.
+pub type BackpressureSeq = Vec<Backpressure>;
+
 codegen::errors! {
     /// What an operation that throws `::IceStorm::NoSuchTopic` fails with.
     pub enum IceStormNoSuchTopicError {
@@ -215,6 +245,19 @@ impl HubAdminProxy {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("topicStatus", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
+
+    /// Tells which publishers are held back by which subscribers of a topic, and for how long.
+    ///
+    /// - `name`: The name of the topic.
+    /// - returns The subscribers that hold publishers back or have done so, in the order of subscription.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+    pub fn backpressure<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> Call<'call, BackpressureSeq, IceStormNoSuchTopicError, impl codegen::EncodeParameters<'call>> {
+        const OPERATION: codegen::OperationInfo = codegen::idempotent("backpressure", true);
+        codegen::call(&self.0, &OPERATION, (name,), codegen::one)
+    }
 }
 
 codegen::servant! {
@@ -252,6 +295,17 @@ codegen::servant! {
             name: String,
             current: &Current,
         ) -> Result<TopicStatus, IceStormNoSuchTopicError>;
+
+        /// Tells which publishers are held back by which subscribers of a topic, and for how long.
+        ///
+        /// - `name`: The name of the topic.
+        /// - returns The subscribers that hold publishers back or have done so, in the order of subscription.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+        async fn backpressure(
+            &self,
+            name: String,
+            current: &Current,
+        ) -> Result<BackpressureSeq, IceStormNoSuchTopicError>;
     }
 }
 
@@ -285,6 +339,15 @@ impl<S: HubAdmin> codegen::Answer for HubAdminDispatcher<S> {
             b"topicStatus" => {
                 let name = request.decode(OperationMode::Idempotent, codegen::one)?;
                 let result = <S as HubAdmin>::topic_status(
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
+                codegen::reply(request, result, codegen::put_one)
+            }
+            b"backpressure" => {
+                let name = request.decode(OperationMode::Idempotent, codegen::one)?;
+                let result = <S as HubAdmin>::backpressure(
                     &self.servant,
                     name,
                     request.current(),

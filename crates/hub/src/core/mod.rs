@@ -3,10 +3,13 @@
 //! - `subscription.rs`: a subscriber: its queue, its state, and an account of every event
 //! - `queue.rs`: queued events, limited in number and bytes
 //! - `limits.rs`: the limits of a queue, and the policy for events beyond them
+//! - `held.rs`: publications that wait for room in a queue
+//! - `patience.rs`: how long a subscriber may hold publishers back
 //! - `overflow.rs`: when to log that a queue is full
 //! - `accounts.rs`: counts of delivered and lost events
 //! - `snapshot.rs`: the state and accounts of a subscriber at one moment
-//! - `in_flight.rs`: the window of unanswered events
+//! - `in_flight.rs`: the unanswered events
+//! - `window.rs`: how many of them there may be
 //! - `schedule.rs`: when rounds of deliveries rest, and for how long
 //! - `back_off.rs`: an exponential back-off
 //! - `qos.rs`: the quality of service of a subscriber
@@ -18,6 +21,7 @@
 
 mod accounts;
 mod back_off;
+mod held;
 mod in_flight;
 mod limits;
 mod link;
@@ -25,15 +29,18 @@ pub(crate) mod log;
 mod metrics;
 mod names;
 mod overflow;
+mod patience;
 mod qos;
 mod queue;
 mod schedule;
 mod snapshot;
 mod subscription;
 mod token;
+mod window;
 
 pub(crate) use accounts::{Accounts, Losses};
 pub(crate) use back_off::BackOff;
+pub(crate) use held::Ticket;
 pub(crate) use in_flight::{InFlightEvents, Load, Resend, WindowRoom, may_resend};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};
@@ -49,6 +56,7 @@ pub(crate) use schedule::Schedule;
 pub(crate) use snapshot::{Snapshot, SubscriptionState};
 pub(crate) use subscription::{DeliveryFailure, DeliveryStep, Subscription};
 pub(crate) use token::{TOKEN_KEY, without_token};
+pub(crate) use window::Window;
 
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use floe::{Encoder, EncodingVersion, Events, EventsBuilder, OperationMode};
+use floe::encoding::Encoder;
+use floe::forwarding::{Events, EventsBuilder};
+use floe::{EncodingVersion, OperationMode};
 use tokio::runtime::Runtime;
 
 use super::*;
@@ -33,7 +35,7 @@ pub(super) fn events(payloads: &[&[u8]], key: &str) -> Events {
 
 /// The payload of an event that [`events`] made.
 pub(super) fn payload(event: &[u8]) -> &[u8] {
-    let parts = floe::EventParts::parse(event).expect("it is an event");
+    let parts = floe::forwarding::EventParts::parse(event).expect("it is an event");
     &parts.parameters[6..]
 }
 

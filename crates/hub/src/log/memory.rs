@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard};
 
-use floe::{Event, EventsBuilder};
+use floe::forwarding::{Event, EventsBuilder};
 
 use super::{
     Acknowledged, Append, AppendError, Contents, Damage, Done, EventLog, EventTime, Gap, GapReason,

@@ -17,7 +17,7 @@ use std::fmt;
 use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use floe::Events;
+use floe::forwarding::Events;
 use tokio::sync::oneshot;
 
 pub use crate::core::log::{

@@ -128,9 +128,9 @@ mod tests {
     fn events_published_while_a_topic_leaves_count_and_its_memory_is_released_afterwards() {
         let destroyed = DestroyedTopics::default();
         let topic = Topic::new("t".to_owned());
-        topic.publish(events(2), Instant::now());
+        topic.publish(events(2), false, Instant::now());
         destroyed.add(topic.clone());
-        topic.publish(events(1), Instant::now());
+        topic.publish(events(1), false, Instant::now());
         topic.publish_forwarded(&events(4));
         let counts = destroyed.counts();
         assert_eq!((counts.published, counts.forwarded), (3, 4));

@@ -1,6 +1,7 @@
 //! The hub, as its user sees it.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use floe::{Adapter, Communicator, Identity};
 
@@ -172,6 +173,13 @@ impl HubView {
     /// How many requests the rules refused.
     pub fn refused(&self) -> Option<u64> {
         Some(self.0.upgrade()?.guard().refused())
+    }
+
+    /// For how long subscribers of a topic have held publishers back, those that have left included; `None` also if there
+    /// is no topic of this name.
+    pub fn held_time(&self, name: &str) -> Option<Duration> {
+        let topic = self.0.upgrade()?.directory().topic(name)?;
+        Some(topic.totals().held)
     }
 
     /// The status of a topic and its subscribers now; `None` also if there is no topic of this name.

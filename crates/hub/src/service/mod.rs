@@ -4,7 +4,6 @@
 //!
 //! - `one_line.rs`, `count.rs`: text from peers for the log; counts for the contracts
 //! - `failure.rs`: classifies the failure of a delivery
-//! - `backpressure.rs`: makes publishers wait for room in a queue
 //! - `topic_link.rs`: the other end of a link
 //! - `subscriber.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
 //! - `directory.rs`: the objects of the hub by name
@@ -15,7 +14,6 @@
 //! - `servants/`: the objects that peers invoke
 //! - `listeners.rs`, `hub.rs`: the adapters, and the hub as its user sees it
 
-mod backpressure;
 mod count;
 mod delivery;
 mod destroyed_topics;

@@ -3,16 +3,15 @@
 use std::future::poll_fn;
 use std::iter::repeat_n;
 use std::ops::AddAssign;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use floe::Identity;
 use floe::forwarding::Events;
 
-use super::subscriber::Subscriber;
+use super::subscriber::{HeldPublication, Subscriber};
 use crate::core::{Accounts, Snapshot};
 
 /// A topic, which the servants and the registry share.
@@ -49,6 +48,8 @@ pub(crate) struct Totals {
     pub(crate) outstanding: u64,
     /// When the oldest queued event came.
     pub(crate) oldest: Option<Instant>,
+    /// For how long they have held publishers back.
+    pub(crate) held: Duration,
 }
 
 impl AddAssign for Totals {
@@ -57,6 +58,7 @@ impl AddAssign for Totals {
         self.queued += other.queued;
         self.queued_bytes += other.queued_bytes;
         self.outstanding += other.outstanding;
+        self.held += other.held;
         let both = [self.oldest, other.oldest];
         self.oldest = both.into_iter().flatten().min();
     }
@@ -70,6 +72,7 @@ impl Totals {
             queued_bytes: subscriber.queued_bytes,
             outstanding: subscriber.outstanding,
             oldest: subscriber.oldest,
+            held: subscriber.held_time(Instant::now()),
         };
     }
 }
@@ -95,39 +98,32 @@ impl Topic {
         &self.name
     }
 
-    /// Puts events into the queues of all subscribers.
-    pub(crate) fn publish(&self, events: Events, now: Instant) {
-        self.count(&events);
-        for (subscriber, events) in with_each(&self.read(), events) {
-            subscriber.publish(events, now);
-        }
-    }
-
-    /// Puts events into the queues of all subscribers. Returns what is left to wait for if a subscriber makes
-    /// publishers wait for room. The other subscribers have the events immediately.
-    pub(crate) fn publish_or_wait(
+    /// Puts events into the queues of all subscribers. Returns what subscribers hold back because their queues are full;
+    /// the other subscribers have the events immediately. `waits_for_room` says that the publisher asked to wait however
+    /// long it takes.
+    pub(crate) fn publish(
         &self,
         events: Events,
+        waits_for_room: bool,
         now: Instant,
-    ) -> Option<impl Future<Output = ()> + Send + use<>> {
+    ) -> Vec<HeldPublication> {
         self.count(&events);
-        let mut waiting = Vec::new();
-        for (subscriber, events) in with_each(&self.read(), events) {
-            waiting.extend(subscriber.publish_or_wait(events, now).map(Box::pin));
-        }
-        (!waiting.is_empty()).then(|| all(waiting))
+        with_each(&self.read(), events)
+            .filter_map(|(subscriber, events)| subscriber.publish(events, waits_for_room, now))
+            .collect()
     }
 
     /// Puts events that came over a link into the queues of all subscribers, but not of links: an event crosses one
-    /// link only.
-    pub(crate) fn publish_forwarded(&self, events: &Events) {
+    /// link only. Returns what subscribers hold back.
+    pub(crate) fn publish_forwarded(&self, events: &Events) -> Vec<HeldPublication> {
         let count = events.len() as u64;
         self.forwarded.fetch_add(count, Ordering::Relaxed);
         let now = Instant::now();
         let subscribers = self.read();
-        for subscriber in subscribers.iter().filter(|s| s.link().is_none()) {
-            subscriber.publish(events.clone(), now);
-        }
+        let subscribers = subscribers.iter().filter(|s| s.link().is_none());
+        subscribers
+            .filter_map(|subscriber| subscriber.publish(events.clone(), false, now))
+            .collect()
     }
 
     fn count(&self, events: &Events) {
@@ -170,6 +166,7 @@ impl Topic {
         let ended = self.ended();
         let mut totals = Totals {
             accounts: ended.accounts,
+            held: ended.accounts.held,
             ..Totals::default()
         };
         for subscriber in present.iter().chain(&ended.leaving) {
@@ -263,13 +260,13 @@ fn with_each(
     subscribers.iter().zip(repeat_n(events, subscribers.len()))
 }
 
-/// Waits for all of these. Each takes its place in its queue with the first poll.
-pub(crate) fn all<F: Future<Output = ()>>(
-    mut waits: Vec<Pin<Box<F>>>,
-) -> impl Future<Output = ()> + use<F> {
+/// Waits until no subscriber holds these back any more.
+pub(crate) fn all_released(held: Vec<HeldPublication>) -> impl Future<Output = ()> + Send + use<> {
+    let held = held.into_iter().map(|held| Box::pin(held.released()));
+    let mut held: Vec<_> = held.collect();
     poll_fn(move |context| {
-        waits.retain_mut(|wait| wait.as_mut().poll(context).is_pending());
-        match waits.is_empty() {
+        held.retain_mut(|held| held.as_mut().poll(context).is_pending());
+        match held.is_empty() {
             true => Poll::Ready(()),
             false => Poll::Pending,
         }

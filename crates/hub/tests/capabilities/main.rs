@@ -1,6 +1,7 @@
 //! What a user of the hub can do, with Floe on both sides.
 
 mod access;
+mod backpressure;
 mod client;
 mod delivery;
 mod failures;

@@ -12,7 +12,7 @@ use floe_wire::message::{IncomingRequest, reply};
 
 use super::request::Parts;
 use super::requests::Rest;
-use super::{DispatchSlot, Request, Response};
+use super::{Current, DispatchSlot, Request, Response};
 use crate::event::{Event, Events, EventsBuilder};
 
 /// Short events are collected up to this many bytes before they are taken. A longer event is not copied: it keeps the
@@ -36,6 +36,11 @@ impl TakenEvents {
         taken.parts.events_came = Some(now);
         taken.take_all(Guarded { take, now });
         taken
+    }
+
+    /// The last of the requests.
+    pub fn current(&self) -> &Current {
+        &self.parts.current
     }
 
     /// Answers the requests.

@@ -7,8 +7,8 @@ use floe_wire::reference::InvocationMode;
 
 /// How a hub delivers to a subscriber.
 ///
-/// An option that you do not set has the hub's default. Only Floe hubs know [`Qos::overflow`], [`Qos::queue_events`],
-/// [`Qos::queue_bytes`] and [`Qos::outstanding`]; IceStorm ignores them.
+/// An option that you do not set has the hub's default. Only Floe hubs know [`Qos::patience`], [`Qos::overflow`],
+/// [`Qos::queue_events`], [`Qos::queue_bytes`] and [`Qos::outstanding`]; IceStorm ignores them.
 ///
 /// ```
 /// use floe::hub::{Delivery, Overflow, Qos};
@@ -54,7 +54,7 @@ pub enum Retries {
     Unlimited,
 }
 
-/// What a Floe hub does when the subscriber's queue is full.
+/// What a Floe hub does when the subscriber's queue is full and its patience is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Overflow {
@@ -62,7 +62,7 @@ pub enum Overflow {
     DropOldest,
     /// Drops the new event.
     DropNewest,
-    /// Blocks publishers that have asked for it, and drops new events of the others.
+    /// Blocks publishers that have asked for it without a limit, and drops new events of the others.
     Block,
     /// Ends the subscription, and the client subscribes again.
     Disconnect,
@@ -96,13 +96,21 @@ impl Qos {
         }
     }
 
-    /// How many answered requests may be under way at a time, at least 1; 5 by default. Floe hubs only.
+    /// How many answered requests may be under way at a time, at least 1. By default the number grows by itself from 5
+    /// while answers come in order. Floe hubs only.
     #[must_use]
     pub fn outstanding(self, count: usize) -> Self {
         self.entry("floe.outstanding", count.max(1).to_string())
     }
 
-    /// What happens when the queue is full. Floe hubs only.
+    /// How long publishers may be held back while the queue is full and the subscriber takes no events, in whole
+    /// milliseconds and within the patience of the hub; 0 never holds them back. Floe hubs only.
+    #[must_use]
+    pub fn patience(self, patience: Duration) -> Self {
+        self.entry("floe.patience", patience.as_millis().to_string())
+    }
+
+    /// What happens when the queue is full and the patience is over. Floe hubs only.
     #[must_use]
     pub fn overflow(self, overflow: Overflow) -> Self {
         let policy = match overflow {

@@ -1,6 +1,7 @@
 //! What a hub knows of itself, in the text of OpenMetrics, which Prometheus reads.
 
 use std::fmt;
+use std::time::Duration;
 
 use floe_hub::HubView;
 use floe_hub::contracts::floe::{HubStatus, Losses, SubscriberStatus, TopicStatus, TopicTotals};
@@ -69,6 +70,8 @@ struct Look {
     /// All topics together, those included that are gone.
     all: TopicTotals,
     subscribers: Vec<(String, SubscriberStatus)>,
+    /// For how long the subscribers of each topic have held publishers back.
+    held: Vec<(String, Duration)>,
 }
 
 impl Look {
@@ -94,7 +97,11 @@ impl Look {
         }
         let topic_count = hub.topics.len();
         let others = take_others(&mut hub.topics);
+        let topics = hub.topics.iter();
+        let held =
+            topics.filter_map(|topic| Some((topic.name.clone(), view.held_time(&topic.name)?)));
         Some(Self {
+            held: held.collect(),
             refused,
             hub,
             others,
@@ -128,6 +135,7 @@ impl Collector for Look {
         rows.counter("floe_hub_requests_refused", help, self.refused)?;
         rows.all(&self.all)?;
         rows.topics(&self.hub.topics, self.others.as_ref())?;
+        rows.held(&self.held)?;
         if !self.subscribers.is_empty() {
             rows.subscribers(&self.subscribers)?;
         }
@@ -210,6 +218,18 @@ impl Rows<'_, '_> {
         let lag = "Age of the event that waits longest";
         let rows = rows(|t| t.lag).map(|(labels, lag)| (labels, seconds(lag)));
         self.gauges("floe_topic_lag_seconds", lag, rows)
+    }
+
+    fn held(&mut self, held: &[(String, Duration)]) -> fmt::Result {
+        let help = "How long publishers were held back, summed over the subscribers whose queues were full";
+        let mut metric =
+            self.0
+                .encode_descriptor("floe_topic_held_seconds", help, None, MetricType::Counter)?;
+        for (topic, time) in held {
+            let labels = of_topic(topic);
+            ConstCounter::new(time.as_secs_f64()).encode(metric.encode_family(&labels)?)?;
+        }
+        Ok(())
     }
 
     fn subscribers(&mut self, subscribers: &[(String, SubscriberStatus)]) -> fmt::Result {

@@ -228,4 +228,4 @@ pub(super) fn settings() -> Vec<Setting> {
 }
 
 /// The longest that a hub looks for more events before it sleeps.
-const POLLING_MAX: Duration = Duration::from_micros(100);
+pub(crate) const POLLING_MAX: Duration = Duration::from_micros(100);

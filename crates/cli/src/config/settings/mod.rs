@@ -9,6 +9,7 @@ mod queues;
 use std::sync::LazyLock;
 
 use super::setting::Setting;
+pub(crate) use hub::POLLING_MAX;
 
 /// All settings.
 pub(crate) static ALL: LazyLock<Vec<Setting>> = LazyLock::new(|| {

@@ -1,5 +1,7 @@
 //! Settings of the queues of subscribers, of all topics and of single ones.
 
+use std::time::Duration;
+
 use floe_hub::OverflowPolicy;
 
 use crate::config::setting::{Effect, Field, Setting, choice};
@@ -19,6 +21,16 @@ pub(super) fn settings() -> Vec<Setting> {
             example: "\"16 MiB\"",
             effect: Effect::Immediate,
             meaning: "How long the events may be together that wait for one subscriber.",
+        },
+        Setting {
+            key: "queue.patience",
+            field: Field::TimeOr("none", Duration::ZERO, |draft| {
+                &mut draft.hub().queue_limits.patience
+            }),
+            example: "\"2s\"",
+            effect: Effect::Immediate,
+            meaning: "How long publishers are held back while the queue is full and the subscriber takes no event. `none` never holds \
+                      them back.",
         },
         Setting {
             key: "queue.overflow",
@@ -45,6 +57,15 @@ pub(super) fn settings() -> Vec<Setting> {
             example: "\"1 MiB\"",
             effect: Effect::Immediate,
             meaning: "`queue.bytes` for the subscribers of the topic `NAME`.",
+        },
+        Setting {
+            key: "topic.NAME.queue.patience",
+            field: Field::TimeOr("none", Duration::ZERO, |draft| {
+                &mut draft.topic_queue().patience
+            }),
+            example: "\"2s\"",
+            effect: Effect::Immediate,
+            meaning: "`queue.patience` for the subscribers of the topic `NAME`.",
         },
         Setting {
             key: "topic.NAME.queue.overflow",

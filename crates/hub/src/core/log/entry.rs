@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use floe::Events;
+use floe::forwarding::Events;
 
 /// A moment: microseconds since the beginning of 1970 (UTC).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

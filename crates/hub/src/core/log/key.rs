@@ -1,6 +1,8 @@
 //! The key of an event: the value of one entry of its context.
 
-use floe::{Decoder, EncodingVersion, EventParts};
+use floe::EncodingVersion;
+use floe::encoding::Decoder;
+use floe::forwarding::EventParts;
 
 /// The value that an event's context has for a key. `None` if it has none, or the bytes are no event.
 pub(crate) fn event_key<'a>(event: &'a [u8], context_key: &str) -> Option<&'a [u8]> {

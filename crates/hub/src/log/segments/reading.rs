@@ -5,7 +5,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use floe::EventsBuilder;
+use floe::forwarding::EventsBuilder;
 
 use super::super::storage::StoredFile;
 use super::super::{

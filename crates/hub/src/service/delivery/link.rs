@@ -7,6 +7,7 @@ use floe::{InvokeError, OperationMode, SystemException};
 use crate::core::encode_forward;
 use crate::service::directory::ObjectDirectory;
 use crate::service::subscriber::Subscriber;
+use crate::service::topic::all_released;
 
 /// The maximum bytes in one call, unless a single event is longer. Peers refuse messages of more than 1 MiB by default.
 const CALL_BYTES_MAX: usize = 256 * 1024;
@@ -31,9 +32,11 @@ async fn forward(
 ) -> Result<(), InvokeError> {
     if let Some(name) = link.link().and_then(|link| link.local_name()) {
         let topic = directory.topic(name).ok_or_else(|| no_topic(link))?;
-        for events in events {
-            topic.publish_forwarded(events);
-        }
+        let held = events
+            .iter()
+            .flat_map(|events| topic.publish_forwarded(events));
+        let held: Vec<_> = held.collect();
+        all_released(held).await;
         return Ok(());
     }
     let parameters =

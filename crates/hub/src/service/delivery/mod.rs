@@ -50,7 +50,7 @@ pub(super) fn run<'a>(
     match subscriber.qos().delivery {
         Delivery::Oneway => Box::pin(oneway::run(subscriber)),
         Delivery::Batch => Box::pin(batched::run(subscriber, settings)),
-        Delivery::Twoway { outstanding_max } => Box::pin(twoway::run(subscriber, outstanding_max)),
+        Delivery::Twoway { .. } => Box::pin(twoway::run(subscriber)),
         Delivery::Link => Box::pin(link::run(subscriber, directory)),
     }
 }

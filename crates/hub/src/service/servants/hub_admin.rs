@@ -7,7 +7,8 @@ use floe::{Current, InvokeError};
 use floe_access::Action;
 
 use crate::contracts::floe::{
-    HubAdmin, HubStatus, IceStormNoSuchTopicError, TopicInfo, TopicStatus, TopicTotals,
+    Backpressure, HubAdmin, HubStatus, IceStormNoSuchTopicError, TopicInfo, TopicStatus,
+    TopicTotals,
 };
 use crate::service::observe::status;
 use crate::service::registry::Registry;
@@ -61,6 +62,18 @@ impl HubAdmin for HubAdminServant {
         self.check(current, &name)?;
         match self.registry.directory().topic(&name) {
             Some(topic) => Ok(status::of_topic(&self.registry, &topic)),
+            None => Err(NoSuchTopic { name }.into()),
+        }
+    }
+
+    async fn backpressure(
+        &self,
+        name: String,
+        current: &Current,
+    ) -> Result<Vec<Backpressure>, IceStormNoSuchTopicError> {
+        self.check(current, &name)?;
+        match self.registry.directory().topic(&name) {
+            Some(topic) => Ok(status::backpressure_of(&self.registry, &topic)),
             None => Err(NoSuchTopic { name }.into()),
         }
     }

@@ -84,9 +84,9 @@ impl Dispatcher for Objects {
             };
         };
         let recipient = Recipient::of(&object);
-        let waits = recipient.is_some() && current.facet() == WAITING_FACET;
+        let waits_for_room = recipient.is_some() && current.facet() == WAITING_FACET;
         let calls_back = matches!(object, Object::Topic(_)) && current.facet() == CALLBACK_FACET;
-        if !waits && !calls_back && !current.facet().is_empty() {
+        if !waits_for_room && !calls_back && !current.facet().is_empty() {
             return refuse(slot, SystemException::FacetNotExist);
         }
         let guard = self.registry.guard();
@@ -94,7 +94,7 @@ impl Dispatcher for Objects {
             if guard.asks_each()
                 && let Some(recipient) = recipient
             {
-                return recipient.publish_each(waits, &self.registry, requests, slot);
+                return recipient.publish_each(waits_for_room, &self.registry, requests, slot);
             }
             if let Err(refused) = self.check(&object, current) {
                 return slot.run(ready(Err(refused)));
@@ -105,14 +105,14 @@ impl Dispatcher for Objects {
                 let servant = TopicServant::calling_back(&self.registry, topic);
                 Arc::new(TopicInternalDispatcher::new(servant)).dispatch(requests, slot);
             }
-            Object::Publisher(topic) => publisher::publish(requests, slot, &topic, waits),
+            Object::Publisher(topic) => publisher::publish(requests, slot, &topic, waits_for_room),
             Object::SubscriberPublisher(subscriber) => {
-                publisher::publish_to_one(requests, slot, &subscriber, waits);
+                publisher::publish_to_one(requests, slot, &subscriber, waits_for_room);
             }
             Object::LinkReceiver(topic) => {
                 let registry = self.registry.clone();
                 requests.each(slot, move |request| {
-                    ready(link_receiver::answer(request, &topic, registry.guard()))
+                    link_receiver::answer(request, topic.clone(), registry.clone())
                 });
             }
             Object::TopicManager => self.topic_manager.clone().dispatch(requests, slot),

@@ -1,62 +1,70 @@
 //! Publisher objects: every request is an event, and its reply has no results.
 //!
 //! As in IceStorm, this holds for the operations of every object too: `ice_ping` is an event. The facet for publishers
-//! that wait ([`WAITING_FACET`](crate::WAITING_FACET)) is an addition of Floe.
+//! that wait without a limit ([`WAITING_FACET`](crate::WAITING_FACET)) is an addition of Floe.
 
 use std::future::ready;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use floe::SystemException;
 use floe::dispatch::{DispatchSlot, Requests, TakenEvents};
 use floe::forwarding::Events;
+use floe::{Current, SystemException};
 use floe_access::Action;
 
 use crate::core::without_token;
 use crate::service::directory::Object;
 use crate::service::registry::Registry;
-use crate::service::subscriber::Subscriber;
-use crate::service::topic::{Topic, all};
+use crate::service::subscriber::{HeldPublication, Subscriber};
+use crate::service::topic::{Topic, all_released};
 
-/// Publishes to all subscribers of a topic. If `waits`, the reply comes when each subscriber has room.
-pub(super) fn publish(requests: Requests, slot: &mut DispatchSlot, topic: &Topic, waits: bool) {
-    let mut waiting = Vec::new();
-    let taken = requests.take_events(|events, now| match waits {
-        true => waiting.extend(topic.publish_or_wait(events, now).map(Box::pin)),
-        false => topic.publish(events, now),
-    });
-    answer(taken, slot, waiting);
+/// Publishes to all subscribers of a topic. While one of them holds the publisher back, there is no reply, and the
+/// connection is read only as far as the limit of its dispatches allows.
+pub(super) fn publish(
+    requests: Requests,
+    slot: &mut DispatchSlot,
+    topic: &Topic,
+    waits_for_room: bool,
+) {
+    let mut held = Vec::new();
+    let taken = requests
+        .take_events(|events, now| held.append(&mut topic.publish(events, waits_for_room, now)));
+    answer(taken, slot, held);
 }
 
-/// Publishes to one subscriber. If `waits`, the reply comes when it has room.
+/// Publishes to one subscriber, in the same way.
 pub(super) fn publish_to_one(
     requests: Requests,
     slot: &mut DispatchSlot,
     subscriber: &Arc<Subscriber>,
-    waits: bool,
+    waits_for_room: bool,
 ) {
     if subscriber.is_gone() {
         return slot.run(ready(Err(gone())));
     }
-    let mut waiting = Vec::new();
-    let taken = requests.take_events(|events, now| match waits {
-        _ if subscriber.loses_own(&events) => {}
-        true => waiting.extend(subscriber.publish_or_wait(events, now).map(Box::pin)),
-        false => subscriber.publish(events, now),
+    let mut held = Vec::new();
+    let taken = requests.take_events(|events, now| {
+        if !subscriber.loses_own(&events) {
+            held.extend(subscriber.publish(events, waits_for_room, now));
+        }
     });
-    answer(taken, slot, waiting);
+    answer(taken, slot, held);
 }
 
-/// Replies when all publications have room.
-fn answer<F: Future<Output = ()> + Send + 'static>(
-    taken: TakenEvents,
-    slot: &mut DispatchSlot,
-    waiting: Vec<Pin<Box<F>>>,
-) {
-    match waiting.is_empty() {
-        true => taken.answer(slot),
-        false => taken.answer_after(slot, all(waiting)),
+/// Replies when no subscriber holds the publisher back.
+fn answer(taken: TakenEvents, slot: &mut DispatchSlot, held: Vec<HeldPublication>) {
+    if held.is_empty() {
+        return taken.answer(slot);
+    }
+    name_publisher(&held, taken.current());
+    taken.answer_after(slot, all_released(held));
+}
+
+/// Notes who is held back.
+pub(super) fn name_publisher(held: &[HeldPublication], current: &Current) {
+    if !held.is_empty() {
+        let publisher = current.peer().into();
+        held.iter().for_each(|held| held.set_publisher(&publisher));
     }
 }
 
@@ -83,7 +91,7 @@ impl Recipient {
     /// Subscribers do not get the tokens.
     pub(super) fn publish_each(
         self,
-        waits: bool,
+        waits_for_room: bool,
         registry: &Arc<Registry>,
         requests: Requests,
         slot: &mut DispatchSlot,
@@ -95,7 +103,9 @@ impl Recipient {
                 let guard = registry.guard();
                 guard.check(request.current(), Action::Publish, recipient.topic())?;
                 let events = without_token(request.event())?;
-                recipient.publish(events, waits).await?;
+                let held = recipient.publish(events, waits_for_room)?;
+                name_publisher(&held, request.current());
+                all_released(held).await;
                 request.returned_nothing()
             }
         });
@@ -109,25 +119,21 @@ impl Recipient {
         }
     }
 
-    async fn publish(&self, events: Events, waits: bool) -> Result<(), SystemException> {
+    fn publish(
+        &self,
+        events: Events,
+        waits_for_room: bool,
+    ) -> Result<Vec<HeldPublication>, SystemException> {
         let now = Instant::now();
-        match (self, waits) {
-            (Self::Topic(topic), false) => topic.publish(events, now),
-            (Self::Topic(topic), true) => {
-                if let Some(wait) = topic.publish_or_wait(events, now) {
-                    wait.await;
-                }
+        Ok(match self {
+            Self::Topic(topic) => topic.publish(events, waits_for_room, now),
+            Self::Subscriber(subscriber) if subscriber.is_gone() => return Err(gone()),
+            Self::Subscriber(subscriber) if subscriber.loses_own(&events) => Vec::new(),
+            Self::Subscriber(subscriber) => {
+                let held = subscriber.publish(events, waits_for_room, now);
+                held.into_iter().collect()
             }
-            (Self::Subscriber(subscriber), _) if subscriber.is_gone() => return Err(gone()),
-            (Self::Subscriber(subscriber), _) if subscriber.loses_own(&events) => {}
-            (Self::Subscriber(subscriber), false) => subscriber.publish(events, now),
-            (Self::Subscriber(subscriber), true) => {
-                if let Some(wait) = subscriber.publish_or_wait(events, now) {
-                    wait.await;
-                }
-            }
-        }
-        Ok(())
+        })
     }
 }
 

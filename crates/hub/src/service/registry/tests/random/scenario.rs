@@ -12,12 +12,12 @@ use tokio::task::JoinHandle;
 
 use super::receivers::{Behavior, ReceiverServant, Receivers, operation};
 use super::{PUBLISHERS, RECEIVERS, RequestedQos, Step, TOPICS};
-use crate::core::{Accounts, Qos, SubscriptionState};
+use crate::core::{Accounts, Qos, QueueLimits, SubscriptionState};
 use crate::error::ChangeError;
 use crate::service::registry::Registry;
 use crate::service::registry::tests::EventSource;
 use crate::service::subscriber::Subscriber;
-use crate::service::topic::{Topic, Totals};
+use crate::service::topic::{Topic, Totals, all_released};
 use crate::settings::HubSettings;
 use crate::store::{Memory, StoredLink};
 
@@ -79,6 +79,10 @@ impl Scenario {
         let settings = HubSettings {
             discard_interval: Duration::from_millis(1),
             flush_interval: Duration::from_millis(1),
+            queue_limits: QueueLimits {
+                patience: Duration::from_millis(2),
+                ..QueueLimits::default()
+            },
             ..HubSettings::default()
         };
         let registry = Registry::open(settings, Box::new(Memory), Vec::new(), &communicator);
@@ -291,12 +295,10 @@ impl Scenario {
             );
             let known = &mut self.topics[at];
             known.published += 1;
-            if waits {
-                let waiting = known.topic.publish_or_wait(events, Instant::now());
-                self.waiting[publisher] = waiting.map(tokio::spawn);
-            } else {
-                known.all_wait = false;
-                known.topic.publish(events, Instant::now());
+            known.all_wait &= waits;
+            let held = known.topic.publish(events, waits, Instant::now());
+            if !held.is_empty() {
+                self.waiting[publisher] = Some(tokio::spawn(all_released(held)));
             }
         }
     }
