@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use floe::InvocationMode;
 
+use super::durable::Reading;
 use super::limits::{OverflowPolicy, QueueLimits};
 
 /// The default number of unanswered requests to a twoway subscriber, as in IceStorm.
@@ -39,6 +40,8 @@ pub(crate) struct Qos {
     pub(crate) bytes_max: Option<usize>,
     /// The facet to notify of lost events, if the subscriber asked for it.
     pub(crate) lost_facet: Option<String>,
+    /// How the subscriber reads the log of its topic; `None` if it gets events as they are published.
+    pub(crate) reading: Option<Reading>,
 }
 
 /// How events are sent to a subscriber.
@@ -106,6 +109,12 @@ impl Qos {
             return Err(QosError::Bad(reason.to_owned()));
         }
         let outstanding = ours(qos, "floe.outstanding", limit)?;
+        let reading = Reading::parse(qos).map_err(QosError::Bad)?;
+        if reading.is_some() && mode != InvocationMode::Twoway {
+            let reason =
+                "floe.durable and floe.from require a twoway proxy: its replies acknowledge events";
+            return Err(QosError::Bad(reason.to_owned()));
+        }
         Ok(Self {
             is_connection_cached: cached.map(|cached| cached > 0),
             locator_cache_timeout: timeout,
@@ -115,6 +124,7 @@ impl Qos {
             events_max: ours(qos, "floe.queueEvents", limit)?,
             bytes_max: ours(qos, "floe.queueBytes", limit)?,
             lost_facet: qos.get("floe.lostFacet").cloned(),
+            reading,
         })
     }
 
@@ -129,6 +139,7 @@ impl Qos {
             events_max: None,
             bytes_max: None,
             lost_facet: None,
+            reading: None,
         }
     }
 

@@ -69,6 +69,7 @@ fn qos(delivery: Delivery, retry_count: RetryCount) -> Qos {
         events_max: None,
         bytes_max: None,
         lost_facet: None,
+        reading: None,
     }
 }
 
