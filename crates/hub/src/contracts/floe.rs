@@ -297,6 +297,666 @@ impl<S: HubAdmin> ::floe::codegen::Answer for HubAdminDispatcher<S> {
     }
 }
 
+/// A topic keeps no events: it is not durable.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct NotDurable {
+    /// The name of the topic.
+    pub name: String,
+}
+::floe::codegen::exception!(NotDurable = "::Floe::NotDurable" { name });
+
+/// There is no such durable subscription.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct NoSuchSubscription {
+    /// The name that was asked for.
+    pub name: String,
+}
+::floe::codegen::exception!(NoSuchSubscription = "::Floe::NoSuchSubscription" { name });
+
+/// A text or a quality of service is not what it should be.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct BadRequest {
+    /// What was expected, and what came.
+    pub reason: String,
+}
+::floe::codegen::exception!(BadRequest = "::Floe::BadRequest" { reason });
+
+/// Where a durable subscription is in the log of its topic.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct SubscriptionPosition {
+    /// Its name.
+    pub name: String,
+    /// The first event that it has not acknowledged: all before it are.
+    pub position: i64,
+    /// The first event that was never delivered to it.
+    pub next: i64,
+    /// Events that were delivered, or are delivered again, and are not acknowledged.
+    pub pending: i64,
+    /// Events of the topic that were never delivered to it.
+    pub behind: i64,
+    /// How many subscribers have it now.
+    pub subscribers: i32,
+}
+::floe::codegen::structure!(SubscriptionPosition {
+    name, position, next, pending, behind, subscribers
+});
+
+/// The durable subscriptions of a topic, in the order of their names.
+pub type SubscriptionPositionSeq = Vec<SubscriptionPosition>;
+
+/// What the log of a durable topic holds.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct LogContents {
+    /// The sequence of the oldest event; next if there is none.
+    pub first: i64,
+    /// The sequence that the next event gets.
+    pub next: i64,
+    /// How many events there are.
+    pub events: i64,
+    /// The bytes that they take.
+    pub bytes: i64,
+    /// The durable subscriptions.
+    pub subscriptions: SubscriptionPositionSeq,
+}
+::floe::codegen::structure!(LogContents { first, next, events, bytes, subscriptions });
+
+/// An event as it stands in a log.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct LoggedEvent {
+    /// Its number in the log of its topic.
+    pub number: i64,
+    /// When the hub got it, in microseconds since 1970.
+    pub time: i64,
+    /// Which attempt this is to deliver it, from 1; 0 if it is only read.
+    pub attempt: i32,
+    /// The operation that its publisher called.
+    pub operation: String,
+    /// The mode of the operation.
+    pub mode: ::floe::OperationMode,
+    /// What its publisher put into the context.
+    pub context: ::floe::Context,
+    /// The encapsulation with the parameters.
+    pub parameters: ::floe::contracts::ice::ByteSeq,
+}
+::floe::codegen::structure!(LoggedEvent {
+    number, time, attempt, operation, mode, context, parameters
+});
+
+/// Events of a log, in their order.
+pub type LoggedEventSeq = Vec<LoggedEvent>;
+
+::floe::codegen::errors! {
+    /// What an operation that throws `::IceStorm::TopicExists` fails with.
+    pub enum IceStormTopicExistsError {
+        TopicExists(::floe::contracts::ice_storm::TopicExists)
+    }
+}
+
+::floe::codegen::errors! {
+    /// What an operation that throws `::IceStorm::NoSuchTopic` or `::Floe::NotDurable` fails with.
+    pub enum IceStormNoSuchTopicOrNotDurableError {
+        NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic),
+        NotDurable(NotDurable),
+    }
+    from IceStormNoSuchTopicError { NoSuchTopic }
+}
+
+::floe::codegen::errors! {
+    /// What an operation that throws `::IceStorm::NoSuchTopic` or `::Floe::NotDurable` or `::Floe::BadRequest` fails with.
+    pub enum BadRequestOrIceStormNoSuchTopicOrNotDurableError {
+        NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic),
+        NotDurable(NotDurable),
+        BadRequest(BadRequest),
+    }
+    from IceStormNoSuchTopicError { NoSuchTopic }
+    from IceStormNoSuchTopicOrNotDurableError { NoSuchTopic, NotDurable }
+}
+
+::floe::codegen::errors! {
+    /// What an operation that throws `::IceStorm::NoSuchTopic` or `::Floe::NotDurable` or `::Floe::NoSuchSubscription` or `::Floe::BadRequest` fails with.
+    pub enum BadRequestOrIceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError {
+        NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic),
+        NotDurable(NotDurable),
+        NoSuchSubscription(NoSuchSubscription),
+        BadRequest(BadRequest),
+    }
+    from IceStormNoSuchTopicError { NoSuchTopic }
+    from IceStormNoSuchTopicOrNotDurableError { NoSuchTopic, NotDurable }
+    from BadRequestOrIceStormNoSuchTopicOrNotDurableError { NoSuchTopic, NotDurable, BadRequest }
+    from IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError {
+        NoSuchTopic, NotDurable, NoSuchSubscription
+    }
+}
+
+::floe::codegen::errors! {
+    /// What an operation that throws `::IceStorm::NoSuchTopic` or `::Floe::NotDurable` or `::Floe::NoSuchSubscription` fails with.
+    pub enum IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError {
+        NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic),
+        NotDurable(NotDurable),
+        NoSuchSubscription(NoSuchSubscription),
+    }
+    from IceStormNoSuchTopicError { NoSuchTopic }
+    from IceStormNoSuchTopicOrNotDurableError { NoSuchTopic, NotDurable }
+}
+
+/// Proxy to an object with interface `::Floe::DurableTopics`.
+///
+/// The durable topics of a hub. Its identity is always Floe/DurableTopics.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DurableTopicsProxy(::floe::Proxy);
+::floe::codegen::proxy!(DurableTopicsProxy = "::Floe::DurableTopics");
+
+impl DurableTopicsProxy {
+    /// Creates a durable topic. It is then a topic as any other.
+    ///
+    /// - `name`: Its name.
+    /// - fails with `IceStorm::TopicExists`: If there is a topic of this name.
+    pub fn create<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> ::floe::Call<'call, (), IceStormTopicExistsError, impl ::floe::codegen::EncodeParameters<'call>> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("create", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::nothing)
+    }
+
+    /// Tells what the log of a topic holds, and where the durable subscriptions are.
+    ///
+    /// - `topic`: The name of the topic.
+    /// - returns What it holds now.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+    /// - fails with `NotDurable`: If the topic has no log.
+    pub fn contents<'call>(
+        &'call self,
+        topic: &'call str,
+    ) -> ::floe::Call<'call, LogContents, IceStormNoSuchTopicOrNotDurableError, impl ::floe::codegen::EncodeParameters<'call>> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("contents", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (topic,), ::floe::codegen::one)
+    }
+
+    /// Says where in the log a text such as "beginning", "-10", "seq:42" or "time:2026-01-31T12:00:00Z" leads.
+    ///
+    /// - `topic`: The name of the topic.
+    /// - `from`: The text.
+    /// - returns The sequence.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+    /// - fails with `NotDurable`: If the topic has no log.
+    /// - fails with `BadRequest`: If the text is none of these.
+    pub fn locate<'call>(
+        &'call self,
+        topic: &'call str,
+        from: &'call str,
+    ) -> ::floe::Call<'call, i64, BadRequestOrIceStormNoSuchTopicOrNotDurableError, impl ::floe::codegen::EncodeParameters<'call>> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("locate", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (topic, from), ::floe::codegen::one)
+    }
+
+    /// Reads events of a topic. No subscription changes by that.
+    ///
+    /// - `topic`: The name of the topic.
+    /// - `from`: The sequence from which to read.
+    /// - `count`: The most events.
+    /// - returns `next`: Where to read on. If it is from, there is nothing to read yet.
+    /// - returns The events.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+    /// - fails with `NotDurable`: If the topic has no log.
+    pub fn read<'call>(
+        &'call self,
+        topic: &'call str,
+        from: i64,
+        count: i32,
+    ) -> ::floe::Call<'call, (
+        LoggedEventSeq,
+        i64,
+    ), IceStormNoSuchTopicOrNotDurableError, impl ::floe::codegen::EncodeParameters<'call>> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("read", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (topic, from, count), |decoder| {
+            let next: i64 = decoder.get()?;
+            let returned: LoggedEventSeq = decoder.get()?;
+            Ok((returned, next))
+        })
+    }
+
+    /// Sets the position of a durable subscription. The events from there on are delivered next, again if they were
+    /// delivered before.
+    ///
+    /// - `topic`: The name of the topic.
+    /// - `name`: The name of the subscription.
+    /// - `from`: Where, as for locate.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
+    /// - fails with `NotDurable`: If the topic has no log.
+    /// - fails with `NoSuchSubscription`: If the topic has no such subscription.
+    /// - fails with `BadRequest`: If from says nothing.
+    pub fn set_position<'call>(
+        &'call self,
+        topic: &'call str,
+        name: &'call str,
+        from: &'call str,
+    ) -> ::floe::Call<'call, (), BadRequestOrIceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, impl ::floe::codegen::EncodeParameters<'call>> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("setPosition", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (topic, name, from), ::floe::codegen::nothing)
+    }
+
+    /// Forgets the position of a durable subscription, and ends the subscriptions of its subscribers.
+    ///
+    /// - `topic`: The name of the topic.
+    /// - `name`: The name of the subscription.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
+    /// - fails with `NotDurable`: If the topic has no log.
+    /// - fails with `NoSuchSubscription`: If the topic has no such subscription.
+    pub fn remove_position<'call>(
+        &'call self,
+        topic: &'call str,
+        name: &'call str,
+    ) -> ::floe::Call<'call, (), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, impl ::floe::codegen::EncodeParameters<'call>> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("removePosition", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (topic, name), ::floe::codegen::nothing)
+    }
+
+    /// Begins a durable subscription that is pulled, or goes on with it.
+    ///
+    /// - `topic`: The name of the topic.
+    /// - `qos`: As for a subscriber: "floe.durable" and, if wanted, "floe.from" and the others.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
+    /// - fails with `NotDurable`: If the topic has no log.
+    /// - fails with `BadRequest`: If the quality of service is no durable one.
+    pub fn open_pull<'call>(
+        &'call self,
+        topic: &'call str,
+        qos: &'call ::floe::contracts::ice_storm::QoS,
+    ) -> ::floe::Call<'call, (), BadRequestOrIceStormNoSuchTopicOrNotDurableError, impl ::floe::codegen::EncodeParameters<'call>> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("openPull", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (topic, qos), ::floe::codegen::nothing)
+    }
+
+    /// Takes events of a subscription, which are then to be acknowledged before its deadline. Others that share the
+    /// subscription get other events.
+    ///
+    /// - `topic`: The name of the topic.
+    /// - `name`: The name of the subscription.
+    /// - `count`: The most events.
+    /// - `wait`: How long to wait for an event if there is none, in milliseconds, at most 30,000.
+    /// - returns The events; none if there were none.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
+    /// - fails with `NotDurable`: If the topic has no log.
+    /// - fails with `NoSuchSubscription`: If the topic has no such subscription.
+    pub fn pull<'call>(
+        &'call self,
+        topic: &'call str,
+        name: &'call str,
+        count: i32,
+        wait: i32,
+    ) -> ::floe::Call<'call, LoggedEventSeq, IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, impl ::floe::codegen::EncodeParameters<'call>> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("pull", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (topic, name, count, wait), ::floe::codegen::one)
+    }
+
+    /// Acknowledges an event and all before it that were delivered. The position is on disk when this returns.
+    ///
+    /// - `topic`: The name of the topic.
+    /// - `name`: The name of the subscription.
+    /// - `number`: The number of the event.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
+    /// - fails with `NotDurable`: If the topic has no log.
+    /// - fails with `NoSuchSubscription`: If the topic has no such subscription.
+    pub fn acknowledge_to<'call>(
+        &'call self,
+        topic: &'call str,
+        name: &'call str,
+        number: i64,
+    ) -> ::floe::Call<'call, (), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, impl ::floe::codegen::EncodeParameters<'call>> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("acknowledgeTo", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (topic, name, number), ::floe::codegen::nothing)
+    }
+
+    /// Acknowledges single events. The position is on disk when this returns.
+    ///
+    /// - `topic`: The name of the topic.
+    /// - `name`: The name of the subscription.
+    /// - `numbers`: The numbers of the events.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
+    /// - fails with `NotDurable`: If the topic has no log.
+    /// - fails with `NoSuchSubscription`: If the topic has no such subscription.
+    pub fn acknowledge<'call>(
+        &'call self,
+        topic: &'call str,
+        name: &'call str,
+        numbers: &'call [i64],
+    ) -> ::floe::Call<'call, (), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, impl ::floe::codegen::EncodeParameters<'call>> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("acknowledge", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (topic, name, numbers), ::floe::codegen::nothing)
+    }
+
+    /// Refuses events: they are delivered again, or become dead letters.
+    ///
+    /// - `topic`: The name of the topic.
+    /// - `name`: The name of the subscription.
+    /// - `numbers`: The numbers of the events.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
+    /// - fails with `NotDurable`: If the topic has no log.
+    /// - fails with `NoSuchSubscription`: If the topic has no such subscription.
+    pub fn refuse<'call>(
+        &'call self,
+        topic: &'call str,
+        name: &'call str,
+        numbers: &'call [i64],
+    ) -> ::floe::Call<'call, (), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError, impl ::floe::codegen::EncodeParameters<'call>> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("refuse", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (topic, name, numbers), ::floe::codegen::nothing)
+    }
+}
+
+::floe::codegen::servant! {
+    /// The durable topics of a hub. Its identity is always Floe/DurableTopics.
+    pub trait DurableTopics {
+        /// Creates a durable topic. It is then a topic as any other.
+        ///
+        /// - `name`: Its name.
+        /// - fails with `IceStorm::TopicExists`: If there is a topic of this name.
+        async fn create(
+            &self,
+            name: String,
+            current: &::floe::Current,
+        ) -> Result<(), IceStormTopicExistsError>;
+
+        /// Tells what the log of a topic holds, and where the durable subscriptions are.
+        ///
+        /// - `topic`: The name of the topic.
+        /// - returns What it holds now.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+        /// - fails with `NotDurable`: If the topic has no log.
+        async fn contents(
+            &self,
+            topic: String,
+            current: &::floe::Current,
+        ) -> Result<LogContents, IceStormNoSuchTopicOrNotDurableError>;
+
+        /// Says where in the log a text such as "beginning", "-10", "seq:42" or "time:2026-01-31T12:00:00Z" leads.
+        ///
+        /// - `topic`: The name of the topic.
+        /// - `from`: The text.
+        /// - returns The sequence.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+        /// - fails with `NotDurable`: If the topic has no log.
+        /// - fails with `BadRequest`: If the text is none of these.
+        async fn locate(
+            &self,
+            topic: String,
+            from: String,
+            current: &::floe::Current,
+        ) -> Result<i64, BadRequestOrIceStormNoSuchTopicOrNotDurableError>;
+
+        /// Reads events of a topic. No subscription changes by that.
+        ///
+        /// - `topic`: The name of the topic.
+        /// - `from`: The sequence from which to read.
+        /// - `count`: The most events.
+        /// - returns `next`: Where to read on. If it is from, there is nothing to read yet.
+        /// - returns The events.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+        /// - fails with `NotDurable`: If the topic has no log.
+        async fn read(
+            &self,
+            topic: String,
+            from: i64,
+            count: i32,
+            current: &::floe::Current,
+        ) -> Result<(LoggedEventSeq, i64), IceStormNoSuchTopicOrNotDurableError>;
+
+        /// Sets the position of a durable subscription. The events from there on are delivered next, again if they were
+        /// delivered before.
+        ///
+        /// - `topic`: The name of the topic.
+        /// - `name`: The name of the subscription.
+        /// - `from`: Where, as for locate.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
+        /// - fails with `NotDurable`: If the topic has no log.
+        /// - fails with `NoSuchSubscription`: If the topic has no such subscription.
+        /// - fails with `BadRequest`: If from says nothing.
+        async fn set_position(
+            &self,
+            topic: String,
+            name: String,
+            from: String,
+            current: &::floe::Current,
+        ) -> Result<(), BadRequestOrIceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError>;
+
+        /// Forgets the position of a durable subscription, and ends the subscriptions of its subscribers.
+        ///
+        /// - `topic`: The name of the topic.
+        /// - `name`: The name of the subscription.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
+        /// - fails with `NotDurable`: If the topic has no log.
+        /// - fails with `NoSuchSubscription`: If the topic has no such subscription.
+        async fn remove_position(
+            &self,
+            topic: String,
+            name: String,
+            current: &::floe::Current,
+        ) -> Result<(), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError>;
+
+        /// Begins a durable subscription that is pulled, or goes on with it.
+        ///
+        /// - `topic`: The name of the topic.
+        /// - `qos`: As for a subscriber: "floe.durable" and, if wanted, "floe.from" and the others.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
+        /// - fails with `NotDurable`: If the topic has no log.
+        /// - fails with `BadRequest`: If the quality of service is no durable one.
+        async fn open_pull(
+            &self,
+            topic: String,
+            qos: ::floe::contracts::ice_storm::QoS,
+            current: &::floe::Current,
+        ) -> Result<(), BadRequestOrIceStormNoSuchTopicOrNotDurableError>;
+
+        /// Takes events of a subscription, which are then to be acknowledged before its deadline. Others that share the
+        /// subscription get other events.
+        ///
+        /// - `topic`: The name of the topic.
+        /// - `name`: The name of the subscription.
+        /// - `count`: The most events.
+        /// - `wait`: How long to wait for an event if there is none, in milliseconds, at most 30,000.
+        /// - returns The events; none if there were none.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
+        /// - fails with `NotDurable`: If the topic has no log.
+        /// - fails with `NoSuchSubscription`: If the topic has no such subscription.
+        async fn pull(
+            &self,
+            topic: String,
+            name: String,
+            count: i32,
+            wait: i32,
+            current: &::floe::Current,
+        ) -> Result<LoggedEventSeq, IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError>;
+
+        /// Acknowledges an event and all before it that were delivered. The position is on disk when this returns.
+        ///
+        /// - `topic`: The name of the topic.
+        /// - `name`: The name of the subscription.
+        /// - `number`: The number of the event.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
+        /// - fails with `NotDurable`: If the topic has no log.
+        /// - fails with `NoSuchSubscription`: If the topic has no such subscription.
+        async fn acknowledge_to(
+            &self,
+            topic: String,
+            name: String,
+            number: i64,
+            current: &::floe::Current,
+        ) -> Result<(), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError>;
+
+        /// Acknowledges single events. The position is on disk when this returns.
+        ///
+        /// - `topic`: The name of the topic.
+        /// - `name`: The name of the subscription.
+        /// - `numbers`: The numbers of the events.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
+        /// - fails with `NotDurable`: If the topic has no log.
+        /// - fails with `NoSuchSubscription`: If the topic has no such subscription.
+        async fn acknowledge(
+            &self,
+            topic: String,
+            name: String,
+            numbers: ::floe::contracts::ice::LongSeq,
+            current: &::floe::Current,
+        ) -> Result<(), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError>;
+
+        /// Refuses events: they are delivered again, or become dead letters.
+        ///
+        /// - `topic`: The name of the topic.
+        /// - `name`: The name of the subscription.
+        /// - `numbers`: The numbers of the events.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
+        /// - fails with `NotDurable`: If the topic has no log.
+        /// - fails with `NoSuchSubscription`: If the topic has no such subscription.
+        async fn refuse(
+            &self,
+            topic: String,
+            name: String,
+            numbers: ::floe::contracts::ice::LongSeq,
+            current: &::floe::Current,
+        ) -> Result<(), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError>;
+    }
+}
+
+::floe::codegen::dispatcher! {
+    /// Dispatches requests to a servant with interface `::Floe::DurableTopics`.
+    pub struct DurableTopicsDispatcher<S: DurableTopics>;
+}
+
+impl<S: DurableTopics> ::floe::codegen::Answer for DurableTopicsDispatcher<S> {
+    async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+        match request.operation_bytes() {
+            b"create" => {
+                let name = request.decode(::floe::OperationMode::Normal, ::floe::codegen::one)?;
+                let result = <S as DurableTopics>::create(
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
+                ::floe::codegen::reply(request, result, |_, _| {})
+            }
+            b"contents" => {
+                let topic = request.decode(
+                    ::floe::OperationMode::Idempotent,
+                    ::floe::codegen::one,
+                )?;
+                let result = <S as DurableTopics>::contents(
+                    &self.servant,
+                    topic,
+                    request.current(),
+                ).await;
+                ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
+            }
+            b"locate" => {
+                let (topic, from) = request.decode(
+                    ::floe::OperationMode::Idempotent,
+                    ::floe::codegen::all,
+                )?;
+                let result = <S as DurableTopics>::locate(
+                    &self.servant,
+                    topic,
+                    from,
+                    request.current(),
+                ).await;
+                ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
+            }
+            b"read" => {
+                let (topic, from, count) = request.decode(
+                    ::floe::OperationMode::Idempotent,
+                    ::floe::codegen::all,
+                )?;
+                let result = <S as DurableTopics>::read(
+                    &self.servant, topic, from, count, request.current(),
+                ).await;
+                ::floe::codegen::reply(request, result, |(returned, next), encoder| {
+                    encoder.put(next);
+                    encoder.put(returned);
+                })
+            }
+            b"setPosition" => {
+                let (topic, name, from) = request.decode(
+                    ::floe::OperationMode::Normal,
+                    ::floe::codegen::all,
+                )?;
+                let result = <S as DurableTopics>::set_position(
+                    &self.servant, topic, name, from, request.current(),
+                ).await;
+                ::floe::codegen::reply(request, result, |_, _| {})
+            }
+            b"removePosition" => {
+                let (topic, name) = request.decode(
+                    ::floe::OperationMode::Normal,
+                    ::floe::codegen::all,
+                )?;
+                let result = <S as DurableTopics>::remove_position(
+                    &self.servant,
+                    topic,
+                    name,
+                    request.current(),
+                ).await;
+                ::floe::codegen::reply(request, result, |_, _| {})
+            }
+            b"openPull" => {
+                let (topic, qos) = request.decode(
+                    ::floe::OperationMode::Idempotent,
+                    ::floe::codegen::all,
+                )?;
+                let result = <S as DurableTopics>::open_pull(
+                    &self.servant,
+                    topic,
+                    qos,
+                    request.current(),
+                ).await;
+                ::floe::codegen::reply(request, result, |_, _| {})
+            }
+            b"pull" => {
+                let (topic, name, count, wait) = request.decode(
+                    ::floe::OperationMode::Normal,
+                    ::floe::codegen::all,
+                )?;
+                let result = <S as DurableTopics>::pull(
+                    &self.servant, topic, name, count, wait, request.current(),
+                ).await;
+                ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
+            }
+            b"acknowledgeTo" => {
+                let (topic, name, number) = request.decode(
+                    ::floe::OperationMode::Normal,
+                    ::floe::codegen::all,
+                )?;
+                let result = <S as DurableTopics>::acknowledge_to(
+                    &self.servant, topic, name, number, request.current(),
+                ).await;
+                ::floe::codegen::reply(request, result, |_, _| {})
+            }
+            b"acknowledge" => {
+                let (topic, name, numbers) = request.decode(
+                    ::floe::OperationMode::Normal,
+                    ::floe::codegen::all,
+                )?;
+                let result = <S as DurableTopics>::acknowledge(
+                    &self.servant, topic, name, numbers, request.current(),
+                ).await;
+                ::floe::codegen::reply(request, result, |_, _| {})
+            }
+            b"refuse" => {
+                let (topic, name, numbers) = request.decode(
+                    ::floe::OperationMode::Normal,
+                    ::floe::codegen::all,
+                )?;
+                let result = <S as DurableTopics>::refuse(
+                    &self.servant, topic, name, numbers, request.current(),
+                ).await;
+                ::floe::codegen::reply(request, result, |_, _| {})
+            }
+            _ => request.builtin(
+                "::Floe::DurableTopics",
+                &["::Floe::DurableTopics", "::Ice::Object"],
+            ),
+        }
+    }
+}
+
 /// Proxy to an object with interface `::Floe::LossListener`.
 ///
 /// What a subscriber may be told of besides events, if it asked: by the quality of service "floe.lostFacet", whose

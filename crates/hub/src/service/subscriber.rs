@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use floe::{Events, Identity, PendingEvent, Proxy, TypedProxy};
 
 use super::backpressure::{Backpressure, Waiter};
+use super::durable::Reader;
 use super::topic_link::TopicLink;
 use crate::core::{
     Delivery, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState,
@@ -34,6 +35,8 @@ pub(crate) struct Subscriber {
     proxy: Proxy,
     /// The other end, if this is a link.
     link: Option<Box<TopicLink>>,
+    /// What reads the log of the topic for it, if it does not get events as they are published.
+    reader: Option<Arc<Reader>>,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
     /// Guards the queue, the state, the accounts, the unanswered events, and the waker. It is held for a few moves, and
@@ -108,6 +111,7 @@ impl Subscriber {
             topic: topic.clone(),
             proxy,
             link: None,
+            reader: None,
             qos_text,
             qos,
             shared: Mutex::new(GuardedState {
@@ -134,6 +138,17 @@ impl Subscriber {
             link: Some(Box::new(link)),
             ..subscriber
         }
+    }
+
+    /// Lets it read the log of its topic.
+    #[must_use]
+    pub(crate) fn with_reader(self, reader: Option<Arc<Reader>>) -> Self {
+        Self { reader, ..self }
+    }
+
+    /// What reads the log of the topic for it.
+    pub(crate) fn reader(&self) -> Option<&Arc<Reader>> {
+        self.reader.as_ref()
     }
 
     /// Puts other settings in force. The send timeout remains that of the time of subscription.
@@ -283,7 +298,11 @@ impl Subscriber {
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        self.lock().subscription.snapshot()
+        let own = self.lock().subscription.snapshot();
+        match &self.reader {
+            Some(reader) => own.with_waiting(reader.standing().waiting()),
+            None => own,
+        }
     }
 
     /// Waits until at least this many bytes are queued. Returns false if the delivery ends instead. It may be

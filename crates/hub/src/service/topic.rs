@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::Poll;
 use std::time::Instant;
 
-use floe::{Events, Identity};
+use floe::{Events, Identity, SystemException};
 
+use super::durable::{Appending, TopicLog};
 use super::subscriber::Subscriber;
 use crate::core::{Accounts, Snapshot};
 
@@ -24,6 +25,8 @@ pub(crate) struct Topic {
     /// Only the registry writes it.
     subscribers: RwLock<Vec<Arc<Subscriber>>>,
     ended: Mutex<EndedSubscriptions>,
+    /// The log, if the topic is durable.
+    log: Option<Arc<TopicLog>>,
 }
 
 /// Subscriptions that have ended.
@@ -74,7 +77,7 @@ impl Totals {
 }
 
 impl Topic {
-    pub(crate) fn new(name: String) -> Arc<Self> {
+    pub(crate) fn new(name: String, log: Option<Arc<TopicLog>>) -> Arc<Self> {
         Arc::new(Self {
             name: name.into(),
             published: AtomicU64::new(0),
@@ -82,7 +85,13 @@ impl Topic {
             is_destroyed: AtomicBool::new(false),
             subscribers: RwLock::default(),
             ended: Mutex::default(),
+            log,
         })
+    }
+
+    /// The log, if the topic is durable.
+    pub(crate) fn log(&self) -> Option<&Arc<TopicLog>> {
+        self.log.as_ref()
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -102,6 +111,38 @@ impl Topic {
         }
     }
 
+    /// Puts events into the log of a durable topic, and into the queues of the subscribers that do not read the log. Returns
+    /// what the publisher is to wait for; if it `waits`, that is room in the queues, too.
+    ///
+    /// The log is an argument, because only a durable topic has one.
+    pub(crate) fn store(
+        &self,
+        log: &TopicLog,
+        events: Events,
+        now: Instant,
+        waits: bool,
+    ) -> impl Future<Output = Result<(), SystemException>> + Send + use<> {
+        let Appending { fresh, outcome } = log.append(events);
+        let mut waiting = Vec::new();
+        for events in fresh {
+            self.count(&events);
+            for subscriber in self.read().iter().filter(|s| s.reader().is_none()) {
+                match waits {
+                    true => {
+                        let wait = subscriber.publish_or_wait(events.clone(), now);
+                        waiting.extend(wait.map(Box::pin));
+                    }
+                    false => subscriber.publish(events.clone(), now),
+                }
+            }
+        }
+        async move {
+            let stored = outcome.await;
+            all(waiting).await;
+            stored
+        }
+    }
+
     /// Puts events into the queues of all subscribers. Returns what is left to wait for if a subscriber makes
     /// publishers wait for room. The other subscribers have the events immediately.
     pub(crate) fn publish_or_wait(
@@ -118,15 +159,21 @@ impl Topic {
     }
 
     /// Puts events that came over a link into the queues of all subscribers, but not of links: an event crosses one
-    /// link only.
-    pub(crate) fn publish_forwarded(&self, events: &Events) {
+    /// link only. If the topic is durable, it returns what the link is to wait for.
+    pub(crate) fn publish_forwarded(
+        &self,
+        events: &Events,
+    ) -> Option<impl Future<Output = Result<(), SystemException>> + Send + use<>> {
         let count = events.len() as u64;
         self.forwarded.fetch_add(count, Ordering::Relaxed);
+        let appending = self.log.as_ref().map(|log| log.append(events.clone()));
         let now = Instant::now();
         let subscribers = self.read();
-        for subscriber in subscribers.iter().filter(|s| s.link().is_none()) {
+        let is_live = |s: &&Arc<Subscriber>| s.link().is_none() && s.reader().is_none();
+        for subscriber in subscribers.iter().filter(is_live) {
             subscriber.publish(events.clone(), now);
         }
+        appending.map(|appending| appending.outcome)
     }
 
     fn count(&self, events: &Events) {
@@ -187,6 +234,13 @@ impl Topic {
         let mut recipients = self.all_subscribers();
         recipients.extend(self.ended().leaving.iter().cloned());
         recipients
+    }
+
+    /// The subscriber of a durable subscription.
+    pub(crate) fn find_reader(&self, name: &str) -> Vec<Arc<Subscriber>> {
+        let subscribers = self.read();
+        let of_name = |s: &&Arc<Subscriber>| s.reader().is_some_and(|reader| reader.name() == name);
+        subscribers.iter().filter(of_name).cloned().collect()
     }
 
     /// Whether this subscriber has not been removed.

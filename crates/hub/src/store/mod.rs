@@ -107,7 +107,7 @@ impl StoreError {
         }
     }
 
-    fn because(
+    pub(crate) fn because(
         what: impl Into<String>,
         source: impl std::error::Error + Send + Sync + 'static,
     ) -> Self {

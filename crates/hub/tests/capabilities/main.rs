@@ -3,6 +3,7 @@
 mod access;
 mod client;
 mod delivery;
+mod durable;
 mod failures;
 mod info;
 mod late_reports;

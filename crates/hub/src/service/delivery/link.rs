@@ -30,7 +30,9 @@ async fn forward(
     if let Some(name) = link.link().and_then(|link| link.local_name()) {
         let topic = directory.topic(name).ok_or_else(|| no_topic(link))?;
         for events in events {
-            topic.publish_forwarded(events);
+            if let Some(stored) = topic.publish_forwarded(events) {
+                stored.await?;
+            }
         }
         return Ok(());
     }

@@ -2,26 +2,31 @@
 //!
 //! It is written by hand, because a typed servant would make a map of the context of each event.
 
+use std::sync::Arc;
+
 use floe::{OperationMode, Request, Response, SystemException};
 use floe_access::Action;
 
 use crate::core::decode_forward;
-use crate::service::guard::Guard;
+use crate::service::registry::Registry;
 use crate::service::topic::Topic;
 
-/// Dispatches a request to the link receiver of a topic.
-pub(super) fn answer(
+/// Dispatches a request to the link receiver of a topic. If the topic is durable, the events are stored before the answer.
+pub(super) async fn answer(
     request: Request,
-    topic: &Topic,
-    guard: &Guard,
+    topic: Arc<Topic>,
+    registry: Arc<Registry>,
 ) -> Result<Response, SystemException> {
+    let guard = registry.guard();
     guard.check(request.current(), Action::Publish, topic.name())?;
     if request.operation() != "forward" {
         let types = ["::Ice::Object", "::IceStorm::TopicLink"];
         return request.builtin("::IceStorm::TopicLink", &types);
     }
     if let Some(events) = request.decode(OperationMode::Normal, decode_forward)? {
-        topic.publish_forwarded(&events);
+        if let Some(stored) = topic.publish_forwarded(&events) {
+            stored.await?;
+        }
     }
     request.returned_nothing()
 }

@@ -13,18 +13,37 @@ use floe_access::Action;
 
 use crate::core::without_token;
 use crate::service::directory::Object;
+use crate::service::durable::TopicLog;
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::{Topic, all};
 
 /// Publishes to all subscribers of a topic. If `waits`, the reply comes when each subscriber has room.
 pub(super) fn publish(requests: Requests, slot: &mut DispatchSlot, topic: &Topic, waits: bool) {
+    if let Some(log) = topic.log() {
+        return store(requests, slot, topic, log, waits);
+    }
     let mut waiting = Vec::new();
     let taken = requests.take_events(|events, now| match waits {
         true => waiting.extend(topic.publish_or_wait(events, now).map(Box::pin)),
         false => topic.publish(events, now),
     });
     answer(taken, slot, waiting);
+}
+
+/// Publishes to a durable topic. The reply comes when the events are as safe as the publisher or the topic wants.
+fn store(requests: Requests, slot: &mut DispatchSlot, topic: &Topic, log: &TopicLog, waits: bool) {
+    let mut storing = Vec::new();
+    let taken = requests.take_events(|events, now| {
+        storing.push(topic.store(log, events, now, waits));
+    });
+    taken.answer_or_refuse(slot, async move {
+        let mut stored = Ok(());
+        for storing in storing {
+            stored = stored.and(storing.await);
+        }
+        stored
+    });
 }
 
 /// Publishes to one subscriber. If `waits`, the reply comes when it has room.
@@ -110,6 +129,9 @@ impl Recipient {
     async fn publish(&self, events: Events, waits: bool) -> Result<(), SystemException> {
         let now = Instant::now();
         match (self, waits) {
+            (Self::Topic(topic), waits) if let Some(log) = topic.log() => {
+                topic.store(log, events, now, waits).await?;
+            }
             (Self::Topic(topic), false) => topic.publish(events, now),
             (Self::Topic(topic), true) => {
                 if let Some(wait) = topic.publish_or_wait(events, now) {
