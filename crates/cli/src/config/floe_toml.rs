@@ -8,6 +8,7 @@ use floe_hub::{OverflowPolicy, QueueLimits, StoreSettings};
 use toml::de::{DeTable, DeValue};
 
 use super::admin::Admin;
+use super::durable::DurableTables;
 use super::entry::{Entry, Problem, Value, nearest};
 use super::{Configuration, LEVELS, gateway};
 use crate::locator;
@@ -20,6 +21,7 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
     };
     let mut problems = Vec::new();
     let mut topics = BTreeMap::new();
+    let mut durable = DurableTables::default();
     let mut admin = Admin::default();
     for entry in &entries {
         let applied = match entry.words()[..] {
@@ -28,6 +30,11 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
                 own.push((key.to_owned(), entry));
                 Ok(())
             }
+            ["topic", name, ref path @ ..] => match durable.apply(name, path, entry) {
+                Ok(true) => Ok(()),
+                Ok(false) => Err(unknown(entry)),
+                Err(problem) => Err(problem),
+            },
             ["admin", _] | ["metrics", _, _] => apply_admin(entry, &mut admin),
             ["gateway", ref path @ ..] if !path.is_empty() => {
                 let gateway = configuration.gateway.get_or_insert_with(gateway::new);
@@ -45,6 +52,7 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
         }
         configuration.hub.topic_queue_limits.insert(name, limits);
     }
+    configuration.hub.durable_topics = durable.finish(&mut problems);
     admin.service_name = Some(configuration.hub.instance_name.clone());
     admin
         .instance_name
@@ -266,7 +274,8 @@ fn unknown(entry: &Entry) -> Problem {
         _ if is_of("metrics") => {
             "expected metrics.VIEW.group, .topics, .subscribers, .retained or .enabled".to_owned()
         }
-        _ if is_of("topic") => "expected topic.NAME.queue.events, .bytes or .overflow".to_owned(),
+        _ if is_of("topic") => "expected topic.NAME.queue.events, .bytes or .overflow, or \
+                               topic.NAME.durable, .acknowledge, .retention.age, .retention.bytes or .retention.events".to_owned(),
         _ if entry.path.len() == 1 && is_table(&name) => {
             format!("it is a table: write [{name}] in a line of its own, and its settings below")
         }

@@ -2,6 +2,7 @@
 //!
 //! - `access.rs`: who may do what
 //! - `admin.rs`: what both say of the administrative object and its metrics
+//! - `durable.rs`: durable topics
 //! - `entry.rs`: one setting with its place, and what values may be
 //! - `floe_toml.rs`: `floe.toml`, Floe's own names
 //! - `gateway.rs`: its table of a gateway
@@ -10,6 +11,7 @@
 
 mod access;
 mod admin;
+mod durable;
 mod entry;
 
 pub(crate) use entry::nearest;
