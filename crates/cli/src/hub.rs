@@ -7,11 +7,11 @@ use floe::contracts::ice_storm::{
     NoSuchTopicError, TopicExistsError, TopicManagerProxy, TopicProxy,
 };
 use floe::{Communicator, Identity, InvokeError, SystemException, TypedProxy};
-use floe_hub::HUB_ADMIN;
 use floe_hub::contracts::floe::{
-    Backpressure, HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses, TopicInfo,
-    TopicStatus, TopicTotals,
+    Backpressure, DurableTopicsProxy, HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses,
+    TopicInfo, TopicStatus, TopicTotals,
 };
+use floe_hub::{DURABLE_TOPICS, HUB_ADMIN};
 
 use crate::config::nearest;
 use crate::context;
@@ -241,6 +241,21 @@ impl HubArgument {
         Ok(HubAdminProxy::from_proxy(admin))
     }
 
+    /// The object for durable topics; nothing is sent.
+    ///
+    /// # Errors
+    /// Text that is neither an endpoint nor a proxy.
+    pub(crate) fn durable_topics(
+        &self,
+        communicator: &Communicator,
+    ) -> Result<DurableTopicsProxy, Failure> {
+        let manager = self.manager(communicator)?;
+        let identity = DURABLE_TOPICS.parse::<Identity>();
+        let identity = identity.expect("the identity of the hub's own object is one");
+        let topics = manager.as_proxy().ice_identity(identity);
+        Ok(DurableTopicsProxy::from_proxy(topics))
+    }
+
     /// Says that it was the hub that did not answer.
     pub(crate) fn unanswered(&self, failure: Failure) -> Failure {
         match failure.exit() {
@@ -316,7 +331,8 @@ pub(crate) fn lost(losses: &Losses) -> i64 {
     all.into_iter().fold(0, i64::saturating_add)
 }
 
-fn no_topic(name: &str) -> Failure {
+/// There is no topic of this name.
+pub(crate) fn no_topic(name: &str) -> Failure {
     Failure::not_found(format_args!("no topic `{name}`")).help(TOPIC_HELP)
 }
 

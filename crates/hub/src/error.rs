@@ -75,6 +75,10 @@ pub(crate) enum ChangeError {
     TopicGone,
     /// A name is too long to be stored, or another object has the identity already.
     Unnameable(String),
+    /// A subscriber wants to read the log of a topic that has none.
+    NotDurable(String),
+    /// Another subscriber has this durable subscription.
+    DurableInUse(String),
     /// The store failed.
     Store(StoreError),
 }
@@ -94,6 +98,16 @@ impl fmt::Display for ChangeError {
             Self::NoSuchLink => f.write_str("the topics are not linked"),
             Self::TopicGone => f.write_str("the topic was destroyed"),
             Self::Unnameable(reason) => f.write_str(reason),
+            Self::NotDurable(topic) => write!(
+                f,
+                "expected a durable topic for floe.durable and floe.from, got {topic:?}, which keeps no events: create it with \
+                 floe topic create --durable, or set topic.NAME.durable"
+            ),
+            Self::DurableInUse(name) => write!(
+                f,
+                "another subscriber has the durable subscription {name:?} and is connected: use another name, or let both \
+                 share it with floe.shared=yes"
+            ),
             Self::Store(error) => error.fmt(f),
         }
     }

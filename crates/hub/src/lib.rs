@@ -36,6 +36,8 @@ mod store;
 
 pub use core::{GroupBy, GroupByError, OverflowPolicy, QueueLimits, WAITING_FACET};
 pub use error::{HubError, StoreError};
-pub use service::{HUB_ADMIN, Hub, HubView};
-pub use settings::{AdminSettings, HubSettings, MetricsMap, MetricsView, StoreSettings};
+pub use service::{DURABLE_TOPICS, HUB_ADMIN, Hub, HubView};
+pub use settings::{
+    AdminSettings, DurableSettings, HubSettings, MetricsMap, MetricsView, StoreSettings,
+};
 pub use store::is_reading_store;

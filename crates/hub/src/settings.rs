@@ -12,6 +12,7 @@ use floe_access::Access;
 
 pub(crate) use live::LiveSettings;
 
+use crate::core::log::{Level, Retention};
 use crate::core::{GroupBy, QueueLimits};
 
 /// Settings of a [`Hub`](crate::Hub).
@@ -81,6 +82,10 @@ pub struct HubSettings {
     pub queue_limits: QueueLimits,
     /// Queue limits for the subscribers of single topics, by the name of the topic. Default: none.
     pub topic_queue_limits: BTreeMap<String, QueueLimits>,
+    /// The durable topics, by name: their events are kept on disk, and their subscribers can have positions. A topic that does
+    /// not exist is created when the hub starts; needs [`StoreSettings::Disk`]. A topic that was durable once stays it.
+    /// Default: none.
+    pub durable_topics: BTreeMap<String, DurableSettings>,
     /// How long the delivery of an event may take: from the moment it is sent, including a new connection, until a
     /// twoway subscriber has answered. If the event is sent once more, it has the same time again. The time in the
     /// queue does not count. `None` waits for ever. Default 60 s.
@@ -177,6 +182,16 @@ impl MetricsMap {
     }
 }
 
+/// How a durable topic keeps its events.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DurableSettings {
+    /// How safe an event is when its publisher gets the answer, unless the publisher chooses itself. Default
+    /// [`Level::Synced`].
+    pub acknowledge: Level,
+    /// How long events are kept. Default: for ever.
+    pub retention: Retention,
+}
+
 /// Where topics, subscriptions and links are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -210,6 +225,7 @@ impl Default for HubSettings {
             polling: Duration::from_micros(100),
             queue_limits: QueueLimits::default(),
             topic_queue_limits: BTreeMap::new(),
+            durable_topics: BTreeMap::new(),
             send_timeout: Some(Duration::from_secs(60)),
             discard_interval: Duration::from_secs(60),
             admin: None,
@@ -271,6 +287,11 @@ impl HubSettings {
     /// Whether a setting needs an adapter of publisher objects.
     pub(crate) fn has_publish_adapter(&self) -> bool {
         self.publish_published_endpoints.is_some() || some(&self.publish_adapter_id).is_some()
+    }
+
+    /// How this topic keeps its events, if it is durable.
+    pub(crate) fn durable_of(&self, topic: &str) -> DurableSettings {
+        self.durable_topics.get(topic).cloned().unwrap_or_default()
     }
 
     /// The queue limits of a subscriber of this topic.

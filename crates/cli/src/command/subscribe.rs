@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use floe::contracts::ice_storm::TopicProxy;
 use floe::{Adapter, Communicator, Identity, Proxy, TypedProxy};
@@ -67,6 +68,21 @@ pub(crate) struct Subscribe {
     /// Shows where events were lost, at a Floe hub: a line {"lost": COUNT} in front of the next event
     #[arg(long)]
     gaps: bool,
+
+    /// Goes on where the subscription of this name has ended, at a durable topic: events that came meanwhile are not lost
+    ///
+    /// An event is acknowledged when it was printed. The position is kept when this command ends.
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    durable: Option<String>,
+
+    /// Where it begins, if it has no position yet: beginning, new, last, -10 for the last ten events, seq:42, or
+    /// time:2026-01-31T12:00:00Z; needs a durable topic
+    #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]
+    from: Option<String>,
+
+    /// Shows the sequence and time of each event in its context; needs --durable or --from
+    #[arg(long)]
+    stamps: bool,
 
     /// Ends after this time, such as 500ms, 5s or 2m
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
@@ -134,7 +150,7 @@ impl Subscribe {
                 OWN_CATEGORY.to_owned(),
             ),
         };
-        let (servant, events) = event::channel();
+        let (servant, events) = event::channel(self.durable.is_some());
         let identity = unique_identity(category);
         if self.gaps {
             let listener = LossListenerDispatcher::new(servant.gaps());
@@ -214,6 +230,15 @@ impl Subscribe {
         subscriber: &Proxy,
     ) -> Subscription<'a> {
         let mut qos: BTreeMap<String, String> = self.qos.iter().cloned().collect();
+        let reading = [("floe.durable", &self.durable), ("floe.from", &self.from)];
+        for (key, value) in reading {
+            if let Some(value) = value {
+                qos.insert(key.to_owned(), value.clone());
+            }
+        }
+        if self.stamps {
+            qos.insert("floe.stamps".to_owned(), "yes".to_owned());
+        }
         if self.gaps {
             qos.insert("floe.lostFacet".to_owned(), LOST_FACET.to_owned());
         }

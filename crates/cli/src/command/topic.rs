@@ -1,12 +1,16 @@
 //! `floe topic`: the topics of a hub, or of an IceStorm.
 //!
+//! - `topic/durable.rs`: durable topics: how they begin, and where their subscriptions are
+//! - `topic/replay.rs`: `floe topic replay`
 //! - `topic/link.rs`: links between topics
 //! - `topic/rates.rs`: two looks at a topic, and what happened between them
 //! - `topic/unsubscribe.rs`: `floe topic unsubscribe`
 //! - `topic/watch.rs`: `floe topic watch`
 
+mod durable;
 mod link;
 mod rates;
+mod replay;
 mod unsubscribe;
 mod watch;
 
@@ -43,6 +47,8 @@ pub(crate) enum Topic {
     Unlink(link::Unlink),
     Unsubscribe(unsubscribe::Unsubscribe),
     Watch(watch::Watch),
+    Position(durable::Position),
+    Replay(replay::Replay),
 }
 
 impl Topic {
@@ -59,6 +65,8 @@ impl Topic {
                 Self::Unlink(unlink) => unlink.run(&communicator).await,
                 Self::Unsubscribe(unsubscribe) => unsubscribe.run(&communicator).await,
                 Self::Watch(watch) => watch.run(&communicator, output).await,
+                Self::Position(position) => position.run(&communicator, output).await,
+                Self::Replay(replay) => replay.run(&communicator, output).await,
             }
             .map(|()| Exit::Success)
         })
@@ -73,7 +81,9 @@ impl Topic {
             | Self::Subscribers(Subscribers { access, .. })
             | Self::Link(link::Link { access, .. })
             | Self::Unlink(link::Unlink { access, .. })
-            | Self::Unsubscribe(unsubscribe::Unsubscribe { access, .. }) => access,
+            | Self::Unsubscribe(unsubscribe::Unsubscribe { access, .. })
+            | Self::Position(durable::Position { access, .. })
+            | Self::Replay(replay::Replay { access, .. }) => access,
             Self::Watch(watch) => watch.access(),
         }
     }
@@ -126,6 +136,10 @@ pub(crate) struct Create {
     #[arg(required = true, value_parser = NonEmptyStringValueParser::new())]
     names: Vec<String>,
 
+    /// Keeps their events on the disk of the hub: subscribers can read earlier ones, and have positions
+    #[arg(long)]
+    durable: bool,
+
     /// Succeeds if a topic exists already
     #[arg(long)]
     exist_ok: bool,
@@ -152,6 +166,10 @@ impl Create {
 
     async fn create(&self, communicator: &Communicator, name: &str) -> Result<TopicProxy, Failure> {
         let hub = &self.access.hub;
+        if self.durable {
+            durable::create(hub, communicator, name, self.exist_ok).await?;
+            return hub.topic(communicator, name).await;
+        }
         match hub.manager(communicator)?.create(name).await {
             Ok(topic) => not_nil(topic, "topic"),
             Err(TopicExistsError::TopicExists(_)) if self.exist_ok => {

@@ -26,7 +26,7 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
         };
         problems.extend(applied.err());
     }
-    let mut admin = draft.finish();
+    let mut admin = draft.finish(&mut problems);
     admin.service_name = Some(configuration.hub.instance_name.clone());
     admin
         .instance_name

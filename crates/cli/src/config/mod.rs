@@ -2,6 +2,7 @@
 //!
 //! - `access.rs`: who may do what
 //! - `admin.rs`: what both say of the administrative object and its metrics
+//! - `durable.rs`: durable topics
 //! - `entry.rs`: one setting with its place, and what values may be
 //! - `floe_toml.rs`: `floe.toml`, Floe's own names; `gateway.rs`: values of its table of a gateway
 //! - `setting.rs`: what a setting of it is; `settings/`: all of them
@@ -11,6 +12,7 @@
 
 mod access;
 mod admin;
+mod durable;
 mod entry;
 
 pub(crate) use entry::nearest;

@@ -9,6 +9,7 @@ use floe_gateway::GatewaySettings;
 use floe_hub::{HubSettings, QueueLimits};
 
 use super::admin::{Admin, ViewText};
+use super::durable::{DurableTable, DurableTables};
 use super::entry::{Entry, Problem};
 use super::{Configuration, gateway};
 use crate::tls::TlsArguments;
@@ -135,6 +136,7 @@ pub(super) struct Draft<'a> {
     place: (String, usize),
     /// The limits of single topics, which are complete when all else is read.
     topics: BTreeMap<String, QueueLimits>,
+    durable: DurableTables,
 }
 
 impl<'a> Draft<'a> {
@@ -144,6 +146,7 @@ impl<'a> Draft<'a> {
             admin: Admin::default(),
             place: (String::new(), 0),
             topics: BTreeMap::new(),
+            durable: DurableTables::default(),
         }
     }
 
@@ -179,8 +182,14 @@ impl<'a> Draft<'a> {
         self.topics.entry(self.place.0.clone()).or_insert(limits)
     }
 
+    /// What is said of the durability of the topic that the setting is about.
+    pub(super) fn durable_topic(&mut self) -> &mut DurableTable {
+        self.durable.table(&self.place.0)
+    }
+
     /// Puts what was said of single topics into the settings, and gives what was said of the administrative object.
-    pub(super) fn finish(self) -> Admin {
+    pub(super) fn finish(self, problems: &mut Vec<Problem>) -> Admin {
+        self.configuration.hub.durable_topics = self.durable.finish(problems);
         let topics = &mut self.configuration.hub.topic_queue_limits;
         topics.extend(self.topics);
         self.admin

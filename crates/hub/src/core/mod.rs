@@ -16,11 +16,13 @@
 //! - `log/`: what the log of a durable topic keeps, where, and for how long
 //! - `link.rs`: which events pass a link, and how they are forwarded
 //! - `token.rs`: the token of a publisher, which its subscribers do not get
+//! - `durable/`: positions of durable subscriptions, redelivery, start positions, duplicates
 //! - `metrics/`: what a metrics view keeps
 //! - `names.rs`: which object an identity names
 
 mod accounts;
 mod back_off;
+pub(crate) mod durable;
 mod held;
 mod in_flight;
 mod limits;
@@ -51,7 +53,7 @@ pub(crate) use names::{
     topic_name,
 };
 pub(crate) use overflow::{OverflowNotice, OverflowSummary};
-pub(crate) use qos::{Delivery, Qos, QosError};
+pub(crate) use qos::{Delivery, OUTSTANDING_LIMIT, Qos, QosError};
 pub(crate) use schedule::Schedule;
 pub(crate) use snapshot::{Snapshot, SubscriptionState};
 pub(crate) use subscription::{DeliveryFailure, DeliveryStep, Subscription};

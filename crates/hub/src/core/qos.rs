@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use floe::InvocationMode;
 
+use super::durable::Reading;
 use super::limits::{OverflowPolicy, QueueLimits};
 
 /// The number of unanswered requests to a twoway subscriber at first, as in IceStorm. It grows by itself.
@@ -41,6 +42,8 @@ pub(crate) struct Qos {
     pub(crate) patience_max: Option<Duration>,
     /// The facet to notify of lost events, if the subscriber asked for it.
     pub(crate) lost_facet: Option<String>,
+    /// How the subscriber reads the log of its topic; `None` if it gets events as they are published.
+    pub(crate) reading: Option<Reading>,
 }
 
 /// How events are sent to a subscriber.
@@ -110,6 +113,12 @@ impl Qos {
             return Err(QosError::Bad(reason.to_owned()));
         }
         let outstanding = ours(qos, "floe.outstanding", limit)?;
+        let reading = Reading::parse(qos).map_err(QosError::Bad)?;
+        if reading.is_some() && mode != InvocationMode::Twoway {
+            let reason =
+                "floe.durable and floe.from require a twoway proxy: its replies acknowledge events";
+            return Err(QosError::Bad(reason.to_owned()));
+        }
         Ok(Self {
             is_connection_cached: cached.map(|cached| cached > 0),
             locator_cache_timeout: timeout,
@@ -120,6 +129,7 @@ impl Qos {
             bytes_max: ours(qos, "floe.queueBytes", limit)?,
             patience_max: ours(qos, "floe.patience", milliseconds)?,
             lost_facet: qos.get("floe.lostFacet").cloned(),
+            reading,
         })
     }
 
@@ -135,6 +145,7 @@ impl Qos {
             bytes_max: None,
             patience_max: None,
             lost_facet: None,
+            reading: None,
         }
     }
 

@@ -47,6 +47,13 @@ impl Snapshot {
         self.accounts.held + current.unwrap_or_default()
     }
 
+    /// The same with events that wait in the log of the topic.
+    pub(crate) fn with_waiting(mut self, count: u64) -> Self {
+        self.queued += count;
+        self.accounts.offered += count;
+        self
+    }
+
     /// Lost events, for any reason.
     pub(crate) fn lost(&self) -> u64 {
         let lost = self.accounts.lost;

@@ -311,6 +311,30 @@ impl<R: EventBatch> Subscription<R> {
         self.queue.note_lost_before(count);
     }
 
+    /// Events were taken from the log of the topic, and are being delivered.
+    pub(crate) fn handle_read(&mut self, count: u64) {
+        self.accounts.offered += count;
+        self.outstanding += count;
+    }
+
+    /// Events that were taken from the log are not delivered now: they count when they are taken again.
+    pub(crate) fn handle_unread(&mut self, count: u64) {
+        self.accounts.offered -= count;
+        self.outstanding -= count;
+    }
+
+    /// Events that were taken from the log became dead letters.
+    pub(crate) fn handle_dead(&mut self, count: u64) {
+        self.outstanding -= count;
+        self.accounts.lost.failed += count;
+    }
+
+    /// The log does not have events any more that were meant for the subscriber.
+    pub(crate) fn handle_expired(&mut self, count: u64) {
+        self.accounts.offered += count;
+        self.accounts.lost.overflow += count;
+    }
+
     /// Events reached the subscriber.
     pub(crate) fn handle_delivered(&mut self, count: u64) {
         self.outstanding -= count;

@@ -127,11 +127,11 @@ mod tests {
     #[test]
     fn events_published_while_a_topic_leaves_count_and_its_memory_is_released_afterwards() {
         let destroyed = DestroyedTopics::default();
-        let topic = Topic::new("t".to_owned());
+        let topic = Topic::new("t".to_owned(), None);
         topic.publish(events(2), false, Instant::now());
         destroyed.add(topic.clone());
         topic.publish(events(1), false, Instant::now());
-        topic.publish_forwarded(&events(4));
+        let _ = topic.publish_forwarded(&events(4));
         let counts = destroyed.counts();
         assert_eq!((counts.published, counts.forwarded), (3, 4));
         let forgotten = Arc::downgrade(&topic);

@@ -45,7 +45,13 @@ impl Hub {
                 return Err(error.into());
             }
         };
-        let registry = Registry::open(settings, store, stored, communicator);
+        let registry = match Registry::open(settings, store, stored, communicator) {
+            Ok(opened) => opened,
+            Err(error) => {
+                listeners.destroy().await;
+                return Err(error.into());
+            }
+        };
         // From here on an early return drops the hub, which ends it.
         let hub = Self {
             listeners,

@@ -5,8 +5,10 @@
 //! - `one_line.rs`, `count.rs`: text from peers for the log; counts for the contracts
 //! - `failure.rs`: classifies the failure of a delivery
 //! - `topic_link.rs`: the other end of a link
+//! - `durable/`: the logs of durable topics, and the positions of their subscriptions
 //! - `subscriber.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
 //! - `directory.rs`: the objects of the hub by name
+//! - `dead_letters.rs`: events that could not be delivered
 //! - `delivery/`: how events leave, a file for each mode
 //! - `guard/`: asks the rules who may do what
 //! - `registry.rs`: every change to topics, subscriptions and links
@@ -15,9 +17,11 @@
 //! - `listeners.rs`, `hub.rs`: the adapters, and the hub as its user sees it
 
 mod count;
+mod dead_letters;
 mod delivery;
 mod destroyed_topics;
 mod directory;
+mod durable;
 mod failure;
 mod guard;
 mod hub;
@@ -31,4 +35,4 @@ mod topic;
 mod topic_link;
 
 pub use hub::{Hub, HubView};
-pub use servants::HUB_ADMIN;
+pub use servants::{DURABLE_TOPICS, HUB_ADMIN};

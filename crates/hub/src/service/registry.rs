@@ -5,9 +5,11 @@
 //!
 //! - `registry/subscriptions.rs`: subscriptions
 //! - `registry/links.rs`: links between topics
+//! - `registry/durable.rs`: durable topics
 //! - `registry/deliveries.rs`: the tasks that deliver, and how they end
 
 mod deliveries;
+mod durable;
 mod links;
 mod subscriptions;
 
@@ -19,6 +21,7 @@ use floe::{Adapter, Communicator, Identity};
 use deliveries::Deliveries;
 
 use super::directory::ObjectDirectory;
+use super::durable::LogFolders;
 use super::guard::Guard;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
@@ -35,6 +38,8 @@ pub(crate) struct Registry {
     /// When the registry was opened.
     started: Instant,
     directory: ObjectDirectory,
+    /// Where the logs of durable topics are.
+    logs: LogFolders,
     /// Makes changes wait for each other. It is held while a change is committed.
     changes: Mutex<Changes>,
     has_slow_store: bool,
@@ -74,13 +79,17 @@ struct Changes {
 
 impl Registry {
     /// Opens a registry with the topics and subscriptions from its store.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the log of a durable topic cannot be opened.
     pub(crate) fn open(
         settings: HubSettings,
         store: Box<dyn Store>,
         stored: Vec<StoredTopic>,
         communicator: &Communicator,
-    ) -> Arc<Self> {
+    ) -> Result<Arc<Self>, StoreError> {
         let registry = Arc::new(Self {
+            logs: LogFolders::new(&settings.store),
             deliveries: Deliveries::start(&settings),
             guard: Guard::new(&settings),
             settings: LiveSettings::new(settings),
@@ -94,7 +103,8 @@ impl Registry {
             }),
         });
         for stored in stored {
-            let topic = registry.directory.add_topic(stored.name);
+            let log = registry.log_of(&stored.name, false)?;
+            let topic = registry.directory.add_topic(stored.name, log);
             for recipient in stored.recipients {
                 match recipient {
                     StoredRecipient::Subscription(subscription) => {
@@ -104,7 +114,10 @@ impl Registry {
                 }
             }
         }
-        registry
+        registry.create_durable_topics()?;
+        let directory = &registry.directory;
+        registry.logs.tidy(|name| directory.topic(name).is_some());
+        Ok(registry)
     }
 
     /// The settings that the hub started with.
@@ -135,6 +148,9 @@ impl Registry {
             for subscriber in topic.all_subscribers() {
                 subscriber.reconfigure(&settings);
             }
+            if let Some(log) = topic.log() {
+                log.reconfigure(settings.durable_of(topic.name()));
+            }
         }
         pending
     }
@@ -159,27 +175,45 @@ impl Registry {
         self.started.elapsed()
     }
 
-    /// Creates a topic.
+    /// Creates a topic, durable if the settings say so.
     pub(crate) fn create(&self, name: String) -> Result<Arc<Topic>, ChangeError> {
+        self.create_topic(name, false)
+    }
+
+    /// Creates a topic, durable if that is asked for or the settings say so.
+    pub(super) fn create_topic(
+        &self,
+        name: String,
+        is_durable: bool,
+    ) -> Result<Arc<Topic>, ChangeError> {
         let mut changes = self.begin_change();
         if self.directory.topic(&name).is_some() {
             return Err(ChangeError::TopicExists);
         }
         self.check_topic_name(&name)?;
+        // The log comes first: a durable topic must not be without.
+        let log = self.log_of(&name, is_durable)?;
         self.apply(&mut changes, &Change::CreateTopic { topic: &name })?;
-        tracing::info!("created topic {name:?}");
-        Ok(self.directory.add_topic(name))
+        tracing::info!("created {}topic {name:?}", durable_text(log.is_some()));
+        Ok(self.directory.add_topic(name, log))
     }
 
     /// Destroys a topic and ends its subscriptions.
     pub(crate) fn destroy(&self, topic: &Topic) -> Result<(), ChangeError> {
         let mut changes = self.begin_change_of(topic)?;
         let name = topic.name();
+        if topic.log().is_some() {
+            self.logs.mark_destroyed(name)?;
+        }
         self.apply(&mut changes, &Change::DestroyTopic { topic: name })?;
         topic.set_destroyed();
         self.directory.remove_topic(name);
         for subscriber in topic.all_subscribers() {
             self.take_out(topic, &subscriber);
+        }
+        if let Some(log) = topic.log() {
+            log.close();
+            self.logs.remove(name);
         }
         tracing::info!("destroyed topic {name:?}");
         Ok(())
@@ -206,6 +240,7 @@ impl Registry {
     /// Ends all deliveries immediately, and closes the store.
     pub(crate) fn end(&self) {
         self.deliveries.abort();
+        self.close_logs();
         *self.lock_changes() = Changes {
             store: Box::new(Closed),
             unremoved: Vec::new(),
@@ -257,6 +292,13 @@ impl Registry {
     fn lock_changes(&self) -> MutexGuard<'_, Changes> {
         // If a change panics, either it is not committed, or it is committed and becomes visible at the next start.
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn durable_text(is_durable: bool) -> &'static str {
+    match is_durable {
+        true => "durable ",
+        false => "",
     }
 }
 

@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use floe::forwarding::{Events, PendingEvent};
 use floe::{Identity, Proxy, TypedProxy};
 
+use super::durable::Reader;
 use super::topic_link::TopicLink;
 use crate::core::{
     Delivery, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState, Ticket,
@@ -39,6 +40,8 @@ pub(crate) struct Subscriber {
     proxy: Proxy,
     /// The other end, if this is a link.
     link: Option<Box<TopicLink>>,
+    /// What reads the log of the topic for it, if it does not get events as they are published.
+    reader: Option<Arc<Reader>>,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
     /// Guards the queue, the state, the accounts, the unanswered events, and the waker. It is held for a few moves, and
@@ -121,6 +124,7 @@ impl Subscriber {
             topic: topic.clone(),
             proxy,
             link: None,
+            reader: None,
             qos_text,
             qos,
             shared: Mutex::new(GuardedState {
@@ -148,6 +152,17 @@ impl Subscriber {
             link: Some(Box::new(link)),
             ..subscriber
         }
+    }
+
+    /// Lets it read the log of its topic.
+    #[must_use]
+    pub(crate) fn with_reader(self, reader: Option<Arc<Reader>>) -> Self {
+        Self { reader, ..self }
+    }
+
+    /// What reads the log of the topic for it.
+    pub(crate) fn reader(&self) -> Option<&Arc<Reader>> {
+        self.reader.as_ref()
     }
 
     /// Puts other settings in force. The send timeout remains that of the time of subscription.
@@ -264,7 +279,11 @@ impl Subscriber {
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        self.lock().subscription.snapshot()
+        let own = self.lock().subscription.snapshot();
+        match &self.reader {
+            Some(reader) => own.with_waiting(reader.standing().waiting()),
+            None => own,
+        }
     }
 
     /// Waits until at least this many bytes are queued. Returns false if the delivery ends instead. It may be
@@ -289,6 +308,14 @@ impl Subscriber {
     /// The window of a delivery that begins.
     pub(super) fn window(&self) -> Window {
         window_of(&self.qos)
+    }
+
+    /// How many events may be unanswered at first, if the subscriber answers events.
+    pub(super) fn outstanding(&self) -> Option<usize> {
+        match self.qos.delivery {
+            Delivery::Twoway { outstanding, .. } => Some(outstanding),
+            _ => None,
+        }
     }
 
     /// How long the reply to an event may take.

@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use floe::Identity;
 use floe::forwarding::Events;
+use floe::{Identity, SystemException};
 
+use super::durable::{Appending, TopicLog};
 use super::subscriber::{HeldPublication, Subscriber};
 use crate::core::{Accounts, Snapshot};
 
@@ -24,6 +25,16 @@ pub(crate) struct Topic {
     /// Only the registry writes it.
     subscribers: RwLock<Vec<Arc<Subscriber>>>,
     ended: Mutex<EndedSubscriptions>,
+    /// The log, if the topic is durable.
+    log: Option<Arc<TopicLog>>,
+}
+
+/// What a publisher waits for.
+pub(crate) struct Published<Stored> {
+    /// What subscribers hold back.
+    pub(crate) held: Vec<HeldPublication>,
+    /// Done when the events are as safe as the publisher or the topic wants; only a durable topic has it.
+    pub(crate) stored: Option<Stored>,
 }
 
 /// Subscriptions that have ended.
@@ -78,7 +89,7 @@ impl Totals {
 }
 
 impl Topic {
-    pub(crate) fn new(name: String) -> Arc<Self> {
+    pub(crate) fn new(name: String, log: Option<Arc<TopicLog>>) -> Arc<Self> {
         Arc::new(Self {
             name: name.into(),
             published: AtomicU64::new(0),
@@ -86,7 +97,13 @@ impl Topic {
             is_destroyed: AtomicBool::new(false),
             subscribers: RwLock::default(),
             ended: Mutex::default(),
+            log,
         })
+    }
+
+    /// The log, if the topic is durable.
+    pub(crate) fn log(&self) -> Option<&Arc<TopicLog>> {
+        self.log.as_ref()
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -96,6 +113,30 @@ impl Topic {
     /// The name, to be shared.
     pub(super) fn shared_name(&self) -> &Arc<str> {
         &self.name
+    }
+
+    /// Puts events into the log of a durable topic, and into the queues of the subscribers that do not read the log.
+    ///
+    /// The log is an argument, because only a durable topic has one.
+    pub(crate) fn store(
+        &self,
+        log: &TopicLog,
+        events: Events,
+        waits_for_room: bool,
+        now: Instant,
+    ) -> Published<impl Future<Output = Result<(), SystemException>> + Send + use<>> {
+        let Appending { fresh, outcome } = log.append(events);
+        let mut held = Vec::new();
+        for events in fresh {
+            self.count(&events);
+            let subscribers = self.read();
+            let live = subscribers.iter().filter(|s| s.reader().is_none());
+            held.extend(live.filter_map(|s| s.publish(events.clone(), waits_for_room, now)));
+        }
+        Published {
+            held,
+            stored: Some(outcome),
+        }
     }
 
     /// Puts events into the queues of all subscribers. Returns what subscribers hold back because their queues are full;
@@ -114,16 +155,23 @@ impl Topic {
     }
 
     /// Puts events that came over a link into the queues of all subscribers, but not of links: an event crosses one
-    /// link only. Returns what subscribers hold back.
-    pub(crate) fn publish_forwarded(&self, events: &Events) -> Vec<HeldPublication> {
+    /// link only.
+    pub(crate) fn publish_forwarded(
+        &self,
+        events: &Events,
+    ) -> Published<impl Future<Output = Result<(), SystemException>> + Send + use<>> {
         let count = events.len() as u64;
         self.forwarded.fetch_add(count, Ordering::Relaxed);
+        let appending = self.log.as_ref().map(|log| log.append(events.clone()));
         let now = Instant::now();
         let subscribers = self.read();
-        let subscribers = subscribers.iter().filter(|s| s.link().is_none());
-        subscribers
-            .filter_map(|subscriber| subscriber.publish(events.clone(), false, now))
-            .collect()
+        let is_live = |s: &&Arc<Subscriber>| s.link().is_none() && s.reader().is_none();
+        let live = subscribers.iter().filter(is_live);
+        let held = live.filter_map(|s| s.publish(events.clone(), false, now));
+        Published {
+            held: held.collect(),
+            stored: appending.map(|appending| appending.outcome),
+        }
     }
 
     fn count(&self, events: &Events) {
@@ -185,6 +233,13 @@ impl Topic {
         let mut recipients = self.all_subscribers();
         recipients.extend(self.ended().leaving.iter().cloned());
         recipients
+    }
+
+    /// The subscriber of a durable subscription.
+    pub(crate) fn find_reader(&self, name: &str) -> Vec<Arc<Subscriber>> {
+        let subscribers = self.read();
+        let of_name = |s: &&Arc<Subscriber>| s.reader().is_some_and(|reader| reader.name() == name);
+        subscribers.iter().filter(of_name).cloned().collect()
     }
 
     /// Whether this subscriber has not been removed.

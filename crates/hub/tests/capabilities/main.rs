@@ -4,6 +4,7 @@ mod access;
 mod backpressure;
 mod client;
 mod delivery;
+mod durable;
 mod failures;
 mod info;
 mod late_reports;

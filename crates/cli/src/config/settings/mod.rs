@@ -2,6 +2,7 @@
 
 mod access;
 mod connections;
+mod durable;
 mod gateway;
 mod hub;
 mod queues;
@@ -16,6 +17,7 @@ pub(crate) static ALL: LazyLock<Vec<Setting>> = LazyLock::new(|| {
     let tables = [
         hub::settings(),
         queues::settings(),
+        durable::settings(),
         connections::settings(),
         gateway::settings(),
         access::settings(),

@@ -32,10 +32,14 @@ async fn forward(
 ) -> Result<(), InvokeError> {
     if let Some(name) = link.link().and_then(|link| link.local_name()) {
         let topic = directory.topic(name).ok_or_else(|| no_topic(link))?;
-        let held = events
-            .iter()
-            .flat_map(|events| topic.publish_forwarded(events));
-        let held: Vec<_> = held.collect();
+        let mut held = Vec::new();
+        for events in events {
+            let forwarded = topic.publish_forwarded(events);
+            held.extend(forwarded.held);
+            if let Some(stored) = forwarded.stored {
+                stored.await?;
+            }
+        }
         all_released(held).await;
         return Ok(());
     }

@@ -61,6 +61,7 @@ impl World {
         };
         let settings = HubSettings::default();
         let registry = Registry::open(settings, Box::new(store), stored, &communicator);
+        let registry = registry.expect("no log fails");
         Self {
             communicator,
             registry,

@@ -13,8 +13,8 @@ use crate::core::decode_forward;
 use crate::service::registry::Registry;
 use crate::service::topic::{Topic, all_released};
 
-/// Dispatches a request to the link receiver of a topic. While a subscriber holds the events back, there is no reply, so
-/// that the queue of the link fills at the other end.
+/// Dispatches a request to the link receiver of a topic. If the topic is durable, the events are stored before the answer.
+/// While a subscriber holds the events back, there is no reply, so that the queue of the link fills at the other end.
 pub(super) async fn answer(
     request: Request,
     topic: Arc<Topic>,
@@ -27,9 +27,12 @@ pub(super) async fn answer(
         return request.builtin("::IceStorm::TopicLink", &types);
     }
     if let Some(events) = request.decode(OperationMode::Normal, decode_forward)? {
-        let held = topic.publish_forwarded(&events);
-        name_publisher(&held, request.current());
-        all_released(held).await;
+        let forwarded = topic.publish_forwarded(&events);
+        name_publisher(&forwarded.held, request.current());
+        if let Some(stored) = forwarded.stored {
+            stored.await?;
+        }
+        all_released(forwarded.held).await;
     }
     request.returned_nothing()
 }

@@ -14,6 +14,7 @@ use floe_access::Action;
 
 use crate::core::without_token;
 use crate::service::directory::Object;
+use crate::service::durable::TopicLog;
 use crate::service::registry::Registry;
 use crate::service::subscriber::{HeldPublication, Subscriber};
 use crate::service::topic::{Topic, all_released};
@@ -26,10 +27,40 @@ pub(super) fn publish(
     topic: &Topic,
     waits_for_room: bool,
 ) {
+    if let Some(log) = topic.log() {
+        return store(requests, slot, topic, log, waits_for_room);
+    }
     let mut held = Vec::new();
     let taken = requests
         .take_events(|events, now| held.append(&mut topic.publish(events, waits_for_room, now)));
     answer(taken, slot, held);
+}
+
+/// Publishes to a durable topic. The reply comes when the events are as safe as the publisher or the topic wants, and no
+/// subscriber holds the publisher back.
+fn store(
+    requests: Requests,
+    slot: &mut DispatchSlot,
+    topic: &Topic,
+    log: &TopicLog,
+    waits_for_room: bool,
+) {
+    let mut held = Vec::new();
+    let mut storing = Vec::new();
+    let taken = requests.take_events(|events, now| {
+        let published = topic.store(log, events, waits_for_room, now);
+        held.extend(published.held);
+        storing.extend(published.stored);
+    });
+    name_publisher(&held, taken.current());
+    taken.answer_or_refuse(slot, async move {
+        let mut stored = Ok(());
+        for storing in storing {
+            stored = stored.and(storing.await);
+        }
+        all_released(held).await;
+        stored
+    });
 }
 
 /// Publishes to one subscriber, in the same way.
@@ -103,9 +134,8 @@ impl Recipient {
                 let guard = registry.guard();
                 guard.check(request.current(), Action::Publish, recipient.topic())?;
                 let events = without_token(request.event())?;
-                let held = recipient.publish(events, waits_for_room)?;
-                name_publisher(&held, request.current());
-                all_released(held).await;
+                let published = recipient.publish(events, waits_for_room, request.current());
+                published.await?;
                 request.returned_nothing()
             }
         });
@@ -119,21 +149,36 @@ impl Recipient {
         }
     }
 
-    fn publish(
+    async fn publish(
         &self,
         events: Events,
         waits_for_room: bool,
-    ) -> Result<Vec<HeldPublication>, SystemException> {
+        current: &Current,
+    ) -> Result<(), SystemException> {
         let now = Instant::now();
-        Ok(match self {
-            Self::Topic(topic) => topic.publish(events, waits_for_room, now),
+        let mut stored = None;
+        let held = match self {
+            Self::Topic(topic) => match topic.log() {
+                Some(log) => {
+                    let published = topic.store(log, events, waits_for_room, now);
+                    stored = published.stored;
+                    published.held
+                }
+                None => topic.publish(events, waits_for_room, now),
+            },
             Self::Subscriber(subscriber) if subscriber.is_gone() => return Err(gone()),
             Self::Subscriber(subscriber) if subscriber.loses_own(&events) => Vec::new(),
             Self::Subscriber(subscriber) => {
                 let held = subscriber.publish(events, waits_for_room, now);
                 held.into_iter().collect()
             }
-        })
+        };
+        name_publisher(&held, current);
+        if let Some(stored) = stored {
+            stored.await?;
+        }
+        all_released(held).await;
+        Ok(())
     }
 }
 

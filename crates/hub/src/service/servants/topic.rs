@@ -178,11 +178,18 @@ impl TopicContract for TopicServant {
         let topic = self.topic.clone();
         let subscribed = self
             .registry
-            .change(move |registry| registry.subscribe(&topic, &subscriber, qos, parsed))
+            .change(move |registry| {
+                registry.create_dead_letters(&topic, &parsed)?;
+                registry.subscribe(&topic, &subscriber, qos, parsed)
+            })
             .await;
         match subscribed {
             Ok(()) => Ok(Some(publisher_proxy(&self.registry, name, current))),
             Err(ChangeError::AlreadySubscribed) => Err(AlreadySubscribed {}.into()),
+            Err(error @ (ChangeError::NotDurable(_) | ChangeError::DurableInUse(_))) => {
+                let reason = error.to_string();
+                Err(BadQoS { reason }.into())
+            }
             Err(error) => Err(InvokeError::from(error).into()),
         }
     }

@@ -86,6 +86,7 @@ impl Scenario {
             ..HubSettings::default()
         };
         let registry = Registry::open(settings, Box::new(Memory), Vec::new(), &communicator);
+        let registry = registry.expect("no log fails");
         let subscriber_side = match is_remote {
             true => Communicator::new(),
             false => communicator.clone(),
