@@ -9,6 +9,7 @@ mod gateway;
 mod graphs;
 mod hub;
 mod links;
+mod measured;
 mod modes;
 mod peers;
 mod relay;

@@ -11,8 +11,11 @@ use ::floe::{
 /// The classes of the contract, and of those that it uses.
 pub static CLASSES: ClassTable = ClassTable::new(
     &[
-        ClassInfo::of::<Metrics>(), ClassInfo::of::<TopicMetrics>(),
-        ClassInfo::of::<SubscriberMetrics>(),
+        ClassInfo::of::<Metrics>(), ClassInfo::of::<ThreadMetrics>(),
+        ClassInfo::of::<DispatchMetrics>(), ClassInfo::of::<ChildInvocationMetrics>(),
+        ClassInfo::of::<CollocatedMetrics>(), ClassInfo::of::<RemoteMetrics>(),
+        ClassInfo::of::<InvocationMetrics>(), ClassInfo::of::<ConnectionMetrics>(),
+        ClassInfo::of::<TopicMetrics>(), ClassInfo::of::<SubscriberMetrics>(),
     ],
     &[],
 );
@@ -79,6 +82,332 @@ pub type MetricsMap = Vec<Link<Metrics>>;
 
 /// The maps of a view, by their names.
 pub type MetricsView = ::std::collections::BTreeMap<String, MetricsMap>;
+
+/// Threads of a pool.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ThreadMetrics {
+    /// What the base `::IceMX::Metrics` declares.
+    pub base: Metrics,
+    /// Those that read or write.
+    pub in_use_for_io: i32,
+    /// Those that run code of the program.
+    pub in_use_for_user: i32,
+    /// Those that do something else.
+    pub in_use_for_other: i32,
+}
+
+impl Class for ThreadMetrics {
+    const TYPE_ID: &'static str = "::IceMX::ThreadMetrics";
+
+    fn classes() -> &'static dyn Classes {
+        &CLASSES
+    }
+
+    fn base(&self) -> Option<&dyn AnyClass> {
+        Some(&self.base)
+    }
+
+    fn encode_members(&self, encoder: &mut Encoder<'_>) {
+        encoder.put(&self.in_use_for_io);
+        encoder.put(&self.in_use_for_user);
+        encoder.put(&self.in_use_for_other);
+    }
+
+    fn decode_slices(reader: &mut ClassReader<'_, '_>) -> Result<Self, DecodeError> {
+        let (in_use_for_io, in_use_for_user, in_use_for_other) = reader.slice(
+            "::IceMX::ThreadMetrics",
+            |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
+        )?;
+        Ok(Self {
+            base: <Metrics as Class>::decode_slices(reader)?, in_use_for_io, in_use_for_user,
+            in_use_for_other
+        })
+    }
+}
+
+impl ::std::ops::Deref for ThreadMetrics {
+    type Target = Metrics;
+
+    fn deref(&self) -> &Self::Target {
+        &self.base
+    }
+}
+
+impl Extends<Metrics> for ThreadMetrics {}
+
+/// Requests that were dispatched.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct DispatchMetrics {
+    /// What the base `::IceMX::Metrics` declares.
+    pub base: Metrics,
+    /// Those that ended with a user exception.
+    pub user_exception: i32,
+    /// The length of the requests, in bytes.
+    pub size: i64,
+    /// The length of the replies, in bytes.
+    pub reply_size: i64,
+}
+
+impl Class for DispatchMetrics {
+    const TYPE_ID: &'static str = "::IceMX::DispatchMetrics";
+
+    fn classes() -> &'static dyn Classes {
+        &CLASSES
+    }
+
+    fn base(&self) -> Option<&dyn AnyClass> {
+        Some(&self.base)
+    }
+
+    fn encode_members(&self, encoder: &mut Encoder<'_>) {
+        encoder.put(&self.user_exception);
+        encoder.put(&self.size);
+        encoder.put(&self.reply_size);
+    }
+
+    fn decode_slices(reader: &mut ClassReader<'_, '_>) -> Result<Self, DecodeError> {
+        let (user_exception, size, reply_size) = reader.slice(
+            "::IceMX::DispatchMetrics",
+            |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?)),
+        )?;
+        Ok(Self {
+            base: <Metrics as Class>::decode_slices(reader)?, user_exception, size, reply_size
+        })
+    }
+}
+
+impl ::std::ops::Deref for DispatchMetrics {
+    type Target = Metrics;
+
+    fn deref(&self) -> &Self::Target {
+        &self.base
+    }
+}
+
+impl Extends<Metrics> for DispatchMetrics {}
+
+/// Requests that invocations sent.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ChildInvocationMetrics {
+    /// What the base `::IceMX::Metrics` declares.
+    pub base: Metrics,
+    /// The length of the requests, in bytes.
+    pub size: i64,
+    /// The length of the replies, in bytes.
+    pub reply_size: i64,
+}
+
+impl Class for ChildInvocationMetrics {
+    const TYPE_ID: &'static str = "::IceMX::ChildInvocationMetrics";
+
+    fn classes() -> &'static dyn Classes {
+        &CLASSES
+    }
+
+    fn base(&self) -> Option<&dyn AnyClass> {
+        Some(&self.base)
+    }
+
+    fn encode_members(&self, encoder: &mut Encoder<'_>) {
+        encoder.put(&self.size);
+        encoder.put(&self.reply_size);
+    }
+
+    fn decode_slices(reader: &mut ClassReader<'_, '_>) -> Result<Self, DecodeError> {
+        let (size, reply_size) = reader.slice(
+            "::IceMX::ChildInvocationMetrics",
+            |decoder| Ok((decoder.get()?, decoder.get()?)),
+        )?;
+        Ok(Self { base: <Metrics as Class>::decode_slices(reader)?, size, reply_size })
+    }
+}
+
+impl ::std::ops::Deref for ChildInvocationMetrics {
+    type Target = Metrics;
+
+    fn deref(&self) -> &Self::Target {
+        &self.base
+    }
+}
+
+impl Extends<Metrics> for ChildInvocationMetrics {}
+
+/// Requests to objects of the same communicator.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CollocatedMetrics {
+    /// What the base `::IceMX::ChildInvocationMetrics` declares.
+    pub base: ChildInvocationMetrics,
+}
+
+impl Class for CollocatedMetrics {
+    const TYPE_ID: &'static str = "::IceMX::CollocatedMetrics";
+
+    fn classes() -> &'static dyn Classes {
+        &CLASSES
+    }
+
+    fn base(&self) -> Option<&dyn AnyClass> {
+        Some(&self.base)
+    }
+
+    fn encode_members(&self, _: &mut Encoder<'_>) {}
+
+    fn decode_slices(reader: &mut ClassReader<'_, '_>) -> Result<Self, DecodeError> {
+        reader.slice("::IceMX::CollocatedMetrics", |_| Ok(()))?;
+        Ok(Self { base: <ChildInvocationMetrics as Class>::decode_slices(reader)? })
+    }
+}
+
+impl ::std::ops::Deref for CollocatedMetrics {
+    type Target = ChildInvocationMetrics;
+
+    fn deref(&self) -> &Self::Target {
+        &self.base
+    }
+}
+
+impl Extends<ChildInvocationMetrics> for CollocatedMetrics {}
+
+impl Extends<Metrics> for CollocatedMetrics {}
+
+/// Requests over connections.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct RemoteMetrics {
+    /// What the base `::IceMX::ChildInvocationMetrics` declares.
+    pub base: ChildInvocationMetrics,
+}
+
+impl Class for RemoteMetrics {
+    const TYPE_ID: &'static str = "::IceMX::RemoteMetrics";
+
+    fn classes() -> &'static dyn Classes {
+        &CLASSES
+    }
+
+    fn base(&self) -> Option<&dyn AnyClass> {
+        Some(&self.base)
+    }
+
+    fn encode_members(&self, _: &mut Encoder<'_>) {}
+
+    fn decode_slices(reader: &mut ClassReader<'_, '_>) -> Result<Self, DecodeError> {
+        reader.slice("::IceMX::RemoteMetrics", |_| Ok(()))?;
+        Ok(Self { base: <ChildInvocationMetrics as Class>::decode_slices(reader)? })
+    }
+}
+
+impl ::std::ops::Deref for RemoteMetrics {
+    type Target = ChildInvocationMetrics;
+
+    fn deref(&self) -> &Self::Target {
+        &self.base
+    }
+}
+
+impl Extends<ChildInvocationMetrics> for RemoteMetrics {}
+
+impl Extends<Metrics> for RemoteMetrics {}
+
+/// Invocations of proxies.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct InvocationMetrics {
+    /// What the base `::IceMX::Metrics` declares.
+    pub base: Metrics,
+    /// How often they were tried again.
+    pub retry: i32,
+    /// Those that ended with a user exception.
+    pub user_exception: i32,
+    /// Their requests over connections.
+    pub remotes: MetricsMap,
+    /// Their requests to objects of the same communicator.
+    pub collocated: MetricsMap,
+}
+
+impl Class for InvocationMetrics {
+    const TYPE_ID: &'static str = "::IceMX::InvocationMetrics";
+
+    fn classes() -> &'static dyn Classes {
+        &CLASSES
+    }
+
+    fn base(&self) -> Option<&dyn AnyClass> {
+        Some(&self.base)
+    }
+
+    fn encode_members(&self, encoder: &mut Encoder<'_>) {
+        encoder.put(&self.retry);
+        encoder.put(&self.user_exception);
+        encoder.put(&self.remotes);
+        encoder.put(&self.collocated);
+    }
+
+    fn decode_slices(reader: &mut ClassReader<'_, '_>) -> Result<Self, DecodeError> {
+        let (retry, user_exception, remotes, collocated) = reader.slice(
+            "::IceMX::InvocationMetrics",
+            |decoder| Ok((decoder.get()?, decoder.get()?, decoder.get()?, decoder.get()?)),
+        )?;
+        Ok(Self {
+            base: <Metrics as Class>::decode_slices(reader)?, retry, user_exception, remotes,
+            collocated
+        })
+    }
+}
+
+impl ::std::ops::Deref for InvocationMetrics {
+    type Target = Metrics;
+
+    fn deref(&self) -> &Self::Target {
+        &self.base
+    }
+}
+
+impl Extends<Metrics> for InvocationMetrics {}
+
+/// Connections.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ConnectionMetrics {
+    /// What the base `::IceMX::Metrics` declares.
+    pub base: Metrics,
+    /// What was received over them.
+    pub received_bytes: i64,
+    /// What was sent over them.
+    pub sent_bytes: i64,
+}
+
+impl Class for ConnectionMetrics {
+    const TYPE_ID: &'static str = "::IceMX::ConnectionMetrics";
+
+    fn classes() -> &'static dyn Classes {
+        &CLASSES
+    }
+
+    fn base(&self) -> Option<&dyn AnyClass> {
+        Some(&self.base)
+    }
+
+    fn encode_members(&self, encoder: &mut Encoder<'_>) {
+        encoder.put(&self.received_bytes);
+        encoder.put(&self.sent_bytes);
+    }
+
+    fn decode_slices(reader: &mut ClassReader<'_, '_>) -> Result<Self, DecodeError> {
+        let (received_bytes, sent_bytes) = reader.slice(
+            "::IceMX::ConnectionMetrics",
+            |decoder| Ok((decoder.get()?, decoder.get()?)),
+        )?;
+        Ok(Self { base: <Metrics as Class>::decode_slices(reader)?, received_bytes, sent_bytes })
+    }
+}
+
+impl ::std::ops::Deref for ConnectionMetrics {
+    type Target = Metrics;
+
+    fn deref(&self) -> &Self::Target {
+        &self.base
+    }
+}
+
+impl Extends<Metrics> for ConnectionMetrics {}
 
 /// There is no view of this name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
