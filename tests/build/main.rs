@@ -18,6 +18,7 @@ fn main() {
         "interop/ice/Interop.ice",
         "interop/ice/runtime/Runtime.ice",
         "interop/ice/relay/Relay.ice",
+        "interop/ice/rings/Rings.ice",
     ] {
         compile(Build::new().file(contract));
     }

@@ -13,6 +13,7 @@ mod measured;
 mod modes;
 mod peers;
 mod relay;
+mod rings;
 mod rpc;
 mod runtime;
 mod storm;
