@@ -60,10 +60,7 @@ const FILES: &[(&str, &[&str])] = &[
     ("Ice/EndpointF", &[]),
     ("Ice/EndpointTypes", &[]),
     ("Ice/FacetMap", &[]),
-    (
-        "Ice/Identity",
-        &["Ice::Identity", "Ice::IdentitySeq", "Ice::ObjectDict"],
-    ),
+    ("Ice/Identity", &["Ice::Identity", "Ice::IdentitySeq"]),
     ("Ice/ImplicitContext", &["Ice::Context"]),
     ("Ice/ImplicitContextF", &[]),
     ("Ice/Instrumentation", &[]),

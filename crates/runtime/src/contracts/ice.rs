@@ -67,9 +67,6 @@ pub const I_APS_ENDPOINT_TYPE: i16 = 9;
 /// A list of object names.
 pub type IdentitySeq = Vec<Identity>;
 
-/// Class instances of any type, by object names. Ice has it up to 3.7.
-pub type ObjectDict = ::std::collections::BTreeMap<Identity, Link<dyn AnyClass>>;
-
 /// Proxy to an object with interface `::Ice::Process`.
 ///
 /// A process that can be administered.
