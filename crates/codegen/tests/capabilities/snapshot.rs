@@ -102,13 +102,13 @@ fn line_count(path: &Path) -> usize {
     text.lines().count()
 }
 
-/// Text costs the compiler time. A thousand interfaces like these once became 23.2 MB, and 7.0 MB now.
+/// Text costs the compiler time. A thousand interfaces like these once became 27 MB, and 6 MB now.
 #[test]
-fn a_hundred_interfaces_become_less_than_half_of_what_they_once_did() {
+fn a_hundred_interfaces_become_less_than_a_quarter_of_what_they_once_did() {
     let compilation = check_source(large(100).as_bytes());
     assert!(!compilation.has_errors(), "{}", compilation.render());
     let text = generate_rust(&compilation.model, &RustOptions::new()).unwrap();
-    assert!(text.len() <= 2_320_000 / 2, "{} bytes", text.len());
+    assert!(text.len() <= 2_690_000 / 4, "{} bytes", text.len());
 }
 
 /// A contract with so many interfaces, and as many structures, sequences and exceptions.
