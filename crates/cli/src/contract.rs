@@ -89,6 +89,25 @@ impl ContractArguments {
         })
     }
 
+    /// The text of the Slice files, one after the other, after they have been checked; nothing if none was given.
+    ///
+    /// # Errors
+    /// As [`ContractArguments::load`].
+    pub(crate) fn source_text(&self) -> Result<Option<String>, Failure> {
+        if self.load()?.is_none() {
+            return Ok(None);
+        }
+        let mut text = String::new();
+        for file in &self.files {
+            let read = std::fs::read_to_string(file).map_err(|error| {
+                let file = file.display();
+                Failure::usage(format_args!("cannot read Slice file `{file}`: {error}"))
+            })?;
+            text.push_str(&format!("// {}\n{read}\n", file.display()));
+        }
+        Ok(Some(text))
+    }
+
     /// The interface that was named.
     pub(crate) fn interface(&self) -> Option<&str> {
         self.interface.as_deref()

@@ -150,6 +150,24 @@ impl HubArgument {
         }
     }
 
+    /// How many events the hub lost for a subscriber; 0 also where it cannot tell.
+    pub(crate) async fn lost_by(
+        &self,
+        communicator: &Communicator,
+        topic: &str,
+        subscriber: &Identity,
+    ) -> i64 {
+        let info = self.topic_info(communicator, topic).await.ok().flatten();
+        let own = info
+            .iter()
+            .flat_map(|info| &info.subscribers)
+            .find(|known| {
+                let known = known.subscriber.as_ref();
+                known.is_some_and(|known| &known.reference().identity == subscriber)
+            });
+        own.map_or(0, |own| lost(&own.lost))
+    }
+
     /// What became of the events of a topic; `None` from a service that does not tell, as IceStorm.
     ///
     /// # Errors

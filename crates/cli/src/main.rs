@@ -36,6 +36,7 @@ mod payload;
 mod peer;
 mod progress;
 mod reconnect;
+mod recording;
 mod router;
 mod size;
 mod tls;

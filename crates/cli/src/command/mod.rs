@@ -18,6 +18,8 @@ mod man;
 mod ping;
 mod proxy;
 mod publish;
+mod record;
+mod replay;
 mod serve;
 mod slice;
 mod status;
@@ -47,6 +49,10 @@ pub(crate) enum Command {
     Pub(publish::Publish),
     /// Subscribes to a topic of a hub or an IceStorm, and shows its events
     Sub(subscribe::Subscribe),
+    /// Records the events of topics in an MCAP file
+    Record(record::Record),
+    /// Publishes the events of a recording
+    Replay(replay::Replay),
     /// Invokes an operation of any Ice or Floe server
     Call(call::Call),
     /// Measures how long calls take to an Ice or Floe server and back
@@ -97,6 +103,8 @@ impl Command {
             Self::Topic(_)
                 | Self::Pub(_)
                 | Self::Sub(_)
+                | Self::Record(_)
+                | Self::Replay(_)
                 | Self::Call(_)
                 | Self::Ping(_)
                 | Self::Proxy(_)
@@ -116,6 +124,8 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Serve(serve) => serve.run(output),
         Command::Pub(publish) => publish.run(output),
         Command::Sub(subscribe) => subscribe.run(output),
+        Command::Record(record) => record.run(output),
+        Command::Replay(replay) => replay.run(output),
         Command::Call(call) => call.run(output),
         Command::Ping(ping) => ping.run(output),
         Command::Echo(echo) => echo.run(output),

@@ -10,7 +10,7 @@ mod ahead;
 mod lines;
 mod pace;
 mod sending;
-mod window;
+pub(super) mod window;
 
 use std::collections::HashMap;
 use std::path::PathBuf;

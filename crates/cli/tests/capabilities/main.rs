@@ -21,6 +21,7 @@ mod operate;
 mod ping;
 mod proxy;
 mod reconnect;
+mod recording;
 mod serve;
 mod slice;
 mod slice_tools;

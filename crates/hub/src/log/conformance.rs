@@ -402,6 +402,63 @@ fn all_events_can_expire(open: fn(Retention) -> Subject) {
     assert_eq!(log.contents().events, 1, "a changed retention is applied");
 }
 
+fn only_the_newest_events_of_each_key_stay(open: fn(Retention) -> Subject) {
+    let subject = open(Retention {
+        // A log on disk has several segments then.
+        bytes: Some(8 << 20),
+        per_key: Some(PerKey {
+            context_key: "key".to_owned(),
+            count: 2,
+        }),
+        ..Retention::default()
+    });
+    let log = &*subject.log;
+    let keys = ["a", "b", "c"];
+    let long = vec![1; 100 << 10];
+    let mut published = Vec::new();
+    for at in 0..42_usize {
+        // The third key has two events, at the beginning.
+        let key = keys[if at < 2 { 2 } else { at % 2 }];
+        let append = Append {
+            events: events(&[&[&[at as u8], &long[..]].concat()], key),
+            time: EventTime(at as u64),
+            origin: None,
+        };
+        let sequences = stored(log, append, Level::Synced).unwrap();
+        published.push((sequences.start, key));
+        if at % 10 == 9 {
+            log.maintain(EventTime(at as u64)).unwrap();
+        }
+    }
+    log.maintain(EventTime(42)).unwrap();
+    let (all, gaps) = read_all(log, 1, &ReadLimits::default());
+    assert_eq!(gaps, [], "that a newer event has replaced one is no gap");
+    assert_eq!(log.damage(), []);
+    let kept: Vec<u64> = all.iter().map(|(_, stamp)| stamp.sequence).collect();
+    assert!(kept.is_sorted() && kept.len() < 25, "{kept:?}");
+    assert_eq!(kept.len() as u64, log.contents().events);
+    for (payload, stamp) in &all {
+        assert_eq!(
+            u64::from(payload[0]),
+            stamp.sequence - 1,
+            "each is as it was published"
+        );
+    }
+    for key in keys {
+        let of_key = published
+            .iter()
+            .rev()
+            .filter(|(_, published)| *published == key);
+        let newest: Vec<u64> = of_key.take(2).map(|(sequence, _)| *sequence).collect();
+        assert!(
+            newest.iter().all(|sequence| kept.contains(sequence)),
+            "{key}: {kept:?}"
+        );
+    }
+    let last = log.locate(Position::Last(kept.len() as u64)).unwrap();
+    assert_eq!(last, kept[0]);
+}
+
 fn many_publishers_and_a_reader_agree(open: fn(Retention) -> Subject) {
     const PUBLISHERS: u64 = 4;
     const COUNT: u64 = 300;
@@ -505,5 +562,6 @@ implementors!(
     what_is_too_long_is_refused,
     old_events_expire,
     all_events_can_expire,
+    only_the_newest_events_of_each_key_stay,
     many_publishers_and_a_reader_agree,
 );

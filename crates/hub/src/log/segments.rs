@@ -3,7 +3,9 @@
 //! - `opening.rs`: puts the log together from its files
 //! - `turns.rs`: writes what was appended: many appends, one sync
 //! - `reading.rs`: reads events, and finds positions
+//! - `compacting.rs`: leaves out events that newer ones of their keys have replaced
 
+mod compacting;
 mod opening;
 mod reading;
 mod turns;
@@ -77,16 +79,19 @@ pub struct SegmentLog {
 #[derive(Debug)]
 struct Shared {
     storage: Box<dyn Storage>,
+    /// Guards the maintenance, and up to which sequence finished segments hold only the newest events of each key.
+    compacted: Mutex<u64>,
     /// Guards the files. It is held while a turn writes and syncs.
     writer: Mutex<TurnWriter>,
     /// Guards what waits to be written. Its owner does no I/O.
     queue: Mutex<Queue>,
     /// Guards the readers that wait for events. Its owner does no I/O.
     readers: Mutex<Vec<WaitingReader>>,
-    /// Guards what is known of the segments. Its owners do no I/O. Only the owner of `writer` changes it.
-    catalog: RwLock<Catalog>,
     /// Guards where recent reads ended. Its owner does no I/O.
     hints: Mutex<Hints>,
+    /// Guards what is known of the segments. Its owners do no I/O, except that they open and rename files. The owner of
+    /// `writer` changes the last segment, and the owner of `compacted` the others.
+    catalog: RwLock<Catalog>,
     /// Guards the damage found so far.
     damage: Mutex<Vec<Damage>>,
 }
@@ -154,6 +159,7 @@ impl SegmentLog {
             readers: Mutex::default(),
             catalog: RwLock::new(opened.catalog),
             hints: Mutex::default(),
+            compacted: Mutex::new(0),
             damage: Mutex::new(opened.damage),
             storage,
         };

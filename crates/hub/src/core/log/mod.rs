@@ -10,10 +10,12 @@
 //! - `cursor.rs`: walks over records, and past damaged ones
 //! - `catalog.rs`: the segments, and which of them holds an event
 //! - `writer.rs`: which bytes are written where, and what is true after a failure
+//! - `compaction.rs`: which events newer ones of their keys have replaced
 //! - `recovery.rs`: what a log holds, judged by the files that were found
 
 mod catalog;
 mod checks;
+mod compaction;
 mod cursor;
 mod entry;
 mod key;
@@ -28,6 +30,7 @@ mod writer;
 pub(crate) use catalog::{Catalog, Index, Located, Segment};
 pub(crate) use checks::checked;
 pub use checks::{EVENT_LEN_MAX, Refusal};
+pub(crate) use compaction::{Compacted, Compaction};
 pub(crate) use cursor::{Cursor, Item};
 pub(crate) use entry::numbered;
 pub use entry::{Append, EventTime, Origin, Stamp};

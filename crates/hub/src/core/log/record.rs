@@ -88,6 +88,18 @@ impl<'a> Record<'a> {
         buffer[start + 4..start + 8].copy_from_slice(&crc.to_le_bytes());
     }
 
+    /// What is known of the event beside its bytes.
+    pub(crate) fn stamp(&self) -> Stamp {
+        Stamp {
+            sequence: self.sequence,
+            time: self.time,
+            origin: self.origin.map(|(name, sequence)| Origin {
+                publisher: name.into(),
+                sequence,
+            }),
+        }
+    }
+
     /// Parses the record that the bytes begin with. The bytes may come from anywhere.
     pub(crate) fn parse(bytes: &'a [u8], salt: u32) -> Parsed<'a> {
         let Some(prefix) = bytes.first_chunk::<{ Record::PREFIX_LEN }>() else {

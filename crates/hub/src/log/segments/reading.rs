@@ -34,6 +34,11 @@ impl Hints {
     /// About one for each reader that is behind.
     const COUNT_MAX: usize = 64;
 
+    /// Forgets a segment whose records have moved.
+    pub(super) fn forget(&mut self, segment: u64) {
+        self.recent.retain(|hint| hint.segment != segment);
+    }
+
     fn note(&mut self, hint: Hint) {
         if self.recent.len() == Self::COUNT_MAX {
             self.recent.pop_front();
@@ -50,7 +55,7 @@ impl Hints {
 
 /// A segment that is about to be read.
 #[derive(Debug)]
-struct Source {
+pub(super) struct Source {
     first: u64,
     next: u64,
     records_end: u64,
@@ -62,7 +67,7 @@ struct Source {
 }
 
 impl Source {
-    fn new(segment: &Segment, find: impl FnOnce(&[IndexEntry]) -> u64) -> Self {
+    pub(super) fn new(segment: &Segment, find: impl FnOnce(&[IndexEntry]) -> u64) -> Self {
         let (offset, trailer) = match &segment.index {
             Index::Kept(index) => (Some(find(index)), None),
             Index::InFile(trailer) => (None, Some(*trailer)),
@@ -79,7 +84,7 @@ impl Source {
     }
 
     /// The cursor at the place where to begin.
-    fn cursor(
+    pub(super) fn cursor(
         &self,
         file: &dyn StoredFile,
         find: impl FnOnce(&[IndexEntry]) -> u64,
@@ -102,7 +107,11 @@ fn read_index(file: &dyn StoredFile, trailer: &Trailer) -> io::Result<Vec<IndexE
     Ok(trailer.parse_index(&bytes[..len]).unwrap_or_default())
 }
 
-fn fill(cursor: &mut Cursor, file: &dyn StoredFile, wished_len: usize) -> io::Result<()> {
+pub(super) fn fill(
+    cursor: &mut Cursor,
+    file: &dyn StoredFile,
+    wished_len: usize,
+) -> io::Result<()> {
     let (room, offset) = cursor.room(wished_len);
     let room_len = room.len();
     let len = file.read_at(room, offset)?;
@@ -243,14 +252,10 @@ impl Shared {
             gap: None,
             next: from.max(1),
         };
-        while let Some((source, visible)) = self.source(&mut reading) {
-            let file = match self.storage.open(&segment_name(source.first)) {
+        while let Some((source, visible, opened)) = self.source(&mut reading) {
+            let file = match opened {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    if self.catalog().segment(source.first).is_none() {
-                        // It expired in the meantime.
-                        continue;
-                    }
                     self.note_damage(source.first, reading.next..source.next, "it is gone");
                     match reading.skip(source.next, GapReason::Damaged) {
                         true => continue,
@@ -268,8 +273,13 @@ impl Shared {
         Ok(reading.finish())
     }
 
-    /// The segment where a read goes on, and the first sequence that it must not read. `None` if there is nothing more.
-    fn source(&self, reading: &mut Reading<'_>) -> Option<(Source, u64)> {
+    /// The segment where a read goes on, the first sequence that it must not read, and the file. `None` if there is
+    /// nothing more.
+    fn source(
+        &self,
+        reading: &mut Reading<'_>,
+    ) -> Option<(Source, u64, io::Result<Box<dyn StoredFile>>)> {
+        let hints = self.hints.lock().expect(POISONED);
         let catalog = self.catalog();
         let visible = catalog.visible(reading.limits.level);
         if reading.next >= visible {
@@ -292,17 +302,15 @@ impl Shared {
         if !reading.skip(segment.first, reason) {
             return None;
         }
-        let hint = self
-            .hints
-            .lock()
-            .expect(POISONED)
-            .find(reading.next, segment.first);
+        let hint = hints.find(reading.next, segment.first);
         let next = reading.next;
         let mut source = Source::new(segment, |index| {
             hint.unwrap_or_else(|| Segment::offset_of(index, next))
         });
         source.offset = hint.or(source.offset);
-        Some((source, visible))
+        // Opened as long as the catalog cannot change: the file is the one that the catalog describes.
+        let opened = self.storage.open(&segment_name(source.first));
+        Some((source, visible, opened))
     }
 
     fn read_segment(
@@ -350,12 +358,25 @@ impl Shared {
             }
         };
         let (left, offset) = left;
-        self.hints.lock().expect(POISONED).note(Hint {
-            next: reading.next,
-            segment: source.first,
-            offset,
-        });
+        self.note_hint(source, reading.next, offset);
         Ok(left)
+    }
+
+    /// Notes where a read ended, unless the segment has been written again meanwhile.
+    fn note_hint(&self, source: &Source, next: u64, offset: u64) {
+        let mut hints = self.hints.lock().expect(POISONED);
+        let catalog = self.catalog();
+        let is_same = |now: &Segment| {
+            now.is_compacted == source.is_compacted
+                && (!now.is_compacted || now.records_end == source.records_end)
+        };
+        if catalog.segment(source.first).is_some_and(is_same) {
+            hints.note(Hint {
+                next,
+                segment: source.first,
+                offset,
+            });
+        }
     }
 
     pub(super) fn locate(&self, position: Position) -> Result<u64, LogError> {
@@ -365,30 +386,17 @@ impl Shared {
             Located::After { segment, skipped } => (segment, Sought::After(skipped)),
             Located::Since { segment, time } => (segment, Sought::Since(time)),
         };
-        let source = {
+        let (source, opened) = {
             let catalog = self.catalog();
             let Some(found) = catalog.segment(segment) else {
                 // It expired in the meantime.
                 return Ok(catalog.first());
             };
-            Source::new(found, |index| sought.offset(index))
+            let source = Source::new(found, |index| sought.offset(index));
+            (source, self.storage.open(&segment_name(segment)))
         };
-        let found = self.search(&source, &mut sought);
+        let found = opened.and_then(|file| search(&source, &*file, &mut sought));
         found.map_err(|error| self.error("read", segment, error))
-    }
-
-    /// The sequence of the event that is sought, or the end of the segment.
-    fn search(&self, source: &Source, sought: &mut Sought) -> io::Result<u64> {
-        let file = self.storage.open(&segment_name(source.first))?;
-        let mut cursor = source.cursor(&*file, |index| sought.offset(index))?;
-        loop {
-            match cursor.step() {
-                Item::Wanted => fill(&mut cursor, &*file, READ_LEN_MAX)?,
-                Item::Record(record) if sought.is(&record) => return Ok(record.sequence),
-                Item::End => return Ok(source.next),
-                Item::Record(_) | Item::Bad(_) => {}
-            }
-        }
     }
 
     fn note_damage(&self, segment: u64, sequences: Range<u64>, what: &str) {
@@ -409,6 +417,19 @@ impl Shared {
         };
         tracing::error!("{found}");
         damage.push(found);
+    }
+}
+
+/// The sequence of the event that is sought, or the end of the segment.
+fn search(source: &Source, file: &dyn StoredFile, sought: &mut Sought) -> io::Result<u64> {
+    let mut cursor = source.cursor(file, |index| sought.offset(index))?;
+    loop {
+        match cursor.step() {
+            Item::Wanted => fill(&mut cursor, file, READ_LEN_MAX)?,
+            Item::Record(record) if sought.is(&record) => return Ok(record.sequence),
+            Item::End => return Ok(source.next),
+            Item::Record(_) | Item::Bad(_) => {}
+        }
     }
 }
 

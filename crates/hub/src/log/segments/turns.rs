@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::super::storage::StoredFile;
 use super::super::{Acknowledged, AppendError, Done, EventTime, Level, LogError};
-use super::{Shared, Waiting, WaitingReader};
+use super::{POISONED, Shared, Waiting, WaitingReader};
 use crate::core::log::{Catalog, Division, Lost, Segment, Step, Turn, Writer, segment_name};
 
 /// Writes the files of a log.
@@ -257,6 +257,7 @@ impl Shared {
     }
 
     pub(super) fn maintain(&self, now: EventTime) -> Result<(), LogError> {
+        let mut compacted = self.compacted.lock().expect(POISONED);
         let mut writer = self.writer();
         let retention = self.queue().settings.retention.clone();
         let (is_unsynced, wants_roll) = {
@@ -273,6 +274,7 @@ impl Shared {
             };
             writer.turn(self, turn, Answers::default())?;
         }
+        drop(writer);
         let count = self.catalog().expired(&retention, now);
         for _ in 0..count {
             let dropped = self.catalog_mut().segments.pop_front();
@@ -280,7 +282,10 @@ impl Shared {
                 self.remove(dropped)?;
             }
         }
-        Ok(())
+        match &retention.per_key {
+            Some(per_key) => self.compact(per_key, &mut compacted),
+            None => Ok(()),
+        }
     }
 
     /// Removes the file of the oldest segment. It is permanent before the next one is removed, so that a power failure
