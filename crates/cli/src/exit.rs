@@ -179,7 +179,7 @@ impl From<InvokeError> for Failure {
         match &error {
             _ if needs_certificates(&error) => {
                 failure.exit = Exit::Usage;
-                failure.help("--tls-ca FILE says whom to trust, and --tls-cert FILE who we are")
+                failure.help("--tls-ca FILE names the CAs to trust, and --tls-cert FILE this program's certificate")
             }
             _ if tls_help.is_some() => {
                 // Somebody listens there.
@@ -190,13 +190,13 @@ impl From<InvokeError> for Failure {
             InvokeError::NotDispatched(LocalError::NoEndpoint { wanted, .. })
                 if wanted.contains("`Settings::locator`") =>
             {
-                failure.help("--locator PROXY names one")
+                failure.help("--locator PROXY names a locator")
             }
             _ if failure.is_unreachable => {
-                failure.help("is the server running, and is this where it listens?")
+                failure.help("is the server running, and does it listen there?")
             }
             InvokeError::System(SystemException::OperationNotExist(_)) => failure.help(
-                "is the object of the interface that you think? `floe call PROXY ice_ids` tells",
+                "does the object have the interface that you expect? `floe call PROXY ice_ids` shows its interfaces",
             ),
             _ => failure,
         }
@@ -252,11 +252,11 @@ fn tls_help(message: &str) -> Option<&'static str> {
         ("`TlsSettings::ca_files`", "--tls-ca FILE names the CA"),
         (
             "`TlsSettings::identity`",
-            "--tls-cert FILE and --tls-key FILE say who we are",
+            "--tls-cert FILE and --tls-key FILE name this program's certificate and key",
         ),
         (
             "`TlsSettings::check_host`",
-            "--tls-any-host takes it all the same",
+            "--tls-any-host accepts it all the same",
         ),
     ];
     let found = ARGUMENTS
@@ -376,7 +376,7 @@ mod tests {
         assert!(!failure.is_unreachable());
         assert_eq!(
             failure.help.as_deref(),
-            Some("--tls-any-host takes it all the same")
+            Some("--tls-any-host accepts it all the same")
         );
     }
 

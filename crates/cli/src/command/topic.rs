@@ -115,16 +115,16 @@ impl List {
     }
 }
 
-/// Creates topics; exit code 5 if one exists already
+/// Creates topics. Exit code 5: a topic exists already
 ///
-/// All are tried; what became of each is said.
+/// It tries all of them, and reports the result of each.
 #[derive(Debug, Args)]
 pub(crate) struct Create {
     /// Their names
     #[arg(required = true, value_parser = NonEmptyStringValueParser::new())]
     names: Vec<String>,
 
-    /// Succeeds if a topic exists already
+    /// Also succeeds if a topic exists already
     #[arg(long)]
     exist_ok: bool,
 
@@ -199,15 +199,15 @@ impl Each {
 
 /// Shows what the hub knows of a topic
 ///
-/// A Floe hub tells counts of events, how many there are a second, and the queue, lag and losses of
-/// each subscriber; the lag is the age of the event that waits longest. An IceStorm does not know
-/// them; they are null then, and named on standard error.
+/// For a Floe hub it shows counts and rates of events, and the queue, lag and losses of each subscriber; the
+/// lag is the age of the oldest waiting event. An IceStorm does not report these; they are null, and standard
+/// error says which.
 #[derive(Debug, Args)]
 pub(crate) struct Info {
     /// The topic
     name: String,
 
-    /// How long events are counted for the rates; 0 leaves these out
+    /// How long to count events for the rates. 0 leaves the rates out
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = parse_time)]
     over: Duration,
 
@@ -407,9 +407,9 @@ fn losses(losses: &Losses) -> Json {
     })
 }
 
-/// Removes topics with their subscriptions; exit code 4 if one does not exist
+/// Removes topics and their subscriptions. Exit code 4: a topic does not exist
 ///
-/// All are tried; what became of each is said.
+/// It tries all of them, and reports the result of each.
 #[derive(Debug, Args)]
 pub(crate) struct Remove {
     /// The topics
