@@ -66,6 +66,8 @@ pub(crate) struct Failure {
     is_answer: bool,
     /// There is no connection, or it broke, or nothing came over it in time.
     is_of_connection: bool,
+    /// The other side has no object of this identity.
+    is_missing_object: bool,
 }
 
 impl Failure {
@@ -79,6 +81,7 @@ impl Failure {
             is_unreachable: false,
             is_answer: false,
             is_of_connection: false,
+            is_missing_object: false,
         }
     }
 
@@ -138,6 +141,11 @@ impl Failure {
         self.is_answer
     }
 
+    /// Whether the other side has answered that it has no such object.
+    pub(crate) fn is_missing_object(&self) -> bool {
+        self.is_missing_object
+    }
+
     /// Whether it may pass without anybody changing what was asked: there is no connection, or it broke, or nothing came
     /// over it in time.
     pub(crate) fn is_of_connection(&self) -> bool {
@@ -173,6 +181,10 @@ impl From<InvokeError> for Failure {
         let mut failure = Self::new(exit, &error);
         failure.is_unreachable = is_unreachable(&error);
         failure.is_answer = matches!(error, InvokeError::System(_));
+        failure.is_missing_object = matches!(
+            error,
+            InvokeError::System(SystemException::ObjectNotExist(_))
+        );
         let tls_help = tls_help(&failure.message).filter(|_| !failure.is_answer);
         failure.is_of_connection =
             is_of_connection(&error) && (tls_help.is_none() || is_cut_off(&error));
@@ -192,9 +204,15 @@ impl From<InvokeError> for Failure {
             {
                 failure.help("--locator PROXY names a locator")
             }
+            _ if failure.is_unreachable && error.is_timeout() => failure.help(
+                "nothing answers there: is the server's adapter activated, and is its transport the same?",
+            ),
             _ if failure.is_unreachable => {
                 failure.help("is the server running, and does it listen there?")
             }
+            _ if failure.is_missing_object => failure.help(
+                "is this the identity of the object, in the same case, and the right server?",
+            ),
             InvokeError::System(SystemException::OperationNotExist(_)) => failure.help(
                 "does the object have the interface that you expect? `floe call PROXY ice_ids` shows its interfaces",
             ),

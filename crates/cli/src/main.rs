@@ -8,6 +8,7 @@
 //! - `event.rs`: what `floe sub` prints
 //! - `context.rs`: names for hubs, kept in a file of the user
 //! - `config/`: the file of `floe serve --config`
+//! - `near.rs`: what was meant by the name of an object
 //! - `log.rs`: log lines, as many as were asked for
 //! - `reconnect.rs`: coming back to a hub that was lost
 //! - `progress.rs`: what long work is doing
@@ -31,6 +32,7 @@ mod input;
 mod json_input;
 mod locator;
 mod log;
+mod near;
 mod output;
 mod payload;
 mod peer;

@@ -14,6 +14,7 @@ use crate::compression::CompressArgument;
 use crate::contract::ContractArguments;
 use crate::exit::{Exit, Failure};
 use crate::json_input;
+use crate::near;
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument};
 
@@ -162,13 +163,26 @@ impl Call {
         output: &Output,
     ) -> Result<Exit, Failure> {
         let proxy = self.proxy(communicator)?;
-        let operation = self.operation(contract, &proxy).await?;
+        match self.invoke_over(&proxy, contract, json, output).await {
+            Ok(exit) => Ok(exit),
+            Err(failure) => Err(near::explained(failure, &proxy).await),
+        }
+    }
+
+    async fn invoke_over(
+        &self,
+        proxy: &Proxy,
+        contract: &Contract,
+        json: &Json,
+        output: &Output,
+    ) -> Result<Exit, Failure> {
+        let operation = self.operation(contract, proxy).await?;
         let mode = proxy.reference().mode;
         if mode != InvocationMode::Twoway && operation.returns_data() {
             return Err(not_twoway(&operation));
         }
         let parameters = operation
-            .encode_request(json, self.encoding.for_proxy(&proxy)?)
+            .encode_request(json, self.encoding.for_proxy(proxy)?)
             .map_err(|error| json_input::misfit(&error, &operation))?;
         let outcome = proxy
             .invoke(operation.name(), operation.mode(), &parameters)

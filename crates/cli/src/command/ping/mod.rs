@@ -27,6 +27,7 @@ use self::tally::{COLUMNS, Tally};
 use crate::compression::CompressArgument;
 use crate::count;
 use crate::exit::{Exit, Failure};
+use crate::near;
 use crate::output::{Format, Output};
 use crate::peer::{self, TimeoutArgument};
 use crate::progress::ProgressLine;
@@ -115,18 +116,25 @@ impl Ping {
         report: &Report<'_>,
     ) -> Result<Exit, Failure> {
         let proxy = self.proxy(communicator)?;
+        match self.measure_over(&proxy, report).await {
+            Ok(exit) => Ok(exit),
+            Err(failure) => Err(near::explained(failure, &proxy).await),
+        }
+    }
+
+    async fn measure_over(&self, proxy: &Proxy, report: &Report<'_>) -> Result<Exit, Failure> {
         if let Some(connection) = proxy.ice_connection().await? {
             let info = connection.info();
             tracing::info!("measuring over {} to {}", info.transport, info.peer);
         }
         for mut load in self.loads() {
             for _ in 0..self.warm_up {
-                load.call(&proxy).await?;
+                load.call(proxy).await?;
             }
             report.begin(load.size());
             for number in 1..=self.count {
                 let start = Instant::now();
-                let called = load.call(&proxy).await;
+                let called = load.call(proxy).await;
                 let time = start.elapsed();
                 called?;
                 load.check()?;
