@@ -23,6 +23,8 @@ mod root;
 mod shown;
 #[path = "tidy/tree.rs"]
 mod tree;
+#[path = "tidy/words.rs"]
+mod words;
 
 use tree::File;
 
@@ -85,6 +87,11 @@ fn the_root_of_floe_has_few_names() {
 #[test]
 fn every_example_is_listed_in_the_readme() {
     assert_tidy(layout::unlisted_examples);
+}
+
+#[test]
+fn texts_for_users_are_plain() {
+    assert_tidy(words::findings);
 }
 
 #[test]

@@ -23,8 +23,8 @@ use crate::peer;
 /// Where the hub is.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HubArgument {
-    /// The hub: HOST, HOST:PORT, its endpoint, or the proxy of its topic manager [env: FLOE_HUB]
-    /// [default: that of the context, or tcp -h 127.0.0.1 -p 10000]
+    /// The hub: HOST, HOST:PORT, an endpoint, or the proxy of its topic manager [env: FLOE_HUB] [default: the
+    /// hub of the context, or tcp -h 127.0.0.1 -p 10000]
     // The library's own reading of the environment takes an empty variable for a value.
     #[arg(long, value_name = "ENDPOINT")]
     hub: Option<String>,
@@ -232,8 +232,9 @@ impl HubArgument {
     pub(crate) async fn status(&self, communicator: &Communicator) -> Result<HubStatus, Failure> {
         let status = self.admin(communicator)?.status().await;
         status.map_err(|error| match tells_nothing(&error) {
-            true => Failure::not_found("the hub does not tell how it is doing")
-                .help("it is no Floe hub, or an older one; `floe topic info` shows what it knows"),
+            true => Failure::not_found("the hub does not report its state").help(
+                "it is not a Floe hub, or an older one; `floe topic info` shows what it reports",
+            ),
             false => self.unanswered(error.into()),
         })
     }
@@ -281,7 +282,7 @@ impl HubArgument {
             Exit::NotFound => failure
                 .when("no topic manager")
                 .help("give the whole proxy of the topic manager with --hub"),
-            Exit::Usage => failure.when("the hub cannot be asked"),
+            Exit::Usage => failure.when("the hub does not answer"),
             _ if failure.is_answer() => failure.when("the hub failed"),
             _ if failure.is_unreachable() => {
                 failure.when("the hub did not answer").help(WHERE_HELP)

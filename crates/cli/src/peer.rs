@@ -18,7 +18,7 @@ use crate::{endpoint, locator, tls, token};
 /// How long to wait for a peer.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct TimeoutArgument {
-    /// The longest wait for an answer, such as 500ms, 5s or 2m; 0 waits for ever
+    /// How long to wait for an answer, such as 500ms, 5s or 2m. 0 means no limit
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     timeout: Duration,
 }

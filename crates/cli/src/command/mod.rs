@@ -40,7 +40,7 @@ use crate::output::Output;
 pub(crate) enum Command {
     /// Shows typed events at work: a hub, a publisher of this machine's telemetry, three subscribers
     Demo(demo::Demo),
-    /// Runs a hub, and a gateway if its file says so, until SIGTERM or SIGINT (Ctrl-C), which end it with 0
+    /// Runs a hub, and a gateway if the configuration has one, until SIGTERM or SIGINT (Ctrl-C)
     Serve(serve::Serve),
     /// Lists, creates, shows, links and removes topics of a hub or an IceStorm
     #[command(subcommand)]
@@ -57,26 +57,26 @@ pub(crate) enum Command {
     Call(call::Call),
     /// Measures how long calls take to an Ice or Floe server and back
     Ping(ping::Ping),
-    /// Serves an object that gives back what it gets, for `floe ping --sizes`
+    /// Serves an object that returns what it gets, for `floe ping --sizes`
     Echo(echo::Echo),
-    /// Takes proxies apart, and tells about the objects behind them
+    /// Shows the parts of proxies, and the objects that they lead to
     #[command(subcommand)]
     Proxy(proxy::Proxy),
-    /// Decodes bytes that travelled to JSON, for debugging a wire
+    /// Decodes bytes from the wire to JSON, for debugging
     Decode(decode::Decode),
-    /// Encodes JSON as the bytes that travel, for debugging a wire
+    /// Encodes JSON to the bytes of the wire, for debugging
     Encode(encode::Encode),
-    /// Checks, lays out, compares and documents Slice files, and turns them into Rust or JSON
+    /// Checks, formats, compares and documents Slice files, and generates Rust or JSON
     #[command(subcommand)]
     Slice(slice::Slice),
     /// Measures Floe beside its peers and beside the machine's own limit
     #[cfg_attr(feature = "lab", command(subcommand))]
     Lab(lab::Lab),
-    /// Says in a few lines how the hub is doing
+    /// Shows the state of the hub in a few lines
     Status(status::Status),
-    /// Looks for what keeps a hub and its users from working, and says what to do
+    /// Finds problems of the hub and this computer, and says what to do
     Doctor(doctor::Doctor),
-    /// Names hubs, with their certificates and contracts, so that commands are short
+    /// Gives names to hubs, with their certificates and contracts, for short commands
     #[command(subcommand)]
     Context(context::Context),
     /// Shows the daily commands on one page
@@ -85,7 +85,7 @@ pub(crate) enum Command {
     #[cfg(feature = "man")]
     #[command(hide = true)]
     Man(man::Man),
-    /// Tells what the rules of a hub allow
+    /// Shows what the access rules of a hub allow
     #[command(subcommand)]
     Access(access::Access),
     /// Lists the settings of floe.toml, and prints its JSON schema

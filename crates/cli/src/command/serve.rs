@@ -39,46 +39,48 @@ use crate::tls;
 use reload::Reload;
 use services::Services;
 
-/// Runs a hub, and a gateway if its file says so, until SIGTERM or SIGINT (Ctrl-C), which end it with 0
+/// Runs a hub, and a gateway if the configuration has one, until SIGTERM or SIGINT (Ctrl-C)
 ///
-/// It delivers what is queued before it ends; a second signal ends it at once, with 130.
+/// A signal ends it with exit code 0, after it has delivered the queued events. A second signal ends it
+/// immediately, with 130.
 ///
-/// When it is ready it prints one line on standard output, `ready PROXY`: the proxy of its topic
-/// manager with the endpoints that it really listens on. Clients take the proxy or one of its
-/// endpoints, for example with --hub. It listens on loopback alone unless --listen says otherwise.
+/// When the hub is ready, it prints the line `ready PROXY` on standard output. PROXY is its topic manager, with
+/// the endpoints on which it listens. Give the proxy or one of its endpoints to clients, for example with
+/// --hub. Without --listen, the hub listens on loopback only.
 ///
-/// A gateway runs where the file has a table [gateway], or where it has the properties of a Glacier2: then
-/// there is no hub. A second line says `router PROXY`, or the first one `ready PROXY` if there is no hub.
+/// A gateway runs if the file has a table [gateway]. If the file has the properties of a Glacier2, only a
+/// gateway runs. A second line `router PROXY` has the proxy of its router; without a hub it is the line `ready
+/// PROXY`.
 ///
-/// With --config it reads its settings from a file; what the command line says goes before it. At
-/// SIGHUP, or when the file changes, it reads them again, applies what can change while it runs, and
-/// says what waits for a restart. A file that makes no sense changes nothing. Without --config, SIGHUP ends
-/// it as SIGTERM does.
+/// Command-line options override the file of --config, one by one. At SIGHUP, and when the file changes, the
+/// hub reads it again, applies what can change while it runs, and logs which changes wait for a restart. If the
+/// file is invalid, the current settings stay in force. Without --config, SIGHUP ends the hub as SIGTERM does.
+/// `floe config list` shows all settings.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Settings: a floe.toml, or a file with the properties of an IceStorm or a Glacier2
+    /// The configuration: a floe.toml, or the property file of an IceStorm or a Glacier2
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Where to listen: HOST, HOST:PORT or an endpoint; '*' is all addresses, port 0 picks a free one;
-    /// may be repeated [default: tcp -h 127.0.0.1 -p 10000]
+    /// Where to listen: HOST, HOST:PORT or an endpoint. '*' means all addresses, port 0 picks a free port. Can
+    /// be repeated [default: tcp -h 127.0.0.1 -p 10000]
     #[arg(long, value_name = "ENDPOINT", value_parser = peer::parse_endpoint)]
     listen: Vec<String>,
 
-    /// Where publishers find their objects, if elsewhere: nothing else is there; may be repeated
+    /// Separate endpoints for publishers; the hub serves nothing else there. Can be repeated
     #[arg(long, value_name = "ENDPOINT", value_parser = peer::parse_endpoint)]
     publish_listen: Vec<String>,
 
-    /// What stands in proxies instead of the endpoints at which it listens, where clients come through a firewall or by a host
-    /// name; with host and port; may be repeated
+    /// The endpoints in proxies, with host and port, if clients connect through a firewall or by a host name.
+    /// Can be repeated
     #[arg(long, value_name = "ENDPOINT", value_parser = peer::parse_endpoint)]
     published_endpoints: Vec<String>,
 
-    /// Keeps topics, subscriptions and links in this directory, which is created if need be
+    /// Stores topics, subscriptions and links in this directory; creates it if it does not exist
     #[arg(long, value_name = "DIR", conflicts_with = "transient")]
     data: Option<PathBuf>,
 
-    /// Keeps topics, subscriptions and links in memory alone; the default
+    /// Keeps topics, subscriptions and links only in memory; this is the default
     #[arg(long)]
     transient: bool,
 
@@ -86,13 +88,13 @@ pub(crate) struct Serve {
     #[arg(long, conflicts_with = "transient")]
     accept_damage: bool,
 
-    /// How many events may wait for one subscriber; then publishers are held back
+    /// The most events that may wait for one subscriber. Beyond that, publishers are held back
     ///
     /// [default: 100000]
     #[arg(long, value_name = "EVENTS", value_parser = count::at_least_one::<u32>)]
     queue_events: Option<u32>,
 
-    /// How long the events may be together that wait for one subscriber, such as 512k or 64M
+    /// The most bytes of events that may wait for one subscriber, such as 512k or 64M
     ///
     /// [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = size::parse_memory)]
@@ -123,21 +125,21 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     instance_name: Option<String>,
 
-    /// Serves metrics for Prometheus at http://ADDRESS/metrics, and /healthz and /readyz; port 0 picks
-    /// a free one
+    /// Serves metrics for Prometheus at http://ADDRESS/metrics, and the probes /healthz and /readyz. Port 0
+    /// picks a free port
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     metrics: Option<SocketAddr>,
 
-    /// Tells in the metrics of each subscriber, too, up to 1,000 of them
+    /// Adds metrics of each subscriber, for up to 1,000 subscribers
     #[arg(long, requires = "metrics")]
     metrics_subscribers: bool,
 
-    /// How many threads work, up to 64: one is the fastest as long as its core has time to spare;
-    /// encryption and compression may need more
+    /// The number of worker threads, up to 64. One thread is the fastest until its core is busy; encryption and
+    /// compression may need more
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = threads)]
     threads: NonZeroUsize,
 
-    /// Says nothing of it when the hub can be reached from other computers and has no rules of access
+    /// Does not warn if other computers can reach the hub and it has no access rules
     #[arg(long)]
     insecure: bool,
 
@@ -249,7 +251,7 @@ impl Serve {
         {
             let message =
                 format_args!("{option} is for a hub, and the file says that there is none");
-            return Err(Failure::usage(message).help("leave it out, or run a hub"));
+            return Err(Failure::usage(message).help("omit the option, or run a hub"));
         }
         configuration.tls = configuration.tls.behind(tls::said());
         configuration.communicator.tls = configuration.tls.clone().tls()?;
@@ -298,7 +300,7 @@ impl Serve {
                 self.warn(&next);
                 let tls = communicator.settings().tls.as_ref();
                 reload::apply(hub, tls, now, next).await;
-                log::note(format_args!("read the settings again after {reason}"));
+                log::note(format_args!("read the settings again because of {reason}"));
             }
             Err(failure) => log::say(format_args!(
                 "invalid configuration after {reason}; the current settings stay in force: {failure}"
@@ -345,7 +347,7 @@ impl Serve {
     fn tell_of_hub(&self, hub: &Hub, configuration: &Configuration) {
         if configuration.hub.store == StoreSettings::Memory && !self.transient {
             log::note(
-                "topics, subscriptions and links end with this process; --data DIR keeps them",
+                "topics, subscriptions and links are lost when this process ends; --data DIR stores them",
             );
         }
         if !self.insecure
@@ -353,7 +355,7 @@ impl Serve {
             && let Some(endpoint) = exposed(hub)
         {
             log::say(format_args!(
-                "warning: everyone who reaches {endpoint} may do everything: [[access.rule]] in a floe.toml closes the hub \
+                "warning: everyone who can reach {endpoint} may do everything: an [[access.rule]] in a floe.toml restricts access \
                  (docs/guides/access.md), and --insecure silences this"
             ));
         }
@@ -361,7 +363,7 @@ impl Serve {
             log::note(format_args!("the administrative object is {admin}"));
         }
         if self.listen.is_empty() && configuration.hub.listen == HubSettings::default().listen {
-            log::note("the hub listens on this computer only; --listen '*' is for all");
+            log::note("listening on this computer only; --listen '*' lets other computers connect");
         }
     }
 }
@@ -427,7 +429,7 @@ async fn stop(
     tokio::select! {
         () = stopping => Ok(Exit::Success),
         signal = signals.next() => {
-            output::talk(format_args!("stopped at once, by a second {signal}"));
+            output::talk(format_args!("stopped immediately by a second {signal}"));
             communicator.abort();
             Ok(Exit::Interrupted)
         }

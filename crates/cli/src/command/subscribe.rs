@@ -33,14 +33,14 @@ use subscription::Subscription;
 
 /// Subscribes to a topic of a hub or an IceStorm, and shows its events
 ///
-/// Each event is one line: {"operation": "sampled", "parameters": {...}}, with "context" if it has
-/// one, and with "error" in place of "parameters" if it does not fit the Slice file. It ends after
-/// --count events or --timeout with 0, or at a signal with 130, and unsubscribes; exit code 3 if
-/// the time was over before --count events came, 6 if the hub dropped events for this subscriber.
+/// Each event is one line: {"operation": "sampled", "parameters": {...}}, and "context" if there is one. If an
+/// event does not fit the Slice file, its line has "error" instead of "parameters". The command unsubscribes
+/// when it ends: after --count events or --timeout with exit code 0, at a signal with 130. Exit code 3: the
+/// time was over before --count events came. 6: the hub dropped events for this subscriber.
 ///
-/// When the hub is lost or ends the subscription, it subscribes again as soon as it can, and says so.
-/// With --no-reconnect it ends instead: exit code 1 if the hub has ended the subscription, 5 if there
-/// is no hub any more.
+/// If the hub is lost or ends the subscription, the command subscribes again as soon as it can, and says so.
+/// With --no-reconnect it ends instead: exit code 1 if the hub has ended the subscription, 5 if the hub is
+/// gone.
 #[derive(Debug, Args)]
 #[command(name = "sub")]
 pub(crate) struct Subscribe {
@@ -61,11 +61,11 @@ pub(crate) struct Subscribe {
     #[arg(long, value_enum, default_value_t = Mode::Twoway)]
     mode: Mode,
 
-    /// Adds an entry to the quality of service; may be repeated
+    /// Adds an entry to the quality of service. Can be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_entry)]
     qos: Vec<(String, String)>,
 
-    /// Shows where events were lost, at a Floe hub: a line {"lost": COUNT} in front of the next event
+    /// Prints a line {"lost": COUNT} before the next event if events were lost. Needs a Floe hub
     #[arg(long)]
     gaps: bool,
 
@@ -92,8 +92,8 @@ pub(crate) struct Subscribe {
     #[arg(long)]
     create: bool,
 
-    /// Where the hub reaches this subscriber: HOST, HOST:PORT or an endpoint; port 0 picks a free one
-    /// [default: the address of this computer from which it has connected to the hub]
+    /// Where the hub can reach this subscriber: HOST, HOST:PORT or an endpoint. Port 0 picks a free port
+    /// [default: the local address of the connection to the hub]
     #[arg(long, value_name = "ENDPOINT", value_parser = parse_own_endpoint, conflicts_with = "router")]
     listen: Option<String>,
 
@@ -107,13 +107,13 @@ pub(crate) struct Subscribe {
 /// How events are delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// Several requests at a time, each answered
+    /// Several requests at a time, with answers
     Twoway,
-    /// One request at a time, each answered
+    /// One request at a time, with answers
     Ordered,
-    /// Requests that nobody answers
+    /// Requests without answers
     Oneway,
-    /// Requests that nobody answers, several in one message
+    /// Requests without answers, many in one message
     Batch,
 }
 

@@ -127,9 +127,9 @@ impl List {
     }
 }
 
-/// Creates topics; exit code 5 if one exists already
+/// Creates topics. Exit code 5: a topic exists already
 ///
-/// All are tried; what became of each is said.
+/// It tries all of them, and reports the result of each.
 #[derive(Debug, Args)]
 pub(crate) struct Create {
     /// Their names
@@ -140,7 +140,7 @@ pub(crate) struct Create {
     #[arg(long)]
     durable: bool,
 
-    /// Succeeds if a topic exists already
+    /// Also succeeds if a topic exists already
     #[arg(long)]
     exist_ok: bool,
 
@@ -219,17 +219,16 @@ impl Each {
 
 /// Shows what the hub knows of a topic
 ///
-/// A Floe hub tells counts of events, how many there are a second, and the queue, lag and losses of
-/// each subscriber; the lag is the age of the event that waits longest. It also tells which
-/// publishers are held back now, by which subscriber and for how long, because its queue is full;
-/// `held_ms` is for how long each subscriber has held publishers back so far. An IceStorm does not know
-/// them; they are null then, and named on standard error.
+/// For a Floe hub it shows counts and rates of events, and the queue, lag and losses of each subscriber; the
+/// lag is the age of the oldest waiting event. It also shows which publishers are held back now, by which
+/// subscriber and for how long; `held_ms` is for how long each subscriber has held publishers back so far. An
+/// IceStorm does not report these; they are null, and standard error says which.
 #[derive(Debug, Args)]
 pub(crate) struct Info {
     /// The topic
     name: String,
 
-    /// How long events are counted for the rates; 0 leaves these out
+    /// How long to count events for the rates. 0 leaves the rates out
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = parse_time)]
     over: Duration,
 
@@ -473,9 +472,9 @@ fn losses(losses: &Losses) -> Json {
     })
 }
 
-/// Removes topics with their subscriptions; exit code 4 if one does not exist
+/// Removes topics and their subscriptions. Exit code 4: a topic does not exist
 ///
-/// All are tried; what became of each is said.
+/// It tries all of them, and reports the result of each.
 #[derive(Debug, Args)]
 pub(crate) struct Remove {
     /// The topics

@@ -35,7 +35,7 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
     problems.extend(super::access::read(text, configuration));
     if !configuration.has_hub && configuration.gateway.is_none() {
         let message =
-            "expected a [gateway] where there is no hub, got none: nothing would be served";
+            "expected a [gateway] if there is no hub, got none: the process would serve nothing";
         problems.push(Problem::new(0, message));
     }
     problems.sort_by_key(|problem| problem.line);
@@ -64,10 +64,10 @@ fn unknown(entry: &Entry) -> Problem {
     let of_table: Vec<_> = of_table.copied().collect();
     let help = match nearest(&name, &keys) {
         _ if OPTIONS.contains(&name.as_str()) => {
-            format!("it is an option of the command: floe serve --{name}")
+            format!("it is a command-line option: floe serve --{name}")
         }
         _ if entry.path.len() == 1 && !of_table.is_empty() => {
-            format!("it is a table: write [{name}] in a line of its own, and its settings below")
+            format!("it is a table: write [{name}] on a line of its own, with its settings below")
         }
         Some(nearest) => format!("did you mean {nearest}?"),
         None if of_table.is_empty() => "`floe config list` shows all settings".to_owned(),

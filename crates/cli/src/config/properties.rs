@@ -248,7 +248,9 @@ fn apply_admin(
     };
     let (view, key) = name.split_once('.').unwrap_or((name, ""));
     if key.contains("Accept.") || key.contains("Reject.") {
-        return Err(property.note("a Floe hub leaves nothing out of its metrics: remove the line"));
+        return Err(
+            property.note("a Floe hub cannot leave anything out of its metrics: remove the line")
+        );
     }
     let view = admin.view(view, property.line);
     let Some(key) = key.strip_prefix("Map.") else {

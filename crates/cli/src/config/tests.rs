@@ -315,7 +315,7 @@ fn a_view_that_cannot_be_is_told_with_what_to_do() {
     assert!(
         problems[0]
             .1
-            .contains("leaves nothing out of its metrics: remove the line")
+            .contains("cannot leave anything out of its metrics: remove the line")
     );
     let off = read_properties(
         "S.TopicManager.Endpoints=tcp\nIce.Admin.Enabled=0\nIce.Admin.Endpoints=tcp\n",
@@ -349,11 +349,11 @@ fn endpoints_that_are_none_are_told_with_their_place() {
 #[test]
 fn what_is_a_table_or_too_long_is_told() {
     let (_, problems) = read_toml("queue = 5\n[delivery]\npolling = \"1s\"\n");
-    let table = "unknown setting queue: it is a table: write [queue] in a line of its own, and its settings below";
+    let table = "unknown setting queue: it is a table: write [queue] on a line of its own, with its settings below";
     let long = "delivery.polling: expected at most 100us, got \"1s\"";
     assert_eq!(problems, [(1, table.to_owned()), (3, long.to_owned())]);
     let (_, problems) = read_toml("metrics = \"127.0.0.1:9464\"\n");
-    let option = "unknown setting metrics: it is an option of the command: floe serve --metrics";
+    let option = "unknown setting metrics: it is a command-line option: floe serve --metrics";
     assert_eq!(problems, [(1, option.to_owned())]);
 }
 

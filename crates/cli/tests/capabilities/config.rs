@@ -138,7 +138,8 @@ fn settings_are_read_again_at_a_signal_and_hold_for_subscribers_that_are_there()
     hub.process.signal("HUP");
     hub.process
         .talk("these settings have changed and wait for a restart: listen, data");
-    hub.process.talk("read the settings again after SIGHUP");
+    hub.process
+        .talk("read the settings again because of SIGHUP");
     let slice = slice_file("reload.ice", "module M { interface I { void f(); } }");
     hub.run(&["pub", "t", "f", "--slice", &slice, "-n", "200"])
         .ended(0);
@@ -158,7 +159,7 @@ fn a_changed_file_is_noticed_and_one_that_makes_no_sense_changes_nothing() {
     hub.run(&["topic", "create", "t"]).ended(0);
     fs::write(&file, format!("{LISTEN}[queue]\nevents = 5\n")).expect("it can be written");
     hub.process
-        .talk("read the settings again after a change of the file");
+        .talk("read the settings again because of a change of the file");
 }
 
 #[test]

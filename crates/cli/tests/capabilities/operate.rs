@@ -168,7 +168,7 @@ fn watch_looks_on_while_the_hub_is_restarted() {
     let listen = endpoint.split(" -t ").next().expect("there is a first");
     let listen = listen.to_owned();
     hub.process.signal("KILL");
-    watch.talk("looks on until the hub is back: ");
+    watch.talk("waiting until the hub is back: ");
     let serve = ["serve", "--transient", "--listen", &listen];
     let again = Running::start(&serve);
     again.line();
@@ -195,17 +195,17 @@ fn watch_says_why_a_hub_is_away_and_ends_where_another_service_is() {
     let listen = endpoint.split(" -t ").next().expect("there is a first");
     let (_, port) = listen.split_once(" -p ").expect("it has a port");
     hub.process.signal("KILL");
-    watch.talk("looks on until the hub is back: no hub: cannot connect");
+    watch.talk("waiting until the hub is back: no hub: cannot connect");
     // It takes connections, and never says a word.
     let deaf = TcpListener::bind(format!("127.0.0.1:{port}")).expect("the port is free again");
-    watch.talk("looks on until the hub is back: the hub did not answer: ");
+    watch.talk("waiting until the hub is back: the hub did not answer: ");
     drop(deaf);
-    watch.talk("looks on until the hub is back: no hub: cannot connect");
+    watch.talk("waiting until the hub is back: no hub: cannot connect");
     let _echo = Echo::on(listen, &[]);
     watch
         .end()
         .ended(4)
-        .said("the hub does not tell how it is doing");
+        .said("the hub does not report its state");
 }
 
 #[test]

@@ -62,7 +62,7 @@ fn a_second_signal_ends_it_at_once() {
     hub.process
         .end()
         .ended(130)
-        .said("stopped at once, by a second SIGINT");
+        .said("stopped immediately by a second SIGINT");
 }
 
 #[test]
@@ -82,8 +82,9 @@ fn it_listens_on_several_endpoints() {
 #[test]
 fn without_data_it_says_that_nothing_is_kept() {
     let hub = Hub::with(&[]);
-    hub.process
-        .talk("topics, subscriptions and links end with this process; --data DIR keeps them");
+    hub.process.talk(
+        "topics, subscriptions and links are lost when this process ends; --data DIR stores them",
+    );
 }
 
 #[test]

@@ -24,7 +24,9 @@ pub(super) fn register(
     let adapter = sessions.server_adapter.as_ref()?;
     let control = register_all(adapter, sessions, session);
     control
-        .inspect_err(|error| tracing::warn!("no control of a session: {error}"))
+        .inspect_err(|error| {
+            tracing::warn!("cannot give the application control of a session: {error}")
+        })
         .ok()
 }
 

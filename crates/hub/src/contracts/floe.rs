@@ -127,7 +127,7 @@ pub struct HubStatus {
     pub uptime: i64,
     /// Connections that peers have made to it, and that are open.
     pub connections: i64,
-    /// Connections that were refused since it started, for there were too many.
+    /// Connections that were refused since it started, because a limit was reached.
     pub connections_refused: i64,
     /// Its topics.
     pub topics: TopicTotalsSeq,

@@ -151,7 +151,9 @@ pub(super) async fn apply(
         log::set_level(next.log.as_deref().unwrap_or("warn"));
     }
     if let Some(Err(error)) = tls.map(Tls::reload) {
-        log::say(format_args!("kept the certificates: {error}"));
+        log::say(format_args!(
+            "invalid certificates; the current certificates stay in force: {error}"
+        ));
     }
     let fixed = std::mem::replace(now, next);
     // These are what is in force, until the next start.

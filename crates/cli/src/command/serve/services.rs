@@ -118,7 +118,7 @@ async fn start_gateway(
     let filter = &settings.filter;
     if filter.accept_addresses.is_empty() {
         log::say(
-            "warning: the clients of the gateway may reach any address that this host reaches, but for those that it \
+            "warning: clients of the gateway may reach every address that this host can reach, except those that it \
              rejects: say which in gateway.filter.accept-addresses (Glacier2.Filter.Address.Accept)",
         );
     }

@@ -67,9 +67,9 @@ impl Subscription<'_> {
             let name = self.topic_name;
             output::talk(match is_kept {
                 true => format!("the hub is back, and has kept the subscription to topic `{name}`"),
-                false => format!(
-                    "subscribed again to topic `{name}`; events of the time between are missing"
-                ),
+                false => {
+                    format!("subscribed again to topic `{name}`; the events in between are missing")
+                }
             });
         }
     }
@@ -94,7 +94,7 @@ impl Subscription<'_> {
                 Ok(false) => {
                     let message = "the hub has ended this subscription";
                     return Failure::new(Exit::Failure, message).help(
-                        "it could not deliver, or somebody unsubscribed; the hub's log tells. If a firewall stands \
+                        "the hub could not deliver, or somebody unsubscribed; the hub's log has the reason. If a firewall stands \
                          between, --listen HOST:PORT names an open port",
                     );
                 }
