@@ -2,6 +2,7 @@
 //!
 //! - [`scenarios`], [`run`]: the questions that the lab can answer, and the answer to one
 //! - [`Report`]: the answer, as JSON and as a table
+//! - [`Page`]: reports beside published figures, as a page and as a summary
 //! - [`contender_main`]: what a process of a contender runs
 //!
 //! A *scenario* (`scenario/`, a file per question) names *cases* and *contenders*. A *contender*
@@ -19,6 +20,7 @@ mod environment;
 mod error;
 mod measure;
 mod options;
+mod page;
 mod placement;
 mod plan;
 mod process;
@@ -33,6 +35,7 @@ mod usage;
 pub use contender::contender_main;
 pub use error::LabError;
 pub use options::RunOptions;
+pub use page::Page;
 pub use placement::Placement;
 pub use report::{CaseRatio, CaseResult, Environment, LeftOut, Quotients, Report, ServiceCost};
 pub use run::{Progress, run};

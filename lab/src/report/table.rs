@@ -125,7 +125,9 @@ impl Report {
         for ratio in &self.ratios {
             let mut row = vec![ratio.case.clone(), format!("{}/{}", ratio.of, ratio.to)];
             for quotients in [ratio.median, ratio.mean, ratio.p99] {
-                let Quotients { middle, low, high } = quotients;
+                let Quotients {
+                    middle, low, high, ..
+                } = quotients;
                 row.extend([middle, low, high].map(|quotient| format!("{quotient:.2}")));
             }
             rows.push(row);

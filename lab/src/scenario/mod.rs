@@ -65,6 +65,20 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
+    /// That of this word.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let all = [Self::Microseconds, Self::EventsPerSecond];
+        all.into_iter().find(|unit| unit.name() == name)
+    }
+
+    /// Whether a figure that is higher is the better one.
+    pub(crate) fn is_rate(self) -> bool {
+        match self {
+            Self::Microseconds => false,
+            Self::EventsPerSecond => true,
+        }
+    }
+
     /// Its word in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {

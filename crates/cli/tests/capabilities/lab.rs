@@ -43,6 +43,54 @@ fn a_scenario_runs_and_reports_figures_and_ratios() {
     assert_eq!(json["ratios"][0]["of"], "floe");
 }
 
+/// A file of its own with the results of a short run.
+fn results(name: &str) -> PathBuf {
+    let shortly = ["--rounds", "3", "--seconds", "0.01", "-o", "json"];
+    let chosen = [
+        "lab",
+        "run",
+        "codec",
+        "--case",
+        "text",
+        "--contenders",
+        "floor,floe",
+    ];
+    let ran = run(&[&chosen[..], &shortly].concat()).ended(0);
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, ran.stdout).expect("the target folder can be written");
+    path
+}
+
+#[test]
+fn results_become_a_page_and_a_summary() {
+    let results = results("lab-report.json");
+    let results = results.to_str().expect("the path is UTF-8");
+    let html = format!("{results}.html");
+    run(&["lab", "report", results, "--html", &html]).ended(0);
+    let page = std::fs::read_to_string(&html).expect("the page was written");
+    assert!(
+        page.contains("text/decode") && page.ends_with("</html>\n"),
+        "{page}"
+    );
+    let summary = run(&["lab", "report", results]).ended(0).stdout;
+    assert!(summary.starts_with("# Floe beside its peers\n\n## Where Floe is behind\n"));
+    assert!(summary.contains("| text/decode | floe | us |"), "{summary}");
+}
+
+#[test]
+fn what_is_no_result_is_refused_with_its_place() {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lab-report-wrong.json");
+    std::fs::write(&path, "{\"scenario\": 5}").expect("the target folder can be written");
+    let path = path.to_str().expect("the path is UTF-8");
+    run(&["lab", "report", path])
+        .ended(2)
+        .said("expected a text in report.scenario, got 5");
+    run(&["lab", "report", "no-such-file"])
+        .ended(2)
+        .said("no-such-file");
+    run(&["lab", "report"]).ended(2);
+}
+
 #[test]
 fn what_the_lab_does_not_have_is_refused_with_what_it_has() {
     run(&["lab", "run", "rcp"])
