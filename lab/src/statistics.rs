@@ -50,6 +50,19 @@ pub(crate) fn interval_of_median(values: &[f64]) -> Option<(f64, f64)> {
     interval(INTERVAL_95, || random.median_of_resample(values))
 }
 
+/// Where the quotient of the medians of two runs lies with a confidence of 99 %: each run is resampled by itself.
+///
+/// The confidence is higher than that of one figure, since a comparison of two runs looks at many figures.
+pub(crate) fn interval_of_quotient(of: &[f64], to: &[f64]) -> Option<(f64, f64)> {
+    if of.len().min(to.len()) < ROUNDS_MIN {
+        return None;
+    }
+    let mut random = Random::new();
+    interval(INTERVAL_99, || {
+        Some(random.median_of_resample(of)? / random.median_of_resample(to)?)
+    })
+}
+
 /// The ends of what lies between these shares of many resamples.
 fn interval(
     (low, high): (f64, f64),
@@ -61,6 +74,7 @@ fn interval(
 }
 
 const INTERVAL_95: (f64, f64) = (0.025, 0.975);
+const INTERVAL_99: (f64, f64) = (0.005, 0.995);
 
 /// How often the rounds are resampled.
 const RESAMPLES: usize = 2_000;
@@ -137,6 +151,17 @@ mod tests {
         assert_eq!(interval_of_median(&values), Some((low, high)));
         assert_eq!(interval_of_median(&[3.0; 5]), Some((3.0, 3.0)));
         assert_eq!(interval_of_median(&values[..2]), None);
+    }
+
+    #[test]
+    fn a_quotient_of_two_runs_is_one_where_they_are_alike_and_not_where_one_is_slow() {
+        let before = [10.0, 10.4, 9.8, 10.1, 10.2, 9.9, 10.3];
+        let after = [10.2, 9.9, 10.0, 10.3, 9.8, 10.1, 10.4];
+        let (low, high) = interval_of_quotient(&after, &before).unwrap();
+        assert!(low <= 1.0 && 1.0 <= high, "{low} to {high}");
+        let slow = after.map(|value| value * 1.3);
+        let (low, high) = interval_of_quotient(&slow, &before).unwrap();
+        assert!(1.2 < low && high < 1.4, "{low} to {high}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Where Floe is behind: the cases in which another contender was better.
 
 use super::figure::Figure;
+use crate::contender::is_floe;
 use crate::report::{CaseRatio, Quotients, Report};
-use crate::scenario::Unit;
+use crate::scenario::{Unit, is_judged_by_means};
 
 /// A case in which another contender was better than Floe.
 #[derive(Debug)]
@@ -66,17 +67,16 @@ impl<'a> Behind<'a> {
     }
 }
 
-/// The quotients by which a case is judged, and where they stand: those of means in the scenario `events`, where a median
-/// is one of two speeds by chance, and else those of medians.
+/// The quotients by which a case is judged, and where they stand.
 pub(crate) fn judged<'a>(
     index: usize,
     number: usize,
     report: &Report,
     ratio: &'a CaseRatio,
 ) -> (&'a Quotients, Figure, Option<[Figure; 2]>) {
-    let (quotients, middle, interval) = match report.scenario.as_str() {
-        "events" => (&ratio.mean, "mean", "mean_interval"),
-        _ => (&ratio.median, "median", "interval"),
+    let (quotients, middle, interval) = match is_judged_by_means(&report.scenario) {
+        true => (&ratio.mean, "mean", "mean_interval"),
+        false => (&ratio.median, "median", "interval"),
     };
     let place = format!("{index}/ratios/{number}");
     let ends = quotients.interval.map(|(low, high)| {
@@ -87,11 +87,6 @@ pub(crate) fn judged<'a>(
     });
     let middle = Figure::new(quotients.middle, format!("{place}/{middle}"));
     (quotients, middle, ends)
-}
-
-/// Whether a contender is Floe, in whatever manner it is used.
-pub(crate) fn is_floe(contender: &str) -> bool {
-    contender == "floe" || contender.starts_with("floe-")
 }
 
 /// The contender that is the machine's own limit.

@@ -2,11 +2,12 @@
 
 use std::fmt::{Display, Write};
 
-use super::behind::{Behind, behind, is_floe};
+use super::behind::{Behind, behind};
 use super::figure::Figure;
 use super::plot::plots;
 use super::published::{Kind, NOTES, records};
 use super::results::{PublishedRow, ResultRow, Today, rows};
+use crate::contender::is_floe;
 use crate::report::Report;
 
 /// The page.

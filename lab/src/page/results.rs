@@ -1,8 +1,9 @@
 //! What stands in the rows of the tables: figures of results and published ones, with their places.
 
-use super::behind::{is_floe, judged};
+use super::behind::judged;
 use super::figure::Figure;
 use super::published::{Counterpart, Quantity, Record};
+use crate::contender::is_floe;
 use crate::report::{CaseResult, Report};
 use crate::scenario::Unit;
 

@@ -9,6 +9,7 @@ mod read;
 mod table;
 
 pub(crate) use read::Object;
+pub(crate) use table::aligned;
 
 use std::fmt;
 
@@ -399,20 +400,30 @@ pub(crate) mod tests {
         }
     }
 
-    /// The same with a contender beside Floe, with these rounds.
-    pub(crate) fn with_ratio(name: &str, of: &[f64], to: &[f64]) -> Report {
+    /// A report of one case with these rounds of these contenders.
+    pub(crate) fn of_rounds(scenario: &str, unit: &str, contenders: &[(&str, &[f64])]) -> Report {
         let mut report = example();
-        let with_rounds = |name: &str, rounds: &[f64]| CaseResult {
-            contender: name.to_owned(),
+        report.scenario = scenario.to_owned();
+        let of_contender = |(name, rounds): &(&str, &[f64])| CaseResult {
+            contender: (*name).to_owned(),
+            unit: Unit::named(unit).unwrap().name(),
             rounds: rounds.to_vec(),
             mean_rounds: rounds.to_vec(),
             p99_rounds: rounds.to_vec(),
             interval: interval_of_median(rounds),
             ..report.results[0].clone()
         };
-        let results = vec![with_rounds("floe", to), with_rounds(name, of)];
-        report.ratios = vec![CaseRatio::new("twoway", name, "floe", &results).unwrap()];
+        let results: Vec<_> = contenders.iter().map(of_contender).collect();
+        report.ratios = Vec::new();
         report.results = results;
+        report
+    }
+
+    /// The same of a contender beside Floe, with their ratio.
+    pub(crate) fn with_ratio(name: &str, of: &[f64], to: &[f64]) -> Report {
+        let mut report = of_rounds("rpc", "us", &[("floe", to), (name, of)]);
+        let ratio = CaseRatio::new("twoway", name, "floe", &report.results);
+        report.ratios = vec![ratio.unwrap()];
         report
     }
 

@@ -88,6 +88,12 @@ impl Unit {
     }
 }
 
+/// Whether a scenario is judged by the means of rounds, and not by their medians: where latency through a service takes one
+/// of two times, a median is one of the two by chance.
+pub(crate) fn is_judged_by_means(scenario: &str) -> bool {
+    scenario == events::EVENTS.name
+}
+
 /// One thing that a scenario measures.
 #[derive(Debug, Clone, Copy)]
 pub struct CaseInfo {

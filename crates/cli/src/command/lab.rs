@@ -1,7 +1,8 @@
 //! `floe lab`: measures Floe beside its peers and beside the machine's own limit.
 //!
-//! Here: `list`, `run` and `contender`. `lab/report.rs` has the other subcommand.
+//! Here: `list`, `run` and `contender`. `lab/report.rs` and `lab/compare.rs` have the others.
 
+mod compare;
 mod report;
 
 use std::time::Duration;
@@ -21,6 +22,7 @@ pub(crate) enum Lab {
     List(List),
     Run(Run),
     Report(report::Report),
+    Compare(compare::Compare),
     /// One process of a contender, started by `floe lab run`
     #[command(hide = true)]
     Contender(Contender),
@@ -32,6 +34,7 @@ impl Lab {
             Self::List(list) => list.run(output),
             Self::Run(run) => run.run(output),
             Self::Report(report) => report.run(output),
+            Self::Compare(compare) => compare.run(output),
             Self::Contender(contender) => contender.run(),
         }
     }

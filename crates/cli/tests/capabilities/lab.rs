@@ -78,6 +78,40 @@ fn results_become_a_page_and_a_summary() {
 }
 
 #[test]
+fn two_runs_are_compared_and_a_slower_one_ends_with_100() {
+    let path = results("lab-compare.json");
+    let text = std::fs::read_to_string(&path).expect("the file was written");
+    let before = path.to_str().expect("the path is UTF-8");
+    let same = run(&["lab", "compare", before, before, "-o", "json"])
+        .ended(0)
+        .json();
+    assert_eq!(same["regressions"], 0);
+    assert!(
+        same["changes"].as_array().is_some_and(|all| all.len() == 4),
+        "{same}"
+    );
+    let mut slower: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    for result in slower["results"].as_array_mut().expect("a list") {
+        if result["contender"] == "floe" {
+            for round in result["rounds"].as_array_mut().expect("a list") {
+                *round = serde_json::json!(round.as_f64().expect("a number") * 50.0);
+            }
+        }
+    }
+    let after = format!("{before}.slower.json");
+    std::fs::write(&after, slower.to_string()).expect("the target folder can be written");
+    let worse = run(&["lab", "compare", before, &after, "-o", "table"]).ended(100);
+    assert!(worse.stdout.contains("2 regressions of Floe"), "{worse:?}");
+    run(&["lab", "compare", &after, before]).ended(0);
+    let other = before.replace("lab-compare", "lab-compare-nothing");
+    slower["scenario"] = "rpc".into();
+    std::fs::write(&other, slower.to_string()).expect("the target folder can be written");
+    run(&["lab", "compare", before, &other])
+        .ended(2)
+        .said("in common, got none");
+}
+
+#[test]
 fn what_is_no_result_is_refused_with_its_place() {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lab-report-wrong.json");
     std::fs::write(&path, "{\"scenario\": 5}").expect("the target folder can be written");
