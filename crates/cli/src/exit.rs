@@ -27,7 +27,7 @@ pub(crate) enum Exit {
     Refused = 5,
     /// Events were lost.
     LossDetected = 6,
-    /// Slice files have errors, or a check of them has findings.
+    /// Slice files have errors, a check of them has findings, or `floe lab compare` has found a regression.
     Findings = 100,
     /// A signal ended it before it was done.
     Interrupted = 130,
@@ -43,7 +43,7 @@ Exit codes:
     4  no such object, facet, operation or topic
     5  nobody listens there, or the other side declined (the topic exists already)
     6  events were lost
-  100  Slice files have errors, or a check of them has findings
+  100  Slice files have errors, a check of them has findings, or a run of the lab is worse than another
   130  interrupted before it was done";
 
 impl From<Exit> for ExitCode {

@@ -62,6 +62,11 @@ pub(crate) enum Origin {
     Events(&'static EventsContender),
 }
 
+/// Whether a contender is Floe, in whatever manner it is used.
+pub(crate) fn is_floe(contender: &str) -> bool {
+    contender == "floe" || contender.starts_with("floe-")
+}
+
 /// The types of the values, for the contenders that share a language for them.
 const CODEC_ICE: (&str, &str) = ("Codec.ice", include_str!("../../contracts/Codec.ice"));
 const CODEC_IDL: (&str, &str) = ("codec.idl", include_str!("../../contenders/codec.idl"));

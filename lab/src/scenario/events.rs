@@ -63,6 +63,8 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         ("floe", "floor"),
         ("icestorm", "floe"),
         ("omnievents", "floe"),
+        // As the published tests compare them.
+        ("omnievents", "icestorm"),
         ("mosquitto", "floe"),
         ("nats", "floe"),
         ("nats-jetstream", "floe"),

@@ -65,6 +65,20 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
+    /// That of this word.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let all = [Self::Microseconds, Self::EventsPerSecond];
+        all.into_iter().find(|unit| unit.name() == name)
+    }
+
+    /// Whether a figure that is higher is the better one.
+    pub(crate) fn is_rate(self) -> bool {
+        match self {
+            Self::Microseconds => false,
+            Self::EventsPerSecond => true,
+        }
+    }
+
     /// Its word in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -72,6 +86,12 @@ impl Unit {
             Self::EventsPerSecond => "events/s",
         }
     }
+}
+
+/// Whether a scenario is judged by the means of rounds, and not by their medians: where latency through a service takes one
+/// of two times, a median is one of the two by chance.
+pub(crate) fn is_judged_by_means(scenario: &str) -> bool {
+    scenario == events::EVENTS.name
 }
 
 /// One thing that a scenario measures.

@@ -77,6 +77,8 @@ pub(super) const RPC: ScenarioInfo = ScenarioInfo {
         ("floe-threads", "floe"),
         ("ice", "floe"),
         ("omniorb", "floe"),
+        // As the published tests compare them.
+        ("omniorb", "ice"),
         ("tonic", "floe"),
         ("grpc-cpp", "floe"),
         ("zeromq", "floe"),

@@ -2,4 +2,5 @@
 
 mod codec;
 mod events;
+mod page;
 mod rpc;

@@ -1,4 +1,9 @@
 //! `floe lab`: measures Floe beside its peers and beside the machine's own limit.
+//!
+//! Here: `list`, `run` and `contender`. `lab/report.rs` and `lab/compare.rs` have the others.
+
+mod compare;
+mod report;
 
 use std::time::Duration;
 
@@ -16,6 +21,8 @@ use crate::progress::ProgressLine;
 pub(crate) enum Lab {
     List(List),
     Run(Run),
+    Report(report::Report),
+    Compare(compare::Compare),
     /// One process of a contender, started by `floe lab run`
     #[command(hide = true)]
     Contender(Contender),
@@ -26,6 +33,8 @@ impl Lab {
         match self {
             Self::List(list) => list.run(output),
             Self::Run(run) => run.run(output),
+            Self::Report(report) => report.run(output),
+            Self::Compare(compare) => compare.run(output),
             Self::Contender(contender) => contender.run(),
         }
     }

@@ -43,6 +43,88 @@ fn a_scenario_runs_and_reports_figures_and_ratios() {
     assert_eq!(json["ratios"][0]["of"], "floe");
 }
 
+/// A file of its own with the results of a short run.
+fn results(name: &str) -> PathBuf {
+    let shortly = ["--rounds", "3", "--seconds", "0.01", "-o", "json"];
+    let chosen = [
+        "lab",
+        "run",
+        "codec",
+        "--case",
+        "text",
+        "--contenders",
+        "floor,floe",
+    ];
+    let ran = run(&[&chosen[..], &shortly].concat()).ended(0);
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, ran.stdout).expect("the target folder can be written");
+    path
+}
+
+#[test]
+fn results_become_a_page_and_a_summary() {
+    let results = results("lab-report.json");
+    let results = results.to_str().expect("the path is UTF-8");
+    let html = format!("{results}.html");
+    run(&["lab", "report", results, "--html", &html]).ended(0);
+    let page = std::fs::read_to_string(&html).expect("the page was written");
+    assert!(
+        page.contains("text/decode") && page.ends_with("</html>\n"),
+        "{page}"
+    );
+    let summary = run(&["lab", "report", results]).ended(0).stdout;
+    assert!(summary.starts_with("# Floe beside its peers\n\n## Where Floe is behind\n"));
+    assert!(summary.contains("| text/decode | floe | us |"), "{summary}");
+}
+
+#[test]
+fn two_runs_are_compared_and_a_slower_one_ends_with_100() {
+    let path = results("lab-compare.json");
+    let text = std::fs::read_to_string(&path).expect("the file was written");
+    let before = path.to_str().expect("the path is UTF-8");
+    let same = run(&["lab", "compare", before, before, "-o", "json"])
+        .ended(0)
+        .json();
+    assert_eq!(same["regressions"], 0);
+    assert!(
+        same["changes"].as_array().is_some_and(|all| all.len() == 4),
+        "{same}"
+    );
+    let mut slower: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    for result in slower["results"].as_array_mut().expect("a list") {
+        if result["contender"] == "floe" {
+            for round in result["rounds"].as_array_mut().expect("a list") {
+                *round = serde_json::json!(round.as_f64().expect("a number") * 50.0);
+            }
+        }
+    }
+    let after = format!("{before}.slower.json");
+    std::fs::write(&after, slower.to_string()).expect("the target folder can be written");
+    let worse = run(&["lab", "compare", before, &after, "-o", "table"]).ended(100);
+    assert!(worse.stdout.contains("2 regressions of Floe"), "{worse:?}");
+    run(&["lab", "compare", &after, before]).ended(0);
+    let other = before.replace("lab-compare", "lab-compare-nothing");
+    slower["scenario"] = "rpc".into();
+    std::fs::write(&other, slower.to_string()).expect("the target folder can be written");
+    run(&["lab", "compare", before, &other])
+        .ended(2)
+        .said("in common, got none");
+}
+
+#[test]
+fn what_is_no_result_is_refused_with_its_place() {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lab-report-wrong.json");
+    std::fs::write(&path, "{\"scenario\": 5}").expect("the target folder can be written");
+    let path = path.to_str().expect("the path is UTF-8");
+    run(&["lab", "report", path])
+        .ended(2)
+        .said("expected a text in report.scenario, got 5");
+    run(&["lab", "report", "no-such-file"])
+        .ended(2)
+        .said("no-such-file");
+    run(&["lab", "report"]).ended(2);
+}
+
 #[test]
 fn what_the_lab_does_not_have_is_refused_with_what_it_has() {
     run(&["lab", "run", "rcp"])
