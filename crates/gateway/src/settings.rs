@@ -71,6 +71,9 @@ pub struct GatewaySettings {
     /// Whether `getClientProxy` returns a proxy to the router, or nil. Both mean the same to a client. Default false.
     #[doc(alias = "Glacier2.ReturnClientProxy")]
     pub returns_client_proxy: bool,
+    /// The administrative object. Default none.
+    #[doc(alias = "Ice.Admin.Endpoints")]
+    pub admin: Option<AdminSettings>,
 }
 
 impl GatewaySettings {
@@ -97,6 +100,29 @@ impl GatewaySettings {
             to_servers: ForwardingSettings::default(),
             to_clients: ForwardingSettings::default(),
             returns_client_proxy: false,
+            admin: None,
+        }
+    }
+}
+
+/// The administrative object of a gateway: `INSTANCE/admin`. Its facet `Process` ends the process. Whoever reaches it
+/// may do so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AdminSettings {
+    /// Where it listens, such as `tcp -h 127.0.0.1 -p 4066`. No other object is there.
+    pub listen: String,
+    /// The category of its identity. Default `Glacier2`.
+    #[doc(alias = "Ice.Admin.InstanceName")]
+    pub instance_name: String,
+}
+
+impl AdminSettings {
+    /// An object that listens there.
+    pub fn new(listen: impl Into<String>) -> Self {
+        Self {
+            listen: listen.into(),
+            instance_name: "Glacier2".to_owned(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fs;
 use floe::{Identity, Reference};
 use floe_access::Users;
 use floe_gateway::{
-    AddressRule, Batching, CertificateVerifier, ConnectionContext, FilterSettings,
+    AddressRule, AdminSettings, Batching, CertificateVerifier, ConnectionContext, FilterSettings,
     ForwardingSettings, GatewaySettings, PasswordVerifier, UserCategory,
 };
 
@@ -13,6 +13,9 @@ use super::entry::{Entry, Problem, nearest};
 
 /// Where a gateway listens that does not say it: the port that is registered for routers of Ice.
 const LISTEN: &str = "tcp -h 127.0.0.1 -p 4063";
+
+/// Where its administrative object listens that has a name alone.
+const ADMIN_LISTEN: &str = "tcp -h 127.0.0.1 -p 4066";
 
 /// A gateway of which nothing is said yet.
 pub(super) fn new() -> GatewaySettings {
@@ -70,6 +73,19 @@ pub(super) fn apply(
             gateway.connection_context = entry.one_of(&CONNECTION_CONTEXTS)?
         }
         ["routing-table"] => gateway.routing_table_max = entry.count()?,
+        ["admin", "listen"] => {
+            let listen = entry.endpoints()?;
+            match &mut gateway.admin {
+                Some(admin) => admin.listen = listen,
+                None => gateway.admin = Some(AdminSettings::new(listen)),
+            }
+        }
+        ["admin", "instance"] => {
+            let admin = gateway
+                .admin
+                .get_or_insert_with(|| AdminSettings::new(ADMIN_LISTEN));
+            admin.instance_name = entry.text("a name")?;
+        }
         ["filter", key] => return apply_filter(key, entry, &mut gateway.filter),
         ["to-servers", key] => return apply_forwarding(key, entry, &mut gateway.to_servers),
         ["to-clients", key] => return apply_forwarding(key, entry, &mut gateway.to_clients),
@@ -198,7 +214,9 @@ const BATCHINGS: [(&str, Batching); 3] = [
 ];
 
 /// All settings of a gateway, for those who mistype one.
-const NAMES: [&str; 37] = [
+const NAMES: [&str; 39] = [
+    "admin.instance",
+    "admin.listen",
     "listen",
     "published-endpoints",
     "server-listen",

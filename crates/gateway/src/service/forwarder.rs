@@ -168,10 +168,15 @@ impl Forwarder {
         let is_twoway = waiting.answer.is_some();
         let mut queue = self.lock();
         match queue.requests.push(waiting, len, key) {
-            Pushed::Queued => {}
-            Pushed::Replaced(_) => self.counters.overridden.add(1),
+            Pushed::Queued => self.counters.queued.add(1),
+            Pushed::Replaced(replaced) => {
+                self.counters.overridden.add(1);
+                let replaced = replaced.outgoing.event.len();
+                self.counters.queued_bytes.sub(replaced);
+            }
             Pushed::Full(waiting) => return Err(waiting),
         }
+        self.counters.queued_bytes.add(len);
         queue.twoways += usize::from(is_twoway);
         if is_twoway || queue.requests.bytes() >= self.settings.batch_len_max {
             self.flush.notify_one();
@@ -195,6 +200,9 @@ impl Forwarder {
     fn take(&self) -> Option<Vec<Waiting>> {
         let mut queue = self.lock();
         let taken = queue.requests.take(self.settings.batch_len_max);
+        let bytes = taken.iter().map(|taken| taken.outgoing.event.len()).sum();
+        self.counters.queued.sub(taken.len());
+        self.counters.queued_bytes.sub(bytes);
         queue.is_stalled = false;
         queue.twoways -= taken.iter().filter(|taken| taken.answer.is_some()).count();
         queue.is_running = !taken.is_empty();

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use floe::contracts::glacier2::SessionProxy;
 use floe::{Communicator, Connection, Context, Identity, Proxy, Reference, Target, TypedProxy};
+use floe_access::Caller;
 
 use super::forwarder::Forwarder;
 use super::status::Counters;
@@ -18,6 +19,8 @@ use crate::settings::GatewaySettings;
 pub(super) struct Session {
     /// The user's name or description, for logs.
     pub(super) user: String,
+    /// Who the rules of access take the client for.
+    pub(super) caller: Caller,
     pub(super) connection: Connection,
     /// The category of the client's objects, if servers can call them.
     pub(super) category: Option<String>,
@@ -62,6 +65,7 @@ pub(super) struct Route {
 /// The parts of a new session.
 pub(super) struct NewSession<'a> {
     pub(super) user: String,
+    pub(super) caller: Caller,
     /// The category that the user may reach because of its name.
     pub(super) user_category: Option<String>,
     pub(super) connection: Connection,
@@ -79,6 +83,7 @@ impl Session {
         let categories = filter.accept_categories.iter().cloned();
         Arc::new(Self {
             user: new.user,
+            caller: new.caller,
             connection: new.connection,
             category: new.category,
             filter: RequestFilter {

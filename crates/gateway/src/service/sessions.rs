@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use floe::{Adapter, Communicator, Connection, Proxy, Reference, TypedProxy};
 
+use super::guard::Guard;
 use super::session::Session;
 use super::status::Counters;
 use super::tasks::Tasks;
@@ -22,6 +23,7 @@ pub(super) struct Sessions {
     /// The adapter at which servers call back, if they can.
     pub(super) server_adapter: Option<Adapter>,
     pub(super) address_filter: AddressFilter,
+    pub(super) guard: Guard,
     pub(super) counters: Arc<Counters>,
     pub(super) tasks: Tasks,
     /// Held for a look-up or a change, never across a wait.
@@ -66,6 +68,7 @@ impl Sessions {
         communicator: &Communicator,
         client_adapter: Adapter,
         server_adapter: Option<Adapter>,
+        guard: Guard,
     ) -> Arc<Self> {
         let filter = &settings.filter;
         Arc::new(Self {
@@ -74,6 +77,7 @@ impl Sessions {
                 reject: filter.reject_addresses.clone(),
                 proxy_len_max: filter.proxy_len_max,
             },
+            guard,
             settings,
             communicator: communicator.clone(),
             client_adapter,
@@ -204,6 +208,17 @@ impl Sessions {
         for session in sessions {
             if session.idle_time() > timeout {
                 self.end(&session, "it was not used for too long");
+            }
+        }
+    }
+
+    /// Ends the sessions that the rules no longer allow.
+    pub(super) fn end_refused(self: &Arc<Self>) {
+        let sessions: Vec<_> = self.lock().by_connection.values().cloned().collect();
+        for session in sessions {
+            if self.guard.check_login(&session.caller).is_err() {
+                self.end(&session, "the rules of access no longer allow it");
+                session.connection.abort();
             }
         }
     }

@@ -20,8 +20,16 @@ pub struct GatewayStatus {
     pub requests_refused: u64,
     /// Requests forwarded to servers.
     pub to_servers: u64,
+    /// Length of these requests, in bytes: operation, context and parameters.
+    pub to_servers_bytes: u64,
     /// Requests forwarded to clients.
     pub to_clients: u64,
+    /// Length of these requests, in bytes.
+    pub to_clients_bytes: u64,
+    /// Requests that wait in queues now.
+    pub queued: u64,
+    /// Length of these requests, in bytes.
+    pub queued_bytes: u64,
     /// Requests that a later one replaced in a queue.
     pub overridden: u64,
     /// Requests that found a queue full: oneway ones were lost, twoway ones refused.
@@ -39,7 +47,11 @@ pub(super) struct Counters {
     pub(super) proxies_refused: Counter,
     pub(super) requests_refused: Counter,
     pub(super) to_servers: Counter,
+    pub(super) to_servers_bytes: Counter,
     pub(super) to_clients: Counter,
+    pub(super) to_clients_bytes: Counter,
+    pub(super) queued: Counter,
+    pub(super) queued_bytes: Counter,
     pub(super) overridden: Counter,
     pub(super) queue_full: Counter,
     pub(super) lost: Counter,
@@ -55,7 +67,11 @@ impl Counters {
             proxies_refused: self.proxies_refused.value(),
             requests_refused: self.requests_refused.value(),
             to_servers: self.to_servers.value(),
+            to_servers_bytes: self.to_servers_bytes.value(),
             to_clients: self.to_clients.value(),
+            to_clients_bytes: self.to_clients_bytes.value(),
+            queued: self.queued.value(),
+            queued_bytes: self.queued_bytes.value(),
             overridden: self.overridden.value(),
             queue_full: self.queue_full.value(),
             lost: self.lost.value(),
@@ -69,6 +85,11 @@ pub(super) struct Counter(AtomicU64);
 impl Counter {
     pub(super) fn add(&self, count: usize) {
         self.0.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    /// For an amount that falls again.
+    pub(super) fn sub(&self, count: usize) {
+        self.0.fetch_sub(count as u64, Ordering::Relaxed);
     }
 
     fn value(&self) -> u64 {

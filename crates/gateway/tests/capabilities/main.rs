@@ -1,5 +1,7 @@
 //! What a user of a gateway can do, a file for each capability; `world.rs` is what they share.
 
+mod access;
+mod admin;
 mod filters;
 mod forwarding;
 mod routers;

@@ -158,11 +158,12 @@ Glacier2.Filter.Address.Reject=*:[1-1023] evil
 Glacier2.Filter.ProxySizeMax=200
 Glacier2.Client.Trace.Request=1
 Ice.Admin.Endpoints=tcp -p 1
+IceMX.Metrics.Debug.GroupBy=id
 ",
     );
     let warnings = told(read.0.warnings.clone());
     let lines: Vec<_> = warnings.iter().map(|(line, _)| *line).collect();
-    assert_eq!(lines, [20, 21], "{warnings:?}");
+    assert_eq!(lines, [20, 22], "{warnings:?}");
     assert!(!read.0.has_hub);
     let settings = gateway(read);
     assert_eq!(settings.client_listen, "tcp -p 4063 -h \"*\"");
@@ -176,6 +177,8 @@ Ice.Admin.Endpoints=tcp -p 1
         Some(CertificateVerifier::AcceptAll)
     );
     assert_eq!(settings.session_timeout, Some(Duration::from_secs(30)));
+    let admin = settings.admin.as_ref().expect("its endpoints are there");
+    assert_eq!(admin.listen, "tcp -p 1 -h \"*\"");
     assert_eq!(settings.idle_timeout, None);
     assert_eq!(settings.connection_context, ConnectionContext::All);
     assert_eq!(settings.routing_table_max, 9);
