@@ -33,7 +33,7 @@ mod settings;
 
 pub use core::{AddressRule, AddressRuleError, UserCategory};
 pub use error::GatewayError;
-pub use service::{Gateway, GatewayStatus, GatewayView};
+pub use service::{GOING_AWAY, Gateway, GatewayStatus, GatewayView, OVERLOADED};
 pub use settings::{
     AdminSettings, Batching, CertificateVerifier, ConnectionContext, FilterSettings,
     ForwardingSettings, GatewaySettings, PasswordVerifier,

@@ -68,11 +68,16 @@ pub(super) fn apply(
         ["session-timeout"] => gateway.session_timeout = entry.time_or("never")?,
         ["idle-timeout"] => gateway.idle_timeout = entry.time_or("never")?,
         ["session-limit"] => gateway.session_limit = entry.count()?,
+        ["user-session-limit"] => gateway.user_session_limit = Some(entry.count()?),
+        ["address-session-limit"] => gateway.address_session_limit = Some(entry.count()?),
+        ["user-request-rate"] => gateway.user_request_rate = Some(rate(entry)?),
+        ["address-request-rate"] => gateway.address_request_rate = Some(rate(entry)?),
         ["application-timeout"] => gateway.application_timeout = entry.time()?,
         ["connection-context"] => {
             gateway.connection_context = entry.one_of(&CONNECTION_CONTEXTS)?
         }
         ["routing-table"] => gateway.routing_table_max = entry.count()?,
+        ["routing-table-bytes"] => gateway.routing_table_bytes = entry.bytes()?,
         ["admin", "listen"] => {
             let listen = entry.endpoints()?;
             match &mut gateway.admin {
@@ -131,6 +136,17 @@ fn apply_forwarding(
         _ => return Err(unknown(entry)),
     }
     Ok(())
+}
+
+/// Requests a second.
+fn rate(entry: &Entry) -> Result<u32, Problem> {
+    let count = entry.count()?;
+    u32::try_from(count).map_err(|_| {
+        problem(
+            entry,
+            &format!("expected at most {} a second, got {count}", u32::MAX),
+        )
+    })
 }
 
 /// There is one verifier of passwords.
@@ -214,7 +230,12 @@ const BATCHINGS: [(&str, Batching); 3] = [
 ];
 
 /// All settings of a gateway, for those who mistype one.
-const NAMES: [&str; 39] = [
+const NAMES: [&str; 44] = [
+    "user-session-limit",
+    "address-session-limit",
+    "user-request-rate",
+    "address-request-rate",
+    "routing-table-bytes",
     "admin.instance",
     "admin.listen",
     "listen",

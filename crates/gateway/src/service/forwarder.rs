@@ -10,6 +10,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::outgoing::{self, Answer, Outgoing, until_sent};
+use super::overload::{going_away, overloaded};
 use super::status::Counters;
 use super::tasks::Tasks;
 use crate::core::{Pushed, QueueLimits, RequestQueue};
@@ -155,7 +156,7 @@ impl Forwarder {
                 self.lock().is_stalled = true;
                 self.counters.queue_full.add(1);
                 return match waiting.answer {
-                    Some(_) => Err(SystemException::UnknownException(QUEUE_FULL.to_owned())),
+                    Some(_) => Err(SystemException::UnknownException(overloaded(QUEUE_FULL))),
                     None => Ok(()),
                 };
             }
@@ -313,16 +314,14 @@ impl Batch {
 }
 
 fn ended() -> SystemException {
-    SystemException::UnknownException(
-        "the gateway has shut down before it forwarded the request".to_owned(),
-    )
+    SystemException::UnknownException(going_away("it has not forwarded the request"))
 }
 
 /// How long a request waits for room in a queue. A receiver that does not read delays its senders for this long.
 const ROOM_WAIT_MAX: Duration = Duration::from_secs(1);
 
-const QUEUE_FULL: &str = "the gateway's queue for this session is full: the receiver takes requests more slowly than \
-                          they come; try again later";
+const QUEUE_FULL: &str =
+    "the queue for this session is full: the receiver takes requests more slowly than they come";
 
 #[cfg(test)]
 mod tests {

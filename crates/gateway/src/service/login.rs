@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use floe::contracts::glacier2::{
@@ -9,8 +10,8 @@ use floe::contracts::glacier2::{
     SslInfo,
 };
 use floe::{
-    Connection, Context, Current, Encoder, EncodingVersion, Nilable, OperationMode, Proxy,
-    Reference, TypedProxy, UserException,
+    Connection, ConnectionInfo, Context, Current, Encoder, EncodingVersion, Nilable, OperationMode,
+    Proxy, Reference, TypedProxy, UserException,
 };
 
 use floe_access::{Caller, Users};
@@ -18,9 +19,11 @@ use floe_access::{Caller, Users};
 use super::application::{self, ApplicationCall, Failure};
 use super::connection_context as context;
 use super::guard;
+use super::overload::overloaded;
 use super::session::{NewSession, Session};
 use super::session_control;
 use super::sessions::{NoSession, Sessions};
+use crate::core::TooManyAttempts;
 use crate::settings::{CertificateVerifier, ConnectionContext, PasswordVerifier};
 
 /// Credentials of a client.
@@ -109,7 +112,7 @@ impl Login<'_> {
         let info = self.connection.info();
         match credentials {
             Credentials::Password { user, password } => {
-                let is_verified = self.check_password(&user, &password).await?;
+                let is_verified = self.try_password(&user, &password, &info).await?;
                 let caller = guard::caller(&info, is_verified.then_some(user.as_str()));
                 let category = self.sessions.settings.filter.accept_user_category.of(&user);
                 let manager = self.sessions.settings.session_manager.as_ref();
@@ -126,6 +129,39 @@ impl Login<'_> {
                 self.make(user, caller, None, manager, parameter).await
             }
         }
+    }
+
+    /// Checks a password as [`Self::check_password`] does, after a wait if others have failed.
+    async fn try_password(
+        &self,
+        user: &str,
+        password: &str,
+        info: &ConnectionInfo,
+    ) -> Result<bool, Refusal> {
+        let protection = &self.sessions.protection;
+        let address = info.remote_address.map(|address| address.ip());
+        let wait = protection.login_wait(user, address);
+        if wait != Ok(Duration::ZERO) {
+            self.sessions.counters.logins_slowed.add(1);
+        }
+        let wait = wait.map_err(|TooManyAttempts| {
+            Refusal::CannotCreate(overloaded("too many login attempts from this address"))
+        })?;
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = self.connection.closed() => return Err(NoSession::ConnectionClosed.into()),
+        }
+        let checked = self.check_password(user, password).await;
+        // A verifier that fails says nothing about the password.
+        let is_verdict = match &checked {
+            Ok(_) | Err(Refusal::Passed(_)) => true,
+            Err(Refusal::Denied(reason)) => reason != INTERNAL_ERROR,
+            Err(Refusal::CannotCreate(_)) => false,
+        };
+        if is_verdict {
+            protection.note_login(user, address, checked.is_ok());
+        }
+        checked
     }
 
     /// Checks a password. Returns whether it proves the user's name: where all passwords are accepted, it does not.
@@ -226,9 +262,15 @@ impl Login<'_> {
             ConnectionContext::All => context::entries(&self.connection.info()),
             _ => Context::new(),
         };
+        let address = self.connection.info().remote_address;
+        let address = address.map(|address| address.ip());
+        let rates = sessions
+            .protection
+            .rates(&user, address, &sessions.settings);
         let session = Session::new(NewSession {
             user,
             caller,
+            rates,
             user_category,
             connection: self.connection.clone(),
             category: sessions.server_adapter.as_ref().map(|_| random_category()),

@@ -3,7 +3,8 @@
 //! - `gateway.rs`: a gateway, as programs start and stop it
 //! - `sessions.rs`: all sessions, by connection and by category; `session.rs`: one of them
 //! - `login.rs`: how a client gets a session
-//! - `guard.rs`: asks the rules of access
+//! - `guard.rs`: asks the rules of access; `protection.rs`: slows logins, and limits rates
+//! - `overload.rs`: what callers are told if the gateway is overloaded, or goes away
 //! - `application.rs`: calls to the application's verifiers and session managers
 //! - `router.rs`: the router object, and its finder; `session_control.rs`: how an application changes filters
 //! - `routing.rs`: requests on their way to a server or to a client
@@ -22,6 +23,8 @@ mod gateway;
 mod guard;
 mod login;
 mod outgoing;
+mod overload;
+mod protection;
 mod router;
 mod routing;
 mod session;
@@ -31,4 +34,5 @@ mod status;
 mod tasks;
 
 pub use gateway::{Gateway, GatewayView};
+pub use overload::{GOING_AWAY, OVERLOADED};
 pub use status::GatewayStatus;

@@ -10,6 +10,7 @@ use floe::{
 use super::connection_context;
 use super::forwarder::Forwarder;
 use super::outgoing::{self, Outgoing};
+use super::overload::overloaded;
 use super::router::session_of;
 use super::session::Route;
 use super::sessions::Sessions;
@@ -36,6 +37,11 @@ impl Dispatcher for ToClients {
 
 async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
     let session = session_of(&sessions, &request)?;
+    if !session.rates.allow() {
+        sessions.counters.rate_exceeded.add(1);
+        let text = "too many requests of this user or address";
+        return Err(SystemException::UnknownException(overloaded(text)));
+    }
     let identity = request.current().identity();
     let route = session.route(&identity);
     let reference = route.as_ref().map(|route| route.twoway.reference());

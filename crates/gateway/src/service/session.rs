@@ -10,6 +10,7 @@ use floe::{Communicator, Connection, Context, Identity, Proxy, Reference, Target
 use floe_access::Caller;
 
 use super::forwarder::Forwarder;
+use super::protection::Rates;
 use super::status::Counters;
 use super::tasks::Tasks;
 use crate::core::{RequestFilter, RoutingTable, SortedSet};
@@ -21,6 +22,7 @@ pub(super) struct Session {
     pub(super) user: String,
     /// Who the rules of access take the client for.
     pub(super) caller: Caller,
+    pub(super) rates: Rates,
     pub(super) connection: Connection,
     /// The category of the client's objects, if servers can call them.
     pub(super) category: Option<String>,
@@ -66,6 +68,7 @@ pub(super) struct Route {
 pub(super) struct NewSession<'a> {
     pub(super) user: String,
     pub(super) caller: Caller,
+    pub(super) rates: Rates,
     /// The category that the user may reach because of its name.
     pub(super) user_category: Option<String>,
     pub(super) connection: Connection,
@@ -84,6 +87,7 @@ impl Session {
         Arc::new(Self {
             user: new.user,
             caller: new.caller,
+            rates: new.rates,
             connection: new.connection,
             category: new.category,
             filter: RequestFilter {
@@ -96,7 +100,7 @@ impl Session {
             application: OnceLock::new(),
             controls: Mutex::default(),
             routes: Mutex::new(Routes {
-                table: RoutingTable::new(settings.routing_table_max),
+                table: RoutingTable::new(settings.routing_table_max, settings.routing_table_bytes),
                 forwarders: HashMap::new(),
                 is_ended: false,
             }),
@@ -105,16 +109,17 @@ impl Session {
         })
     }
 
-    /// Adds an object to the routing table. Returns the object that was removed to make room.
+    /// Adds an object to the routing table. Returns the objects that were removed to make room.
     ///
     /// # Errors
     /// The session has ended.
     pub(super) fn add_route(
         &self,
         reference: &Reference,
+        len: usize,
         communicator: &Communicator,
         new_forwarder: impl FnOnce() -> Arc<Forwarder>,
-    ) -> Result<Option<Proxy>, SessionEnded> {
+    ) -> Result<Vec<Proxy>, SessionEnded> {
         let mut routes = self.lock_routes();
         if routes.is_ended {
             return Err(SessionEnded);
@@ -122,7 +127,7 @@ impl Session {
         let Routes {
             table, forwarders, ..
         } = &mut *routes;
-        let evicted = table.add(&reference.identity, || {
+        let evicted = table.add(&reference.identity, len, || {
             let forwarder = forwarders.get(&reference.target).and_then(Weak::upgrade);
             let forwarder = forwarder.unwrap_or_else(|| {
                 forwarders.retain(|_, forwarder| forwarder.strong_count() > 0);
@@ -132,7 +137,7 @@ impl Session {
             });
             Arc::new(Route::new(reference, communicator, forwarder))
         });
-        Ok(evicted.map(|route| route.twoway.clone()))
+        Ok(evicted.iter().map(|route| route.twoway.clone()).collect())
     }
 
     /// The route to an object. This counts as a use of the route.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use floe::{Adapter, Communicator, Connection, Proxy, Reference, TypedProxy};
 
 use super::guard::Guard;
+use super::protection::Protection;
 use super::session::Session;
 use super::status::Counters;
 use super::tasks::Tasks;
@@ -24,6 +25,7 @@ pub(super) struct Sessions {
     pub(super) server_adapter: Option<Adapter>,
     pub(super) address_filter: AddressFilter,
     pub(super) guard: Guard,
+    pub(super) protection: Protection,
     pub(super) counters: Arc<Counters>,
     pub(super) tasks: Tasks,
     /// Held for a look-up or a change, never across a wait.
@@ -47,6 +49,8 @@ pub(super) enum NoSession {
     Exists,
     ShuttingDown,
     TooMany,
+    TooManyOfUser,
+    TooManyOfAddress,
     ConnectionClosed,
 }
 
@@ -56,7 +60,9 @@ impl NoSession {
         match self {
             Self::Exists => "session exists",
             Self::ShuttingDown => "router is shutting down",
-            Self::TooMany => "too many sessions",
+            Self::TooMany => "gateway overloaded: too many sessions",
+            Self::TooManyOfUser => "too many sessions of this user",
+            Self::TooManyOfAddress => "too many sessions from this address",
             Self::ConnectionClosed => "the connection was closed",
         }
     }
@@ -78,6 +84,7 @@ impl Sessions {
                 proxy_len_max: filter.proxy_len_max,
             },
             guard,
+            protection: Protection::new(),
             settings,
             communicator: communicator.clone(),
             client_adapter,
@@ -96,6 +103,10 @@ impl Sessions {
     /// The session whose client's objects have this category.
     pub(super) fn of_category(&self, category: &str) -> Option<Arc<Session>> {
         self.lock().by_category.get(category).cloned()
+    }
+
+    pub(super) fn is_shutting_down(&self) -> bool {
+        self.lock().is_shutting_down
     }
 
     pub(super) fn len(&self) -> usize {
@@ -126,6 +137,7 @@ impl Sessions {
         let is_first = {
             let mut state = self.lock();
             state.check(connection, self.settings.session_limit)?;
+            state.check_shares(session, &self.settings)?;
             if session.is_ended() {
                 return Err(NoSession::ConnectionClosed);
             }
@@ -296,6 +308,24 @@ impl State {
             true => Ok(()),
             false => Err(NoSession::TooMany),
         }
+    }
+
+    /// Checks that the session's user and address have not too many.
+    fn check_shares(&self, new: &Session, settings: &GatewaySettings) -> Result<(), NoSession> {
+        let count = |is_alike: &dyn Fn(&Session) -> bool| {
+            let all = self.by_connection.values();
+            all.filter(|session| is_alike(session)).count()
+        };
+        let place = new.caller.place;
+        let of_user = settings.user_session_limit;
+        let of_address = settings.address_session_limit;
+        if of_user.is_some_and(|max| count(&|other| other.user == new.user) >= max) {
+            return Err(NoSession::TooManyOfUser);
+        }
+        if of_address.is_some_and(|max| count(&|other| other.caller.place == place) >= max) {
+            return Err(NoSession::TooManyOfAddress);
+        }
+        Ok(())
     }
 }
 

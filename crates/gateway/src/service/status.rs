@@ -18,6 +18,10 @@ pub struct GatewayStatus {
     pub proxies_refused: u64,
     /// Requests that a filter refused.
     pub requests_refused: u64,
+    /// Login attempts that were made to wait, or refused, because others had failed.
+    pub logins_slowed: u64,
+    /// Requests beyond the rate of their user or address: oneway ones were lost, twoway ones refused.
+    pub rate_exceeded: u64,
     /// Requests forwarded to servers.
     pub to_servers: u64,
     /// Length of these requests, in bytes: operation, context and parameters.
@@ -46,6 +50,8 @@ pub(super) struct Counters {
     pub(super) requests_without_session: Counter,
     pub(super) proxies_refused: Counter,
     pub(super) requests_refused: Counter,
+    pub(super) logins_slowed: Counter,
+    pub(super) rate_exceeded: Counter,
     pub(super) to_servers: Counter,
     pub(super) to_servers_bytes: Counter,
     pub(super) to_clients: Counter,
@@ -66,6 +72,8 @@ impl Counters {
             requests_without_session: self.requests_without_session.value(),
             proxies_refused: self.proxies_refused.value(),
             requests_refused: self.requests_refused.value(),
+            logins_slowed: self.logins_slowed.value(),
+            rate_exceeded: self.rate_exceeded.value(),
             to_servers: self.to_servers.value(),
             to_servers_bytes: self.to_servers_bytes.value(),
             to_clients: self.to_clients.value(),

@@ -2,6 +2,7 @@
 
 mod access;
 mod admin;
+mod attacks;
 mod filters;
 mod forwarding;
 mod routers;

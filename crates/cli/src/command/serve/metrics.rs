@@ -182,9 +182,11 @@ impl Collector for Gateway {
             help,
             number(status.sessions_created),
         )?;
-        let help = "What was refused, by what it was";
+        let help = "What was refused or made to wait, by what it was";
         let refused = [
             ("login", status.logins_refused),
+            ("slowed-login", status.logins_slowed),
+            ("rate", status.rate_exceeded),
             ("without-session", status.requests_without_session),
             ("proxy", status.proxies_refused),
             ("request", status.requests_refused),
