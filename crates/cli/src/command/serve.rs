@@ -23,6 +23,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use floe::{Communicator, Signals};
+use floe_gateway::Gateway;
 use floe_hub::{Hub, HubSettings, StoreSettings};
 use floe_wire::reference::{Endpoint, parse_endpoints};
 use tokio::net::TcpListener;
@@ -185,17 +186,16 @@ impl Serve {
                     return Err(failure);
                 }
             };
-            let hub = services.hub.as_ref();
-            let scrapers = hub.zip(scrapers);
-            let metrics = scrapers.map(|(hub, scrapers)| self.serve_metrics(hub, scrapers));
+            let metrics = scrapers.map(|scrapers| self.serve_metrics(&services, scrapers));
             let metrics = metrics.transpose()?;
             self.tell_ready(&services, &configuration, output);
             notify::notify(notify::State::Ready);
             let signal = loop {
                 tokio::select! {
                     signal = signals.next() => break signal,
+                    () = services.end_requested() => break "the facet Process",
                     reason = reload.next() => match &self.config {
-                        Some(_) => self.reload(hub, &communicator, &mut configuration, reason).await,
+                        Some(_) => self.reload(&services, &communicator, &mut configuration, reason).await,
                         // Its terminal is gone. As Ice's own programs, it ends in order.
                         None => break reason,
                     }
@@ -268,7 +268,6 @@ impl Serve {
                 !self.published_endpoints.is_empty(),
             ),
             ("--instance-name", self.instance_name.is_some()),
-            ("--metrics", self.metrics.is_some()),
             ("--data", self.data.is_some()),
             ("--patience", self.patience.is_some()),
             ("--rest-max", self.rest_max.is_some()),
@@ -290,7 +289,7 @@ impl Serve {
     /// Reads the settings again. Those of a file that makes no sense change nothing.
     async fn reload(
         &self,
-        hub: Option<&Hub>,
+        services: &Services,
         communicator: &Communicator,
         now: &mut Configuration,
         reason: &str,
@@ -299,7 +298,7 @@ impl Serve {
             Ok(next) => {
                 self.warn(&next);
                 let tls = communicator.settings().tls.as_ref();
-                reload::apply(hub, tls, now, next).await;
+                reload::apply(services, tls, now, next).await;
                 log::note(format_args!("read the settings again because of {reason}"));
             }
             Err(failure) => log::say(format_args!(
@@ -319,10 +318,17 @@ impl Serve {
     }
 
     /// Begins to serve metrics.
-    fn serve_metrics(&self, hub: &Hub, scrapers: TcpListener) -> Result<http::Server, Failure> {
-        let (view, has_subscribers) = (hub.view(), self.metrics_subscribers);
-        let pages: http::Pages =
-            Arc::new(move |path| metrics::answer(&view, has_subscribers, path));
+    fn serve_metrics(
+        &self,
+        services: &Services,
+        scrapers: TcpListener,
+    ) -> Result<http::Server, Failure> {
+        let watched = metrics::Services {
+            hub: services.hub.as_ref().map(Hub::view),
+            gateway: services.gateway.as_ref().map(Gateway::view),
+            has_subscribers: self.metrics_subscribers,
+        };
+        let pages: http::Pages = Arc::new(move |path| metrics::answer(&watched, path));
         let server = http::Server::start(scrapers, pages);
         let server = server.map_err(|error| {
             let message = format_args!("--metrics: cannot serve metrics: {error}");
@@ -339,6 +345,12 @@ impl Serve {
     fn tell_ready(&self, services: &Services, configuration: &Configuration, output: &Output) {
         if let Some(hub) = &services.hub {
             self.tell_of_hub(hub, configuration);
+        }
+        let admin = services.gateway.as_ref().and_then(Gateway::admin);
+        if let Some(admin) = admin {
+            log::note(format_args!(
+                "the administrative object of the gateway is {admin}"
+            ));
         }
         services.tell_ready(output);
     }

@@ -4,16 +4,37 @@ use std::fs;
 
 use floe::{Identity, Reference};
 use floe_access::Users;
-use floe_gateway::{AddressRule, GatewaySettings, PasswordVerifier};
+use floe_gateway::{AddressRule, AdminSettings, GatewaySettings, PasswordVerifier};
 
 use super::entry::{Entry, Problem};
 
 /// Where a gateway listens that does not say it: the port that is registered for routers of Ice.
 const LISTEN: &str = "tcp -h 127.0.0.1 -p 4063";
 
+/// Where its administrative object listens that has a name alone.
+const ADMIN_LISTEN: &str = "tcp -h 127.0.0.1 -p 4066";
+
 /// A gateway of which nothing is said yet.
 pub(super) fn new() -> GatewaySettings {
     GatewaySettings::new(LISTEN)
+}
+
+/// Requests a second.
+pub(super) fn rate(entry: &Entry) -> Result<u32, Problem> {
+    let count = entry.count()?;
+    u32::try_from(count).map_err(|_| {
+        problem(
+            entry,
+            &format!("expected at most {} a second, got {count}", u32::MAX),
+        )
+    })
+}
+
+/// What is said of the administrative object.
+pub(super) fn admin(gateway: &mut GatewaySettings) -> &mut AdminSettings {
+    gateway
+        .admin
+        .get_or_insert_with(|| AdminSettings::new(ADMIN_LISTEN))
 }
 
 /// There is one verifier of passwords.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use floe::{Identity, InvocationMode, Reference};
 use floe_gateway::{
-    AddressRule, Batching, CertificateVerifier, ConnectionContext, FilterSettings,
+    AddressRule, AdminSettings, Batching, CertificateVerifier, ConnectionContext, FilterSettings,
     ForwardingSettings, GatewaySettings, PasswordVerifier, UserCategory,
 };
 
@@ -28,10 +28,7 @@ pub(super) fn read(properties: &[Property], configuration: &mut Configuration) -
     for property in properties {
         let applied = match property.name.strip_prefix("Glacier2.") {
             Some(name) => router.apply(name, property, configuration),
-            None if is_of_admin(&property.name) => {
-                property.ignore(NO_ADMIN, configuration);
-                Ok(())
-            }
+            None if is_of_admin(&property.name) => router.apply_admin(property, configuration),
             None => ice.apply(property, configuration),
         };
         problems.extend(applied.err());
@@ -46,8 +43,8 @@ fn is_of_admin(name: &str) -> bool {
     name.starts_with("Ice.Admin.") || name.starts_with("IceMX.Metrics.")
 }
 
-const NO_ADMIN: &str =
-    "a Floe gateway has no administrative object yet, and gives no metrics by it";
+const NO_ADMIN: &str = "the administrative object of a Floe gateway has the facet Process alone; `floe serve --metrics` gives \
+     its metrics";
 
 /// What the file says, and what only makes sense together.
 struct Router {
@@ -55,6 +52,8 @@ struct Router {
     password_verifier: Option<(Reference, Property)>,
     passwords: Option<Property>,
     certificate_verifier: Option<Reference>,
+    admin_listen: Option<String>,
+    admin_instance: Option<String>,
 }
 
 impl Default for Router {
@@ -68,6 +67,8 @@ impl Default for Router {
             password_verifier: None,
             passwords: None,
             certificate_verifier: None,
+            admin_listen: None,
+            admin_instance: None,
         }
     }
 }
@@ -131,6 +132,19 @@ impl Router {
         Ok(())
     }
 
+    fn apply_admin(
+        &mut self,
+        property: &Property,
+        configuration: &mut Configuration,
+    ) -> Result<(), Problem> {
+        match property.name.as_str() {
+            "Ice.Admin.Endpoints" => self.admin_listen = Some(property.endpoints()?),
+            "Ice.Admin.InstanceName" => self.admin_instance = Some(property.value.clone()),
+            _ => property.ignore(NO_ADMIN, configuration),
+        }
+        Ok(())
+    }
+
     fn finish(self, problems: &mut Vec<Problem>) -> GatewaySettings {
         let mut gateway = self.gateway;
         let null = |name: &str| Identity::with_category(name, &gateway.instance_name);
@@ -152,6 +166,13 @@ impl Router {
             }
         });
         gateway.password_verifier = verifier;
+        gateway.admin = self.admin_listen.map(|listen| {
+            let mut admin = AdminSettings::new(listen);
+            if let Some(name) = self.admin_instance {
+                admin.instance_name = name;
+            }
+            admin
+        });
         if let (Some(property), None) = (self.passwords, &gateway.password_verifier) {
             match users(&property.value) {
                 Ok(users) => {

@@ -128,8 +128,9 @@ impl Ice {
             hub.admin.as_mut().map(|admin| &mut admin.listen),
         ];
         let of_gateway = gateway.as_mut().map(|gateway| {
+            let admin = gateway.admin.as_mut().map(|admin| &mut admin.listen);
             let (client, server) = (&mut gateway.client_listen, &mut gateway.server_listen);
-            [Some(client), server.as_mut()]
+            [Some(client), server.as_mut(), admin]
         });
         let own = own.into_iter().chain(of_gateway.into_iter().flatten());
         let everywhere = if self.is_ipv4_alone { "0.0.0.0" } else { "*" };

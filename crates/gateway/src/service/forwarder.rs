@@ -11,6 +11,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use super::outgoing::{self, Answer, Outgoing, until_sent};
+use super::overload::{going_away, overloaded};
 use super::status::Counters;
 use super::tasks::Tasks;
 use crate::core::{Pushed, QueueLimits, RequestQueue};
@@ -156,7 +157,7 @@ impl Forwarder {
                 self.lock().is_stalled = true;
                 self.counters.queue_full.add(1);
                 return match waiting.answer {
-                    Some(_) => Err(SystemException::UnknownException(QUEUE_FULL.to_owned())),
+                    Some(_) => Err(SystemException::UnknownException(overloaded(QUEUE_FULL))),
                     None => Ok(()),
                 };
             }
@@ -169,10 +170,15 @@ impl Forwarder {
         let is_twoway = waiting.answer.is_some();
         let mut queue = self.lock();
         match queue.requests.push(waiting, len, key) {
-            Pushed::Queued => {}
-            Pushed::Replaced(_) => self.counters.overridden.add(1),
+            Pushed::Queued => self.counters.queued.add(1),
+            Pushed::Replaced(replaced) => {
+                self.counters.overridden.add(1);
+                let replaced = replaced.outgoing.event.len();
+                self.counters.queued_bytes.sub(replaced);
+            }
             Pushed::Full(waiting) => return Err(waiting),
         }
+        self.counters.queued_bytes.add(len);
         queue.twoways += usize::from(is_twoway);
         if is_twoway || queue.requests.bytes() >= self.settings.batch_len_max {
             self.flush.notify_one();
@@ -196,6 +202,9 @@ impl Forwarder {
     fn take(&self) -> Option<Vec<Waiting>> {
         let mut queue = self.lock();
         let taken = queue.requests.take(self.settings.batch_len_max);
+        let bytes = taken.iter().map(|taken| taken.outgoing.event.len()).sum();
+        self.counters.queued.sub(taken.len());
+        self.counters.queued_bytes.sub(bytes);
         queue.is_stalled = false;
         queue.twoways -= taken.iter().filter(|taken| taken.answer.is_some()).count();
         queue.is_running = !taken.is_empty();
@@ -306,16 +315,14 @@ impl Batch {
 }
 
 fn ended() -> SystemException {
-    SystemException::UnknownException(
-        "the gateway has shut down before it forwarded the request".to_owned(),
-    )
+    SystemException::UnknownException(going_away("it has not forwarded the request"))
 }
 
 /// How long a request waits for room in a queue. A receiver that does not read delays its senders for this long.
 const ROOM_WAIT_MAX: Duration = Duration::from_secs(1);
 
-const QUEUE_FULL: &str = "the gateway's queue for this session is full: the receiver takes requests more slowly than \
-                          they come; try again later";
+const QUEUE_FULL: &str =
+    "the queue for this session is full: the receiver takes requests more slowly than they come";
 
 #[cfg(test)]
 mod tests {

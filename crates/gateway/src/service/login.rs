@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use floe::codegen::Nilable;
@@ -11,17 +12,20 @@ use floe::contracts::glacier2::{
 };
 use floe::encoding::Encoder;
 use floe::{
-    Connection, Context, Current, EncodingVersion, OperationMode, Proxy, Reference, TypedProxy,
-    UserException,
+    Connection, ConnectionInfo, Context, Current, EncodingVersion, OperationMode, Proxy, Reference,
+    TypedProxy, UserException,
 };
 
-use floe_access::Users;
+use floe_access::{Caller, Users};
 
 use super::application::{self, ApplicationCall, Failure};
 use super::connection_context as context;
+use super::guard;
+use super::overload::overloaded;
 use super::session::{NewSession, Session};
 use super::session_control;
 use super::sessions::{NoSession, Sessions};
+use crate::core::TooManyAttempts;
 use crate::settings::{CertificateVerifier, ConnectionContext, PasswordVerifier};
 
 /// Credentials of a client.
@@ -107,35 +111,71 @@ impl Login<'_> {
     async fn run(&self, credentials: Credentials) -> Result<Option<SessionProxy>, Refusal> {
         let _turn = self.sessions.login_lock(&self.connection).await;
         self.sessions.check(&self.connection)?;
+        let info = self.connection.info();
         match credentials {
             Credentials::Password { user, password } => {
-                self.check_password(&user, &password).await?;
+                let is_verified = self.try_password(&user, &password, &info).await?;
+                let caller = guard::caller(&info, is_verified.then_some(user.as_str()));
                 let category = self.sessions.settings.filter.accept_user_category.of(&user);
                 let manager = self.sessions.settings.session_manager.as_ref();
                 let parameter = |encoder: &mut Encoder<'_>| encoder.string(&user);
-                self.make(user.clone(), category, manager, parameter).await
+                self.make(user.clone(), caller, category, manager, parameter)
+                    .await
             }
             Credentials::Certificate => {
-                let info = self.check_certificate().await?;
-                let user = format!(
-                    "the client with a certificate at {}",
-                    self.connection.info().peer
-                );
+                let ssl_info = self.check_certificate().await?;
+                let user = format!("the client with a certificate at {}", info.peer);
+                let caller = guard::caller(&info, None);
                 let manager = self.sessions.settings.certificate_session_manager.as_ref();
-                let parameter = |encoder: &mut Encoder<'_>| encoder.put(&info);
-                self.make(user, None, manager, parameter).await
+                let parameter = |encoder: &mut Encoder<'_>| encoder.put(&ssl_info);
+                self.make(user, caller, None, manager, parameter).await
             }
         }
     }
 
-    async fn check_password(&self, user: &str, password: &str) -> Result<(), Refusal> {
+    /// Checks a password as [`Self::check_password`] does, after a wait if others have failed.
+    async fn try_password(
+        &self,
+        user: &str,
+        password: &str,
+        info: &ConnectionInfo,
+    ) -> Result<bool, Refusal> {
+        let protection = &self.sessions.protection;
+        let address = info.remote_address.map(|address| address.ip());
+        let wait = protection.login_wait(user, address);
+        if wait != Ok(Duration::ZERO) {
+            self.sessions.counters.logins_slowed.add(1);
+        }
+        let wait = wait.map_err(|TooManyAttempts| {
+            Refusal::CannotCreate(overloaded("too many login attempts from this address"))
+        })?;
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = self.connection.closed() => return Err(NoSession::ConnectionClosed.into()),
+        }
+        let checked = self.check_password(user, password).await;
+        // A verifier that fails says nothing about the password.
+        let is_verdict = match &checked {
+            Ok(_) | Err(Refusal::Passed(_)) => true,
+            Err(Refusal::Denied(reason)) => reason != INTERNAL_ERROR,
+            Err(Refusal::CannotCreate(_)) => false,
+        };
+        if is_verdict {
+            protection.note_login(user, address, checked.is_ok());
+        }
+        checked
+    }
+
+    /// Checks a password. Returns whether it proves the user's name: where all passwords are accepted, it does not.
+    async fn check_password(&self, user: &str, password: &str) -> Result<bool, Refusal> {
         match &self.sessions.settings.password_verifier {
             None => Err(Refusal::Denied(
                 "no configured permissions verifier".to_owned(),
             )),
-            Some(PasswordVerifier::AcceptAll) => Ok(()),
+            Some(PasswordVerifier::AcceptAll) => Ok(false),
             Some(PasswordVerifier::Users(users)) => {
-                verified(users.clone(), user.to_owned(), password.to_owned()).await
+                verified(users.clone(), user.to_owned(), password.to_owned()).await?;
+                Ok(true)
             }
             Some(PasswordVerifier::Proxy(verifier)) => {
                 let operation = "checkPermissions";
@@ -143,7 +183,8 @@ impl Login<'_> {
                     encoder.string(user);
                     encoder.string(password);
                 })
-                .await
+                .await?;
+                Ok(true)
             }
         }
     }
@@ -209,17 +250,29 @@ impl Login<'_> {
     async fn make(
         &self,
         user: String,
+        caller: Caller,
         user_category: Option<String>,
         manager: Option<&Reference>,
         parameter: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<Option<SessionProxy>, Refusal> {
         let sessions = self.sessions;
+        sessions
+            .guard
+            .check_login(&caller)
+            .map_err(Refusal::Denied)?;
         let connection_entries = match sessions.settings.connection_context {
             ConnectionContext::All => context::entries(&self.connection.info()),
             _ => Context::new(),
         };
+        let address = self.connection.info().remote_address;
+        let address = address.map(|address| address.ip());
+        let rates = sessions
+            .protection
+            .rates(&user, address, &sessions.settings);
         let session = Session::new(NewSession {
             user,
+            caller,
+            rates,
             user_category,
             connection: self.connection.clone(),
             category: sessions.server_adapter.as_ref().map(|_| random_category()),

@@ -20,6 +20,7 @@ use floe::{
 
 use super::forwarder::Forwarder;
 use super::login::{self, Credentials, Refusal};
+use super::overload::going_away;
 use super::session::{Session, SessionEnded};
 use super::sessions::Sessions;
 
@@ -158,14 +159,25 @@ fn add_proxies(sessions: &Arc<Sessions>, request: Request) -> Result<Response, S
     let session = session_of(sessions, &request)?;
     let proxies: Vec<Option<Proxy>> =
         request.decode(OperationMode::Idempotent, |decoder| decoder.get())?;
-    let allowed = |proxy: &Proxy| sessions.address_filter.allows(proxy.reference());
-    if let Some(refused) = proxies.iter().flatten().find(|proxy| !allowed(proxy)) {
+    let len_max = sessions.settings.routing_table_bytes;
+    let allowed = |proxy: &&Proxy| {
+        let len = proxy.to_string().len();
+        let is_allowed = len <= len_max && sessions.address_filter.allows(proxy.reference());
+        is_allowed.then_some(len)
+    };
+    let lens: Vec<_> = proxies
+        .iter()
+        .flatten()
+        .map(|proxy| allowed(&proxy))
+        .collect();
+    let refused = proxies.iter().flatten().zip(&lens);
+    if let Some((refused, _)) = refused.into_iter().find(|(_, len)| len.is_none()) {
         sessions.counters.proxies_refused.add(1);
         tracing::warn!(
             "{:?} at {} may not reach {:?}: its connection is closed",
             session.user,
             request.current().peer(),
-            refused.to_string()
+            shortened(&refused.to_string())
         );
         session.connection.abort();
         return Err(SystemException::ObjectNotExist(RequestFailed::default()));
@@ -178,10 +190,11 @@ fn add_proxies(sessions: &Arc<Sessions>, request: Request) -> Result<Response, S
         )
     };
     let mut evicted: Vec<Option<Proxy>> = Vec::new();
-    for proxy in proxies.iter().flatten() {
-        let added = session.add_route(proxy.reference(), &sessions.communicator, new_forwarder);
+    for (proxy, len) in proxies.iter().flatten().zip(lens) {
+        let (len, communicator) = (len.unwrap_or_default(), &sessions.communicator);
+        let added = session.add_route(proxy.reference(), len, communicator, new_forwarder);
         let gone = added.map_err(|SessionEnded| refuse(sessions, &request))?;
-        evicted.extend(gone.map(Some));
+        evicted.extend(gone.into_iter().map(Some));
     }
     request.returned(|encoder| encoder.put(&evicted))
 }
@@ -202,8 +215,17 @@ pub(super) fn session_of(
     Err(refuse(sessions, request))
 }
 
-/// Refuses a request without a session, and closes its connection.
+/// The beginning of a text that a client has sent, for the log.
+fn shortened(text: &str) -> String {
+    text.chars().take(200).collect()
+}
+
+/// Refuses a request without a session, and closes its connection. A gateway that goes away has ended the session, and
+/// says so.
 fn refuse(sessions: &Sessions, request: &Request) -> SystemException {
+    if sessions.is_shutting_down() {
+        return SystemException::UnknownException(going_away("it has ended its sessions"));
+    }
     sessions.counters.requests_without_session.add(1);
     tracing::debug!(
         "a request without a session, from {}",

@@ -10,6 +10,7 @@ use floe::{Context, Dispatcher, InvocationMode, Proxy, Reference, SystemExceptio
 use super::connection_context;
 use super::forwarder::Forwarder;
 use super::outgoing::{self, Outgoing};
+use super::overload::overloaded;
 use super::router::session_of;
 use super::session::Route;
 use super::sessions::Sessions;
@@ -36,6 +37,11 @@ impl Dispatcher for ToClients {
 
 async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
     let session = session_of(&sessions, &request)?;
+    if !session.rates.allow() {
+        sessions.counters.rate_exceeded.add(1);
+        let text = "too many requests of this user or address";
+        return Err(SystemException::UnknownException(overloaded(text)));
+    }
     let identity = request.current().identity();
     let route = session.route(&identity);
     let reference = route.as_ref().map(|route| route.twoway.reference());
@@ -51,10 +57,18 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
             operation: ADD_PROXY.to_owned(),
         }));
     };
+    // After the look-up: a client whose object was evicted is asked to register it again.
+    let (guard, reference) = (&sessions.guard, route.twoway.reference());
+    let checked = guard.check_call(&session.caller, &identity, request.operation(), reference);
+    if let Err(refused) = checked {
+        sessions.counters.requests_refused.add(1);
+        return Err(refused);
+    }
     let settings = &sessions.settings.to_servers;
     let routed = RoutedRequest::new(&request, settings, &session.connection_entries);
     let target = route.target(&routed.mode, request.current().facet());
     sessions.counters.to_servers.add(1);
+    sessions.counters.to_servers_bytes.add(routed.event.len());
     routed.forward(request, &route.forwarder, target).await
 }
 
@@ -71,6 +85,7 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
     let object = session.connection.proxy(identity);
     let target = changed(&object, &routed.mode, request.current().facet());
     sessions.counters.to_clients.add(1);
+    sessions.counters.to_clients_bytes.add(routed.event.len());
     routed.forward(request, &session.to_client, target).await
 }
 

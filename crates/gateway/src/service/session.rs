@@ -8,8 +8,10 @@ use std::time::{Duration, Instant};
 use floe::contracts::glacier2::SessionProxy;
 use floe::reference::Target;
 use floe::{Communicator, Connection, Context, Identity, Proxy, Reference, TypedProxy};
+use floe_access::Caller;
 
 use super::forwarder::Forwarder;
+use super::protection::Rates;
 use super::status::Counters;
 use super::tasks::Tasks;
 use crate::core::{RequestFilter, RoutingTable, SortedSet};
@@ -19,6 +21,9 @@ use crate::settings::GatewaySettings;
 pub(super) struct Session {
     /// The user's name or description, for logs.
     pub(super) user: String,
+    /// Who the rules of access take the client for.
+    pub(super) caller: Caller,
+    pub(super) rates: Rates,
     pub(super) connection: Connection,
     /// The category of the client's objects, if servers can call them.
     pub(super) category: Option<String>,
@@ -63,6 +68,8 @@ pub(super) struct Route {
 /// The parts of a new session.
 pub(super) struct NewSession<'a> {
     pub(super) user: String,
+    pub(super) caller: Caller,
+    pub(super) rates: Rates,
     /// The category that the user may reach because of its name.
     pub(super) user_category: Option<String>,
     pub(super) connection: Connection,
@@ -80,6 +87,8 @@ impl Session {
         let categories = filter.accept_categories.iter().cloned();
         Arc::new(Self {
             user: new.user,
+            caller: new.caller,
+            rates: new.rates,
             connection: new.connection,
             category: new.category,
             filter: RequestFilter {
@@ -92,7 +101,7 @@ impl Session {
             application: OnceLock::new(),
             controls: Mutex::default(),
             routes: Mutex::new(Routes {
-                table: RoutingTable::new(settings.routing_table_max),
+                table: RoutingTable::new(settings.routing_table_max, settings.routing_table_bytes),
                 forwarders: HashMap::new(),
                 is_ended: false,
             }),
@@ -101,16 +110,17 @@ impl Session {
         })
     }
 
-    /// Adds an object to the routing table. Returns the object that was removed to make room.
+    /// Adds an object to the routing table. Returns the objects that were removed to make room.
     ///
     /// # Errors
     /// The session has ended.
     pub(super) fn add_route(
         &self,
         reference: &Reference,
+        len: usize,
         communicator: &Communicator,
         new_forwarder: impl FnOnce() -> Arc<Forwarder>,
-    ) -> Result<Option<Proxy>, SessionEnded> {
+    ) -> Result<Vec<Proxy>, SessionEnded> {
         let mut routes = self.lock_routes();
         if routes.is_ended {
             return Err(SessionEnded);
@@ -118,7 +128,7 @@ impl Session {
         let Routes {
             table, forwarders, ..
         } = &mut *routes;
-        let evicted = table.add(&reference.identity, || {
+        let evicted = table.add(&reference.identity, len, || {
             let forwarder = forwarders.get(&reference.target).and_then(Weak::upgrade);
             let forwarder = forwarder.unwrap_or_else(|| {
                 forwarders.retain(|_, forwarder| forwarder.strong_count() > 0);
@@ -128,7 +138,7 @@ impl Session {
             });
             Arc::new(Route::new(reference, communicator, forwarder))
         });
-        Ok(evicted.map(|route| route.twoway.clone()))
+        Ok(evicted.iter().map(|route| route.twoway.clone()).collect())
     }
 
     /// The route to an object. This counts as a use of the route.

@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use floe::{Adapter, Communicator, Connection, Proxy, Reference, TypedProxy};
 
+use super::guard::Guard;
+use super::protection::Protection;
 use super::session::Session;
 use super::status::Counters;
 use super::tasks::Tasks;
@@ -22,6 +24,8 @@ pub(super) struct Sessions {
     /// The adapter at which servers call back, if they can.
     pub(super) server_adapter: Option<Adapter>,
     pub(super) address_filter: AddressFilter,
+    pub(super) guard: Guard,
+    pub(super) protection: Protection,
     pub(super) counters: Arc<Counters>,
     pub(super) tasks: Tasks,
     /// Held for a look-up or a change, never across a wait.
@@ -45,6 +49,8 @@ pub(super) enum NoSession {
     Exists,
     ShuttingDown,
     TooMany,
+    TooManyOfUser,
+    TooManyOfAddress,
     ConnectionClosed,
 }
 
@@ -54,7 +60,9 @@ impl NoSession {
         match self {
             Self::Exists => "session exists",
             Self::ShuttingDown => "router is shutting down",
-            Self::TooMany => "too many sessions",
+            Self::TooMany => "gateway overloaded: too many sessions",
+            Self::TooManyOfUser => "too many sessions of this user",
+            Self::TooManyOfAddress => "too many sessions from this address",
             Self::ConnectionClosed => "the connection was closed",
         }
     }
@@ -66,6 +74,7 @@ impl Sessions {
         communicator: &Communicator,
         client_adapter: Adapter,
         server_adapter: Option<Adapter>,
+        guard: Guard,
     ) -> Arc<Self> {
         let filter = &settings.filter;
         Arc::new(Self {
@@ -74,6 +83,8 @@ impl Sessions {
                 reject: filter.reject_addresses.clone(),
                 proxy_len_max: filter.proxy_len_max,
             },
+            guard,
+            protection: Protection::new(),
             settings,
             communicator: communicator.clone(),
             client_adapter,
@@ -92,6 +103,10 @@ impl Sessions {
     /// The session whose client's objects have this category.
     pub(super) fn of_category(&self, category: &str) -> Option<Arc<Session>> {
         self.lock().by_category.get(category).cloned()
+    }
+
+    pub(super) fn is_shutting_down(&self) -> bool {
+        self.lock().is_shutting_down
     }
 
     pub(super) fn len(&self) -> usize {
@@ -122,6 +137,7 @@ impl Sessions {
         let is_first = {
             let mut state = self.lock();
             state.check(connection, self.settings.session_limit)?;
+            state.check_shares(session, &self.settings)?;
             if session.is_ended() {
                 return Err(NoSession::ConnectionClosed);
             }
@@ -208,6 +224,17 @@ impl Sessions {
         }
     }
 
+    /// Ends the sessions that the rules no longer allow.
+    pub(super) fn end_refused(self: &Arc<Self>) {
+        let sessions: Vec<_> = self.lock().by_connection.values().cloned().collect();
+        for session in sessions {
+            if self.guard.check_login(&session.caller).is_err() {
+                self.end(&session, "the rules of access no longer allow it");
+                session.connection.abort();
+            }
+        }
+    }
+
     /// Ends all sessions, and refuses new ones.
     pub(super) fn shut_down(self: &Arc<Self>) {
         let sessions: Vec<_> = {
@@ -281,6 +308,24 @@ impl State {
             true => Ok(()),
             false => Err(NoSession::TooMany),
         }
+    }
+
+    /// Checks that the session's user and address have not too many.
+    fn check_shares(&self, new: &Session, settings: &GatewaySettings) -> Result<(), NoSession> {
+        let count = |is_alike: &dyn Fn(&Session) -> bool| {
+            let all = self.by_connection.values();
+            all.filter(|session| is_alike(session)).count()
+        };
+        let place = new.caller.place;
+        let of_user = settings.user_session_limit;
+        let of_address = settings.address_session_limit;
+        if of_user.is_some_and(|max| count(&|other| other.user == new.user) >= max) {
+            return Err(NoSession::TooManyOfUser);
+        }
+        if of_address.is_some_and(|max| count(&|other| other.caller.place == place) >= max) {
+            return Err(NoSession::TooManyOfAddress);
+        }
+        Ok(())
     }
 }
 

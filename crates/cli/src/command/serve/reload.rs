@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use floe::tls::Tls;
-use floe_hub::Hub;
 
+use super::services::Services;
 use crate::config::Configuration;
 use crate::exit::Failure;
 use crate::log;
@@ -137,12 +137,15 @@ pub(super) fn stamp(file: &Path) -> Option<Stamp> {
 /// Applies what may change while the hub runs, and says what waits for the next start. `now` is what
 /// was applied last.
 pub(super) async fn apply(
-    hub: Option<&Hub>,
+    services: &Services,
     tls: Option<&Tls>,
     now: &mut Configuration,
     next: Configuration,
 ) {
-    let mut waiting = match hub {
+    if let Some(gateway) = &services.gateway {
+        gateway.set_access(next.hub.access.clone(), next.hub.audit.as_deref());
+    }
+    let mut waiting = match &services.hub {
         Some(hub) => hub.reconfigure(next.hub.clone()).await,
         None => Vec::new(),
     };

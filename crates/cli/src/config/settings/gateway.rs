@@ -7,7 +7,7 @@ use floe_gateway::{
 };
 
 use crate::config::gateway::{
-    identities, problem, proxy, rules, set_password_verifier, users, verifier,
+    admin, identities, problem, proxy, rate, rules, set_password_verifier, users, verifier,
 };
 use crate::config::setting::{Effect, Field, Kind, Setting, choice};
 
@@ -165,6 +165,48 @@ fn sessions() -> Vec<Setting> {
             meaning: "How many sessions there may be. Further clients get none.",
         },
         Setting {
+            key: "gateway.user-session-limit",
+            field: Field::OptionalCount(|draft| &mut draft.gateway().user_session_limit),
+            example: "5",
+            effect: Effect::Restart,
+            meaning: "How many sessions one user may have at a time. Without it, there is no such limit.",
+        },
+        Setting {
+            key: "gateway.address-session-limit",
+            field: Field::OptionalCount(|draft| &mut draft.gateway().address_session_limit),
+            example: "20",
+            effect: Effect::Restart,
+            meaning: "How many sessions there may be from one address. Without it, there is no such limit.",
+        },
+        Setting {
+            key: "gateway.user-request-rate",
+            field: Field::Other {
+                kind: Kind::Count,
+                default: None,
+                set: |entry, draft| {
+                    draft.gateway().user_request_rate = Some(rate(entry)?);
+                    Ok(())
+                },
+            },
+            example: "1000",
+            effect: Effect::Restart,
+            meaning: "How many requests a second the sessions of one user may send. Without it, there is no such limit.",
+        },
+        Setting {
+            key: "gateway.address-request-rate",
+            field: Field::Other {
+                kind: Kind::Count,
+                default: None,
+                set: |entry, draft| {
+                    draft.gateway().address_request_rate = Some(rate(entry)?);
+                    Ok(())
+                },
+            },
+            example: "5000",
+            effect: Effect::Restart,
+            meaning: "How many requests a second the sessions of one address may send. Without it, there is no such limit.",
+        },
+        Setting {
             key: "gateway.application-timeout",
             field: Field::Time(|draft| &mut draft.gateway().application_timeout),
             example: "\"5s\"",
@@ -187,6 +229,41 @@ fn sessions() -> Vec<Setting> {
             example: "100",
             effect: Effect::Restart,
             meaning: "How many objects a session can register. Beyond that, the least recently used one is removed.",
+        },
+        Setting {
+            key: "gateway.routing-table-bytes",
+            field: Field::Bytes(|draft| &mut draft.gateway().routing_table_bytes),
+            example: "\"256 KiB\"",
+            effect: Effect::Restart,
+            meaning: "How many bytes the routing table of a session may take. Beyond that, the least recently used objects are removed.",
+        },
+        Setting {
+            key: "gateway.admin.listen",
+            field: Field::Other {
+                kind: Kind::Texts("endpoint"),
+                default: None,
+                set: |entry, draft| {
+                    admin(draft.gateway()).listen = entry.endpoints()?;
+                    Ok(())
+                },
+            },
+            example: "\"tcp -h 127.0.0.1 -p 4066\"",
+            effect: Effect::Restart,
+            meaning: "Where the administrative object of the gateway listens. Without a table `[gateway.admin]`, there is none.",
+        },
+        Setting {
+            key: "gateway.admin.instance",
+            field: Field::Other {
+                kind: Kind::Text("a name"),
+                default: None,
+                set: |entry, draft| {
+                    admin(draft.gateway()).instance_name = entry.text("a name")?;
+                    Ok(())
+                },
+            },
+            example: "\"edge\"",
+            effect: Effect::Restart,
+            meaning: "The category of its identity.",
         },
     ]
 }

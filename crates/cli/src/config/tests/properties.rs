@@ -222,9 +222,9 @@ fn the_clients_that_icestorm_trusts_may_do_everything_and_others_nothing() {
         let access = &configuration.hub.access;
         Action::ALL.map(|action| access.decide(&caller, action, "t").is_allowed)
     };
-    assert_eq!(may("CN=ann,O=ZeroC"), [true; 7]);
+    assert_eq!(may("CN=ann,O=ZeroC"), [true; 9]);
     for other in ["CN=Mallory,O=ZeroC", "CN=ann", "nobody"] {
-        assert_eq!(may(other), [false; 7], "{other}");
+        assert_eq!(may(other), [false; 9], "{other}");
     }
     let (_, problems) =
         read_properties("S.TopicManager.Endpoints=ssl -p 1\nIceSSL.TrustOnly.Server=ZeroC\n");

@@ -1,6 +1,6 @@
 //! Hosts of endpoints, in one spelling, and patterns of them.
 
-use std::net::{IpAddr, Ipv4Addr};
+use ::core::net::{IpAddr, Ipv4Addr};
 
 use super::pattern::Pattern;
 
