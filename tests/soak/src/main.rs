@@ -50,6 +50,8 @@ enum Role {
     Isolation(hub::isolation::Isolation),
     /// A hub with one subscriber of four that is stopped: what the others get in each second
     Stalled(hub::stalled::Stalled),
+    /// A hub with batched publishers at full speed, and subscribers that stop, crawl and return
+    Flood(hub::flood::Flood),
     /// What a server takes of memory
     Memory(memory::Memory),
     #[command(hide = true)]
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         Role::Hub(load) => load.run(),
         Role::Isolation(isolation) => isolation.run(),
         Role::Stalled(stalled) => stalled.run(),
+        Role::Flood(flood) => flood.run(),
         Role::Memory(memory) => memory.run(),
         Role::Server(server) => server.run(),
         Role::Client(client) => client.run(),

@@ -26,6 +26,8 @@ pub(super) enum Patience {
     Holding {
         /// When that began, or when the subscriber last took its share.
         since: Instant,
+        /// Whether the hub was late since then.
+        was_late: bool,
     },
     /// The patience was used up.
     Spent {
@@ -36,6 +38,9 @@ pub(super) enum Patience {
     },
 }
 
+/// If the hub looks this long after the end of the patience, it had no processor itself, so the subscriber had no chance
+/// to take its share. The patience then begins anew, once.
+const LATE: Duration = Duration::from_millis(100);
 /// From the beginning of a hold that was in vain to the next hold: this many times the patience.
 const PAUSE_RATIO: u32 = 20;
 
@@ -56,7 +61,10 @@ impl Patience {
     /// A publication is held.
     pub(super) fn hold(&mut self, now: Instant) {
         if *self == Self::Patient {
-            *self = Self::Holding { since: now };
+            *self = Self::Holding {
+                since: now,
+                was_late: false,
+            };
         }
     }
 
@@ -64,7 +72,7 @@ impl Patience {
     pub(super) fn note_progress(&mut self, now: Instant) {
         match self {
             Self::Patient => {}
-            Self::Holding { since } => *since = now,
+            Self::Holding { since, was_late } => (*since, *was_late) = (now, false),
             Self::Spent { has_progressed, .. } => *has_progressed = true,
         }
     }
@@ -79,24 +87,31 @@ impl Patience {
     /// When the patience is used up; `None` if no publisher is held back, or for ever.
     pub(super) fn deadline(&self, max: Duration) -> Option<Instant> {
         match self {
-            Self::Holding { since } => since.checked_add(max),
+            Self::Holding { since, .. } => since.checked_add(max),
             Self::Patient | Self::Spent { .. } => None,
         }
     }
 
     /// Whether the patience is used up only now. Publications are then held no longer.
     pub(super) fn end(&mut self, max: Duration, now: Instant) -> bool {
-        let Self::Holding { since } = *self else {
+        let Self::Holding { since, was_late } = *self else {
             return false;
         };
-        let is_over = now.saturating_duration_since(since) >= max;
-        if is_over {
-            *self = Self::Spent {
-                until: since.checked_add(max.saturating_mul(PAUSE_RATIO)),
-                has_progressed: false,
+        let Some(late) = now.saturating_duration_since(since).checked_sub(max) else {
+            return false;
+        };
+        if late >= LATE && !was_late {
+            *self = Self::Holding {
+                since: now,
+                was_late: true,
             };
+            return false;
         }
-        is_over
+        *self = Self::Spent {
+            until: since.checked_add(max.saturating_mul(PAUSE_RATIO)),
+            has_progressed: false,
+        };
+        true
     }
 }
 
@@ -131,6 +146,17 @@ mod tests {
         let within_pause = after_pause - Duration::from_nanos(1);
         assert!(!patience.may_hold(MAX, within_pause), "the pause lasts");
         assert!(patience.may_hold(MAX, after_pause));
+    }
+
+    #[test]
+    fn a_hub_that_was_late_gives_the_subscriber_one_more_chance() {
+        let began = Instant::now();
+        let mut patience = Patience::default();
+        patience.hold(began);
+        let late = began + MAX + LATE;
+        assert!(!patience.end(MAX, late));
+        assert_eq!(patience.deadline(MAX), Some(late + MAX));
+        assert!(patience.end(MAX, late + MAX + LATE));
     }
 
     #[test]
