@@ -166,14 +166,23 @@ impl Topic {
     ) -> Option<impl Future<Output = Result<(), SystemException>> + Send + use<>> {
         let count = events.len() as u64;
         self.forwarded.fetch_add(count, Ordering::Relaxed);
-        let appending = self.log.as_ref().map(|log| log.append(events.clone()));
+        let Some(log) = &self.log else {
+            self.put_forwarded(events);
+            return None;
+        };
+        let Appending { fresh, outcome } = log.append(events.clone());
+        for events in &fresh {
+            self.put_forwarded(events);
+        }
+        Some(outcome)
+    }
+
+    fn put_forwarded(&self, events: &Events) {
         let now = Instant::now();
-        let subscribers = self.read();
         let is_live = |s: &&Arc<Subscriber>| s.link().is_none() && s.reader().is_none();
-        for subscriber in subscribers.iter().filter(is_live) {
+        for subscriber in self.read().iter().filter(is_live) {
             subscriber.publish(events.clone(), now);
         }
-        appending.map(|appending| appending.outcome)
     }
 
     fn count(&self, events: &Events) {
