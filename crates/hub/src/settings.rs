@@ -268,6 +268,10 @@ impl HubSettings {
             ),
             ("instance_name", self.instance_name != other.instance_name),
             ("store", self.store != other.store),
+            (
+                "durable_topics",
+                self.durable_topics.keys().ne(other.durable_topics.keys()),
+            ),
             ("admin", self.admin != other.admin),
         ];
         let differing = differences.into_iter().filter(|(_, differs)| *differs);

@@ -8,6 +8,7 @@ mod config;
 mod context;
 mod decode;
 mod demo;
+mod dlq;
 mod doctor;
 mod echo;
 mod encode;
@@ -45,6 +46,9 @@ pub(crate) enum Command {
     /// Lists, creates, shows, links and removes topics of a hub or an IceStorm
     #[command(subcommand)]
     Topic(topic::Topic),
+    /// Lists, publishes again and deletes dead letters: events that a durable subscription could not deliver
+    #[command(subcommand)]
+    Dlq(dlq::Dlq),
     /// Publishes typed events to a topic of a hub or an IceStorm
     Pub(publish::Publish),
     /// Subscribes to a topic of a hub or an IceStorm, and shows its events
@@ -101,6 +105,7 @@ impl Command {
         matches!(
             self,
             Self::Topic(_)
+                | Self::Dlq(_)
                 | Self::Pub(_)
                 | Self::Sub(_)
                 | Self::Record(_)
@@ -134,6 +139,7 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Encode(encode) => encode.run(output),
         Command::Slice(slice) => slice.run(output),
         Command::Topic(topic) => topic.run(output),
+        Command::Dlq(dlq) => dlq.run(output),
         Command::Lab(lab) => lab.run(output),
         Command::Status(status) => status.run(output),
         Command::Doctor(doctor) => doctor.run(output),

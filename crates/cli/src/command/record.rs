@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use floe::codegen::Answer;
+use floe::Communicator;
+use floe::codegen::{Answer, Answered};
+use floe::dispatch::Request;
+use floe::forwarding::Event;
 use floe::hub::{HubClient, Interruption, ServantSubscription};
-use floe::dispatch::{Request, Response};
-use floe::forwarding::{Event};
-use floe::{Communicator, SystemException};
 use mcap::McapError;
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
@@ -253,7 +253,7 @@ struct Taken {
 }
 
 impl Answer for Recorder {
-    async fn answer(&self, request: Request) -> Result<Response, SystemException> {
+    async fn answer(&self, request: Request) -> Answered {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let taken = Taken {
             topic: self.topic,
@@ -264,7 +264,7 @@ impl Answer for Recorder {
         };
         // It fails after the last event that is wanted.
         let _ = self.events.send(taken).await;
-        request.returned_nothing()
+        Ok(request.returned_nothing()?)
     }
 }
 

@@ -31,7 +31,9 @@ use crate::exit::{Exit, Failure};
 use crate::hub::{self, HubArgument, not_nil};
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument, parse_time};
+pub(super) use durable::{invoke_failed, log_failed};
 use rates::Rates;
+pub(super) use replay::publish_again;
 
 /// Lists, creates, shows, links and removes topics of a hub or an IceStorm
 ///

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use floe::tls::ClientCertificates;
-use floe_hub::{GroupBy, MetricsMap, OverflowPolicy, StoreSettings};
+use floe_hub::log::Level;
+use floe_hub::{DurableSettings, GroupBy, MetricsMap, OverflowPolicy, StoreSettings};
 
 use super::*;
 
@@ -325,13 +326,52 @@ fn a_view_that_cannot_be_is_told_with_what_to_do() {
     let mistyped = "unknown setting metrics.V.gruop: did you mean metrics.V.group?".to_owned();
     assert_eq!(problems, [(4, mistyped)]);
     let (_, problems) = read_toml("[topic.news]\ncolour = \"red\"\n");
-    let expected = "expected one of topic.news.queue.events, topic.news.queue.bytes, topic.news.queue.overflow";
+    let expected = "expected one of topic.news.queue.events, topic.news.queue.bytes, topic.news.queue.patience, \
+                    topic.news.queue.overflow, topic.news.durable, topic.news.acknowledge, topic.news.retention.age, \
+                    topic.news.retention.bytes, topic.news.retention.events";
     assert!(problems[0].1.ends_with(expected), "{problems:?}");
     let (_, problems) = read_toml("colour = \"red\"\n");
     assert!(
         problems[0]
             .1
             .ends_with("`floe config list` shows all settings")
+    );
+}
+
+#[test]
+fn a_durable_topic_says_how_it_keeps_its_events() {
+    let (configuration, problems) = read_toml(
+        "[topic.a]\ndurable = true\nacknowledge = \"written\"\n[topic.a.retention]\nage = \"24h\"\nbytes = \"1 GiB\"\nevents = 7\n\
+         [topic.b]\ndurable = true\n[topic.b.queue]\nevents = 5\n[topic.c]\ndurable = false\n",
+    );
+    assert_eq!(problems, []);
+    let topics = &configuration.hub.durable_topics;
+    assert_eq!(topics.keys().collect::<Vec<_>>(), ["a", "b"]);
+    let retention = &topics["a"].retention;
+    assert_eq!(topics["a"].acknowledge, Level::Written);
+    assert_eq!(retention.age, Some(Duration::from_secs(86_400)));
+    assert_eq!(
+        (retention.bytes, retention.events),
+        (Some(1 << 30), Some(7))
+    );
+    assert_eq!(topics["b"], DurableSettings::default());
+    assert_eq!(configuration.hub.topic_queue_limits["b"].events, 5);
+    let (_, problems) = read_toml("[topic.a]\nacknowledge = \"surely\"\n");
+    assert!(
+        problems[0]
+            .1
+            .contains("\"accepted\" or \"written\" or \"synced\""),
+        "{problems:?}"
+    );
+    let (_, problems) = read_toml("[topic.a.retention]\nevents = 7\n");
+    assert!(
+        problems[0].1.contains("expected topic.a.durable = true"),
+        "{problems:?}"
+    );
+    let (_, problems) = read_toml("[topic.a]\ndurably = true\n");
+    assert!(
+        problems[0].1.contains("did you mean topic.a.durable?"),
+        "{problems:?}"
     );
 }
 

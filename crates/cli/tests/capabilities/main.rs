@@ -8,6 +8,7 @@ mod command;
 mod config;
 mod contexts;
 mod demo;
+mod durable;
 mod echo;
 mod events;
 mod guide;

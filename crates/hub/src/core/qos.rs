@@ -211,7 +211,7 @@ impl RetryCount {
     }
 
     /// Whether one more failure is tolerated after this many.
-    pub(super) fn tolerates(self, failure_count: u32) -> bool {
+    pub(crate) fn tolerates(self, failure_count: u32) -> bool {
         match self {
             Self::Limited(count) => failure_count < count,
             Self::Unlimited => true,

@@ -162,16 +162,30 @@ impl Topic {
     ) -> Published<impl Future<Output = Result<(), SystemException>> + Send + use<>> {
         let count = events.len() as u64;
         self.forwarded.fetch_add(count, Ordering::Relaxed);
-        let appending = self.log.as_ref().map(|log| log.append(events.clone()));
-        let now = Instant::now();
-        let subscribers = self.read();
-        let is_live = |s: &&Arc<Subscriber>| s.link().is_none() && s.reader().is_none();
-        let live = subscribers.iter().filter(is_live);
-        let held = live.filter_map(|s| s.publish(events.clone(), false, now));
+        let Some(log) = &self.log else {
+            return Published {
+                held: self.put_forwarded(events),
+                stored: None,
+            };
+        };
+        let Appending { fresh, outcome } = log.append(events.clone());
         Published {
-            held: held.collect(),
-            stored: appending.map(|appending| appending.outcome),
+            held: fresh
+                .iter()
+                .flat_map(|fresh| self.put_forwarded(fresh))
+                .collect(),
+            stored: Some(outcome),
         }
+    }
+
+    /// Puts events that came over a link into the queues of subscribers that do not read the log.
+    fn put_forwarded(&self, events: &Events) -> Vec<HeldPublication> {
+        let now = Instant::now();
+        let is_live = |s: &&Arc<Subscriber>| s.link().is_none() && s.reader().is_none();
+        let subscribers = self.read();
+        let live = subscribers.iter().filter(is_live);
+        live.filter_map(|s| s.publish(events.clone(), false, now))
+            .collect()
     }
 
     fn count(&self, events: &Events) {

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use floe::contracts::ice_storm::TopicProxy;
 use floe::{Context, InvokeError, OperationMode, Proxy, TypedProxy};
-use floe_hub::{DurableSettings, HubSettings, StoreSettings};
+use floe_hub::contracts::floe::{DurableTopicsProxy, LogContents, LoggedEvent};
+use floe_hub::{DURABLE_TOPICS, DurableSettings, HubSettings, StoreSettings};
 
 use crate::world::{
     Directory, Inbox, Subscribers, World, identity, nothing, numbered, publish, publish_many,
@@ -313,6 +314,119 @@ async fn subscribers_that_share_a_subscription_get_each_event_once() {
     let mut expected = numbered(100);
     expected.sort();
     assert_eq!(operations, expected);
+}
+
+#[tokio::test]
+async fn a_reader_without_a_name_leaves_when_it_is_not_there_and_a_named_one_stays() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topic = topic(&world, "t").await;
+    let subscribers = Subscribers::start().await;
+    let wishes = [("floe.from", "beginning")];
+    for (name, wishes) in [("nameless", &wishes[..]), ("named", DURABLE)] {
+        let (proxy, _inbox) = subscribers.add(name);
+        subscribe(&topic, &proxy, wishes).await;
+        subscribers.adapter.remove(&identity(name), "");
+    }
+    publish(&publisher(&topic).await, "e").await;
+    let info = world
+        .info_when("t", |info| info.subscribers.len() == 1)
+        .await;
+    assert_eq!(info.subscribers[0].qos["floe.durable"], "d");
+}
+
+#[tokio::test]
+async fn events_are_pulled_acknowledged_and_refused() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let publisher = publisher(&topic(&world, "t").await).await;
+    publish_many(&publisher, 5).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let wishes = qos(&[DURABLE, &[("floe.backOff", "1")]].concat());
+    soon(topics.open_pull("t", &wishes)).await.unwrap();
+    let numbers = |events: &[LoggedEvent]| events.iter().map(|e| e.number).collect::<Vec<_>>();
+    let pull = async |count| soon(topics.pull("t", "d", count, 10_000)).await.unwrap();
+    let events = pull(3).await;
+    assert_eq!(numbers(&events), [1, 2, 3]);
+    assert_eq!((events[0].operation.as_str(), events[0].attempt), ("e0", 1));
+    topics.acknowledge("t", "d", &[2]).await.unwrap();
+    topics.refuse("t", "d", &[1]).await.unwrap();
+    // The refused event comes again, and the others after it or before it.
+    let mut rest = Vec::new();
+    while rest.len() < 3 {
+        rest.extend(numbers(&pull(10).await));
+    }
+    rest.sort_unstable();
+    assert_eq!(rest, [1, 4, 5]);
+    topics.acknowledge_to("t", "d", 4).await.unwrap();
+    let position = |contents: LogContents| {
+        let of_d = &contents.subscriptions[0];
+        (of_d.position, of_d.pending, of_d.behind)
+    };
+    assert_eq!(position(topics.contents("t").await.unwrap()), (5, 1, 0));
+    assert!(topics.pull("t", "d", 10, 0).await.unwrap().is_empty());
+    // A waiting program gets an event as soon as it comes.
+    let waiting = pull(1);
+    let (pulled, ()) = tokio::join!(waiting, publish(&publisher, "late"));
+    assert_eq!(pulled[0].operation, "late");
+    world.shut_down().await;
+
+    let world = hub_in(&directory.0).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let mut again = Vec::new();
+    while again.len() < 2 {
+        let pulled = soon(topics.pull("t", "d", 10, 10_000)).await.unwrap();
+        again.extend(pulled.iter().map(|event| (event.number, event.attempt)));
+    }
+    again.sort_unstable();
+    assert_eq!(again, [(5, 2), (6, 2)], "they were not acknowledged");
+    let error = topics.pull("t", "other", 1, 0).await.unwrap_err();
+    assert!(error.to_string().contains("NoSuchSubscription"), "{error}");
+}
+
+#[tokio::test]
+async fn a_stream_acknowledges_an_event_when_the_program_asks_for_the_next() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    publish_many(&publisher(&topic(&world, "t").await).await, 3).await;
+    let client = floe::hub::HubClient::connect(&world.hub.topic_manager())
+        .await
+        .unwrap();
+    let subscribed = async || {
+        let qos = floe::hub::Qos::new().durable("d").begin_at("beginning");
+        let qos = qos.delivery(floe::hub::Delivery::Ordered);
+        let subscribe = client.topic("t").await.unwrap().subscribe::<AnyEvent>();
+        soon(subscribe.qos(qos).start()).await.unwrap()
+    };
+    let name = async |events: &mut floe::hub::Subscription<AnyEvent>| {
+        soon(events.next()).await.unwrap().unwrap().0
+    };
+    let mut events = subscribed().await;
+    assert_eq!(name(&mut events).await, "e0");
+    assert_eq!(name(&mut events).await, "e1");
+    // It is not done with the second event, and ends without a word.
+    drop(events);
+    world
+        .info_when("t", |info| info.subscribers.is_empty())
+        .await;
+    let mut events = subscribed().await;
+    assert_eq!(name(&mut events).await, "e1");
+    soon(events.unsubscribe()).await.unwrap();
+    let mut events = subscribed().await;
+    assert_eq!(name(&mut events).await, "e2");
+}
+
+/// Any event without parameters, by its operation.
+struct AnyEvent(String);
+
+impl floe::hub::TypedEvent for AnyEvent {
+    const TYPE_ID: &'static str = "::Test::Any";
+    const TYPE_IDS: &'static [&'static str] = &["::Ice::Object", "::Test::Any"];
+
+    fn decode(request: &floe::dispatch::Request) -> Option<Result<Self, floe::SystemException>> {
+        let operation = request.operation();
+        (!operation.starts_with("ice_")).then(|| Ok(Self(operation.to_owned())))
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use floe_wire::message::{OperationMode, SystemException};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::{Interruption, TypedEvent};
 use crate::codegen::{Answered, builtin};
@@ -13,6 +13,22 @@ use crate::dispatch::{DispatchSlot, Dispatcher, Request, Requests};
 
 /// An item of a subscription's stream.
 pub(super) type Item<E> = Result<E, Interruption>;
+
+/// An item on its way to the consumer of a stream.
+pub(super) struct Arrival<E> {
+    pub(super) item: Item<E>,
+    /// Learns that the consumer is done with the event, if the hub is to know.
+    pub(super) done: Option<oneshot::Sender<()>>,
+}
+
+impl<E> Arrival<E> {
+    fn interruption(interruption: Interruption) -> Self {
+        Self {
+            item: Err(interruption),
+            done: None,
+        }
+    }
+}
 
 /// Counts the requests that arrived at a subscriber, so that its session knows whether the hub still delivers.
 #[derive(Debug, Default)]
@@ -83,14 +99,28 @@ impl<A: Answer> Dispatcher for CountedDispatcher<A> {
 }
 
 /// Puts events into a stream. If the stream is full, the request is answered once there is room.
-pub(super) struct EventServant<E>(pub(super) mpsc::Sender<Item<E>>);
+pub(super) struct EventServant<E> {
+    pub(super) events: mpsc::Sender<Arrival<E>>,
+    /// Whether a request is answered only when the consumer is done with its event: the answer acknowledges it.
+    pub(super) awaits_consumer: bool,
+}
 
 impl<E: TypedEvent> Answer for EventServant<E> {
     async fn answer(&self, request: Request) -> Answered {
         match E::decode(&request) {
             Some(Ok(event)) => {
+                let (sender, done) = oneshot::channel();
+                let arrival = Arrival {
+                    item: Ok(event),
+                    done: self.awaits_consumer.then_some(sender),
+                };
                 // Sending fails if the subscription has just ended. Then no consumer wants the event.
-                let _ = self.0.send(Ok(event)).await;
+                let _ = self.events.send(arrival).await;
+                if self.awaits_consumer && done.await.is_err() {
+                    // The hub keeps the event for the next subscriber.
+                    let not_taken = SystemException::ObjectNotExist(Default::default());
+                    return Err(not_taken.into());
+                }
                 Ok(request.returned_nothing()?)
             }
             Some(Err(exception)) => {
@@ -118,7 +148,7 @@ impl<E: Send + 'static> EventServant<E> {
             exception => exception.to_string(),
         };
         let refused = Interruption::Refused { operation, reason };
-        self.0.report(refused).await;
+        self.events.report(refused).await;
     }
 }
 
@@ -131,10 +161,10 @@ pub(super) trait InterruptionSink: Send + Sync + 'static {
     fn report(&self, interruption: Interruption) -> impl Future<Output = ()> + Send;
 }
 
-impl<E: Send + 'static> InterruptionSink for mpsc::Sender<Item<E>> {
+impl<E: Send + 'static> InterruptionSink for mpsc::Sender<Arrival<E>> {
     async fn report(&self, interruption: Interruption) {
         // Sending fails if the subscription has ended.
-        let _ = self.send(Err(interruption)).await;
+        let _ = self.send(Arrival::interruption(interruption)).await;
     }
 }
 

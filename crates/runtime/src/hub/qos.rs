@@ -134,6 +134,20 @@ impl Qos {
         self.entry("floe.queueBytes", count.max(1).to_string())
     }
 
+    /// Makes the subscription durable, at a durable topic: it goes on where the subscription of this name has ended. Its
+    /// position survives the subscriber and the hub. Floe hubs only.
+    #[must_use]
+    pub fn durable(self, name: &str) -> Self {
+        self.entry("floe.durable", name)
+    }
+
+    /// Where the subscription begins in the log of a durable topic, if it has no position: `beginning`, `new`, `last`,
+    /// `-10` for the last ten events, `seq:42`, or `time:2026-01-31T12:00:00Z`. Floe hubs only.
+    #[must_use]
+    pub fn begin_at(self, position: &str) -> Self {
+        self.entry("floe.from", position)
+    }
+
     /// How long the hub caches a locator's answer about the subscriber, in whole seconds; `None` caches it for ever.
     #[must_use]
     pub fn locator_cache_timeout(self, timeout: Option<Duration>) -> Self {
@@ -166,6 +180,11 @@ impl Qos {
             Delivery::Oneway => InvocationMode::Oneway,
             Delivery::Batch => InvocationMode::BatchOneway,
         }
+    }
+
+    /// Whether replies move a position.
+    pub(super) fn is_durable(&self) -> bool {
+        self.entries.contains_key("floe.durable")
     }
 
     /// Whether an event leaves the hub soon after it is published, and not with the next batch.

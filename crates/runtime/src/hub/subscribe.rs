@@ -166,10 +166,11 @@ impl<E: TypedEvent> Subscribe<E> {
     /// [`HubError`]
     pub async fn start(self) -> Result<Subscription<E>, HubError> {
         let (sender, items) = mpsc::channel(self.capacity);
-        let task = self
-            .options
-            .start(EventServant(sender.clone()), sender)
-            .await?;
+        let servant = EventServant {
+            events: sender.clone(),
+            awaits_consumer: self.options.qos.is_durable(),
+        };
+        let task = self.options.start(servant, sender).await?;
         Ok(Subscription::new(items, task))
     }
 }

@@ -2,6 +2,7 @@
 
 mod access;
 mod backpressure;
+mod durable;
 mod encrypted;
 mod located;
 mod metrics;

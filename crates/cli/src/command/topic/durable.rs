@@ -148,7 +148,7 @@ impl Position {
 }
 
 /// What it means that a log cannot be asked.
-pub(super) fn log_failed(hub: &HubArgument, error: LogError) -> Failure {
+pub(in crate::command) fn log_failed(hub: &HubArgument, error: LogError) -> Failure {
     match error {
         LogError::NoSuchTopic(error) => no_topic(&error.name),
         LogError::NotDurable(error) => not_durable(&error.name),
@@ -158,7 +158,7 @@ pub(super) fn log_failed(hub: &HubArgument, error: LogError) -> Failure {
 }
 
 /// What it means that the object for durable topics does not answer.
-pub(super) fn invoke_failed(hub: &HubArgument, error: InvokeError) -> Failure {
+pub(in crate::command) fn invoke_failed(hub: &HubArgument, error: InvokeError) -> Failure {
     match error {
         InvokeError::System(
             SystemException::ObjectNotExist(_) | SystemException::OperationNotExist(_),

@@ -41,7 +41,7 @@ pub(crate) fn publications(mut events: Events) -> Result<Vec<Publication>, Strin
     let mut publications = Vec::new();
     while let Some(first) = said.first().cloned() {
         let follows = |(at, said): (usize, &Said)| !said.follows(&first, at as u64);
-        let Some(count) = said.iter().enumerate().position(|it| follows(it)) else {
+        let Some(count) = said.iter().enumerate().position(follows) else {
             return Ok(finish(publications, events, first));
         };
         said.drain(..count);

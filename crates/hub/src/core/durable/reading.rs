@@ -35,6 +35,14 @@ impl Reading {
         Some(named.unwrap_or_else(|| format!("{topic}.dead")))
     }
 
+    /// The hub has started again. A position that was not kept is lost: the subscriber goes on with new events, and does not
+    /// get those before them again.
+    pub(crate) fn go_on_after_restart(&mut self) {
+        if self.name.is_none() {
+            self.start = Position::End;
+        }
+    }
+
     /// Parses the keys of Floe for this; `None` if there are none. A key without a meaning here is an error, because a
     /// subscriber that asks for durability must not be left without.
     ///
@@ -154,7 +162,12 @@ mod tests {
         let reading = parse(&[("floe.durable", "billing")]).unwrap().unwrap();
         assert_eq!(reading.start, Position::End);
         let late = parse(&[("floe.from", "-5")]).unwrap().unwrap();
-        assert_eq!((late.name, late.start), (None, Position::Last(5)));
+        assert_eq!((&late.name, late.start), (&None, Position::Last(5)));
+        let [mut named, mut late] = [reading, late];
+        named.start = Position::First;
+        named.go_on_after_restart();
+        late.go_on_after_restart();
+        assert_eq!((named.start, late.start), (Position::First, Position::End));
     }
 
     #[test]

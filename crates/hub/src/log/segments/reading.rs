@@ -30,6 +30,9 @@ struct Hint {
     offset: u64,
 }
 
+/// A file that was opened, or why it cannot be.
+type Opened = io::Result<Box<dyn StoredFile>>;
+
 impl Hints {
     /// About one for each reader that is behind.
     const COUNT_MAX: usize = 64;
@@ -275,10 +278,7 @@ impl Shared {
 
     /// The segment where a read goes on, the first sequence that it must not read, and the file. `None` if there is
     /// nothing more.
-    fn source(
-        &self,
-        reading: &mut Reading<'_>,
-    ) -> Option<(Source, u64, io::Result<Box<dyn StoredFile>>)> {
+    fn source(&self, reading: &mut Reading<'_>) -> Option<(Source, u64, Opened)> {
         let hints = self.hints.lock().expect(POISONED);
         let catalog = self.catalog();
         let visible = catalog.visible(reading.limits.level);

@@ -42,7 +42,7 @@ pub(super) async fn run(
         window: DurableWindow::new(subscriber, reader),
         readable: None,
         absence: ABSENCE_MIN,
-        is_absent: false,
+        absences: 0,
     };
     delivery.run().await;
 }
@@ -56,8 +56,8 @@ struct DurableDelivery<'a> {
     readable: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// The wait after the next attempt that does not reach the subscriber.
     absence: Duration,
-    /// Whether the last attempt did not reach it.
-    is_absent: bool,
+    /// How many attempts before the next one did not reach it.
+    absences: u32,
 }
 
 /// Why a delivery task goes on.
@@ -181,7 +181,7 @@ impl DurableDelivery<'_> {
             unsent.pop();
             self.window.note(sequence, answer);
             self.settle_answers().await;
-            if self.is_absent {
+            if self.absences > 0 {
                 return;
             }
         }
@@ -260,7 +260,7 @@ impl DurableDelivery<'_> {
     }
 
     fn handle_presence(&mut self) {
-        if std::mem::take(&mut self.is_absent) {
+        if std::mem::take(&mut self.absences) > 0 {
             self.absence = ABSENCE_MIN;
             let name = self.subscriber.log_name();
             tracing::info!("{name} is back, and gets the events that waited for it");
@@ -269,10 +269,18 @@ impl DurableDelivery<'_> {
 
     /// Waits before the next attempt to reach the subscriber.
     async fn handle_absence(&mut self, error: &InvokeError) {
-        if !std::mem::replace(&mut self.is_absent, true) {
-            let (name, error) = (self.subscriber.log_name(), OneLine(error));
+        let (name, error) = (self.subscriber.log_name(), OneLine(error));
+        if self.reader.name().is_empty()
+            && !self.subscriber.qos().retry_count.tolerates(self.absences)
+        {
+            // No position is kept for it, so nothing is gained if it comes back.
+            tracing::info!("ended the subscription of {name}, which is not there: {error}");
+            return self.subscriber.remove();
+        }
+        if self.absences == 0 {
             tracing::info!("events for {name} wait in the log, because it is not there: {error}");
         }
+        self.absences = self.absences.saturating_add(1);
         self.reader.save();
         sleep(self.absence).await;
         self.absence = (self.absence * 2).min(ABSENCE_MAX);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use floe::SystemException;
@@ -29,6 +30,7 @@ pub(crate) struct TopicLog {
     positions: PathBuf,
     /// The durable subscriptions by name, those without a subscriber included.
     readers: Mutex<BTreeMap<String, Arc<Reader>>>,
+    is_closed: AtomicBool,
 }
 
 /// Events that are on their way into a log.
@@ -81,6 +83,7 @@ impl TopicLog {
             arrivals,
             positions,
             readers: Mutex::new(readers),
+            is_closed: AtomicBool::new(false),
         }))
     }
 
@@ -254,6 +257,10 @@ impl TopicLog {
 
     /// Does what is due about once a second: drops old events, syncs what waits. It may wait for the disk.
     pub(crate) fn maintain(&self) {
+        if self.is_closed.load(Ordering::Acquire) {
+            // Its files may be gone.
+            return;
+        }
         if let Err(error) = self.log.maintain(EventTime::now()) {
             tracing::error!("{error}");
         }
@@ -265,6 +272,7 @@ impl TopicLog {
 
     /// Takes no more events, and syncs all. It waits for the disk.
     pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
         for reader in self.readers().values() {
             reader.sync();
         }

@@ -179,7 +179,10 @@ impl Registry {
     ) {
         let StoredSubscription { subscriber, qos } = subscription;
         let parsed = Qos::parse(&qos, subscriber.mode).map_err(|reason| reason.to_string());
-        let parsed = parsed.and_then(|parsed| {
+        let parsed = parsed.and_then(|mut parsed| {
+            if let Some(reading) = &mut parsed.reading {
+                reading.go_on_after_restart();
+            }
             let reader = self.reader_for(topic, &parsed);
             Ok((parsed, reader.map_err(|error| error.to_string())?))
         });
