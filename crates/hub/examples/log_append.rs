@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use floe::encoding::{Encoder};
+use floe::encoding::Encoder;
 use floe::forwarding::{Events, EventsBuilder};
 use floe::{EncodingVersion, OperationMode};
 use floe_hub::log::{Append, EventLog, EventTime, Level, LogSettings, ReadLimits, SegmentLog};

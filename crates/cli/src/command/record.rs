@@ -9,9 +9,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use floe::codegen::Answer;
-use floe::hub::{HubClient, Interruption, ServantSubscription};
 use floe::dispatch::{Request, Response};
-use floe::forwarding::{Event};
+use floe::forwarding::Event;
+use floe::hub::{HubClient, Interruption, ServantSubscription};
 use floe::{Communicator, SystemException};
 use mcap::McapError;
 use serde_json::json;

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use floe::encoding::{Decoder};
-use floe::forwarding::{EventParts};
-use floe::message::{Outcome};
+use floe::encoding::Decoder;
+use floe::forwarding::EventParts;
+use floe::message::Outcome;
 use floe::{Communicator, Connection, Context, EncodingVersion, InvokeError, Proxy, TypedProxy};
 use serde_json::json;
 use tokio::sync::mpsc;

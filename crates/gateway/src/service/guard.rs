@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use floe::reference::{Target};
+use floe::reference::Target;
 use floe::{ConnectionInfo, Identity, Reference, SystemException};
 use floe_access::{
     Access, Action, AuditLines, Called, Caller, Decision, DistinguishedName, Place, Reason,

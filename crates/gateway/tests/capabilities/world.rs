@@ -8,8 +8,11 @@ use floe::contracts::glacier2::{
     PermissionDeniedError, PermissionsVerifier, PermissionsVerifierDispatcher, RouterProxy,
 };
 use floe::dispatch::{DispatchSlot, Requests};
-use floe::message::{Outcome};
-use floe::{Adapter, Communicator, Connection, Current, Dispatcher, Identity, InvokeError, OperationMode, Proxy, Reference, TypedProxy};
+use floe::message::Outcome;
+use floe::{
+    Adapter, Communicator, Connection, Current, Dispatcher, Identity, InvokeError, OperationMode,
+    Proxy, Reference, TypedProxy,
+};
 use floe_gateway::{Gateway, GatewaySettings, PasswordVerifier};
 use tokio::time::timeout;
 

@@ -2,8 +2,8 @@
 //!
 //! Usage: `graph-client [PROXY]`
 
-use floe::classes::{Link};
-use floe::{Communicator};
+use floe::Communicator;
+use floe::classes::Link;
 use graph::demo::{Folder, LibraryProxy, Mount};
 
 #[tokio::main]
