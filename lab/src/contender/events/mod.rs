@@ -44,7 +44,7 @@ use serde_json::json;
 
 pub(crate) use artemis::ARTEMIS;
 pub(crate) use cyclonedds::CYCLONEDDS;
-pub(crate) use floe::FLOE;
+pub(crate) use floe::{FLOE, FLOE_TUNED};
 pub(crate) use floor::FLOOR;
 pub(crate) use iceoryx2::ICEORYX2;
 pub(crate) use icestorm::ICESTORM;

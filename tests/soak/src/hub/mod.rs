@@ -13,7 +13,7 @@
 mod books;
 mod findings;
 pub(crate) mod flood;
-mod hearing;
+pub(crate) mod hearing;
 pub(crate) mod isolation;
 pub(crate) mod listen;
 pub(crate) mod load;
