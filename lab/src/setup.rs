@@ -66,20 +66,17 @@ pub fn setup(names: &[String], say: &mut dyn FnMut(&str)) -> Result<Vec<Readines
         install(&packages, say)?;
     }
     let own = RunOptions::default().program()?;
-    let prepare = |(scenario, contender): (&ScenarioInfo, &Contender)| {
+    let readiness = all.into_iter().map(|(scenario, contender)| {
         say(&format!(
             "building {} for {}",
             contender.name, scenario.name
         ));
-        contender
-            .prepare(scenario.name, &own)
-            .map(|ready| ready.version)
-    };
-    let mut prepare = prepare;
-    let readiness = all.into_iter().map(|(scenario, contender)| Readiness {
-        scenario: scenario.name,
-        contender: contender.name,
-        version: prepare((scenario, contender)),
+        let ready = contender.prepare(scenario.name, &own);
+        Readiness {
+            scenario: scenario.name,
+            contender: contender.name,
+            version: ready.map(|ready| ready.version),
+        }
     });
     Ok(readiness.collect())
 }
