@@ -4,6 +4,7 @@
 //! - [`Report`]: the answer, as JSON and as a table
 //! - [`Page`]: reports beside published figures, as a page and as a summary
 //! - [`Comparison`]: what has changed from one run to another
+//! - [`setup`]: installs what contenders need
 //! - [`contender_main`]: what a process of a contender runs
 //!
 //! A *scenario* (`scenario/`, a file per question) names *cases* and *contenders*. A *contender*
@@ -31,7 +32,9 @@ mod round;
 mod run;
 mod sample;
 mod scenario;
+mod setup;
 mod statistics;
+mod stop;
 mod usage;
 
 pub use comparison::{Change, Comparison, Verdict};
@@ -43,3 +46,5 @@ pub use placement::Placement;
 pub use report::{CaseRatio, CaseResult, Environment, LeftOut, Quotients, Report, ServiceCost};
 pub use run::{Progress, run};
 pub use scenario::{CaseInfo, ScenarioInfo, scenarios};
+pub use setup::{Readiness, setup};
+pub use stop::Stop;

@@ -77,7 +77,7 @@ fn scenario(index: usize, report: &Report) -> String {
         escaped(&report.scenario),
         environment(report)
     );
-    for note in &report.notes {
+    for note in report.environment.warnings().iter().chain(&report.notes) {
         push(
             &mut text,
             format_args!("<p class=\"note\">{}</p>\n", escaped(note)),

@@ -17,7 +17,7 @@ pub(crate) fn summary(reports: &[Report]) -> String {
         let _ = write!(text, "\n## Scenario `{}`\n\n", report.scenario);
         text.push_str(&environment(report));
         text.push_str(&results(index, report));
-        for note in &report.notes {
+        for note in report.environment.warnings().iter().chain(&report.notes) {
             let _ = write!(text, "\nNote: {note}.\n");
         }
         for left_out in &report.left_out {

@@ -96,10 +96,10 @@ impl Record {
             EVENT_LATENCY => self.of_event_latency(),
             EVENTS_TWOWAY => self.of_event_throughput("twoway"),
             EVENTS_BATCHED => self.of_event_throughput("batched"),
-            "Twoway Latency" => self.of_calls("twoway"),
-            "Twoway Latency with AMI" => self.of_calls("ami"),
-            "Oneway Latency" => self.of_calls("oneway"),
-            "Batched Oneway Latency" => self.of_calls("batch"),
+            "Twoway Latency" => self.of_calls("twoway-x100000"),
+            "Twoway Latency with AMI" => self.of_calls("ami-x100000"),
+            "Oneway Latency" => self.of_calls("oneway-x100000"),
+            "Batched Oneway Latency" => self.of_calls("batch-x100000"),
             "Text over Slow Connections" => self.of_documents("text"),
             "Structured Data over Slow Connections" => self.of_documents("bibliography"),
             "Text over Slow Connections with Ice Compression"
@@ -210,7 +210,7 @@ const EVENTS_TWOWAY: &str = "Event Service Throughput, Unbuffered Twoway";
 const EVENTS_BATCHED: &str = "Event Service Throughput, Batched Oneways / Buffered Twoway";
 
 /// The scenario that repeats the published tests of calls.
-const CALLS: &str = "rpc";
+const CALLS: &str = "latency";
 
 const RANGE: &str = "an end of the range of the rows of this table, which are compared one by one";
 const SLOW: &str =

@@ -2,7 +2,10 @@
 
 mod codec;
 mod events;
+mod latency;
+mod pubsub_rtt;
 mod rpc;
+mod rtt;
 
 use crate::contender::Contender;
 use crate::error::{LabError, nearest};
@@ -13,7 +16,14 @@ pub fn scenarios() -> &'static [ScenarioInfo] {
     &SCENARIOS
 }
 
-static SCENARIOS: [ScenarioInfo; 3] = [rpc::RPC, codec::CODEC, events::EVENTS];
+static SCENARIOS: [ScenarioInfo; 6] = [
+    rpc::RPC,
+    codec::CODEC,
+    events::EVENTS,
+    latency::LATENCY,
+    rtt::RTT,
+    pubsub_rtt::PUBSUB_RTT,
+];
 
 /// A question, and who is asked.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +63,8 @@ pub(crate) enum Processes {
     One,
     /// A service, publishers and subscribers, as many as the case says.
     Events,
+    /// A service, a replier, and a pinger that measures.
+    Topics,
 }
 
 /// What figures are.

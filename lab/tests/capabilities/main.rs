@@ -4,3 +4,4 @@ mod codec;
 mod events;
 mod page;
 mod rpc;
+mod topics;

@@ -63,7 +63,7 @@ pub(super) fn subscriber_name(index: usize) -> String {
 }
 
 /// The command that runs this also serves hubs; the lab's own program for tests does not.
-fn serve(settings: &[&str]) -> Result<(), Failure> {
+pub(super) fn serve(settings: &[&str]) -> Result<(), Failure> {
     let mut command = Command::new(std::env::current_exe()?);
     command
         .args(["serve", "--transient", "--listen", "tcp -h 127.0.0.1 -p 0"])
