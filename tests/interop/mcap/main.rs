@@ -40,9 +40,8 @@ fn python_reads_what_floe_records() {
         "::Demo::Sensor",
         "-o",
         "jsonl",
-        "--file",
     ];
-    let mut recorder = Peer::start("floe record", floe(&record).arg(&file));
+    let mut recorder = Peer::start("floe record", floe(&record).arg("--file").arg(&file));
     recorder.errors_with("recording topic");
     for (topic, number) in [("heat", 1), ("wind", 2), ("heat", 3)] {
         let json = json!({"number": number}).to_string();
