@@ -103,7 +103,9 @@ impl ContractArguments {
                 let file = file.display();
                 Failure::usage(format_args!("cannot read Slice file `{file}`: {error}"))
             })?;
-            text.push_str(&format!("// {}\n{read}\n", file.display()));
+            // The folder is of no use elsewhere.
+            let name = file.file_name().unwrap_or_default().display();
+            text.push_str(&format!("// {name}\n{read}\n"));
         }
         Ok(Some(text))
     }

@@ -107,7 +107,10 @@ impl Record {
         for (at, topic) in topics.iter().enumerate() {
             let events = sender.clone();
             let subscription = self.subscribe(communicator, topic, Recorder { topic: at, events });
-            let subscription = subscription.await?;
+            let subscription = subscription.await.inspect_err(|_| {
+                // A recording that never began is none.
+                let _ = std::fs::remove_file(&self.file);
+            })?;
             let stopped = stopped.clone();
             recorded.spawn(keep(
                 topic.clone(),

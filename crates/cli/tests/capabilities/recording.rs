@@ -161,10 +161,13 @@ fn a_file_is_overwritten_only_if_that_is_asked_for() {
     assert_eq!(std::fs::read(&file).unwrap(), b"precious");
     hub.run(&[&arguments[..], &["--force"]].concat()).ended(0);
     assert!(std::fs::read(&file).unwrap().starts_with(b"\x89MCAP0"));
-    let missing = hub
-        .run(&["record", "nowhere", "-f", &recording("missing.mcap")])
-        .ended(4);
+    let file = recording("missing.mcap");
+    let missing = hub.run(&["record", "nowhere", "-f", &file]).ended(4);
     assert!(missing.stderr.contains("nowhere"), "{}", missing.stderr);
+    assert!(
+        !PathBuf::from(&file).exists(),
+        "a recording that never began"
+    );
     let usage = run(&["record", "t"]).ended(2);
     assert!(usage.stderr.contains("--file"), "{}", usage.stderr);
 }

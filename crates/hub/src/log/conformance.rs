@@ -532,6 +532,34 @@ fn many_publishers_and_a_reader_agree(open: fn(Retention) -> Subject) {
     });
 }
 
+#[test]
+fn a_folder_is_free_as_soon_as_its_log_is_closed_or_dropped() {
+    let subject = on_disk(Retention::default());
+    let folder = subject.folder.clone().expect("it is on disk");
+    let runtime = subject
+        ._runtime
+        .as_ref()
+        .expect("it has one")
+        .handle()
+        .clone();
+    let open = || SegmentLog::open(&folder, LogSettings::default(), runtime.clone());
+    let error = open().unwrap_err();
+    assert!(error.to_string().contains("another hub uses it"), "{error}");
+    subject
+        .log
+        .append(append(&[b"x"], 1), Level::Synced, Box::new(drop));
+    subject.log.close();
+    for at in 0..50 {
+        let log = open().expect("the folder is free");
+        assert!(log.contents().next >= 2, "what was closed is kept");
+        log.append(append(&[b"y"], at), Level::Synced, Box::new(drop));
+    }
+    subject
+        .log
+        .maintain(EventTime::now())
+        .expect("a closed log leaves the folder alone");
+}
+
 macro_rules! conformance {
     ($implementor:ident, $open:path, [$($test:ident),* $(,)?]) => {
         mod $implementor {

@@ -21,8 +21,8 @@ use floe::forwarding::Events;
 use tokio::sync::oneshot;
 
 pub use crate::core::log::{
-    Append, EVENT_LEN_MAX, EventTime, Gap, GapReason, Level, LevelError, Origin, PerKey, Position,
-    ReadLimits, Refusal, Retention, Stamp,
+    Append, EVENT_LEN_MAX, EventTime, Gap, GapReason, Inspection, Level, LevelError, Origin,
+    PerKey, Position, ReadLimits, Refusal, Retention, Stamp, inspect_segment,
 };
 pub use error::{AppendError, Damage, LogError};
 pub use memory::MemoryLog;

@@ -105,6 +105,8 @@ struct Queue {
     /// Whether a turn runs or is about to.
     is_turning: bool,
     is_closed: bool,
+    /// Whether another log may use the folder.
+    is_released: bool,
     /// Acknowledged events that were lost.
     lost: u64,
 }
@@ -154,6 +156,7 @@ impl SegmentLog {
                 bytes: 0,
                 is_turning: false,
                 is_closed: false,
+                is_released: false,
                 lost: 0,
             }),
             readers: Mutex::default(),
@@ -244,6 +247,13 @@ impl EventLog for SegmentLog {
     fn close(&self) {
         self.shared.queue().is_closed = true;
         self.shared.close();
+    }
+}
+
+/// As if the process ended: what waits is not written any more.
+impl Drop for SegmentLog {
+    fn drop(&mut self) {
+        self.shared.end();
     }
 }
 

@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 /// The folder of a log.
 ///
@@ -29,6 +30,9 @@ pub(crate) trait Storage: fmt::Debug + Send + Sync {
 
     /// The path of a file, for messages.
     fn path(&self, name: &str) -> PathBuf;
+
+    /// Lets another log use the folder. Nothing is written any more.
+    fn release(&self);
 }
 
 /// A file of a log.
@@ -50,8 +54,8 @@ pub(crate) trait StoredFile: fmt::Debug + Send + Sync {
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
-    /// Locked as long as the folder is in use.
-    _lock: File,
+    /// Locked as long as the folder is in use. Guards itself.
+    lock: Mutex<Option<File>>,
 }
 
 impl Folder {
@@ -68,13 +72,13 @@ impl Folder {
         lock.try_lock().map_err(|error| match error {
             fs::TryLockError::WouldBlock => io::Error::new(
                 io::ErrorKind::ResourceBusy,
-                "another process uses it: stop that hub, or give this one another folder",
+                "another hub uses it: stop that one, or give this one another folder",
             ),
             fs::TryLockError::Error(error) => error,
         })?;
         Ok(Self {
             path: path.to_owned(),
-            _lock: lock,
+            lock: Mutex::new(Some(lock)),
         })
     }
 }
@@ -125,6 +129,10 @@ impl Storage for Folder {
 
     fn path(&self, name: &str) -> PathBuf {
         self.path.join(name)
+    }
+
+    fn release(&self) {
+        *self.lock.lock().expect("no owner of the lock panics") = None;
     }
 }
 

@@ -117,7 +117,7 @@ impl EventsContender {
 }
 
 /// The hub of the `floe` command, for contenders of other scenarios.
-pub(crate) const FLOE_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| floe::serve();
+pub(crate) const FLOE_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| floe::serve(&[]);
 
 /// IceStorm in an IceBox, for the same.
 pub(crate) const ICESTORM_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| icestorm::serve();

@@ -11,6 +11,7 @@
 //! - `catalog.rs`: the segments, and which of them holds an event
 //! - `writer.rs`: which bytes are written where, and what is true after a failure
 //! - `compaction.rs`: which events newer ones of their keys have replaced
+//! - `inspection.rs`: looks at a segment without the rest of its log
 //! - `recovery.rs`: what a log holds, judged by the files that were found
 
 mod catalog;
@@ -18,6 +19,7 @@ mod checks;
 mod compaction;
 mod cursor;
 mod entry;
+mod inspection;
 mod key;
 mod level;
 mod position;
@@ -34,6 +36,7 @@ pub(crate) use compaction::{Compacted, Compaction};
 pub(crate) use cursor::{Cursor, Item};
 pub(crate) use entry::numbered;
 pub use entry::{Append, EventTime, Origin, Stamp};
+pub use inspection::{Inspection, inspect_segment};
 pub(crate) use key::event_key;
 pub use level::{Level, LevelError};
 pub(crate) use position::until_full;

@@ -276,6 +276,8 @@ impl Storage for FaultyStorage {
     fn path(&self, name: &str) -> PathBuf {
         PathBuf::from("disk").join(name)
     }
+
+    fn release(&self) {}
 }
 
 #[derive(Debug)]

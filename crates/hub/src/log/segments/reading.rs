@@ -30,9 +30,6 @@ struct Hint {
     offset: u64,
 }
 
-/// A file that was opened, or why it cannot be.
-type Opened = io::Result<Box<dyn StoredFile>>;
-
 impl Hints {
     /// About one for each reader that is behind.
     const COUNT_MAX: usize = 64;
@@ -100,6 +97,14 @@ impl Source {
         let sequences = self.first..self.next;
         Ok(Cursor::new(self.salt, offset, self.records_end, sequences))
     }
+}
+
+/// A segment that a read has opened.
+struct Opened {
+    source: Source,
+    /// The first sequence that must not be read.
+    visible: u64,
+    file: io::Result<Box<dyn StoredFile>>,
 }
 
 /// The index of a finished segment. A damaged one is taken as empty: the segment is then read from its beginning.
@@ -255,8 +260,9 @@ impl Shared {
             gap: None,
             next: from.max(1),
         };
-        while let Some((source, visible, opened)) = self.source(&mut reading) {
-            let file = match opened {
+        while let Some(opened) = self.source(&mut reading) {
+            let (source, visible) = (opened.source, opened.visible);
+            let file = match opened.file {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     self.note_damage(source.first, reading.next..source.next, "it is gone");
@@ -276,9 +282,8 @@ impl Shared {
         Ok(reading.finish())
     }
 
-    /// The segment where a read goes on, the first sequence that it must not read, and the file. `None` if there is
-    /// nothing more.
-    fn source(&self, reading: &mut Reading<'_>) -> Option<(Source, u64, Opened)> {
+    /// The segment where a read goes on. `None` if there is nothing more.
+    fn source(&self, reading: &mut Reading<'_>) -> Option<Opened> {
         let hints = self.hints.lock().expect(POISONED);
         let catalog = self.catalog();
         let visible = catalog.visible(reading.limits.level);
@@ -309,8 +314,12 @@ impl Shared {
         });
         source.offset = hint.or(source.offset);
         // Opened as long as the catalog cannot change: the file is the one that the catalog describes.
-        let opened = self.storage.open(&segment_name(source.first));
-        Some((source, visible, opened))
+        let file = self.storage.open(&segment_name(source.first));
+        Some(Opened {
+            source,
+            visible,
+            file,
+        })
     }
 
     fn read_segment(

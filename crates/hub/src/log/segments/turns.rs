@@ -259,6 +259,10 @@ impl Shared {
     pub(super) fn maintain(&self, now: EventTime) -> Result<(), LogError> {
         let mut compacted = self.compacted.lock().expect(POISONED);
         let mut writer = self.writer();
+        if self.queue().is_released {
+            // Another log may use the folder.
+            return Ok(());
+        }
         let retention = self.queue().settings.retention.clone();
         let (is_unsynced, wants_roll) = {
             let catalog = self.catalog();
@@ -306,9 +310,27 @@ impl Shared {
         if let Err(error) = self.maintain(EventTime::default()) {
             tracing::error!("{error}; events that were acknowledged as written may be lost");
         }
+        self.end();
         let readers = std::mem::take(&mut *self.readers());
         for reader in readers {
             (reader.wake)();
+        }
+    }
+
+    /// Ends all writing, and lets another log use the folder. What waits is refused. A turn that runs is waited for.
+    pub(super) fn end(&self) {
+        let _maintenance = self.compacted.lock().expect(POISONED);
+        let _writer = self.writer();
+        let refused = {
+            let mut queue = self.queue();
+            queue.is_closed = true;
+            queue.is_released = true;
+            queue.bytes = 0;
+            std::mem::take(&mut queue.waiting)
+        };
+        self.storage.release();
+        for done in refused.into_iter().filter_map(|waiting| waiting.done) {
+            done(Err(AppendError::Closed));
         }
     }
 
