@@ -36,7 +36,7 @@ mod store;
 
 pub use core::{GroupBy, GroupByError, OverflowPolicy, QueueLimits, WAITING_FACET};
 pub use error::{HubError, StoreError};
-pub use service::{DURABLE_TOPICS, HUB_ADMIN, Hub, HubView};
+pub use service::{DURABLE_TOPICS, HUB_ADMIN, Hub, HubLatencies, HubView, LatencyCounts};
 pub use settings::{
     AdminSettings, DurableSettings, HubSettings, MetricsMap, MetricsView, StoreSettings,
 };

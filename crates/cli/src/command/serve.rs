@@ -323,6 +323,9 @@ impl Serve {
         services: &Services,
         scrapers: TcpListener,
     ) -> Result<http::Server, Failure> {
+        if let Some(hub) = &services.hub {
+            hub.view().measure_latencies();
+        }
         let watched = metrics::Services {
             hub: services.hub.as_ref().map(Hub::view),
             gateway: services.gateway.as_ref().map(Gateway::view),

@@ -258,6 +258,21 @@ fn metrics_tell_what_became_of_every_event() {
             "no {line} in {page}"
         );
     }
+    // All events have left their queue, once or several together.
+    let value = |name: &str| {
+        let found = page.lines().find_map(|line| line.strip_prefix(name));
+        let value = found.unwrap_or_else(|| panic!("no {name} in {page}"));
+        value.trim().parse::<f64>().expect("a number")
+    };
+    let waits = value("floe_hub_queue_wait_seconds_count ");
+    assert!((1.0..=7.0).contains(&waits), "{page}");
+    let longest = value("floe_hub_queue_wait_seconds_bucket{le=\"+Inf\"} ");
+    assert!(
+        (longest - waits).abs() < 0.5,
+        "buckets are cumulative: {page}"
+    );
+    assert!(value("floe_hub_queue_wait_seconds_sum ") > 0.0);
+    assert!(value("floe_hub_answer_seconds_count ") <= 7.0);
     assert!(page.contains("floe_subscriber_offered_total{topic=\"a\\\"b\",subscriber=\"floe-sub/"));
     for name in ["resident_memory_bytes", "open_fds", "max_fds"] {
         assert!(page.contains(&format!("\nprocess_{name} ")), "{page}");

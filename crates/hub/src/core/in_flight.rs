@@ -331,13 +331,13 @@ impl<H> InFlightEvents<H> {
         }
     }
 
-    /// Replies without results: the events arrived. `end` ends the handles. Returns how many of the events were in the
-    /// window.
+    /// Replies without results: the events arrived. `end` ends the handles, and is told when their events were sent.
+    /// Returns how many of the events were in the window.
     pub(crate) fn handle_returned(
         &mut self,
         numbers: Range<u64>,
         now: Instant,
-        end: impl Fn(H),
+        end: impl Fn(H, Instant),
     ) -> u64 {
         let known = numbers.start..numbers.end.min(self.next);
         let early = numbers.start.max(self.next)..numbers.end;
@@ -349,7 +349,7 @@ impl<H> InFlightEvents<H> {
             if let Some(sent) = self.take_sent(number) {
                 count += 1;
                 last = Some((number, sent.sent));
-                end(sent.handle);
+                end(sent.handle, sent.sent);
             }
         }
         if let Some((last, sent)) = last {

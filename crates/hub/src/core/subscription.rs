@@ -276,6 +276,11 @@ impl<R: EventBatch> Subscription<R> {
         (is_woken, gap)
     }
 
+    /// When the event came that waits longest.
+    pub(crate) fn oldest(&self) -> Option<Instant> {
+        self.queue.oldest()
+    }
+
     /// Whether the subscriber must be notified of lost events before it gets the next one.
     pub(crate) fn has_gap_to_notify(&self) -> bool {
         self.notices_gaps && self.queue.begins_with_gap()

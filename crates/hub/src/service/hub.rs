@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use floe::{Adapter, Communicator, Identity};
 
+use super::latency::HubLatencies;
 use super::listeners::Listeners;
 use super::observe::status;
 use super::registry::{Adapters, Registry};
@@ -174,6 +175,18 @@ impl HubView {
     /// The sum over all topics, destroyed ones included.
     pub fn totals(&self) -> Option<TopicTotals> {
         Some(status::of_all(&*self.0.upgrade()?))
+    }
+
+    /// Begins to measure how long events take, for [`HubView::latencies`].
+    pub fn measure_latencies(&self) {
+        if let Some(registry) = self.0.upgrade() {
+            registry.latencies().measure();
+        }
+    }
+
+    /// How long events took since [`HubView::measure_latencies`].
+    pub fn latencies(&self) -> Option<HubLatencies> {
+        Some(self.0.upgrade()?.latencies().counts())
     }
 
     /// How many requests the rules refused.

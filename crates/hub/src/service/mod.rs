@@ -3,6 +3,7 @@
 //! Each module uses only modules above it in this list:
 //!
 //! - `one_line.rs`, `count.rs`: text from peers for the log; counts for the contracts
+//! - `latency.rs`: how long events wait, and how long answers take
 //! - `failure.rs`: classifies the failure of a delivery
 //! - `topic_link.rs`: the other end of a link
 //! - `durable/`: the logs of durable topics, and the positions of their subscriptions
@@ -25,6 +26,7 @@ mod durable;
 mod failure;
 mod guard;
 mod hub;
+mod latency;
 mod listeners;
 mod observe;
 mod one_line;
@@ -35,4 +37,5 @@ mod topic;
 mod topic_link;
 
 pub use hub::{Hub, HubView};
+pub use latency::{HubLatencies, LatencyCounts};
 pub use servants::{DURABLE_TOPICS, HUB_ADMIN};

@@ -23,6 +23,7 @@ use deliveries::Deliveries;
 use super::directory::ObjectDirectory;
 use super::durable::LogFolders;
 use super::guard::Guard;
+use super::latency::Latencies;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
 use crate::core::{is_too_long, publisher_name, receiver_name, topic_name};
@@ -153,6 +154,11 @@ impl Registry {
             }
         }
         pending
+    }
+
+    /// How long events take.
+    pub(crate) fn latencies(&self) -> &Latencies {
+        self.deliveries.ready().latencies()
     }
 
     /// Asks the rules.

@@ -23,6 +23,7 @@ use floe::forwarding::{Events, PendingEvent};
 use floe::{Identity, Proxy, TypedProxy};
 
 use super::durable::Reader;
+use super::latency::Latencies;
 use super::topic_link::TopicLink;
 use crate::core::{
     Delivery, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState, Ticket,
@@ -323,6 +324,11 @@ impl Subscriber {
         self.proxy.timeout()
     }
 
+    /// How long events of all subscribers of the hub take.
+    pub(super) fn latencies(&self) -> &Latencies {
+        self.ready.latencies()
+    }
+
     /// Takes queued events, within limits. Returns how many. Notifies the subscriber of events that were lost before
     /// these, if it asked for that.
     pub(super) async fn take(
@@ -332,8 +338,10 @@ impl Subscriber {
         taken: &mut Vec<Events>,
     ) -> usize {
         let known = taken.len();
-        let gap = self
-            .change(|subscription| subscription.take(events_max, bytes_max, taken, Instant::now));
+        let gap = self.change(|subscription| {
+            self.latencies().note_wait(subscription.oldest());
+            subscription.take(events_max, bytes_max, taken, Instant::now)
+        });
         if let Some(count) = gap {
             // Boxed, because it takes 900 bytes and is seldom needed, and every idle delivery would hold them.
             Box::pin(self.notify_lost(count)).await;

@@ -4,10 +4,12 @@ use std::fmt;
 use std::time::Duration;
 
 use floe_gateway::{GatewayStatus, GatewayView};
-use floe_hub::HubView;
 use floe_hub::contracts::floe::{HubStatus, Losses, SubscriberStatus, TopicStatus, TopicTotals};
+use floe_hub::{HubLatencies, HubView, LatencyCounts};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric, text};
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeGaugeValue, EncodeMetric, NoLabelSet, text,
+};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -102,6 +104,8 @@ struct Look {
     subscribers: Vec<(String, SubscriberStatus)>,
     /// For how long the subscribers of each topic have held publishers back.
     held: Vec<(String, Duration)>,
+    /// How long events take.
+    latencies: Option<HubLatencies>,
 }
 
 impl Look {
@@ -132,6 +136,7 @@ impl Look {
             topics.filter_map(|topic| Some((topic.name.clone(), view.held_time(&topic.name)?)));
         Some(Self {
             held: held.collect(),
+            latencies: view.latencies(),
             refused,
             hub,
             others,
@@ -166,6 +171,9 @@ impl Collector for Look {
         rows.all(&self.all)?;
         rows.topics(&self.hub.topics, self.others.as_ref())?;
         rows.held(&self.held)?;
+        if let Some(latencies) = &self.latencies {
+            rows.latencies(latencies)?;
+        }
         if !self.subscribers.is_empty() {
             rows.subscribers(&self.subscribers)?;
         }
@@ -387,6 +395,25 @@ impl Rows<'_, '_> {
         let help =
             "Descriptors that there may be; beyond, nobody connects and nothing is delivered";
         self.gauge("process_max_fds", help, number(max))
+    }
+
+    fn latencies(&mut self, latencies: &HubLatencies) -> fmt::Result {
+        let help = "How long the oldest event waited, each time that events left a queue";
+        self.histogram("floe_hub_queue_wait_seconds", help, &latencies.waits)?;
+        let help = "How long twoway subscribers took to answer an event that was sent to them";
+        self.histogram("floe_hub_answer_seconds", help, &latencies.answers)
+    }
+
+    fn histogram(&mut self, name: &str, help: &str, counts: &LatencyCounts) -> fmt::Result {
+        let buckets = counts.buckets.iter();
+        let buckets = buckets.map(|(bound, count)| (bound.as_secs_f64(), *count));
+        // The encoder takes the largest number for infinity.
+        let buckets: Vec<_> = buckets.chain([(f64::MAX, counts.longer)]).collect();
+        let count = buckets.iter().map(|(_, count)| count).sum();
+        let mut metric = self
+            .0
+            .encode_descriptor(name, help, None, MetricType::Histogram)?;
+        metric.encode_histogram::<NoLabelSet>(counts.sum.as_secs_f64(), count, &buckets, None)
     }
 
     /// One without labels.

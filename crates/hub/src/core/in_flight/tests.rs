@@ -86,7 +86,7 @@ impl Model {
         let early = self.random.below(count + 1);
         let delivered = self
             .in_flight
-            .handle_returned(first..first + early, self.now, drop);
+            .handle_returned(first..first + early, self.now, |_, _| ());
         assert_eq!(delivered, 0);
         assert!(self.in_flight.end_sending());
         self.open.extend(first..first + count);
@@ -193,7 +193,7 @@ fn a_subscriber_that_becomes_slow_has_as_much_time_for_each_event_as_before_the_
     };
     while in_flight.window_size() < 1024 {
         let sent = send(&mut in_flight, began);
-        in_flight.handle_returned(sent, began, drop);
+        in_flight.handle_returned(sent, began, |_, _| ());
     }
     // Each event takes a second now, so that the last one is answered after 17 minutes.
     let sent = send(&mut in_flight, began);
@@ -202,7 +202,10 @@ fn a_subscriber_that_becomes_slow_has_as_much_time_for_each_event_as_before_the_
     for number in sent.clone() {
         now += Duration::from_secs(1);
         assert!(in_flight.take_late(LIMIT, now).is_empty());
-        assert_eq!(in_flight.handle_returned(number..number + 1, now, drop), 1);
+        assert_eq!(
+            in_flight.handle_returned(number..number + 1, now, |_, _| ()),
+            1
+        );
     }
     assert!(in_flight.window_size() < 1024, "it has shrunk");
     // It stops: the first five are late, as if there were no others.
@@ -221,7 +224,7 @@ fn a_window_abandoned_during_a_send_does_not_note_the_events() {
     assert!(!in_flight.is_open() && !in_flight.close());
     // The scheduler has not noticed this yet, and replies to its events may come.
     assert_eq!(
-        in_flight.handle_returned(0..2, Instant::now(), |(): ()| ()),
+        in_flight.handle_returned(0..2, Instant::now(), |(), _| ()),
         0
     );
     assert!(!in_flight.end_sending());
@@ -244,7 +247,10 @@ fn a_scheduler_that_panics_loses_only_what_it_took() {
     assert_eq!(in_flight.forget_taken(4), 3);
     assert_eq!(in_flight.forget_taken(1), 0);
     assert_eq!(in_flight.next(), 4);
-    assert_eq!(in_flight.handle_returned(0..4, Instant::now(), drop), 1);
+    assert_eq!(
+        in_flight.handle_returned(0..4, Instant::now(), |_, _| ()),
+        1
+    );
 }
 
 #[test]

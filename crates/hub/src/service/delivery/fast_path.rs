@@ -148,9 +148,13 @@ impl ReplySink for Subscriber {
     fn returned(&self, numbers: Range<u64>) {
         let now = Instant::now();
         let mut shared = self.lock();
+        let latencies = self.latencies();
         let delivered = shared
             .in_flight()
-            .handle_returned(numbers, now, PendingEvent::end);
+            .handle_returned(numbers, now, |event, sent| {
+                latencies.note_answer(sent, now);
+                event.end();
+            });
         if delivered > 0 {
             shared.subscription.handle_delivered(delivered);
             wake_if_awaited(shared);

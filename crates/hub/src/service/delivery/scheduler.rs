@@ -181,6 +181,7 @@ impl Subscriber {
         let position = in_flight.position();
         let subscription = &mut shared.subscription;
         // No gap precedes these events, as checked above.
+        self.latencies().note_wait(subscription.oldest());
         let _ = subscription.take(room.events, room.bytes, batches, Instant::now);
         let is_all = subscription.next_step(1) == DeliveryStep::Wait;
         let notice = subscription.poll_notice();
