@@ -1,13 +1,13 @@
-//! What `floe.toml` says of durable topics.
+//! What `floe.toml` says of durable topics, and of topics that remember events in memory.
 
 use std::collections::BTreeMap;
 
-use floe_hub::DurableSettings;
-use floe_hub::log::Level;
+use floe_hub::log::{Level, Retention};
+use floe_hub::{DurableSettings, HubSettings};
 
 use super::entry::{Entry, Problem};
 
-/// The tables `[topic.NAME]`, as far as they are about durability.
+/// The tables `[topic.NAME]`, as far as they say what a topic keeps.
 #[derive(Debug, Default)]
 pub(super) struct DurableTables(BTreeMap<String, Table>);
 
@@ -17,6 +17,8 @@ struct Table {
     settings: DurableSettings,
     /// The line of a setting that only durable topics have.
     line: usize,
+    /// What it remembers in memory.
+    history: Option<Retention>,
 }
 
 /// The levels by name.
@@ -36,7 +38,7 @@ impl DurableTables {
     ) -> Result<bool, Problem> {
         let known = matches!(
             path,
-            ["durable" | "acknowledge"] | ["retention", "age" | "bytes" | "events"]
+            ["durable" | "acknowledge"] | ["retention" | "history", "age" | "bytes" | "events"]
         );
         if !known {
             return Ok(false);
@@ -46,23 +48,27 @@ impl DurableTables {
             table.is_durable = entry.boolean()?;
             return Ok(true);
         }
+        if let ["history", key] = path {
+            let history = table.history.get_or_insert_default();
+            retain(history, key, entry)?;
+            return Ok(true);
+        }
         table.line = entry.line;
-        let retention = &mut table.settings.retention;
         match path {
-            ["acknowledge"] => table.settings.acknowledge = entry.one_of(&LEVELS)?,
-            ["retention", "age"] => retention.age = entry.time_or("for ever")?,
-            ["retention", "bytes"] => retention.bytes = Some(entry.bytes()? as u64),
-            _ => retention.events = Some(entry.count()? as u64),
+            ["retention", key] => retain(&mut table.settings.retention, key, entry)?,
+            _ => table.settings.acknowledge = entry.one_of(&LEVELS)?,
         }
         Ok(true)
     }
 
-    /// The durable topics, and what is wrong with the tables.
-    pub(super) fn finish(self, problems: &mut Vec<Problem>) -> BTreeMap<String, DurableSettings> {
-        let mut durable = BTreeMap::new();
+    /// Puts the topics into the settings of a hub. Adds what is wrong with the tables.
+    pub(super) fn finish(self, hub: &mut HubSettings, problems: &mut Vec<Problem>) {
         for (name, table) in self.0 {
+            if let Some(history) = table.history {
+                hub.histories.insert(name.clone(), history);
+            }
             if table.is_durable {
-                durable.insert(name, table.settings);
+                hub.durable_topics.insert(name, table.settings);
             } else if table.line > 0 {
                 let message = format_args!(
                     "expected topic.{name}.durable = true beside topic.{name}.acknowledge and topic.{name}.retention, which only \
@@ -71,6 +77,14 @@ impl DurableTables {
                 problems.push(Problem::new(table.line, message));
             }
         }
-        durable
     }
+}
+
+fn retain(retention: &mut Retention, key: &str, entry: &Entry) -> Result<(), Problem> {
+    match key {
+        "age" => retention.age = entry.time_or("for ever")?,
+        "bytes" => retention.bytes = Some(entry.bytes()? as u64),
+        _ => retention.events = Some(entry.count()? as u64),
+    }
+    Ok(())
 }

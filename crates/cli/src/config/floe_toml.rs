@@ -52,7 +52,7 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
         }
         configuration.hub.topic_queue_limits.insert(name, limits);
     }
-    configuration.hub.durable_topics = durable.finish(&mut problems);
+    durable.finish(&mut configuration.hub, &mut problems);
     admin.service_name = Some(configuration.hub.instance_name.clone());
     admin
         .instance_name
@@ -275,7 +275,7 @@ fn unknown(entry: &Entry) -> Problem {
             "expected metrics.VIEW.group, .topics, .subscribers, .retained or .enabled".to_owned()
         }
         _ if is_of("topic") => "expected topic.NAME.queue.events, .bytes or .overflow, or \
-                               topic.NAME.durable, .acknowledge, .retention.age, .retention.bytes or .retention.events".to_owned(),
+                               topic.NAME.durable, .acknowledge, .retention.age, .bytes or .events, or topic.NAME.history.age, .bytes or .events".to_owned(),
         _ if entry.path.len() == 1 && is_table(&name) => {
             format!("it is a table: write [{name}] in a line of its own, and its settings below")
         }

@@ -23,10 +23,10 @@ pub(super) async fn answer(
         let types = ["::Ice::Object", "::IceStorm::TopicLink"];
         return request.builtin("::IceStorm::TopicLink", &types);
     }
-    if let Some(events) = request.decode(OperationMode::Normal, decode_forward)? {
-        if let Some(stored) = topic.publish_forwarded(&events) {
-            stored.await?;
-        }
+    if let Some(events) = request.decode(OperationMode::Normal, decode_forward)?
+        && let Some(stored) = topic.publish_forwarded(&events)
+    {
+        stored.await?;
     }
     request.returned_nothing()
 }
