@@ -433,8 +433,10 @@ impl floe::hub::TypedEvent for AnyEvent {
 #[tokio::test]
 async fn a_topic_that_remembers_events_gives_the_last_ones_to_late_subscribers() {
     let world = World::with(|settings| {
-        let mut last_three = Retention::default();
-        last_three.events = Some(3);
+        let last_three = Retention {
+            events: Some(3),
+            ..Retention::default()
+        };
         settings.histories.insert("t".to_owned(), last_three);
     })
     .await;
