@@ -100,8 +100,8 @@ impl fmt::Display for ChangeError {
             Self::Unnameable(reason) => f.write_str(reason),
             Self::NotDurable(topic) => write!(
                 f,
-                "expected a durable topic for floe.durable and floe.from, got {topic:?}, which keeps no events: create it with \
-                 floe topic create --durable, or set topic.NAME.durable"
+                "expected a durable topic for floe.durable, or one that remembers events for floe.from, got {topic:?}: create it with \
+                 floe topic create --durable, or set topic.NAME.durable or topic.NAME.history.events"
             ),
             Self::DurableInUse(name) => write!(
                 f,

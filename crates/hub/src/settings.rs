@@ -86,6 +86,9 @@ pub struct HubSettings {
     /// not exist is created when the hub starts; needs [`StoreSettings::Disk`]. A topic that was durable once stays it.
     /// Default: none.
     pub durable_topics: BTreeMap<String, DurableSettings>,
+    /// The topics that remember events in memory for subscribers that come later, by name, with what they remember. A durable
+    /// topic needs none. Default: none.
+    pub histories: BTreeMap<String, Retention>,
     /// How long the delivery of an event may take: from the moment it is sent, including a new connection, until a
     /// twoway subscriber has answered. If the event is sent once more, it has the same time again. The time in the
     /// queue does not count. `None` waits for ever. Default 60 s.
@@ -226,6 +229,7 @@ impl Default for HubSettings {
             queue_limits: QueueLimits::default(),
             topic_queue_limits: BTreeMap::new(),
             durable_topics: BTreeMap::new(),
+            histories: BTreeMap::new(),
             send_timeout: Some(Duration::from_secs(60)),
             discard_interval: Duration::from_secs(60),
             admin: None,
@@ -272,6 +276,10 @@ impl HubSettings {
                 "durable_topics",
                 self.durable_topics.keys().ne(other.durable_topics.keys()),
             ),
+            (
+                "histories",
+                self.histories.keys().ne(other.histories.keys()),
+            ),
             ("admin", self.admin != other.admin),
         ];
         let differing = differences.into_iter().filter(|(_, differs)| *differs);
@@ -296,6 +304,15 @@ impl HubSettings {
     /// How this topic keeps its events, if it is durable.
     pub(crate) fn durable_of(&self, topic: &str) -> DurableSettings {
         self.durable_topics.get(topic).cloned().unwrap_or_default()
+    }
+
+    /// What this topic remembers in memory, if it is not durable.
+    pub(crate) fn history_of(&self, topic: &str) -> Option<DurableSettings> {
+        let retention = self.histories.get(topic)?.clone();
+        Some(DurableSettings {
+            retention,
+            ..DurableSettings::default()
+        })
     }
 
     /// The queue limits of a subscriber of this topic.

@@ -1,13 +1,13 @@
-//! What `floe.toml` says of durable topics.
+//! What `floe.toml` says of durable topics, and of topics that remember events in memory.
 
 use std::collections::BTreeMap;
 
-use floe_hub::DurableSettings;
-use floe_hub::log::Level;
+use floe_hub::log::{Level, Retention};
+use floe_hub::{DurableSettings, HubSettings};
 
 use super::entry::Problem;
 
-/// The tables `[topic.NAME]`, as far as they are about durability.
+/// The tables `[topic.NAME]`, as far as they say what a topic keeps.
 #[derive(Debug, Default)]
 pub(super) struct DurableTables(BTreeMap<String, DurableTable>);
 
@@ -18,6 +18,8 @@ pub(super) struct DurableTable {
     settings: DurableSettings,
     /// The line of a setting that only durable topics have.
     line: usize,
+    /// What it remembers in memory.
+    history: Option<Retention>,
 }
 
 impl DurableTable {
@@ -25,6 +27,11 @@ impl DurableTable {
     pub(super) fn settings(&mut self, line: usize) -> &mut DurableSettings {
         self.line = line;
         &mut self.settings
+    }
+
+    /// What the topic remembers in memory.
+    pub(super) fn history(&mut self) -> &mut Retention {
+        self.history.get_or_insert_default()
     }
 }
 
@@ -41,12 +48,14 @@ impl DurableTables {
         self.0.entry(topic.to_owned()).or_default()
     }
 
-    /// The durable topics, and what is wrong with the tables.
-    pub(super) fn finish(self, problems: &mut Vec<Problem>) -> BTreeMap<String, DurableSettings> {
-        let mut durable = BTreeMap::new();
+    /// Puts the topics into the settings of a hub. Adds what is wrong with the tables.
+    pub(super) fn finish(self, hub: &mut HubSettings, problems: &mut Vec<Problem>) {
         for (name, table) in self.0 {
+            if let Some(history) = table.history {
+                hub.histories.insert(name.clone(), history);
+            }
             if table.is_durable {
-                durable.insert(name, table.settings);
+                hub.durable_topics.insert(name, table.settings);
             } else if table.line > 0 {
                 let message = format_args!(
                     "expected topic.{name}.durable = true beside topic.{name}.acknowledge and topic.{name}.retention, which only \
@@ -55,6 +64,5 @@ impl DurableTables {
                 problems.push(Problem::new(table.line, message));
             }
         }
-        durable
     }
 }

@@ -189,7 +189,7 @@ impl<'a> Draft<'a> {
 
     /// Puts what was said of single topics into the settings, and gives what was said of the administrative object.
     pub(super) fn finish(self, problems: &mut Vec<Problem>) -> Admin {
-        self.configuration.hub.durable_topics = self.durable.finish(problems);
+        self.durable.finish(&mut self.configuration.hub, problems);
         let topics = &mut self.configuration.hub.topic_queue_limits;
         topics.extend(self.topics);
         self.admin

@@ -328,7 +328,8 @@ fn a_view_that_cannot_be_is_told_with_what_to_do() {
     let (_, problems) = read_toml("[topic.news]\ncolour = \"red\"\n");
     let expected = "expected one of topic.news.queue.events, topic.news.queue.bytes, topic.news.queue.patience, \
                     topic.news.queue.overflow, topic.news.durable, topic.news.acknowledge, topic.news.retention.age, \
-                    topic.news.retention.bytes, topic.news.retention.events";
+                    topic.news.retention.bytes, topic.news.retention.events, topic.news.history.age, topic.news.history.bytes, \
+                    topic.news.history.events";
     assert!(problems[0].1.ends_with(expected), "{problems:?}");
     let (_, problems) = read_toml("colour = \"red\"\n");
     assert!(
@@ -342,7 +343,7 @@ fn a_view_that_cannot_be_is_told_with_what_to_do() {
 fn a_durable_topic_says_how_it_keeps_its_events() {
     let (configuration, problems) = read_toml(
         "[topic.a]\ndurable = true\nacknowledge = \"written\"\n[topic.a.retention]\nage = \"24h\"\nbytes = \"1 GiB\"\nevents = 7\n\
-         [topic.b]\ndurable = true\n[topic.b.queue]\nevents = 5\n[topic.c]\ndurable = false\n",
+         [topic.b]\ndurable = true\n[topic.b.queue]\nevents = 5\n[topic.c]\ndurable = false\n[topic.d.history]\nevents = 9\n",
     );
     assert_eq!(problems, []);
     let topics = &configuration.hub.durable_topics;
@@ -356,6 +357,7 @@ fn a_durable_topic_says_how_it_keeps_its_events() {
     );
     assert_eq!(topics["b"], DurableSettings::default());
     assert_eq!(configuration.hub.topic_queue_limits["b"].events, 5);
+    assert_eq!(configuration.hub.histories["d"].events, Some(9));
     let (_, problems) = read_toml("[topic.a]\nacknowledge = \"surely\"\n");
     assert!(
         problems[0]

@@ -150,7 +150,9 @@ impl Registry {
                 subscriber.reconfigure(&settings);
             }
             if let Some(log) = topic.log() {
-                log.reconfigure(settings.durable_of(topic.name()));
+                let name = topic.name();
+                let history = settings.history_of(name).filter(|_| !log.is_durable());
+                log.reconfigure(history.unwrap_or_else(|| settings.durable_of(name)));
             }
         }
         pending
@@ -200,7 +202,8 @@ impl Registry {
         // The log comes first: a durable topic must not be without.
         let log = self.log_of(&name, is_durable)?;
         self.apply(&mut changes, &Change::CreateTopic { topic: &name })?;
-        tracing::info!("created {}topic {name:?}", durable_text(log.is_some()));
+        let is_durable = log.as_ref().is_some_and(|log| log.is_durable());
+        tracing::info!("created {}topic {name:?}", durable_text(is_durable));
         Ok(self.directory.add_topic(name, log))
     }
 
@@ -208,7 +211,7 @@ impl Registry {
     pub(crate) fn destroy(&self, topic: &Topic) -> Result<(), ChangeError> {
         let mut changes = self.begin_change_of(topic)?;
         let name = topic.name();
-        if topic.log().is_some() {
+        if topic.is_durable() {
             self.logs.mark_destroyed(name)?;
         }
         self.apply(&mut changes, &Change::DestroyTopic { topic: name })?;
@@ -219,6 +222,8 @@ impl Registry {
         }
         if let Some(log) = topic.log() {
             log.close();
+        }
+        if topic.is_durable() {
             self.logs.remove(name);
         }
         tracing::info!("destroyed topic {name:?}");

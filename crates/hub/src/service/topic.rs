@@ -25,7 +25,7 @@ pub(crate) struct Topic {
     /// Only the registry writes it.
     subscribers: RwLock<Vec<Arc<Subscriber>>>,
     ended: Mutex<EndedSubscriptions>,
-    /// The log, if the topic is durable.
+    /// The log, if the topic is durable or remembers events in memory.
     log: Option<Arc<TopicLog>>,
 }
 
@@ -101,7 +101,12 @@ impl Topic {
         })
     }
 
-    /// The log, if the topic is durable.
+    /// Whether its events are kept on disk.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| log.is_durable())
+    }
+
+    /// The log, if the topic is durable or remembers events in memory.
     pub(crate) fn log(&self) -> Option<&Arc<TopicLog>> {
         self.log.as_ref()
     }

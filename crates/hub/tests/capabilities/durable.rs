@@ -5,6 +5,7 @@ use std::path::Path;
 use floe::contracts::ice_storm::TopicProxy;
 use floe::{Context, InvokeError, OperationMode, Proxy, TypedProxy};
 use floe_hub::contracts::floe::{DurableTopicsProxy, LogContents, LoggedEvent};
+use floe_hub::log::Retention;
 use floe_hub::{DURABLE_TOPICS, DurableSettings, HubSettings, StoreSettings};
 
 use crate::world::{
@@ -427,6 +428,36 @@ impl floe::hub::TypedEvent for AnyEvent {
         let operation = request.operation();
         (!operation.starts_with("ice_")).then(|| Ok(Self(operation.to_owned())))
     }
+}
+
+#[tokio::test]
+async fn a_topic_that_remembers_events_gives_the_last_ones_to_late_subscribers() {
+    let world = World::with(|settings| {
+        let last_three = Retention {
+            events: Some(3),
+            ..Retention::default()
+        };
+        settings.histories.insert("t".to_owned(), last_three);
+    })
+    .await;
+    let topic = world.create("t").await;
+    let publisher = publisher(&topic).await;
+    let subscribers = Subscribers::start().await;
+    let (live, mut live_inbox) = subscribers.add("live");
+    subscribe(&topic, &live, &[("reliability", "ordered")]).await;
+    publish_many(&publisher, 10).await;
+    let (late, mut inbox) = subscribers.add("late");
+    let wishes = [("floe.from", "beginning"), ("reliability", "ordered")];
+    subscribe(&topic, &late, &wishes).await;
+    assert_eq!(inbox.operations(3).await, numbered(10)[7..]);
+    publish(&publisher, "e10").await;
+    assert_eq!(inbox.operations(1).await, ["e10"]);
+    assert_eq!(live_inbox.operations(11).await, numbered(11));
+    let (other, _inbox) = subscribers.add("other");
+    let named = qos(DURABLE);
+    let refused = topic.subscribe_and_get_publisher(&named, Some(&other));
+    let error = soon(refused).await.unwrap_err().to_string();
+    assert!(error.contains("expected a durable topic"), "{error}");
 }
 
 #[tokio::test]

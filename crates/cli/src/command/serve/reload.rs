@@ -180,6 +180,7 @@ pub(super) async fn apply(
 fn in_file(name: &'static str) -> String {
     match name {
         "store" => "data".to_owned(),
+        "histories" => "topic.NAME.history".to_owned(),
         "durable_topics" => "topic.NAME.durable".to_owned(),
         "instance_name" => "instance".to_owned(),
         other => other.replace('_', "-"),

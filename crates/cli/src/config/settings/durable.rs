@@ -1,7 +1,56 @@
-//! Settings of durable topics.
+//! Settings of what topics keep: durable topics in a log, others in memory.
 
-use crate::config::durable::LEVELS;
+use floe_hub::log::Retention;
+
+use crate::config::durable::{DurableTable, LEVELS};
 use crate::config::setting::{Effect, Field, Kind, Setting};
+
+/// A limit of what a topic keeps: `$retention` gives the limits of the topic that is being configured.
+macro_rules! limit {
+    (age of $retention:expr) => {
+        Field::Other {
+            kind: Kind::Time(Some("for ever")),
+            default: Some("\"for ever\""),
+            set: |entry, draft| {
+                let age = entry.time_or("for ever")?;
+                $retention(draft.durable_topic(), entry.line).age = age;
+                Ok(())
+            },
+        }
+    };
+    (bytes of $retention:expr) => {
+        Field::Other {
+            kind: Kind::Bytes,
+            default: None,
+            set: |entry, draft| {
+                let bytes = Some(entry.bytes()? as u64);
+                $retention(draft.durable_topic(), entry.line).bytes = bytes;
+                Ok(())
+            },
+        }
+    };
+    (events of $retention:expr) => {
+        Field::Other {
+            kind: Kind::Count,
+            default: None,
+            set: |entry, draft| {
+                let events = Some(entry.count()? as u64);
+                $retention(draft.durable_topic(), entry.line).events = events;
+                Ok(())
+            },
+        }
+    };
+}
+
+/// The limits of a log.
+fn log(table: &mut DurableTable, line: usize) -> &mut Retention {
+    &mut table.settings(line).retention
+}
+
+/// The limits of a history in memory.
+fn history(table: &mut DurableTable, _line: usize) -> &mut Retention {
+    table.history()
+}
 
 pub(super) fn settings() -> Vec<Setting> {
     vec![
@@ -37,48 +86,46 @@ pub(super) fn settings() -> Vec<Setting> {
         },
         Setting {
             key: "topic.NAME.retention.age",
-            field: Field::Other {
-                kind: Kind::Time(Some("for ever")),
-                default: Some("\"for ever\""),
-                set: |entry, draft| {
-                    let age = entry.time_or("for ever")?;
-                    draft.durable_topic().settings(entry.line).retention.age = age;
-                    Ok(())
-                },
-            },
+            field: limit!(age of log),
             example: "\"24h\"",
             effect: Effect::Restart,
             meaning: "How long the log keeps an event.",
         },
         Setting {
             key: "topic.NAME.retention.bytes",
-            field: Field::Other {
-                kind: Kind::Bytes,
-                default: None,
-                set: |entry, draft| {
-                    let bytes = Some(entry.bytes()? as u64);
-                    draft.durable_topic().settings(entry.line).retention.bytes = bytes;
-                    Ok(())
-                },
-            },
+            field: limit!(bytes of log),
             example: "\"10 GiB\"",
             effect: Effect::Restart,
-            meaning: "How long the log may be; then the oldest events are dropped.",
+            meaning: "How many bytes the log may have; then the oldest events are dropped.",
         },
         Setting {
             key: "topic.NAME.retention.events",
-            field: Field::Other {
-                kind: Kind::Count,
-                default: None,
-                set: |entry, draft| {
-                    let events = Some(entry.count()? as u64);
-                    draft.durable_topic().settings(entry.line).retention.events = events;
-                    Ok(())
-                },
-            },
+            field: limit!(events of log),
             example: "1000000",
             effect: Effect::Restart,
             meaning: "How many events the log keeps; then the oldest are dropped.",
+        },
+        Setting {
+            key: "topic.NAME.history.age",
+            field: limit!(age of history),
+            example: "\"10m\"",
+            effect: Effect::Restart,
+            meaning: "How long a topic without a log remembers an event for late subscribers. Without a table \
+                      `[topic.NAME.history]`, it remembers none.",
+        },
+        Setting {
+            key: "topic.NAME.history.bytes",
+            field: limit!(bytes of history),
+            example: "\"1 MiB\"",
+            effect: Effect::Restart,
+            meaning: "How many bytes it remembers.",
+        },
+        Setting {
+            key: "topic.NAME.history.events",
+            field: limit!(events of history),
+            example: "100",
+            effect: Effect::Restart,
+            meaning: "How many events it remembers.",
         },
     ]
 }

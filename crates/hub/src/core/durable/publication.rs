@@ -1,9 +1,10 @@
 //! What a publisher says in the context of its events, if their topic is durable.
 
+use std::sync::Arc;
+
 use floe::EncodingVersion;
 use floe::encoding::Decoder;
 use floe::forwarding::{EventParts, Events};
-use std::sync::Arc;
 
 use crate::core::log::{Level, Origin};
 
@@ -40,8 +41,8 @@ pub(crate) fn publications(mut events: Events) -> Result<Vec<Publication>, Strin
     }
     let mut publications = Vec::new();
     while let Some(first) = said.first().cloned() {
-        let follows = |(at, said): (usize, &Said)| !said.follows(&first, at as u64);
-        let Some(count) = said.iter().enumerate().position(follows) else {
+        let is_other = |(at, said): (usize, &Said)| !said.follows(&first, at as u64);
+        let Some(count) = said.iter().enumerate().position(is_other) else {
             return Ok(finish(publications, events, first));
         };
         said.drain(..count);

@@ -35,6 +35,12 @@ impl Reading {
         Some(named.unwrap_or_else(|| format!("{topic}.dead")))
     }
 
+    /// The topic that the subscriber has chosen for its dead letters, if it may have any and has chosen one.
+    pub(crate) fn chosen_dead_letters(&self) -> Option<&str> {
+        self.redelivery.attempts_max?;
+        self.dead_letters.as_deref()
+    }
+
     /// The hub has started again. A position that was not kept is lost: the subscriber goes on with new events, and does not
     /// get those before them again.
     pub(crate) fn go_on_after_restart(&mut self) {

@@ -282,7 +282,8 @@ impl DurableDelivery<'_> {
         }
         self.absences = self.absences.saturating_add(1);
         self.reader.save();
-        sleep(self.absence).await;
+        // If the subscription ends meanwhile, the loop sees it next.
+        has_ended_before(self.subscriber, sleep(self.absence)).await;
         self.absence = (self.absence * 2).min(ABSENCE_MAX);
     }
 

@@ -14,7 +14,7 @@ use super::folders::file_name;
 use super::reader::Reader;
 use crate::core::durable::{Publication, Reading, publications};
 use crate::core::log::{Append, EventTime, Level, Position, ReadLimits};
-use crate::log::{Contents, EventLog, ReadBatch, appended, readable};
+use crate::log::{Contents, EventLog, MemoryLog, ReadBatch, appended, readable};
 use crate::settings::DurableSettings;
 use crate::store::StoreError;
 
@@ -26,8 +26,8 @@ pub(crate) struct TopicLog {
     log: Arc<dyn EventLog>,
     settings: RwLock<DurableSettings>,
     arrivals: Arrivals,
-    /// Where positions are stored.
-    positions: PathBuf,
+    /// Where positions are stored; `None` if the log is in memory.
+    positions: Option<PathBuf>,
     /// The durable subscriptions by name, those without a subscriber included.
     readers: Mutex<BTreeMap<String, Arc<Reader>>>,
     is_closed: AtomicBool,
@@ -41,6 +41,8 @@ pub(crate) struct Appending {
     pub(crate) outcome: Pin<Box<dyn Future<Output = Result<(), SystemException>> + Send>>,
 }
 
+/// How many durable subscriptions a topic has at most. Each takes a file of a few kilobytes.
+const SUBSCRIPTIONS_MAX: usize = 10_000;
 /// How many publishers with numbered events a topic knows.
 const PUBLISHERS_MAX: usize = 10_000;
 /// Events in one reply, in bytes, unless a single event is longer. Peers refuse messages of more than 1 MiB by default.
@@ -81,10 +83,28 @@ impl TopicLog {
             log,
             settings: RwLock::new(settings),
             arrivals,
-            positions,
+            positions: Some(positions),
             readers: Mutex::new(readers),
             is_closed: AtomicBool::new(false),
         }))
+    }
+
+    /// The log of a topic that remembers events in memory.
+    pub(crate) fn in_memory(topic: &str, settings: DurableSettings) -> Arc<Self> {
+        Arc::new(Self {
+            topic: topic.into(),
+            log: Arc::new(MemoryLog::new(settings.retention.clone())),
+            settings: RwLock::new(settings),
+            arrivals: Arrivals::new(PUBLISHERS_MAX),
+            positions: None,
+            readers: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether events and positions are on disk.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.positions.is_some()
     }
 
     /// Appends events. They are in the log in the order of these calls.
@@ -175,13 +195,20 @@ impl TopicLog {
         let known = reading.name.as_ref().and_then(|name| readers.get(name));
         let reader = match known {
             Some(known) => known.clone(),
+            None if readers.len() >= SUBSCRIPTIONS_MAX => {
+                return Err(StoreError::new(format!(
+                    "topic {:?} has {SUBSCRIPTIONS_MAX} durable subscriptions, which is the most: remove some with \
+                     floe topic position --remove",
+                    self.topic
+                )));
+            }
             None => {
                 let from = self.locate(reading.start)?;
                 let level = self.settings().acknowledge;
-                match &reading.name {
+                match reading.name.as_ref().zip(self.positions.as_ref()) {
                     None => Reader::transient(&self.topic, &self.log, level, from),
-                    Some(name) => {
-                        let file = self.positions.join(file_name(name));
+                    Some((name, positions)) => {
+                        let file = positions.join(file_name(name));
                         let reader =
                             Reader::create(&self.topic, name, &self.log, level, from, &file)?;
                         readers.insert(name.clone(), reader.clone());
@@ -210,7 +237,10 @@ impl TopicLog {
     /// [`StoreError`] if the system refuses.
     pub(crate) fn forget(&self, name: &str) -> Result<(), StoreError> {
         let mut readers = self.readers();
-        let file = self.positions.join(file_name(name));
+        let Some(positions) = &self.positions else {
+            return Ok(());
+        };
+        let file = positions.join(file_name(name));
         std::fs::remove_file(&file).map_err(|error| {
             StoreError::because(format!("cannot remove \"{}\"", file.display()), error)
         })?;

@@ -17,7 +17,7 @@ use crate::store::Change;
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Registry {
-    /// The log of a topic, opened or created, if it is durable or `is_wanted` so.
+    /// The log of a topic, opened or created, if it is durable or `is_wanted` so, or remembers events in memory.
     pub(super) fn log_of(
         &self,
         topic: &str,
@@ -26,10 +26,11 @@ impl Registry {
         let settings = self.live_settings();
         let is_durable =
             is_wanted || settings.durable_topics.contains_key(topic) || self.logs.has(topic);
-        if !is_durable {
-            return Ok(None);
-        }
-        let log = self.logs.open(topic, &settings.durable_of(topic))?;
+        let log = match settings.history_of(topic) {
+            _ if is_durable => self.logs.open(topic, &settings.durable_of(topic))?,
+            Some(history) => TopicLog::in_memory(topic, history),
+            None => return Ok(None),
+        };
         if let Ok(runtime) = Handle::try_current() {
             runtime.spawn(maintain(Arc::downgrade(&log)));
         }
@@ -78,13 +79,13 @@ impl Registry {
 
     /// Creates the topic for the dead letters of a subscription, if it may have any and the topic does not exist.
     pub(crate) fn create_dead_letters(&self, topic: &Topic, qos: &Qos) -> Result<(), ChangeError> {
-        let reading = qos.reading.as_ref().filter(|_| topic.log().is_some());
+        let reading = qos.reading.as_ref().filter(|_| topic.is_durable());
         let name = reading.and_then(|reading| reading.dead_letters_of(topic.name()));
         let Some(name) = name else {
             return Ok(());
         };
         match self.directory.topic(&name) {
-            Some(known) if known.log().is_some() => Ok(()),
+            Some(known) if known.is_durable() => Ok(()),
             Some(_) => Err(ChangeError::NotDurable(name)),
             None => match self.create_durable(name) {
                 Ok(_) | Err(ChangeError::TopicExists) => Ok(()),
@@ -111,7 +112,8 @@ impl Registry {
         let Some(reading) = &qos.reading else {
             return Ok(None);
         };
-        let Some(log) = topic.log() else {
+        let can_read = |log: &&Arc<TopicLog>| log.is_durable() || reading.name.is_none();
+        let Some(log) = topic.log().filter(can_read) else {
             return Err(ChangeError::NotDurable(topic.name().to_owned()));
         };
         let pending_max = match (reading.is_shared, qos.delivery) {

@@ -18,7 +18,7 @@ use crate::contracts::floe::{
     LoggedEvent, LoggedEventSeq, NoSuchSubscription, NotDurable, SubscriptionPosition,
 };
 use crate::core::Qos;
-use crate::core::durable::{NotAcknowledged, parse_start};
+use crate::core::durable::{NotAcknowledged, Reading, parse_start};
 use crate::core::log::EventTime;
 use crate::error::ChangeError;
 use crate::service::count::number;
@@ -224,6 +224,7 @@ impl DurableTopics for DurableTopicsServant {
                 return Err(BadRequest { reason }.into());
             }
         }
+        check_dead_letters(&self.registry, &parsed, current).map_err(InvokeError::from)?;
         let opened = self
             .registry
             .change(move |registry| registry.open_pull(&topic, &parsed));
@@ -304,6 +305,24 @@ impl DurableTopics for DurableTopicsServant {
         .await?;
         Ok(())
     }
+}
+
+/// Whether the caller may have its dead letters in the topic that it has chosen: it lets the hub publish there, and perhaps
+/// create the topic.
+pub(super) fn check_dead_letters(
+    registry: &Registry,
+    qos: &Qos,
+    current: &Current,
+) -> Result<(), SystemException> {
+    let chosen = qos.reading.as_ref().and_then(Reading::chosen_dead_letters);
+    let Some(topic) = chosen else {
+        return Ok(());
+    };
+    let guard = registry.guard();
+    if registry.directory().topic(topic).is_none() {
+        guard.check(current, Action::Create, topic)?;
+    }
+    guard.check(current, Action::Publish, topic)
 }
 
 fn unsigned(sequences: &[i64]) -> impl Iterator<Item = u64> + '_ {

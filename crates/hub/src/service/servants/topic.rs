@@ -15,6 +15,7 @@ use floe::{
 };
 use floe_access::Action;
 
+use super::durable_topics::check_dead_letters;
 use super::topic_manager::{own_identity, publisher_proxy, publishing_adapter};
 use crate::core::{
     Qos, QosError, SubscriptionState, named_topic, publisher_name, receiver_name,
@@ -174,6 +175,7 @@ impl TopicContract for TopicServant {
         }
         let parsed =
             Qos::parse(&qos, *mode).map_err(|error| self.refused(identity, bad_qos(error)))?;
+        check_dead_letters(&self.registry, &parsed, current).map_err(InvokeError::from)?;
         let name = subscriber_publisher_name(self.topic.name(), identity);
         let topic = self.topic.clone();
         let subscribed = self
