@@ -53,9 +53,9 @@ pub(crate) enum Command {
     Pub(publish::Publish),
     /// Subscribes to a topic of a hub or an IceStorm, and shows its events
     Sub(subscribe::Subscribe),
-    /// Records the events of topics in an MCAP file
+    /// Records the events of topics in an MCAP file, for `floe replay` and other tools
     Record(record::Record),
-    /// Publishes the events of a recording
+    /// Publishes the events of a recording that `floe record` made
     Replay(replay::Replay),
     /// Invokes an operation of any Ice or Floe server
     Call(call::Call),

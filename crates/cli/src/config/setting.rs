@@ -286,7 +286,12 @@ impl Setting {
     pub(crate) fn default(&self) -> Option<String> {
         let mut configuration = Configuration::new(floe::Settings::default());
         let draft = &mut Draft::new(&mut configuration);
-        if self.has_placeholder() && matches!(self.field, Field::Count(_) | Field::Bytes(_)) {
+        if self.has_placeholder()
+            && matches!(
+                self.field,
+                Field::Count(_) | Field::Bytes(_) | Field::TimeOr(..)
+            )
+        {
             return None;
         }
         match &self.field {

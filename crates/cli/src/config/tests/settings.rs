@@ -25,6 +25,12 @@ fn surroundings(setting: &Setting) -> &'static str {
         "metrics.VIEW" if setting.key == "metrics.VIEW.group" => "admin.listen = \"tcp\"\n",
         "metrics.VIEW" => "admin.listen = \"tcp\"\nmetrics.V.group = \"id\"\n",
         "admin" if setting.key != "admin.listen" => "admin.listen = \"tcp\"\n",
+        "topic.NAME" if setting.key != "topic.NAME.durable" => "topic.N.durable = true\n",
+        "topic.NAME.retention" => "topic.N.durable = true\n",
+        "topic.NAME.history" if setting.key == "topic.NAME.history.events" => {
+            "topic.N.history.bytes = 5\n"
+        }
+        "topic.NAME.history" => "topic.N.history.events = 5\n",
         table if table.starts_with("gateway") => "gateway.instance = \"Glacier2\"\n",
         _ => "",
     }
