@@ -11,6 +11,7 @@ use reader::{RecordedEvent, RecordingReader};
 pub(crate) fn run(input: &[u8]) {
     let mut reader = RecordingReader::new(input);
     let mut len = 0;
+    let mut has_failed = false;
     loop {
         match reader.next() {
             // The time can be any.
@@ -26,10 +27,15 @@ pub(crate) fn run(input: &[u8]) {
             Ok(None) => break,
             Err(error) => {
                 assert!(!error.to_string().is_empty());
+                has_failed = true;
                 break;
             }
         }
     }
     assert!(len <= input.len(), "nothing is read twice");
     assert!(reader.skipped() <= input.len() as u64);
+    assert!(
+        !(reader.is_cut() && has_failed),
+        "a cut recording is read as far as it goes"
+    );
 }
