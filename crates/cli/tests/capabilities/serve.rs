@@ -255,7 +255,7 @@ fn it_serves_over_an_encrypted_endpoint_to_clients_with_a_certificate() {
     run(&list)
         .ended(2)
         .said("it needs certificates")
-        .said("--tls-ca FILE says whom to trust");
+        .said("--tls-ca FILE names the CAs to trust");
     let key_alone = ["--tls-ca", &certificates.ca, "--tls-key", &certificates.key];
     run(&[&list[..], &key_alone].concat())
         .ended(2)

@@ -80,7 +80,7 @@ fn ssl_and_wss_carry_calls_of_clients_with_and_without_a_certificate() {
         run(&["call", &open.proxy, "ice_ping"])
             .ended(2)
             .said("it needs certificates")
-            .said("--tls-ca FILE says whom to trust");
+            .said("--tls-ca FILE names the CAs to trust");
     }
 }
 
