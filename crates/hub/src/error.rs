@@ -4,6 +4,7 @@ use std::fmt;
 
 use floe::{AdapterError, InvokeError, SystemException};
 
+use crate::core::LimitReached;
 pub use crate::store::StoreError;
 
 /// Why a hub could not be started.
@@ -75,8 +76,17 @@ pub(crate) enum ChangeError {
     TopicGone,
     /// A name is too long to be stored, or another object has the identity already.
     Unnameable(String),
+    /// A limit of the hub is reached.
+    Limit(LimitReached),
     /// The store failed.
     Store(StoreError),
+}
+
+impl From<LimitReached> for ChangeError {
+    fn from(reached: LimitReached) -> Self {
+        tracing::warn!("refused a change: {reached}");
+        Self::Limit(reached)
+    }
 }
 
 impl From<StoreError> for ChangeError {
@@ -94,6 +104,7 @@ impl fmt::Display for ChangeError {
             Self::NoSuchLink => f.write_str("the topics are not linked"),
             Self::TopicGone => f.write_str("the topic was destroyed"),
             Self::Unnameable(reason) => f.write_str(reason),
+            Self::Limit(reached) => reached.fmt(f),
             Self::Store(error) => error.fmt(f),
         }
     }

@@ -32,7 +32,9 @@ mod service;
 mod settings;
 mod store;
 
-pub use core::{GroupBy, GroupByError, OverflowPolicy, QueueLimits, WAITING_FACET};
+pub use core::{
+    GroupBy, GroupByError, HubLimits, LimitUse, OverflowPolicy, QueueLimits, WAITING_FACET,
+};
 pub use error::{HubError, StoreError};
 pub use service::{HUB_ADMIN, Hub, HubView};
 pub use settings::{AdminSettings, HubSettings, MetricsMap, MetricsView, StoreSettings};

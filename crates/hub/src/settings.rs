@@ -12,7 +12,7 @@ use floe_access::Access;
 
 pub(crate) use live::LiveSettings;
 
-use crate::core::{GroupBy, QueueLimits};
+use crate::core::{GroupBy, HubLimits, QueueLimits};
 
 /// Settings of a [`Hub`](crate::Hub).
 ///
@@ -79,6 +79,8 @@ pub struct HubSettings {
     /// How many events may be queued for one subscriber, and what happens to further ones.
     #[doc(alias = "Send.QueueSizeMax")]
     pub queue_limits: QueueLimits,
+    /// How much all clients together may make the hub keep.
+    pub limits: HubLimits,
     /// Queue limits for the subscribers of single topics, by the name of the topic. Default: none.
     pub topic_queue_limits: BTreeMap<String, QueueLimits>,
     /// How long the delivery of an event may take: from the moment it is sent, including a new connection, until a
@@ -209,6 +211,7 @@ impl Default for HubSettings {
             rest_max: Duration::from_millis(1),
             polling: Duration::from_micros(100),
             queue_limits: QueueLimits::default(),
+            limits: HubLimits::default(),
             topic_queue_limits: BTreeMap::new(),
             send_timeout: Some(Duration::from_secs(60)),
             discard_interval: Duration::from_secs(60),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use floe::{ClientCertificates, Heartbeats, IdleCheck};
-use floe_hub::{OverflowPolicy, QueueLimits, StoreSettings};
+use floe_hub::{HubLimits, OverflowPolicy, QueueLimits, StoreSettings};
 use toml::de::{DeTable, DeValue};
 
 use super::admin::Admin;
@@ -92,6 +92,7 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
             hub.discard_interval = interval.unwrap_or(Duration::MAX);
         }
         ["queue", key] => return queue(key, entry, &mut hub.queue_limits),
+        ["limits", key] => return limits(key, entry, &mut hub.limits),
         ["connections", "limit"] => communicator.connection_limit = entry.count()?,
         ["connections", "limit-per-address"] => {
             communicator.connection_limit_per_address = Some(entry.count()?);
@@ -170,6 +171,20 @@ fn queue(key: &str, entry: &Entry, limits: &mut QueueLimits) -> Result<(), Probl
     Ok(())
 }
 
+fn limits(key: &str, entry: &Entry, limits: &mut HubLimits) -> Result<(), Problem> {
+    match key {
+        "topics" => limits.topics = entry.count()?,
+        "subscriptions" => limits.subscriptions = entry.count()?,
+        "links" => limits.links = entry.count()?,
+        "qos-entries" => limits.qos_entries = entry.count()?,
+        "qos-bytes" => limits.qos_bytes = entry.bytes()?,
+        "proxy-bytes" => limits.proxy_bytes = entry.bytes()?,
+        "proxy-endpoints" => limits.proxy_endpoints = entry.count()?,
+        _ => return Err(unknown(entry)),
+    }
+    Ok(())
+}
+
 /// The longest that a hub looks for more events before it sleeps.
 const POLLING_MAX: Duration = Duration::from_micros(100);
 const PEM: &str = "the name of a PEM file";
@@ -194,7 +209,7 @@ const CLIENT_CERTIFICATES: [(&str, ClientCertificates); 3] = [
 ];
 
 /// All settings, for those who mistype one.
-const NAMES: [&str; 48] = [
+const NAMES: [&str; 55] = [
     "listen",
     "publish-listen",
     "published-endpoints",
@@ -219,6 +234,13 @@ const NAMES: [&str; 48] = [
     "queue.events",
     "queue.bytes",
     "queue.overflow",
+    "limits.topics",
+    "limits.subscriptions",
+    "limits.links",
+    "limits.qos-entries",
+    "limits.qos-bytes",
+    "limits.proxy-bytes",
+    "limits.proxy-endpoints",
     "connections.limit",
     "connections.limit-per-address",
     "connections.handshakes",

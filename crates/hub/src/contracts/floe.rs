@@ -156,6 +156,16 @@ pub struct TopicStatus {
 }
 ::floe::codegen::structure!(TopicStatus { uptime, totals, subscribers });
 
+/// A topic and some of its subscribers.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct TopicPage {
+    /// What is known of it now.
+    pub status: TopicStatus,
+    /// What gives the next page; 0 if there is none.
+    pub next: i64,
+}
+::floe::codegen::structure!(TopicPage { status, next });
+
 ::floe::codegen::errors! {
     /// What an operation that throws `::IceStorm::NoSuchTopic` fails with.
     pub enum IceStormNoSuchTopicError {
@@ -213,6 +223,34 @@ impl HubAdminProxy {
         const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("topicStatus", true);
         ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::one)
     }
+
+    /// Tells of a topic, as topicStatus does, but of its subscribers only as many as fit into one message. Of a topic with
+    /// many subscribers, topicStatus would not fit.
+    ///
+    /// - `name`: The name of the topic.
+    /// - `from`: 0, or next of the page before.
+    /// - returns What is known of the topic now, and of some subscribers.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+    pub fn topic_page<'call>(
+        &'call self,
+        name: &'call str,
+        from: i64,
+    ) -> ::floe::Call<'call, TopicPage, IceStormNoSuchTopicError, impl ::floe::codegen::EncodeParameters<'call>> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("topicPage", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (name, from), ::floe::codegen::one)
+    }
+
+    /// Tells of topics in the order of their names, as status does, as many as fit into one message.
+    ///
+    /// - `name`: Topics behind this name are told of; empty to begin.
+    /// - returns What is known of them now; none if there are no more.
+    pub fn topics_after<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> ::floe::Call<'call, TopicTotalsSeq, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
+        const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("topicsAfter", true);
+        ::floe::codegen::call(&self.0, &OPERATION, (name,), ::floe::codegen::one)
+    }
 }
 
 ::floe::codegen::servant! {
@@ -253,6 +291,30 @@ impl HubAdminProxy {
             name: String,
             current: &::floe::Current,
         ) -> Result<TopicStatus, IceStormNoSuchTopicError>;
+
+        /// Tells of a topic, as topicStatus does, but of its subscribers only as many as fit into one message. Of a topic with
+        /// many subscribers, topicStatus would not fit.
+        ///
+        /// - `name`: The name of the topic.
+        /// - `from`: 0, or next of the page before.
+        /// - returns What is known of the topic now, and of some subscribers.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+        async fn topic_page(
+            &self,
+            name: String,
+            from: i64,
+            current: &::floe::Current,
+        ) -> Result<TopicPage, IceStormNoSuchTopicError>;
+
+        /// Tells of topics in the order of their names, as status does, as many as fit into one message.
+        ///
+        /// - `name`: Topics behind this name are told of; empty to begin.
+        /// - returns What is known of them now; none if there are no more.
+        async fn topics_after(
+            &self,
+            name: String,
+            current: &::floe::Current,
+        ) -> Result<TopicTotalsSeq, ::floe::InvokeError>;
     }
 }
 
@@ -286,6 +348,28 @@ impl<S: HubAdmin> ::floe::codegen::Answer for HubAdminDispatcher<S> {
             b"topicStatus" => {
                 let name = request.decode(::floe::OperationMode::Idempotent, ::floe::codegen::one)?;
                 let result = <S as HubAdmin>::topic_status(
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
+                ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
+            }
+            b"topicPage" => {
+                let (name, from) = request.decode(
+                    ::floe::OperationMode::Idempotent,
+                    ::floe::codegen::all,
+                )?;
+                let result = <S as HubAdmin>::topic_page(
+                    &self.servant,
+                    name,
+                    from,
+                    request.current(),
+                ).await;
+                ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
+            }
+            b"topicsAfter" => {
+                let name = request.decode(::floe::OperationMode::Idempotent, ::floe::codegen::one)?;
+                let result = <S as HubAdmin>::topics_after(
                     &self.servant,
                     name,
                     request.current(),

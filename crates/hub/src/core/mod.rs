@@ -3,6 +3,7 @@
 //! - `subscription.rs`: a subscriber: its queue, its state, and an account of every event
 //! - `queue.rs`: queued events, limited in number and bytes
 //! - `limits.rs`: the limits of a queue, and the policy for events beyond them
+//! - `hub_limits.rs`: the limits of the whole hub
 //! - `overflow.rs`: when to log that a queue is full
 //! - `accounts.rs`: counts of delivered and lost events
 //! - `snapshot.rs`: the state and accounts of a subscriber at one moment
@@ -17,6 +18,7 @@
 
 mod accounts;
 mod back_off;
+mod hub_limits;
 mod in_flight;
 mod limits;
 mod link;
@@ -32,6 +34,8 @@ mod token;
 
 pub(crate) use accounts::{Accounts, Losses};
 pub(crate) use back_off::BackOff;
+pub use hub_limits::{HubLimits, LimitUse};
+pub(crate) use hub_limits::{LimitReached, Usage};
 pub(crate) use in_flight::{InFlightEvents, Load, Resend, WindowRoom, may_resend};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};

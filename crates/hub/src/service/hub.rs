@@ -9,6 +9,7 @@ use super::observe::status;
 use super::registry::{Adapters, Registry};
 use super::servants;
 use crate::contracts::floe::{HubStatus, TopicStatus, TopicTotals};
+use crate::core::LimitUse;
 use crate::error::{HubError, StoreError};
 use crate::settings::{AdminSettings, HubSettings, StoreSettings};
 use crate::store::{Disk, Memory, Store, StoredTopic};
@@ -172,6 +173,13 @@ impl HubView {
     /// How many requests the rules refused.
     pub fn refused(&self) -> Option<u64> {
         Some(self.0.upgrade()?.guard().refused())
+    }
+
+    /// How much of each limit is used.
+    pub fn limits(&self) -> Option<Vec<LimitUse>> {
+        let registry = self.0.upgrade()?;
+        let limits = registry.live_settings().limits;
+        Some(registry.usage().of_limits(&limits).to_vec())
     }
 
     /// The status of a topic and its subscribers now; `None` also if there is no topic of this name.

@@ -6,7 +6,7 @@
 //! - `failure.rs`: classifies the failure of a delivery
 //! - `backpressure.rs`: makes publishers wait for room in a queue
 //! - `topic_link.rs`: the other end of a link
-//! - `subscriber.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
+//! - `subscriber.rs`, `subscribers.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
 //! - `directory.rs`: the objects of the hub by name
 //! - `delivery/`: how events leave, a file for each mode
 //! - `guard/`: asks the rules who may do what
@@ -29,6 +29,7 @@ mod one_line;
 mod registry;
 mod servants;
 mod subscriber;
+mod subscribers;
 mod topic;
 mod topic_link;
 

@@ -11,6 +11,7 @@ mod deliveries;
 mod links;
 mod subscriptions;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,7 @@ use super::directory::ObjectDirectory;
 use super::guard::Guard;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
-use crate::core::{is_too_long, publisher_name, receiver_name, topic_name};
+use crate::core::{Usage, is_too_long, publisher_name, receiver_name, topic_name};
 use crate::error::{ChangeError, StoreError};
 use crate::settings::{HubSettings, LiveSettings};
 use crate::store::{Change, Closed, Store, StoredRecipient, StoredTopic};
@@ -40,6 +41,7 @@ pub(crate) struct Registry {
     has_slow_store: bool,
     deliveries: Deliveries,
     guard: Guard,
+    counts: RecipientCounts,
 }
 
 /// The adapters at which clients find the objects of a hub.
@@ -65,6 +67,22 @@ impl Adapters {
     }
 }
 
+/// How many subscriptions and links there are. Only changes write it.
+#[derive(Default)]
+struct RecipientCounts {
+    subscriptions: AtomicUsize,
+    links: AtomicUsize,
+}
+
+impl RecipientCounts {
+    fn of(&self, recipient: &Subscriber) -> &AtomicUsize {
+        match recipient.link() {
+            Some(_) => &self.links,
+            None => &self.subscriptions,
+        }
+    }
+}
+
 /// The store, and what is still to be removed from it.
 struct Changes {
     store: Box<dyn Store>,
@@ -83,6 +101,7 @@ impl Registry {
         let registry = Arc::new(Self {
             deliveries: Deliveries::start(&settings),
             guard: Guard::new(&settings),
+            counts: RecipientCounts::default(),
             settings: LiveSettings::new(settings),
             adapters: OnceLock::new(),
             started: Instant::now(),
@@ -159,6 +178,15 @@ impl Registry {
         self.started.elapsed()
     }
 
+    /// What the hub has of the things that it limits.
+    pub(crate) fn usage(&self) -> Usage {
+        Usage {
+            topics: self.directory.topic_count(),
+            subscriptions: self.counts.subscriptions.load(Ordering::Relaxed),
+            links: self.counts.links.load(Ordering::Relaxed),
+        }
+    }
+
     /// Creates a topic.
     pub(crate) fn create(&self, name: String) -> Result<Arc<Topic>, ChangeError> {
         let mut changes = self.begin_change();
@@ -166,6 +194,7 @@ impl Registry {
             return Err(ChangeError::TopicExists);
         }
         self.check_topic_name(&name)?;
+        self.usage().check_topics(&self.live_settings().limits)?;
         self.apply(&mut changes, &Change::CreateTopic { topic: &name })?;
         tracing::info!("created topic {name:?}");
         Ok(self.directory.add_topic(name))

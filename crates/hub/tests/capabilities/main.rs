@@ -6,6 +6,7 @@ mod delivery;
 mod failures;
 mod info;
 mod late_reports;
+mod limits;
 mod links;
 mod located;
 mod locator;

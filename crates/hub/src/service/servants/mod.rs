@@ -5,8 +5,10 @@
 //! - `link_receiver.rs`: the receiving end of links
 //! - `topic.rs`, `topic_manager.rs`, `finder.rs`: IceStorm's interfaces
 //! - `hub_admin.rs`: the hub's own interface
+//! - `answer.rs`: how long an answer may be
 //! - `metrics_admin.rs`: metrics, on an adapter of its own
 
+mod answer;
 mod finder;
 mod hub_admin;
 mod link_receiver;
