@@ -38,6 +38,7 @@ mod admission;
 mod background;
 pub mod blocking;
 mod busy_poll;
+mod byte_account;
 mod call;
 #[doc(hidden)]
 pub mod codegen;
@@ -52,7 +53,6 @@ mod event;
 pub mod hub;
 mod implicit_context;
 mod include;
-mod input_memory;
 mod invoker;
 mod liveness;
 mod locator_cache;

@@ -105,6 +105,7 @@ fn apply(entry: &Entry, configuration: &mut Configuration) -> Result<(), Problem
         }
         ["connections", "message-rate"] => communicator.message_rate_min = entry.bytes()?,
         ["connections", "unfinished-bytes"] => communicator.input_memory_max = entry.bytes()?,
+        ["connections", "reply-bytes"] => communicator.reply_memory_max = entry.bytes()?,
         ["connections", "inflation-ratio"] => communicator.inflation_ratio_max = entry.count()?,
         ["connections", "turn-requests"] => communicator.turn_requests_max = entry.count()?,
         ["connections", "turn-inflated-bytes"] => communicator.turn_inflated_max = entry.bytes()?,
@@ -209,7 +210,7 @@ const CLIENT_CERTIFICATES: [(&str, ClientCertificates); 3] = [
 ];
 
 /// All settings, for those who mistype one.
-const NAMES: [&str; 55] = [
+const NAMES: [&str; 56] = [
     "listen",
     "publish-listen",
     "published-endpoints",
@@ -248,6 +249,7 @@ const NAMES: [&str; 55] = [
     "connections.message-timeout",
     "connections.message-rate",
     "connections.unfinished-bytes",
+    "connections.reply-bytes",
     "connections.inflation-ratio",
     "connections.turn-requests",
     "connections.turn-inflated-bytes",
