@@ -12,12 +12,14 @@
 //! - `back_off.rs`: an exponential back-off
 //! - `qos.rs`: the quality of service of a subscriber
 //! - `link.rs`: which events pass a link, and how they are forwarded
+//! - `hops.rs`: how many hubs an event has passed
 //! - `token.rs`: the token of a publisher, which its subscribers do not get
 //! - `metrics/`: what a metrics view keeps
 //! - `names.rs`: which object an identity names
 
 mod accounts;
 mod back_off;
+mod hops;
 mod hub_limits;
 mod in_flight;
 mod limits;
@@ -34,6 +36,7 @@ mod token;
 
 pub(crate) use accounts::{Accounts, Losses};
 pub(crate) use back_off::BackOff;
+pub(crate) use hops::{HOPS_MAX, counts_hops, passing_count, with_next_hop};
 pub use hub_limits::{HubLimits, LimitUse};
 pub(crate) use hub_limits::{LimitReached, Usage};
 pub(crate) use in_flight::{InFlightEvents, Load, Resend, WindowRoom, may_resend};
