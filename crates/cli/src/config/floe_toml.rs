@@ -177,6 +177,7 @@ fn limits(key: &str, entry: &Entry, limits: &mut HubLimits) -> Result<(), Proble
         "topics" => limits.topics = entry.count()?,
         "subscriptions" => limits.subscriptions = entry.count()?,
         "links" => limits.links = entry.count()?,
+        "queue-bytes" => limits.queue_bytes = entry.bytes()?,
         "qos-entries" => limits.qos_entries = entry.count()?,
         "qos-bytes" => limits.qos_bytes = entry.bytes()?,
         "proxy-bytes" => limits.proxy_bytes = entry.bytes()?,
@@ -210,7 +211,7 @@ const CLIENT_CERTIFICATES: [(&str, ClientCertificates); 3] = [
 ];
 
 /// All settings, for those who mistype one.
-const NAMES: [&str; 56] = [
+const NAMES: [&str; 57] = [
     "listen",
     "publish-listen",
     "published-endpoints",
@@ -238,6 +239,7 @@ const NAMES: [&str; 56] = [
     "limits.topics",
     "limits.subscriptions",
     "limits.links",
+    "limits.queue-bytes",
     "limits.qos-entries",
     "limits.qos-bytes",
     "limits.proxy-bytes",

@@ -15,6 +15,9 @@ pub struct HubLimits {
     pub subscriptions: usize,
     /// Links of all topics together. Default 10,000.
     pub links: usize,
+    /// Bytes of the events in all queues together, each counted once for its topic. Beyond it, the longest queues become
+    /// shorter. Default 1 GiB. It is checked several times a second, so that it may be exceeded for a moment.
+    pub queue_bytes: usize,
     /// Entries in the quality of service of a subscription. Unknown ones are ignored and kept, as in IceStorm, and count.
     /// Default 64.
     pub qos_entries: usize,
@@ -32,6 +35,7 @@ impl Default for HubLimits {
             topics: 100_000,
             subscriptions: 100_000,
             links: 10_000,
+            queue_bytes: 1024 * 1024 * 1024,
             qos_entries: 64,
             qos_bytes: 4 * 1024,
             proxy_bytes: 8 * 1024,
@@ -46,6 +50,8 @@ pub(crate) struct Usage {
     pub(crate) topics: usize,
     pub(crate) subscriptions: usize,
     pub(crate) links: usize,
+    /// Bytes of queued events.
+    pub(crate) queue_bytes: usize,
 }
 
 impl Usage {
@@ -71,7 +77,7 @@ impl Usage {
     }
 
     /// The use of each limit, by the name of its setting.
-    pub(crate) fn of_limits(&self, limits: &HubLimits) -> [LimitUse; 3] {
+    pub(crate) fn of_limits(&self, limits: &HubLimits) -> [LimitUse; 4] {
         [
             ("limits.topics", self.topics, limits.topics),
             (
@@ -80,6 +86,7 @@ impl Usage {
                 limits.subscriptions,
             ),
             ("limits.links", self.links, limits.links),
+            ("limits.queue-bytes", self.queue_bytes, limits.queue_bytes),
         ]
         .map(|(setting, used, limit)| LimitUse {
             setting,

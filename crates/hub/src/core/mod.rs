@@ -2,6 +2,7 @@
 //!
 //! - `subscription.rs`: a subscriber: its queue, its state, and an account of every event
 //! - `queue.rs`: queued events, limited in number and bytes
+//! - `queue_memory.rs`: how all queues share the memory that there is
 //! - `limits.rs`: the limits of a queue, and the policy for events beyond them
 //! - `hub_limits.rs`: the limits of the whole hub
 //! - `overflow.rs`: when to log that a queue is full
@@ -29,6 +30,7 @@ mod names;
 mod overflow;
 mod qos;
 mod queue;
+mod queue_memory;
 mod schedule;
 mod snapshot;
 mod subscription;
@@ -50,6 +52,7 @@ pub(crate) use names::{
 };
 pub(crate) use overflow::{OverflowNotice, OverflowSummary};
 pub(crate) use qos::{Delivery, Qos, QosError};
+pub(crate) use queue_memory::queue_len_max;
 pub(crate) use schedule::Schedule;
 pub(crate) use snapshot::{Snapshot, SubscriptionState};
 pub(crate) use subscription::{DeliveryFailure, DeliveryStep, Subscription};

@@ -464,6 +464,21 @@ impl<R: EventBatch> Subscription<R> {
         self.overflow.begin(self.limits.overflow, lost, now);
     }
 
+    /// Drops the oldest events beyond the limits, if that is the policy of the subscriber.
+    pub(crate) fn shed(&mut self, now: Instant) {
+        let QueueLimits { events, bytes, .. } = self.limits;
+        if self.limits.overflow != OverflowPolicy::DropOldest {
+            return;
+        }
+        while self.queue.len() > events || self.queue.bytes() > bytes {
+            self.begin_overflow(now);
+            if !self.queue.drop_oldest() {
+                return;
+            }
+            self.accounts.lost.overflow += 1;
+        }
+    }
+
     fn end_overflow_if_roomy(&mut self) {
         if self.overflow.lasts() && self.queue.is_half_empty(&self.limits) {
             self.overflow.end(self.accounts.lost.overflow);

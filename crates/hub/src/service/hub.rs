@@ -6,6 +6,7 @@ use floe::{Adapter, Communicator, Identity};
 
 use super::listeners::Listeners;
 use super::observe::status;
+use super::queue_memory;
 use super::registry::{Adapters, Registry};
 use super::servants;
 use crate::contracts::floe::{HubStatus, TopicStatus, TopicTotals};
@@ -46,6 +47,7 @@ impl Hub {
             }
         };
         let registry = Registry::open(settings, store, stored, communicator);
+        tokio::spawn(queue_memory::watch(Arc::downgrade(&registry)));
         // From here on an early return drops the hub, which ends it.
         let hub = Self {
             listeners,

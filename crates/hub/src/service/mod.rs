@@ -11,6 +11,7 @@
 //! - `delivery/`: how events leave, a file for each mode
 //! - `guard/`: asks the rules who may do what
 //! - `registry.rs`: every change to topics, subscriptions and links
+//! - `queue_memory.rs`: keeps all queues together within their memory
 //! - `observe/`: status and metrics
 //! - `servants/`: the objects that peers invoke
 //! - `listeners.rs`, `hub.rs`: the adapters, and the hub as its user sees it
@@ -26,6 +27,7 @@ mod hub;
 mod listeners;
 mod observe;
 mod one_line;
+mod queue_memory;
 mod registry;
 mod servants;
 mod subscriber;

@@ -67,11 +67,13 @@ impl Adapters {
     }
 }
 
-/// How many subscriptions and links there are. Only changes write it.
+/// How many subscriptions and links there are, which only changes write, and what is queued for them.
 #[derive(Default)]
 struct RecipientCounts {
     subscriptions: AtomicUsize,
     links: AtomicUsize,
+    /// Bytes of all queues at the last look.
+    queue_bytes: AtomicUsize,
 }
 
 impl RecipientCounts {
@@ -184,7 +186,14 @@ impl Registry {
             topics: self.directory.topic_count(),
             subscriptions: self.counts.subscriptions.load(Ordering::Relaxed),
             links: self.counts.links.load(Ordering::Relaxed),
+            queue_bytes: self.counts.queue_bytes.load(Ordering::Relaxed),
         }
+    }
+
+    /// Notes how many bytes are queued.
+    pub(crate) fn note_queue_bytes(&self, len: u64) {
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        self.counts.queue_bytes.store(len, Ordering::Relaxed);
     }
 
     /// Creates a topic.

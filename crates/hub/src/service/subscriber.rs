@@ -156,6 +156,14 @@ impl Subscriber {
         self.backpressure.notify();
     }
 
+    /// Drops queued events beyond the limits, if that is its policy.
+    pub(super) fn shed(&self, now: Instant) {
+        self.change(|subscription| {
+            subscription.shed(now);
+            (false, ())
+        });
+    }
+
     /// The name of its topic.
     pub(super) fn topic(&self) -> &str {
         &self.topic

@@ -1,15 +1,16 @@
 //! What all clients together may make a hub keep, and how large its answers become.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use floe::contracts::ice_storm::{
     AlreadySubscribedOrBadQoSOrInvalidSubscriberError as SubscribeError, TopicExistsError,
     TopicProxy,
 };
-use floe::{Proxy, TypedProxy};
+use floe::{EncodingVersion, OperationMode, Proxy, TypedProxy};
 use floe_hub::contracts::floe::HubAdminProxy;
 
-use crate::world::{World, soon, subscribe};
+use crate::world::{Inbox, Subscribers, World, encapsulation, publisher, soon, subscribe};
 
 async fn refusal(
     topic: &TopicProxy,
@@ -100,6 +101,7 @@ async fn topics_and_subscriptions_beyond_the_limit_are_refused_until_others_are_
         ("limits.topics", 2),
         ("limits.subscriptions", 1),
         ("limits.links", 1),
+        ("limits.queue-bytes", 0),
     ];
     assert_eq!(used, expected);
 
@@ -182,4 +184,47 @@ async fn many_topics_are_told_of_in_pages() {
     let error = soon(world.manager.retrieve_all()).await.unwrap_err();
     assert!(error.to_string().contains("topicsAfter"), "{error}");
     soon(world.manager.retrieve(&names[3])).await.unwrap();
+}
+
+#[tokio::test]
+async fn the_longest_queues_give_way_when_all_have_too_much() {
+    let limit = 2_000_000;
+    let world = World::with(|settings| settings.limits.queue_bytes = limit).await;
+    let subscribers = Subscribers::start().await;
+    let parameters = encapsulation(EncodingVersion::V1_1, &"x".repeat(10_000));
+    let mut inboxes = Vec::new();
+    for (name, count) in [("long", 300), ("longer", 400), ("short", 20)] {
+        let topic = world.create(name).await;
+        for number in 0..2 {
+            let (stuck, inbox) = subscribers.add_stuck(&format!("{name}{number}"));
+            subscribe(&topic, &stuck, &[("floe.overflow", "drop-oldest")]).await;
+            inboxes.push(inbox);
+        }
+        let publisher = publisher(&topic).await;
+        for _ in 0..count {
+            let published = publisher.invoke("e", OperationMode::Normal, &parameters);
+            soon(published).await.unwrap();
+        }
+    }
+    let begun = Instant::now();
+    loop {
+        let mut all = 0;
+        let mut lost = Vec::new();
+        for name in ["long", "longer", "short"] {
+            let info = world.info(name).await;
+            for subscriber in &info.subscribers {
+                let places = subscriber.queued + subscriber.outstanding + subscriber.lost.overflow;
+                assert_eq!(subscriber.offered, places);
+            }
+            all += info.subscribers[0].queued_bytes;
+            lost.push(info.lost.overflow);
+        }
+        assert_eq!(lost[2], 0, "the short queue stays as it is");
+        if all <= limit as i64 && lost[0] > 0 && lost[1] > 0 {
+            break;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{all}: {lost:?}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    inboxes.iter().for_each(Inbox::open);
 }
