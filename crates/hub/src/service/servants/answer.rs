@@ -2,6 +2,7 @@
 //! other connections waiting.
 
 use floe::{Current, Encode, Encoder, EncodingVersion, InvokeError, SystemException};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// The length of an answer while it is made.
 pub(super) struct Answer {
@@ -13,7 +14,14 @@ pub(super) struct Answer {
     len: usize,
     len_max: usize,
     scratch: Vec<u8>,
+    /// How many items there are when it pauses next.
+    next_pause: usize,
+    /// Held by an answer that is longer than one step.
+    permit: Option<SemaphorePermit<'static>>,
 }
+
+/// Long answers that are made at a time. Others wait, and hold nothing meanwhile.
+static LONG_ANSWERS: Semaphore = Semaphore::const_new(2);
 
 /// Bytes of a page. Every client accepts messages of 1 MiB.
 pub(super) const PAGE_LEN: usize = 256 * 1024;
@@ -45,6 +53,8 @@ impl Answer {
             len: 0,
             len_max,
             scratch: Vec::new(),
+            next_pause: STEP,
+            permit: None,
         }
     }
 
@@ -93,9 +103,18 @@ impl Answer {
     }
 
     /// Lets other connections have their turn after some items.
-    pub(super) async fn give_way(&self) {
-        if self.count.is_multiple_of(STEP) {
-            tokio::task::yield_now().await;
+    pub(super) async fn pause(&mut self) {
+        if self.count >= self.next_pause {
+            self.next_pause = self.count + STEP;
+            self.give_way().await;
         }
+    }
+
+    /// Lets other connections have their turn.
+    pub(super) async fn give_way(&mut self) {
+        if self.permit.is_none() {
+            self.permit = LONG_ANSWERS.acquire().await.ok();
+        }
+        tokio::task::yield_now().await;
     }
 }

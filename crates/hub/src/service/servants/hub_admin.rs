@@ -49,7 +49,7 @@ impl HubAdmin for HubAdminServant {
             let subscriber = status::of_subscriber(&self.registry, &subscriber).info;
             answer.add(&subscriber)?;
             info.subscribers.push(subscriber);
-            answer.give_way().await;
+            answer.pause().await;
         }
         Ok(info)
     }
@@ -69,7 +69,7 @@ impl HubAdmin for HubAdminServant {
                 answer.add(&totals)?;
                 status.topics.push(totals);
             }
-            tokio::task::yield_now().await;
+            answer.pause().await;
         }
     }
 
@@ -93,7 +93,7 @@ impl HubAdmin for HubAdminServant {
             let subscriber = status::of_subscriber(&self.registry, &subscriber);
             answer.add(&subscriber)?;
             status.subscribers.push(subscriber);
-            answer.give_way().await;
+            answer.pause().await;
         }
         Ok(status)
     }
@@ -122,7 +122,7 @@ impl HubAdmin for HubAdminServant {
                     break;
                 }
                 status.subscribers.push(subscriber);
-                answer.give_way().await;
+                answer.pause().await;
             }
             next = behind;
         }
@@ -145,7 +145,7 @@ impl HubAdmin for HubAdminServant {
                 break;
             }
             totals.push(topic);
-            answer.give_way().await;
+            answer.pause().await;
         }
         Ok(totals)
     }

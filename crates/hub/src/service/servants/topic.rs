@@ -294,7 +294,7 @@ impl TopicContract for TopicServant {
         for subscriber in self.topic.subscribers() {
             answer.add(subscriber.identity())?;
             identities.push(subscriber.identity().clone());
-            answer.give_way().await;
+            answer.pause().await;
         }
         Ok(identities)
     }
