@@ -3,10 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::{
-    Communicator, DispatchFuture, DispatchSlot, Dispatcher, OperationMode, Outcome, Proxy, Request,
-    Requests,
-};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::message::Outcome;
+use floe::{Communicator, Dispatcher, OperationMode, Proxy};
 
 use crate::log::Log;
 use crate::raw::{Raw, request};

@@ -3,7 +3,8 @@
 
 use std::sync::OnceLock;
 
-use floe::{Settings, Tls, TlsFile, TlsIdentity, TlsSettings};
+use floe::Settings;
+use floe::tls::{Tls, TlsFile, TlsIdentity, TlsSettings};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, date_time_ymd,
 };

@@ -8,6 +8,7 @@ use crate::caller::{Caller, Place};
 use crate::distinguished_name::DistinguishedName;
 use crate::keys::{KEYS_FILE_MAX, Keys};
 use crate::problem::{Problem, Problems};
+use crate::rule::Called;
 use crate::rules::{Decision, Rules};
 use crate::settings::Settings;
 use crate::token::{Claims, TokenError, Tokens};
@@ -130,9 +131,14 @@ impl Access {
         tokens.verify(token, now)
     }
 
-    /// Decides whether a caller may do this with a topic. An empty name stands for the hub as a whole.
+    /// Decides whether a caller may do this with a topic. An empty name stands for the hub or the gateway as a whole.
     pub fn decide(&self, caller: &Caller, action: Action, topic: &str) -> Decision {
         self.rules.decide(caller, action, topic)
+    }
+
+    /// Decides whether a caller may make this call through a gateway.
+    pub fn decide_call(&self, caller: &Caller, called: &Called<'_>) -> Decision {
+        self.rules.decide_call(caller, called)
     }
 
     /// Whether a caller may do anything with a topic, and so may know that it exists.

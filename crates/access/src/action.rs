@@ -1,9 +1,9 @@
-//! Actions: what a caller does with a topic or a hub.
+//! Actions: what a caller does with a topic, a hub or a gateway.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// What a caller wants to do with a topic, or with the hub as a whole.
+/// What a caller wants to do with a topic, with the hub as a whole, or with a gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Action {
@@ -21,11 +21,15 @@ pub enum Action {
     Observe,
     /// Do anything else that an operator does with a hub.
     Admin,
+    /// Have a session with a gateway.
+    Login,
+    /// Call objects through a gateway.
+    Call,
 }
 
 impl Action {
     /// All actions, in the order in which messages list them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Create,
         Self::Destroy,
         Self::Publish,
@@ -33,7 +37,14 @@ impl Action {
         Self::Link,
         Self::Observe,
         Self::Admin,
+        Self::Login,
+        Self::Call,
     ];
+
+    /// Whether a gateway asks about it. About all others a hub asks.
+    pub fn is_of_gateway(self) -> bool {
+        matches!(self, Self::Login | Self::Call)
+    }
 
     /// Its name in a rule.
     pub fn name(self) -> &'static str {
@@ -45,6 +56,8 @@ impl Action {
             Self::Link => "link",
             Self::Observe => "observe",
             Self::Admin => "admin",
+            Self::Login => "login",
+            Self::Call => "call",
         }
     }
 }
@@ -69,9 +82,15 @@ impl FromStr for Action {
 
 /// A set of actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Actions(u8);
+pub struct Actions(u16);
 
 impl Actions {
+    /// The actions that a hub asks about.
+    pub(crate) fn of_hub() -> Self {
+        let all = Action::ALL.into_iter();
+        all.filter(|action| !action.is_of_gateway()).collect()
+    }
+
     /// Every action.
     pub fn all() -> Self {
         Action::ALL.into_iter().collect()

@@ -12,15 +12,17 @@
 //! - `caller.rs`: what is known of a peer
 //! - `callback.rs`: the addresses at which a subscriber may be called
 //! - `distinguished_name.rs`, `trust.rs`: subjects of certificates, and IceSSL's `TrustOnly`
-//! - `users.rs`, `password.rs`: the users' file
+//! - `users.rs`, `password.rs`: the users' file; `decoys.rs`: what hides the users in it
 //! - `token.rs`, `keys.rs`: signed tokens, and the keys that prove them
-//! - `refusal.rs`: a refusal, for the caller and for the audit log
+//! - `refusal.rs`: a refusal, for the caller and for the audit log; `audit.rs`: the lines of that log
 //! - `problem.rs`: problems in an operator's text, by line
 
 mod access;
 mod action;
+mod audit;
 mod callback;
 mod caller;
+mod decoys;
 mod distinguished_name;
 mod keys;
 mod network;
@@ -37,6 +39,7 @@ mod users;
 
 pub use access::{Access, Files};
 pub use action::{Action, Actions};
+pub use audit::{AUDIT_LINES_MAX, AuditLines};
 pub use callback::{Callback, Reach};
 pub use caller::{ANONYMOUS, Caller, NAME_LEN_MAX, Place, check_name};
 pub use distinguished_name::{DN_LEN_MAX, DistinguishedName};
@@ -46,7 +49,7 @@ pub use password::PasswordHash;
 pub use pattern::{PATTERN_LEN_MAX, Pattern};
 pub use problem::{Problem, Problems};
 pub use refusal::{ACCESS_REFUSED, Reason, Refusal};
-pub use rule::{Rule, Who};
+pub use rule::{Called, Objects, Rule, Who};
 pub use rules::{Decided, Decision, RULES_MAX, Rules};
 pub use settings::{LIST_MAX, Settings, TokenSettings};
 pub use token::{Claims, GROUPS_MAX, TOKEN_LEN_MAX, TokenError, Tokens};

@@ -7,12 +7,14 @@ use argon2::password_hash::PasswordVerifier;
 use argon2::{Argon2, PasswordHash as PhcHash};
 use sha_crypt::{PasswordHashRef, ShaCrypt};
 
+use crate::decoys::Argon2Cost;
+
 /// A hashed password: by argon2id, or by `crypt(3)` with SHA-256 or SHA-512.
 ///
 /// Neither `Debug` nor an error shows any part of it.
 ///
 /// Source: PHC string format; "Unix crypt using SHA-256 and SHA-512" (Drepper, 2008).
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct PasswordHash {
     scheme: Scheme,
     text: String,
@@ -24,6 +26,17 @@ enum Scheme {
     ShaCrypt,
 }
 
+/// What the check of a password costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cost {
+    /// Rounds of SHA-crypt with SHA-256.
+    Sha256(u32),
+    /// Rounds of SHA-crypt with SHA-512.
+    Sha512(u32),
+    /// Parameters of argon2id.
+    Argon2id(Argon2Cost),
+}
+
 /// The largest length of a hash as text, in bytes.
 const HASH_LEN_MAX: usize = 512;
 /// The largest memory for the check of one password: 256 MiB, in KiB. Usual are 19 to 64 MiB.
@@ -32,6 +45,12 @@ const ARGON2_MEMORY_MAX: u32 = 256 * 1024;
 const ARGON2_PASSES_MAX: u32 = 16;
 /// The largest number of rounds of SHA-crypt, about a second of work. Usual are 5,000.
 const ROUNDS_MAX: u32 = 1_000_000;
+/// The smallest number of rounds of SHA-crypt.
+pub(crate) const ROUNDS_MIN: u32 = sha_crypt::Params::ROUNDS_MIN;
+/// The length of a hash of SHA-crypt with SHA-256, in characters.
+const SHA_256_LEN: usize = 43;
+/// The length of a hash of SHA-crypt with SHA-512, in characters.
+const SHA_512_LEN: usize = 86;
 /// The largest length of a password, in bytes.
 const PASSWORD_LEN_MAX: usize = 1024;
 
@@ -54,6 +73,56 @@ impl PasswordHash {
     }
 }
 
+impl PasswordHash {
+    /// A hash that no password is known to have, at this cost. `None` if there is nothing to check.
+    pub(crate) fn decoy(cost: Cost, salt_len: usize) -> Option<Self> {
+        let salt = ".".repeat(salt_len);
+        let text = match cost {
+            Cost::Sha256(rounds @ ROUNDS_MIN..) => {
+                format!("$5$rounds={rounds}${salt}${}", ".".repeat(SHA_256_LEN))
+            }
+            Cost::Sha512(rounds @ ROUNDS_MIN..) => {
+                format!("$6$rounds={rounds}${salt}${}", ".".repeat(SHA_512_LEN))
+            }
+            _ => return None,
+        };
+        Some(Self {
+            scheme: Scheme::ShaCrypt,
+            text,
+        })
+    }
+
+    /// What a check costs.
+    pub(crate) fn cost(&self) -> Cost {
+        if self.scheme == Scheme::Argon2id {
+            let hash = PhcHash::new(&self.text).ok();
+            let params = hash.and_then(|hash| argon2::Params::try_from(&hash).ok());
+            let params = params.unwrap_or_default();
+            return Cost::Argon2id((params.m_cost(), params.t_cost(), params.p_cost()));
+        }
+        let rounds = self.fields().find_map(|field| {
+            let rounds = field.strip_prefix("rounds=")?;
+            rounds.parse().ok()
+        });
+        let rounds = rounds.unwrap_or(sha_crypt::Params::RECOMMENDED_ROUNDS);
+        match self.text.starts_with("$5$") {
+            true => Cost::Sha256(rounds),
+            false => Cost::Sha512(rounds),
+        }
+    }
+
+    /// The length of the salt in characters, if this is a hash of SHA-crypt.
+    pub(crate) fn salt_len(&self) -> usize {
+        let mut fields = self.fields().filter(|field| !field.starts_with("rounds="));
+        fields.next().map_or(0, str::len)
+    }
+
+    /// What stands behind the name of the scheme.
+    fn fields(&self) -> impl Iterator<Item = &str> {
+        self.text.split('$').skip(2)
+    }
+}
+
 impl FromStr for PasswordHash {
     type Err = &'static str;
 
@@ -63,8 +132,8 @@ impl FromStr for PasswordHash {
         }
         let scheme = match text.split('$').nth(1) {
             Some("argon2id") => check_argon2(text).map(|()| Scheme::Argon2id)?,
-            Some("5") => check_sha_crypt(text, 43).map(|()| Scheme::ShaCrypt)?,
-            Some("6") => check_sha_crypt(text, 86).map(|()| Scheme::ShaCrypt)?,
+            Some("5") => check_sha_crypt(text, SHA_256_LEN).map(|()| Scheme::ShaCrypt)?,
+            Some("6") => check_sha_crypt(text, SHA_512_LEN).map(|()| Scheme::ShaCrypt)?,
             _ => {
                 return Err(
                     "expected a hash that begins with $argon2id$, $5$ or $6$, as argon2 and openssl passwd -6 write it",
@@ -104,7 +173,7 @@ fn check_sha_crypt(text: &str, hash_len: usize) -> Result<(), &'static str> {
         let rounds: u32 = rounds
             .parse()
             .map_err(|_| "the rounds of the hash are no number")?;
-        if !(sha_crypt::Params::ROUNDS_MIN..=ROUNDS_MAX).contains(&rounds) {
+        if !(ROUNDS_MIN..=ROUNDS_MAX).contains(&rounds) {
             return Err(
                 "the hash costs too little or too much: expected from 1000 to 1000000 rounds",
             );

@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::action::Action;
 use crate::caller::Caller;
 use crate::caller::Place;
+use crate::rule::Called;
 use crate::rules::Decided;
 use crate::token::TokenError;
 
@@ -19,8 +20,10 @@ pub struct Refusal {
     pub from: Place,
     /// The refused action.
     pub action: Action,
-    /// The topic. Empty for the hub as a whole.
+    /// The topic. Empty for the hub or the gateway as a whole, and for a call.
     pub topic: String,
+    /// The identity of the object and the operation, if this was a call through a gateway.
+    pub call: Option<(String, String)>,
     /// Why it was refused.
     pub reason: Reason,
 }
@@ -48,7 +51,16 @@ impl Refusal {
             from: caller.place,
             action,
             topic: topic.to_owned(),
+            call: None,
             reason,
+        }
+    }
+
+    /// The refusal of a call through a gateway.
+    pub fn of_call(caller: &Caller, called: &Called<'_>, reason: Reason) -> Self {
+        Self {
+            call: Some((called.identity.to_owned(), called.operation.to_owned())),
+            ..Self::of(caller, Action::Call, "", reason)
         }
     }
 
@@ -65,6 +77,8 @@ impl Refusal {
             from: self.from.to_string(),
             action: self.action.name(),
             topic: &self.topic,
+            object: self.call.as_ref().map(|(object, _)| object.as_str()),
+            operation: self.call.as_ref().map(|(_, operation)| operation.as_str()),
             rule,
             line,
             reason: self.reason.to_string(),
@@ -81,6 +95,10 @@ struct Line<'a> {
     from: String,
     action: &'a str,
     topic: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    object: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<&'a str>,
     rule: Option<usize>,
     line: Option<usize>,
     reason: String,
@@ -92,6 +110,13 @@ impl fmt::Display for Refusal {
         let (who, action, topic) = (&self.who, self.action, &self.topic);
         match &self.reason {
             Reason::Token(error) => write!(f, "{ACCESS_REFUSED}{error}"),
+            _ if action == Action::Login => {
+                write!(f, "{ACCESS_REFUSED}{who} may not {action} (this gateway)")
+            }
+            _ if let Some((object, operation)) = &self.call => write!(
+                f,
+                "{ACCESS_REFUSED}{who} may not {action} {operation:?} (object {object:?})"
+            ),
             _ if topic.is_empty() => {
                 write!(f, "{ACCESS_REFUSED}{who} may not {action} (this hub)")
             }
@@ -143,6 +168,32 @@ mod tests {
             "{line}"
         );
         assert!(!line.contains('\n'));
+    }
+
+    #[test]
+    fn a_refused_call_names_its_object_and_operation() {
+        let called = Called {
+            identity: "c/\n",
+            category: "c",
+            adapter: None,
+            operation: "op",
+        };
+        let caller = Caller::anonymous(Place::Here);
+        let refusal = Refusal::of_call(&caller, &called, Reason::Rules(Decided::NoRule));
+        let text = refusal.to_string();
+        assert_eq!(
+            text,
+            r#"access refused: anonymous may not call "op" (object "c/\n")"#
+        );
+        let json = refusal.to_json(7);
+        let part = r#""topic":"","object":"c/\n","operation":"op","rule":null"#;
+        assert!(json.contains(part), "{json}");
+        let login = Refusal::of(&caller, Action::Login, "", Reason::Rules(Decided::NoRule));
+        let text = login.to_string();
+        assert_eq!(
+            text,
+            "access refused: anonymous may not login (this gateway)"
+        );
     }
 
     #[test]

@@ -7,16 +7,19 @@ use crate::pattern::Pattern;
 use crate::rules::Groups;
 use crate::trust::TrustOnly;
 
-/// A rule of `floe.toml`. It applies if the action is one of its actions, the topic matches one of its topics, and the
-/// caller matches its `who`.
+/// A rule of `floe.toml`. It applies if the action is one of its actions, the topic matches one of its topics or the
+/// called object matches its `objects`, and the caller matches its `who`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     /// Whether the rule allows or refuses.
     pub allows: bool,
     /// The actions to which the rule applies.
     pub actions: Actions,
-    /// Patterns of topics. If there are none, the rule applies to all topics.
+    /// Patterns of topics. If there are none, the rule applies to all topics. If there are some, it applies to topics
+    /// alone.
     pub topics: Vec<Pattern>,
+    /// The objects whose calls the rule is about. If it restricts them, the rule applies to calls alone.
+    pub objects: Objects,
     /// The callers to whom the rule applies.
     pub who: Who,
     /// Networks in which subscribers may be called back, besides the host that subscribes.
@@ -39,7 +42,65 @@ pub struct Who {
     pub networks: Vec<String>,
 }
 
+/// Objects that are called through a gateway. A call must match each list that is not empty. To match a list, it must
+/// match one of its entries.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Objects {
+    /// Patterns of identities, as Ice writes them: `category/name`, or `name` without a category.
+    pub identities: Vec<Pattern>,
+    /// Patterns of categories.
+    pub categories: Vec<Pattern>,
+    /// Patterns of adapter ids. An object whose proxy has endpoints instead of an adapter id matches none.
+    pub adapters: Vec<Pattern>,
+    /// Patterns of operations.
+    pub operations: Vec<Pattern>,
+}
+
+/// A call through a gateway.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Called<'a> {
+    /// The identity of the object, as Ice writes it.
+    pub identity: &'a str,
+    /// The category of the identity.
+    pub category: &'a str,
+    /// The adapter id in the object's proxy.
+    pub adapter: Option<&'a str>,
+    /// The operation.
+    pub operation: &'a str,
+}
+
+impl Objects {
+    /// Whether this restricts nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn has(&self, called: &Called<'_>) -> bool {
+        let matches = |patterns: &[Pattern], text: Option<&str>| {
+            let is_one = |text| patterns.iter().any(|pattern| pattern.matches(text));
+            patterns.is_empty() || text.is_some_and(is_one)
+        };
+        matches(&self.identities, Some(called.identity))
+            && matches(&self.categories, Some(called.category))
+            && matches(&self.adapters, called.adapter)
+            && matches(&self.operations, Some(called.operation))
+    }
+}
+
 impl Rule {
+    /// Whether the rule applies to this call through a gateway.
+    pub(crate) fn applies_to_call(
+        &self,
+        caller: &Caller,
+        called: &Called<'_>,
+        known: (&Groups, &Networks),
+    ) -> bool {
+        self.actions.contains(Action::Call)
+            && self.topics.is_empty()
+            && self.objects.has(called)
+            && self.who.is_one(caller, known)
+    }
+
     /// Whether the rule applies to this action.
     pub(crate) fn applies(
         &self,
@@ -60,7 +121,7 @@ impl Rule {
     ) -> bool {
         let is_of_topics =
             || self.topics.is_empty() || self.topics.iter().any(|pattern| pattern.matches(topic));
-        is_of_topics() && self.who.is_one(caller, known)
+        self.objects.is_empty() && is_of_topics() && self.who.is_one(caller, known)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::callback::Callback;
 use crate::caller::Caller;
 use crate::network::{ANY, Networks};
 use crate::pattern::Pattern;
-use crate::rule::{Rule, Who};
+use crate::rule::{Called, Objects, Rule, Who};
 use crate::trust::TrustOnly;
 
 /// Rules in their order, and the groups and networks that they name.
@@ -65,6 +65,7 @@ impl Rules {
             allows: true,
             actions: Actions::all(),
             topics: Vec::new(),
+            objects: Objects::default(),
             who,
             // A server of Ice delivers to any address.
             callbacks: vec![ANY.to_owned()],
@@ -81,17 +82,29 @@ impl Rules {
         self.rules.is_empty()
     }
 
-    /// Decides whether a caller may do this with a topic. An empty name stands for the hub as a whole.
+    /// Decides whether a caller may do this with a topic. An empty name stands for the hub or the gateway as a whole.
+    /// Calls through a gateway are decided by [`Rules::decide_call`].
     pub fn decide(&self, caller: &Caller, action: Action, topic: &str) -> Decision {
+        let known = (&self.groups, &self.networks);
+        self.first(|rule| rule.applies(caller, action, topic, known))
+    }
+
+    /// Decides whether a caller may make this call through a gateway.
+    pub fn decide_call(&self, caller: &Caller, called: &Called<'_>) -> Decision {
+        let known = (&self.groups, &self.networks);
+        self.first(|rule| rule.applies_to_call(caller, called, known))
+    }
+
+    /// The decision of the first rule that applies.
+    fn first(&self, applies: impl Fn(&Rule) -> bool) -> Decision {
         if self.is_open() {
             return Decision {
                 is_allowed: true,
                 decided: Decided::Open,
             };
         }
-        let known = (&self.groups, &self.networks);
         let mut rules = self.rules.iter().enumerate();
-        let found = rules.find(|(_, rule)| rule.applies(caller, action, topic, known));
+        let found = rules.find(|(_, rule)| applies(rule));
         match found {
             Some((index, rule)) => Decision {
                 is_allowed: rule.allows,
@@ -109,7 +122,7 @@ impl Rules {
 
     /// Whether a caller may do anything with a topic. Looks at each rule once.
     pub fn may_find(&self, caller: &Caller, topic: &str) -> bool {
-        let mut undecided = Actions::all();
+        let mut undecided = Actions::of_hub();
         let known = (&self.groups, &self.networks);
         let mut rules = self.rules.iter();
         self.is_open()
@@ -304,7 +317,9 @@ networks = "lab"
             .flat_map(|rules| callers.iter().map(move |own| (rules, own)))
         {
             for topic in ["", "alarm", "weather", "telemetry.cpu"] {
-                let mut actions = Action::ALL.into_iter();
+                let mut actions = Action::ALL
+                    .into_iter()
+                    .filter(|action| !action.is_of_gateway());
                 let may = actions.any(|action| rules.decide(caller, action, topic).is_allowed);
                 assert_eq!(
                     rules.may_find(caller, topic),
@@ -313,6 +328,58 @@ networks = "lab"
                 );
             }
         }
+    }
+
+    #[test]
+    fn calls_are_decided_by_identity_category_adapter_and_operation() {
+        let rules = rules(
+            r#"
+[[access.rule]]
+deny = "call"
+operations = "shut*"
+anyone = true
+[[access.rule]]
+allow = "call"
+categories = "open"
+users = "ann"
+[[access.rule]]
+allow = "call"
+identities = ["door", "a/b*"]
+adapters = "Store*"
+anyone = true
+[[access.rule]]
+allow = "*"
+topics = "*"
+anyone = true
+"#,
+        );
+        let decide = |user: &str, identity: &str, adapter, operation| {
+            let category = identity
+                .split_once('/')
+                .map_or("", |(category, _)| category);
+            let called = Called {
+                identity,
+                category,
+                adapter,
+                operation,
+            };
+            let decision = rules.decide_call(&named(user, "192.0.2.1"), &called);
+            match decision.decided {
+                Decided::Rule { index, .. } => Some(index),
+                _ => None,
+            }
+        };
+        assert_eq!(decide("ann", "open/x", None, "look"), Some(1));
+        assert_eq!(decide("ann", "open/x", None, "shutdown"), Some(0));
+        assert_eq!(decide("bob", "open/x", None, "look"), None);
+        assert_eq!(decide("bob", "a/bc", Some("Store1"), "look"), Some(2));
+        assert_eq!(decide("bob", "a/bc", Some("Other"), "look"), None);
+        assert_eq!(decide("bob", "door", None, "look"), None);
+        // A rule about topics says nothing about calls, and one about objects nothing about topics.
+        let decision = rules.decide(&named("ann", "192.0.2.1"), Action::Publish, "t");
+        assert!(matches!(decision.decided, Decided::Rule { index: 3, .. }));
+        let login = rules.decide(&named("ann", "192.0.2.1"), Action::Login, "");
+        assert!(login.is_allowed);
     }
 
     #[test]

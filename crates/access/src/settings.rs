@@ -13,7 +13,7 @@ use crate::action::{Action, Actions};
 use crate::caller::check_name;
 use crate::network::{Network, Networks};
 use crate::problem::{Problem, Problems};
-use crate::rule::{Rule, Who};
+use crate::rule::{Objects, Rule, Who};
 use crate::rules::{Groups, RULES_MAX, Rules};
 
 /// The table `[access]` of `floe.toml`: the rules, and the files with users and keys.
@@ -104,6 +104,10 @@ struct RuleTable {
     allow: Option<Texts>,
     deny: Option<Texts>,
     topics: Option<Texts>,
+    identities: Option<Texts>,
+    categories: Option<Texts>,
+    adapters: Option<Texts>,
+    operations: Option<Texts>,
     #[serde(default)]
     anyone: bool,
     users: Option<Texts>,
@@ -222,6 +226,20 @@ impl Reader<'_> {
                 "expected a rule that allows subscribe or link: for no other the hub calls anybody",
             );
         }
+        let objects = Objects {
+            identities: self.list(line, "identities", table.identities.as_ref()),
+            categories: self.list(line, "categories", table.categories.as_ref()),
+            adapters: self.list(line, "adapters", table.adapters.as_ref()),
+            operations: self.list(line, "operations", table.operations.as_ref()),
+        };
+        if !objects.is_empty() && !actions.contains(Action::Call) {
+            let expected = "expected a rule about call: identities, categories, adapters and operations are of calls";
+            self.problem(line, "access.rule", expected);
+        }
+        if !objects.is_empty() && table.topics.is_some() {
+            let expected = "expected either topics or objects: no call is about a topic";
+            self.problem(line, "access.rule", expected);
+        }
         // A rule without callers would apply to every caller.
         if table.anyone == (who != Who::default()) {
             let expected = "expected anyone = true, or else users, groups, certificate or networks";
@@ -231,6 +249,7 @@ impl Reader<'_> {
             allows,
             actions,
             topics: self.list(line, "topics", table.topics.as_ref()),
+            objects,
             who,
             callbacks,
             line,
@@ -429,9 +448,18 @@ callbacks = "any"
 [[access.rule]]
 allow = "publish"
 certificate = "ZeroC"
+[[access.rule]]
+allow = "publish"
+identities = "a"
+anyone = true
+[[access.rule]]
+allow = "*"
+topics = "t"
+operations = "a"
+anyone = true
 "#;
         let lines: Vec<_> = problems(text).into_iter().map(|(line, _)| line).collect();
-        assert_eq!(lines, [2, 3, 5, 6, 8, 8, 8, 11, 11, 15, 15, 19, 19]);
+        assert_eq!(lines, [2, 3, 5, 6, 8, 8, 8, 11, 11, 15, 15, 19, 19, 22, 26]);
     }
 
     #[test]

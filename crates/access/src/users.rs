@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::caller::check_name;
+use crate::decoys::Decoys;
 use crate::password::PasswordHash;
 use crate::problem::{Problem, Problems};
 
@@ -17,11 +18,10 @@ use crate::problem::{Problem, Problems};
 /// Glacier2's file of passwords has the same form.
 ///
 /// Source: Ice manual, "Glacier2 Password File".
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Users {
     by_name: HashMap<String, PasswordHash>,
-    /// Checked for unknown names, so that they take as long as known ones.
-    decoy: Option<PasswordHash>,
+    decoys: Decoys,
 }
 
 /// The largest size of a users' file, in bytes.
@@ -82,7 +82,9 @@ impl Users {
         if self.by_name.len() == USERS_MAX {
             return Err(format!("expected at most {USERS_MAX} users"));
         }
-        self.decoy.get_or_insert_with(|| hash.clone());
+        self.decoys
+            .note(&hash)
+            .map_err(|error| format!("{name}: {error}"))?;
         match self.by_name.insert(name.to_owned(), hash) {
             Some(_) => Err(format!("{name} is there already")),
             None => Ok(()),
@@ -104,17 +106,15 @@ impl Users {
         self.by_name.is_empty()
     }
 
-    /// Whether this is the password of that user. It takes as long as one check of a password, also if the user is
-    /// unknown. See [`PasswordHash::verify`].
+    /// Whether this is the password of that user. It takes as long for every user of the file, and for unknown ones, so
+    /// that the time does not show which users exist. See [`PasswordHash::verify`].
     pub fn verify(&self, name: &str, password: &[u8]) -> bool {
-        match (self.by_name.get(name), &self.decoy) {
-            (Some(hash), _) => hash.verify(password),
-            (None, Some(decoy)) => {
-                decoy.verify(password);
-                false
-            }
-            (None, None) => false,
+        let own = self.by_name.get(name);
+        let is_verified = own.is_some_and(|hash| hash.verify(password));
+        for decoy in self.decoys.besides(own) {
+            decoy.verify(password);
         }
+        is_verified
     }
 }
 

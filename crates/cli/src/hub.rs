@@ -7,11 +7,11 @@ use floe::contracts::ice_storm::{
     NoSuchTopicError, TopicExistsError, TopicManagerProxy, TopicProxy,
 };
 use floe::{Communicator, Identity, InvokeError, SystemException, TypedProxy};
-use floe_hub::HUB_ADMIN;
 use floe_hub::contracts::floe::{
-    HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses, TopicInfo, TopicPage, TopicStatus,
-    TopicTotals,
+    Backpressure, DurableTopicsProxy, HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses,
+    TopicInfo, TopicPage, TopicStatus, TopicTotals,
 };
+use floe_hub::{DURABLE_TOPICS, HUB_ADMIN};
 
 use crate::config::nearest;
 use crate::context;
@@ -23,8 +23,8 @@ use crate::peer;
 /// Where the hub is.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HubArgument {
-    /// The hub: HOST, HOST:PORT, its endpoint, or the proxy of its topic manager [env: FLOE_HUB]
-    /// [default: that of the context, or tcp -h 127.0.0.1 -p 10000]
+    /// The hub: HOST, HOST:PORT, an endpoint, or the proxy of its topic manager [env: FLOE_HUB] [default: the
+    /// hub of the context, or tcp -h 127.0.0.1 -p 10000]
     // The library's own reading of the environment takes an empty variable for a value.
     #[arg(long, value_name = "ENDPOINT")]
     hub: Option<String>,
@@ -150,6 +150,24 @@ impl HubArgument {
         }
     }
 
+    /// How many events the hub lost for a subscriber; 0 also where it cannot tell.
+    pub(crate) async fn lost_by(
+        &self,
+        communicator: &Communicator,
+        topic: &str,
+        subscriber: &Identity,
+    ) -> i64 {
+        let info = self.topic_info(communicator, topic).await.ok().flatten();
+        let own = info
+            .iter()
+            .flat_map(|info| &info.subscribers)
+            .find(|known| {
+                let known = known.subscriber.as_ref();
+                known.is_some_and(|known| &known.reference().identity == subscriber)
+            });
+        own.map_or(0, |own| lost(&own.lost))
+    }
+
     /// What became of the events of a topic; `None` from a service that does not tell, as IceStorm.
     ///
     /// # Errors
@@ -197,6 +215,24 @@ impl HubArgument {
         }
     }
 
+    /// Which publishers are held back by which subscribers of a topic. Nothing if the hub does not tell.
+    ///
+    /// # Errors
+    /// There is no such topic, or the hub does not answer.
+    pub(crate) async fn backpressure(
+        &self,
+        communicator: &Communicator,
+        name: &str,
+    ) -> Result<Vec<Backpressure>, Failure> {
+        match self.admin(communicator)?.backpressure(name).await {
+            Ok(backpressure) => Ok(backpressure),
+            Err(IceStormNoSuchTopicError::Invoke(error)) if tells_nothing(&error) => Ok(Vec::new()),
+            Err(IceStormNoSuchTopicError::NoSuchTopic(_)) => Err(no_topic(name)),
+            Err(IceStormNoSuchTopicError::Invoke(error)) => Err(self.unanswered(error.into())),
+            Err(error) => Err(Failure::new(Exit::Failure, error)),
+        }
+    }
+
     /// What is known of the hub and its topics.
     ///
     /// # Errors
@@ -204,8 +240,9 @@ impl HubArgument {
     pub(crate) async fn status(&self, communicator: &Communicator) -> Result<HubStatus, Failure> {
         let status = self.admin(communicator)?.status().await;
         status.map_err(|error| match tells_nothing(&error) {
-            true => Failure::not_found("the hub does not tell how it is doing")
-                .help("it is no Floe hub, or an older one; `floe topic info` shows what it knows"),
+            true => Failure::not_found("the hub does not report its state").help(
+                "it is not a Floe hub, or an older one; `floe topic info` shows what it reports",
+            ),
             false => self.unanswered(error.into()),
         })
     }
@@ -252,6 +289,21 @@ impl HubArgument {
         Ok(HubAdminProxy::from_proxy(admin))
     }
 
+    /// The object for durable topics; nothing is sent.
+    ///
+    /// # Errors
+    /// Text that is neither an endpoint nor a proxy.
+    pub(crate) fn durable_topics(
+        &self,
+        communicator: &Communicator,
+    ) -> Result<DurableTopicsProxy, Failure> {
+        let manager = self.manager(communicator)?;
+        let identity = DURABLE_TOPICS.parse::<Identity>();
+        let identity = identity.expect("the identity of the hub's own object is one");
+        let topics = manager.as_proxy().ice_identity(identity);
+        Ok(DurableTopicsProxy::from_proxy(topics))
+    }
+
     /// Says that it was the hub that did not answer.
     pub(crate) fn unanswered(&self, failure: Failure) -> Failure {
         match failure.exit() {
@@ -259,7 +311,7 @@ impl HubArgument {
             Exit::NotFound => failure
                 .when("no topic manager")
                 .help("give the whole proxy of the topic manager with --hub"),
-            Exit::Usage => failure.when("the hub cannot be asked"),
+            Exit::Usage => failure.when("the hub does not answer"),
             _ if failure.is_answer() => failure.when("the hub failed"),
             _ if failure.is_unreachable() => {
                 failure.when("the hub did not answer").help(WHERE_HELP)
@@ -344,7 +396,8 @@ pub(crate) fn lost(losses: &Losses) -> i64 {
     all.into_iter().fold(0, i64::saturating_add)
 }
 
-fn no_topic(name: &str) -> Failure {
+/// There is no topic of this name.
+pub(crate) fn no_topic(name: &str) -> Failure {
     Failure::not_found(format_args!("no topic `{name}`")).help(TOPIC_HELP)
 }
 

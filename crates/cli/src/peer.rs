@@ -6,17 +6,19 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::Args;
-use floe::{AdapterError, Communicator, Endpoint, Proxy, Settings, Signals, Target, TypedProxy};
+use floe::reference::Target;
+use floe::{AdapterError, Communicator, Endpoint, Proxy, Settings, Signals, TypedProxy};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::endpoint::HUB_PORT;
 use crate::exit::{Exit, Failure};
+use crate::router::Login;
 use crate::{endpoint, locator, tls, token};
 
 /// How long to wait for a peer.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct TimeoutArgument {
-    /// The longest wait for an answer, such as 500ms, 5s or 2m; 0 waits for ever
+    /// How long to wait for an answer, such as 500ms, 5s or 2m. 0 means no limit
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     timeout: Duration,
 }
@@ -37,24 +39,48 @@ where
     F: FnOnce(Communicator) -> R,
     R: Future<Output = Result<Exit, Failure>>,
 {
-    run_with(runtime()?, asking_settings(timeout.limit()), what)
+    run_through(None, timeout, what)
 }
 
-/// As [`run`], in this runtime and with these settings.
+/// As [`run`], through a router if one is named.
 ///
 /// # Errors
-/// As [`run`].
-pub(crate) fn run_with<F, R>(runtime: Runtime, settings: Settings, what: F) -> Result<Exit, Failure>
+/// As [`run`], and those of the session with the router.
+pub(crate) fn run_through<F, R>(
+    login: Option<Login>,
+    timeout: TimeoutArgument,
+    what: F,
+) -> Result<Exit, Failure>
 where
     F: FnOnce(Communicator) -> R,
     R: Future<Output = Result<Exit, Failure>>,
 {
+    run_with(runtime()?, asking_settings(timeout.limit()), login, what)
+}
+
+/// As [`run_through`], in this runtime and with these settings.
+///
+/// # Errors
+/// As [`run_through`].
+pub(crate) fn run_with<F, R>(
+    runtime: Runtime,
+    mut settings: Settings,
+    login: Option<Login>,
+    what: F,
+) -> Result<Exit, Failure>
+where
+    F: FnOnce(Communicator) -> R,
+    R: Future<Output = Result<Exit, Failure>>,
+{
+    if let Some(login) = &login {
+        login.apply(&mut settings);
+    }
     let result = runtime.block_on(async {
         let mut signals = signals()?;
         let communicator = Communicator::with_settings(settings);
         token::show(&communicator);
         let result = tokio::select! {
-            result = what(communicator.clone()) => result,
+            result = within_session(login, &communicator, what) => result,
             _ = signals.next() => Ok(Exit::Interrupted),
         };
         end(&communicator, &result).await;
@@ -62,6 +88,28 @@ where
     });
     // A look-up of a host name that nobody waits for any more may take long.
     runtime.shutdown_background();
+    result
+}
+
+/// Runs something within a session with a router, if one is named.
+async fn within_session<F, R>(
+    login: Option<Login>,
+    communicator: &Communicator,
+    what: F,
+) -> Result<Exit, Failure>
+where
+    F: FnOnce(Communicator) -> R,
+    R: Future<Output = Result<Exit, Failure>>,
+{
+    let Some(login) = login else {
+        return what(communicator.clone()).await;
+    };
+    let session = login.open(communicator).await?;
+    let result = tokio::select! {
+        result = what(communicator.clone()) => result,
+        failure = session.lost() => return Err(failure),
+    };
+    session.end().await;
     result
 }
 
@@ -113,7 +161,19 @@ fn built(mut builder: Builder) -> Result<Runtime, Failure> {
 
 /// A communicator to ask others with.
 pub(crate) fn communicator(timeout: Option<Duration>) -> Communicator {
-    let communicator = Communicator::with_settings(asking_settings(timeout));
+    communicator_through(None, timeout)
+}
+
+/// The same, through a router if one is named.
+pub(crate) fn communicator_through(
+    login: Option<&Login>,
+    timeout: Option<Duration>,
+) -> Communicator {
+    let mut settings = asking_settings(timeout);
+    if let Some(login) = login {
+        login.apply(&mut settings);
+    }
+    let communicator = Communicator::with_settings(settings);
     token::show(&communicator);
     communicator
 }

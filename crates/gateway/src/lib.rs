@@ -31,10 +31,10 @@ mod error;
 mod service;
 mod settings;
 
-pub use core::{AddressRule, AddressRuleError, Passwords, PasswordsError, UserCategory};
+pub use core::{AddressRule, AddressRuleError, UserCategory};
 pub use error::GatewayError;
-pub use service::{Gateway, GatewayStatus};
+pub use service::{GOING_AWAY, Gateway, GatewayStatus, GatewayView, OVERLOADED};
 pub use settings::{
-    Batching, CertificateVerifier, ConnectionContext, FilterSettings, ForwardingSettings,
-    GatewaySettings, PasswordVerifier,
+    AdminSettings, Batching, CertificateVerifier, ConnectionContext, FilterSettings,
+    ForwardingSettings, GatewaySettings, PasswordVerifier,
 };

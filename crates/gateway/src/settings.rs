@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use floe::{Identity, Reference};
+use floe_access::Users;
 
-use crate::core::{AddressRule, Passwords, UserCategory};
+use crate::core::{AddressRule, UserCategory};
 
 /// Settings of a gateway. They include the limits on durations and lengths that a peer can influence.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +51,14 @@ pub struct GatewaySettings {
     pub idle_timeout: Option<Duration>,
     /// The largest number of sessions at a time. Further clients get no session. Default 10,000.
     pub session_limit: usize,
+    /// The largest number of sessions of one user at a time. Default none.
+    pub user_session_limit: Option<usize>,
+    /// The largest number of sessions of clients at one address at a time. Default none.
+    pub address_session_limit: Option<usize>,
+    /// The largest number of requests a second of one user, in all sessions together. Default none.
+    pub user_request_rate: Option<u32>,
+    /// The largest number of requests a second of clients at one address together. Default none.
+    pub address_request_rate: Option<u32>,
     /// How long a verifier, a session manager and a session of the application may take to answer. Default 60 s.
     pub application_timeout: Duration,
     /// Which calls contain information about the client's connection. Default none.
@@ -59,6 +68,9 @@ pub struct GatewaySettings {
     /// used one is removed. Default 1,000.
     #[doc(alias = "Glacier2.RoutingTable.MaxSize")]
     pub routing_table_max: usize,
+    /// The largest length of all proxies that a session has registered, as text, in bytes. Beyond it, the least recently
+    /// used ones are removed. A longer proxy is refused, as by a filter. Default 1 MiB.
+    pub routing_table_bytes: usize,
     /// Which objects clients may reach. Default all.
     pub filter: FilterSettings,
     /// How requests go from clients to servers.
@@ -70,6 +82,9 @@ pub struct GatewaySettings {
     /// Whether `getClientProxy` returns a proxy to the router, or nil. Both mean the same to a client. Default false.
     #[doc(alias = "Glacier2.ReturnClientProxy")]
     pub returns_client_proxy: bool,
+    /// The administrative object. Default none.
+    #[doc(alias = "Ice.Admin.Endpoints")]
+    pub admin: Option<AdminSettings>,
 }
 
 impl GatewaySettings {
@@ -89,13 +104,41 @@ impl GatewaySettings {
             session_timeout: None,
             idle_timeout: Some(Duration::from_secs(60)),
             session_limit: 10_000,
+            user_session_limit: None,
+            address_session_limit: None,
+            user_request_rate: None,
+            address_request_rate: None,
             application_timeout: Duration::from_secs(60),
             connection_context: ConnectionContext::Off,
             routing_table_max: 1000,
+            routing_table_bytes: 1024 * 1024,
             filter: FilterSettings::default(),
             to_servers: ForwardingSettings::default(),
             to_clients: ForwardingSettings::default(),
             returns_client_proxy: false,
+            admin: None,
+        }
+    }
+}
+
+/// The administrative object of a gateway: `INSTANCE/admin`. Its facet `Process` ends the process. Whoever reaches it
+/// may do so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct AdminSettings {
+    /// Where it listens, such as `tcp -h 127.0.0.1 -p 4066`. No other object is there.
+    pub listen: String,
+    /// The category of its identity. Default `Glacier2`.
+    #[doc(alias = "Ice.Admin.InstanceName")]
+    pub instance_name: String,
+}
+
+impl AdminSettings {
+    /// An object that listens there.
+    pub fn new(listen: impl Into<String>) -> Self {
+        Self {
+            listen: listen.into(),
+            instance_name: "Glacier2".to_owned(),
         }
     }
 }
@@ -108,7 +151,7 @@ pub enum PasswordVerifier {
     #[doc(alias = "NullPermissionsVerifier")]
     AcceptAll,
     /// The users and hashes of a file.
-    Passwords(Passwords),
+    Users(Users),
     /// A `Glacier2::PermissionsVerifier`.
     Proxy(Reference),
 }

@@ -78,6 +78,10 @@ pub(crate) enum ChangeError {
     Unnameable(String),
     /// A limit of the hub is reached.
     Limit(LimitReached),
+    /// A subscriber wants to read the log of a topic that has none.
+    NotDurable(String),
+    /// Another subscriber has this durable subscription.
+    DurableInUse(String),
     /// The store failed.
     Store(StoreError),
 }
@@ -105,6 +109,16 @@ impl fmt::Display for ChangeError {
             Self::TopicGone => f.write_str("the topic was destroyed"),
             Self::Unnameable(reason) => f.write_str(reason),
             Self::Limit(reached) => reached.fmt(f),
+            Self::NotDurable(topic) => write!(
+                f,
+                "expected a durable topic for floe.durable, or one that remembers events for floe.from, got {topic:?}: create it with \
+                 floe topic create --durable, or set topic.NAME.durable or topic.NAME.history.events"
+            ),
+            Self::DurableInUse(name) => write!(
+                f,
+                "another subscriber has the durable subscription {name:?} and is connected: use another name, or let both \
+                 share it with floe.shared=yes"
+            ),
             Self::Store(error) => error.fmt(f),
         }
     }

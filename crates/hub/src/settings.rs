@@ -7,11 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::AdapterSettings;
+use floe::settings::AdapterSettings;
 use floe_access::Access;
 
 pub(crate) use live::LiveSettings;
 
+use crate::core::log::{Level, Retention};
 use crate::core::{GroupBy, HubLimits, QueueLimits};
 
 /// Settings of a [`Hub`](crate::Hub).
@@ -83,6 +84,13 @@ pub struct HubSettings {
     pub limits: HubLimits,
     /// Queue limits for the subscribers of single topics, by the name of the topic. Default: none.
     pub topic_queue_limits: BTreeMap<String, QueueLimits>,
+    /// The durable topics, by name: their events are kept on disk, and their subscribers can have positions. A topic that does
+    /// not exist is created when the hub starts; needs [`StoreSettings::Disk`]. A topic that was durable once stays it.
+    /// Default: none.
+    pub durable_topics: BTreeMap<String, DurableSettings>,
+    /// The topics that remember events in memory for subscribers that come later, by name, with what they remember. A durable
+    /// topic needs none. Default: none.
+    pub histories: BTreeMap<String, Retention>,
     /// How long the delivery of an event may take: from the moment it is sent, including a new connection, until a
     /// twoway subscriber has answered. If the event is sent once more, it has the same time again. The time in the
     /// queue does not count. `None` waits for ever. Default 60 s.
@@ -179,6 +187,16 @@ impl MetricsMap {
     }
 }
 
+/// How a durable topic keeps its events.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DurableSettings {
+    /// How safe an event is when its publisher gets the answer, unless the publisher chooses itself. Default
+    /// [`Level::Synced`].
+    pub acknowledge: Level,
+    /// How long events are kept. Default: for ever.
+    pub retention: Retention,
+}
+
 /// Where topics, subscriptions and links are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -213,6 +231,8 @@ impl Default for HubSettings {
             queue_limits: QueueLimits::default(),
             limits: HubLimits::default(),
             topic_queue_limits: BTreeMap::new(),
+            durable_topics: BTreeMap::new(),
+            histories: BTreeMap::new(),
             send_timeout: Some(Duration::from_secs(60)),
             discard_interval: Duration::from_secs(60),
             admin: None,
@@ -225,7 +245,7 @@ impl Default for HubSettings {
 
 impl HubSettings {
     /// The names of the fields that differ and take effect only at the next start.
-    pub(crate) fn fixed_differences(&self, other: &Self) -> Vec<&'static str> {
+    pub fn fixed_differences(&self, other: &Self) -> Vec<&'static str> {
         let differences = [
             ("listen", self.listen != other.listen),
             (
@@ -255,6 +275,14 @@ impl HubSettings {
             ),
             ("instance_name", self.instance_name != other.instance_name),
             ("store", self.store != other.store),
+            (
+                "durable_topics",
+                self.durable_topics.keys().ne(other.durable_topics.keys()),
+            ),
+            (
+                "histories",
+                self.histories.keys().ne(other.histories.keys()),
+            ),
             ("admin", self.admin != other.admin),
         ];
         let differing = differences.into_iter().filter(|(_, differs)| *differs);
@@ -274,6 +302,20 @@ impl HubSettings {
     /// Whether a setting needs an adapter of publisher objects.
     pub(crate) fn has_publish_adapter(&self) -> bool {
         self.publish_published_endpoints.is_some() || some(&self.publish_adapter_id).is_some()
+    }
+
+    /// How this topic keeps its events, if it is durable.
+    pub(crate) fn durable_of(&self, topic: &str) -> DurableSettings {
+        self.durable_topics.get(topic).cloned().unwrap_or_default()
+    }
+
+    /// What this topic remembers in memory, if it is not durable.
+    pub(crate) fn history_of(&self, topic: &str) -> Option<DurableSettings> {
+        let retention = self.histories.get(topic)?.clone();
+        Some(DurableSettings {
+            retention,
+            ..DurableSettings::default()
+        })
     }
 
     /// The queue limits of a subscriber of this topic.

@@ -54,6 +54,8 @@ enum Role {
     Stalled(hub::stalled::Stalled),
     /// Attacks a hub, and measures how long its other clients wait
     Attack(attack::Attack),
+    /// A hub with batched publishers at full speed, and subscribers that stop, crawl and return
+    Flood(hub::flood::Flood),
     /// What a server takes of memory
     Memory(memory::Memory),
     #[command(hide = true)]
@@ -75,6 +77,7 @@ fn main() -> ExitCode {
         Role::Isolation(isolation) => isolation.run(),
         Role::Stalled(stalled) => stalled.run(),
         Role::Attack(attack) => attack.run(),
+        Role::Flood(flood) => flood.run(),
         Role::Memory(memory) => memory.run(),
         Role::Server(server) => server.run(),
         Role::Client(client) => client.run(),

@@ -11,9 +11,10 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use floe::contracts::ice_storm::TopicProxy;
-use floe::{Communicator, Identity, Proxy, TypedProxy};
+use floe::{Adapter, Communicator, Identity, Proxy, TypedProxy};
 use floe_hub::contracts::floe::LossListenerDispatcher;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -27,18 +28,19 @@ use crate::hub::HubArgument;
 use crate::output::{self, Output};
 use crate::peer::{self, parse_own_endpoint, parse_time};
 use crate::reconnect::ReconnectArgument;
+use crate::router::{Login, RouterArguments, Session};
 use subscription::Subscription;
 
 /// Subscribes to a topic of a hub or an IceStorm, and shows its events
 ///
-/// Each event is one line: {"operation": "sampled", "parameters": {...}}, with "context" if it has
-/// one, and with "error" in place of "parameters" if it does not fit the Slice file. It ends after
-/// --count events or --timeout with 0, or at a signal with 130, and unsubscribes; exit code 3 if
-/// the time was over before --count events came, 6 if the hub dropped events for this subscriber.
+/// Each event is one line: {"operation": "sampled", "parameters": {...}}, and "context" if there is one. If an
+/// event does not fit the Slice file, its line has "error" instead of "parameters". The command unsubscribes
+/// when it ends: after --count events or --timeout with exit code 0, at a signal with 130. Exit code 3: the
+/// time was over before --count events came. 6: the hub dropped events for this subscriber.
 ///
-/// When the hub is lost or ends the subscription, it subscribes again as soon as it can, and says so.
-/// With --no-reconnect it ends instead: exit code 1 if the hub has ended the subscription, 5 if there
-/// is no hub any more.
+/// If the hub is lost or ends the subscription, the command subscribes again as soon as it can, and says so.
+/// With --no-reconnect it ends instead: exit code 1 if the hub has ended the subscription, 5 if the hub is
+/// gone.
 #[derive(Debug, Args)]
 #[command(name = "sub")]
 pub(crate) struct Subscribe {
@@ -59,13 +61,28 @@ pub(crate) struct Subscribe {
     #[arg(long, value_enum, default_value_t = Mode::Twoway)]
     mode: Mode,
 
-    /// Adds an entry to the quality of service; may be repeated
+    /// Adds an entry to the quality of service. Can be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_entry)]
     qos: Vec<(String, String)>,
 
-    /// Shows where events were lost, at a Floe hub: a line {"lost": COUNT} in front of the next event
+    /// Prints a line {"lost": COUNT} before the next event if events were lost. Needs a Floe hub
     #[arg(long)]
     gaps: bool,
+
+    /// Goes on where the subscription of this name has ended, at a durable topic: events that came meanwhile are not lost
+    ///
+    /// An event is acknowledged when it was printed. The position is kept when this command ends.
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    durable: Option<String>,
+
+    /// Where it begins, if it has no position yet: beginning, new, last, -10 for the last ten events, seq:42, or
+    /// time:2026-01-31T12:00:00Z; needs a durable topic
+    #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]
+    from: Option<String>,
+
+    /// Shows the sequence and time of each event in its context; needs --durable or --from
+    #[arg(long)]
+    stamps: bool,
 
     /// Ends after this time, such as 500ms, 5s or 2m
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
@@ -75,25 +92,28 @@ pub(crate) struct Subscribe {
     #[arg(long)]
     create: bool,
 
-    /// Where the hub reaches this subscriber: HOST, HOST:PORT or an endpoint; port 0 picks a free one
-    /// [default: the address of this computer from which it has connected to the hub]
-    #[arg(long, value_name = "ENDPOINT", value_parser = parse_own_endpoint)]
+    /// Where the hub can reach this subscriber: HOST, HOST:PORT or an endpoint. Port 0 picks a free port
+    /// [default: the local address of the connection to the hub]
+    #[arg(long, value_name = "ENDPOINT", value_parser = parse_own_endpoint, conflicts_with = "router")]
     listen: Option<String>,
 
     #[command(flatten)]
     reconnect: ReconnectArgument,
+
+    #[command(flatten)]
+    router: RouterArguments,
 }
 
 /// How events are delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// Several requests at a time, each answered
+    /// Several requests at a time, with answers
     Twoway,
-    /// One request at a time, each answered
+    /// One request at a time, with answers
     Ordered,
-    /// Requests that nobody answers
+    /// Requests without answers
     Oneway,
-    /// Requests that nobody answers, several in one message
+    /// Requests without answers, many in one message
     Batch,
 }
 
@@ -101,9 +121,10 @@ impl Subscribe {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
         let contract = self.contract.require()?;
         let reader = EventReader::new(contract, self.contract.interface());
+        let login = self.router.login()?;
         peer::runtime()?.block_on(async {
-            let communicator = peer::communicator(Some(PATIENCE));
-            let result = self.listen(&communicator, reader, output).await;
+            let communicator = peer::communicator_through(login.as_ref(), Some(PATIENCE));
+            let result = self.listen(&communicator, login, reader, output).await;
             peer::end(&communicator, &result).await;
             result
         })
@@ -112,16 +133,25 @@ impl Subscribe {
     async fn listen(
         &self,
         communicator: &Communicator,
+        login: Option<Login>,
         reader: EventReader,
         output: &Output,
     ) -> Result<Exit, Failure> {
         let mut signals = peer::signals()?;
+        let session = match login {
+            Some(login) => Some(login.open(communicator).await?),
+            None => None,
+        };
         let topic = subscription::topic(communicator, &self.hub, &self.topic, self.create).await?;
-        let endpoint = self.endpoint(&topic).await?;
-        let adapter = communicator.adapter(&endpoint).await;
-        let adapter = adapter.map_err(|error| peer::not_listening(&error).when("--listen"))?;
-        let (servant, events) = event::channel();
-        let identity = unique_identity();
+        let (adapter, category) = match &session {
+            Some(session) => session.adapter(communicator).await?,
+            None => (
+                self.adapter(communicator, &topic).await?,
+                OWN_CATEGORY.to_owned(),
+            ),
+        };
+        let (servant, events) = event::channel(self.durable.is_some());
+        let identity = unique_identity(category);
         if self.gaps {
             let listener = LossListenerDispatcher::new(servant.gaps());
             let added = adapter.add_facet(&identity, LOST_FACET, listener);
@@ -138,9 +168,13 @@ impl Subscribe {
         self.tell_subscribed(&subscriber);
         let ended = tokio::select! {
             ended = self.wait(&mut subscription, &mut printed) => ended,
+            failure = lost(session.as_ref()) => Err(failure),
             _ = signals.next() => Ok(Exit::Interrupted),
         };
         let farewell = tokio::time::timeout(FAREWELL_PATIENCE, subscription.end()).await;
+        if let Some(session) = &session {
+            session.end().await;
+        }
         adapter.remove(&identity, "");
         adapter.remove(&identity, LOST_FACET);
         // What has arrived is still printed, unless nobody reads it.
@@ -167,6 +201,17 @@ impl Subscribe {
         }
     }
 
+    /// An adapter that listens where the hub reaches this subscriber.
+    async fn adapter(
+        &self,
+        communicator: &Communicator,
+        topic: &TopicProxy,
+    ) -> Result<Adapter, Failure> {
+        let endpoint = self.endpoint(topic).await?;
+        let adapter = communicator.adapter(&endpoint).await;
+        adapter.map_err(|error| peer::not_listening(&error).when("--listen"))
+    }
+
     /// Where the hub reaches this subscriber.
     async fn endpoint(&self, topic: &TopicProxy) -> Result<String, Failure> {
         if let Some(endpoint) = &self.listen {
@@ -185,6 +230,15 @@ impl Subscribe {
         subscriber: &Proxy,
     ) -> Subscription<'a> {
         let mut qos: BTreeMap<String, String> = self.qos.iter().cloned().collect();
+        let reading = [("floe.durable", &self.durable), ("floe.from", &self.from)];
+        for (key, value) in reading {
+            if let Some(value) = value {
+                qos.insert(key.to_owned(), value.clone());
+            }
+        }
+        if self.stamps {
+            qos.insert("floe.stamps".to_owned(), "yes".to_owned());
+        }
         if self.gaps {
             qos.insert("floe.lostFacet".to_owned(), LOST_FACET.to_owned());
         }
@@ -259,11 +313,22 @@ async fn sleep_until(deadline: Option<Instant>) {
     }
 }
 
-/// An identity that no other subscriber has.
-fn unique_identity() -> Identity {
-    let random = || RandomState::new().hash_one(std::process::id());
-    Identity::with_category(format!("{:016x}{:016x}", random(), random()), "floe-sub")
+/// Waits until the session with a router is lost, and says so.
+async fn lost(session: Option<&Session>) -> Failure {
+    match session {
+        Some(session) => session.lost().await,
+        None => std::future::pending().await,
+    }
 }
+
+/// An identity that no other subscriber has.
+fn unique_identity(category: String) -> Identity {
+    let random = || RandomState::new().hash_one(std::process::id());
+    Identity::with_category(format!("{:016x}{:016x}", random(), random()), category)
+}
+
+/// The category of subscribers that a hub reaches without a router.
+const OWN_CATEGORY: &str = "floe-sub";
 
 /// The facet at which a subscriber is told of events that it lost.
 const LOST_FACET: &str = "lost";

@@ -6,15 +6,16 @@ use std::time::Duration;
 
 use floe::{Identity, InvocationMode, Reference};
 use floe_gateway::{
-    AddressRule, Batching, CertificateVerifier, ConnectionContext, FilterSettings,
+    AddressRule, AdminSettings, Batching, CertificateVerifier, ConnectionContext, FilterSettings,
     ForwardingSettings, GatewaySettings, PasswordVerifier, UserCategory,
 };
 
-use super::Configuration;
 use super::entry::{Problem, nearest};
-use super::gateway::passwords;
+use super::gateway::users;
 use super::ice::Ice;
+use super::known_properties::is_known;
 use super::properties::Property;
+use super::{Configuration, known_properties};
 
 /// The property without which there is no router.
 pub(super) const LISTEN: &str = "Glacier2.Client.Endpoints";
@@ -27,10 +28,7 @@ pub(super) fn read(properties: &[Property], configuration: &mut Configuration) -
     for property in properties {
         let applied = match property.name.strip_prefix("Glacier2.") {
             Some(name) => router.apply(name, property, configuration),
-            None if is_of_admin(&property.name) => {
-                property.ignore(NO_ADMIN, configuration);
-                Ok(())
-            }
+            None if is_of_admin(&property.name) => router.apply_admin(property, configuration),
             None => ice.apply(property, configuration),
         };
         problems.extend(applied.err());
@@ -45,8 +43,8 @@ fn is_of_admin(name: &str) -> bool {
     name.starts_with("Ice.Admin.") || name.starts_with("IceMX.Metrics.")
 }
 
-const NO_ADMIN: &str =
-    "a Floe gateway has no administrative object yet, and gives no metrics by it";
+const NO_ADMIN: &str = "the administrative object of a Floe gateway has the facet Process alone; `floe serve --metrics` gives \
+     its metrics";
 
 /// What the file says, and what only makes sense together.
 struct Router {
@@ -54,6 +52,8 @@ struct Router {
     password_verifier: Option<(Reference, Property)>,
     passwords: Option<Property>,
     certificate_verifier: Option<Reference>,
+    admin_listen: Option<String>,
+    admin_instance: Option<String>,
 }
 
 impl Default for Router {
@@ -67,6 +67,8 @@ impl Default for Router {
             password_verifier: None,
             passwords: None,
             certificate_verifier: None,
+            admin_listen: None,
+            admin_instance: None,
         }
     }
 }
@@ -78,6 +80,9 @@ impl Router {
         property: &Property,
         configuration: &mut Configuration,
     ) -> Result<(), Problem> {
+        if !is_known(known_properties::OF_GLACIER2, name) {
+            return ignored(name, property, configuration);
+        }
         let gateway = &mut self.gateway;
         match name {
             "Client.Endpoints" => gateway.client_listen = property.endpoints()?,
@@ -127,6 +132,19 @@ impl Router {
         Ok(())
     }
 
+    fn apply_admin(
+        &mut self,
+        property: &Property,
+        configuration: &mut Configuration,
+    ) -> Result<(), Problem> {
+        match property.name.as_str() {
+            "Ice.Admin.Endpoints" => self.admin_listen = Some(property.endpoints()?),
+            "Ice.Admin.InstanceName" => self.admin_instance = Some(property.value.clone()),
+            _ => property.ignore(NO_ADMIN, configuration),
+        }
+        Ok(())
+    }
+
     fn finish(self, problems: &mut Vec<Problem>) -> GatewaySettings {
         let mut gateway = self.gateway;
         let null = |name: &str| Identity::with_category(name, &gateway.instance_name);
@@ -148,10 +166,17 @@ impl Router {
             }
         });
         gateway.password_verifier = verifier;
+        gateway.admin = self.admin_listen.map(|listen| {
+            let mut admin = AdminSettings::new(listen);
+            if let Some(name) = self.admin_instance {
+                admin.instance_name = name;
+            }
+            admin
+        });
         if let (Some(property), None) = (self.passwords, &gateway.password_verifier) {
-            match passwords(&property.value) {
-                Ok(passwords) => {
-                    gateway.password_verifier = Some(PasswordVerifier::Passwords(passwords));
+            match users(&property.value) {
+                Ok(users) => {
+                    gateway.password_verifier = Some(PasswordVerifier::Users(users));
                 }
                 Err(wrong) => problems.push(property.note(wrong)),
             }
@@ -238,49 +263,16 @@ fn ignored(
 }
 
 fn unknown(name: &str, property: &Property) -> Problem {
-    let help = match nearest(name, &NAMES) {
+    let names = known_properties::names(known_properties::OF_GLACIER2);
+    let help = match nearest(name, &names) {
         Some(nearest) => format!("did you mean Glacier2.{nearest}?"),
         None => format!(
             "a Floe gateway has of Glacier2's properties {}",
-            NAMES.join(", ")
+            names.join(", ")
         ),
     };
     property.note(format_args!("unknown property: {help}"))
 }
-
-const NAMES: [&str; 31] = [
-    "Client.Endpoints",
-    "Client.PublishedEndpoints",
-    "Server.Endpoints",
-    "Server.PublishedEndpoints",
-    "InstanceName",
-    "SessionTimeout",
-    "Client.ACM.Timeout",
-    "SessionManager",
-    "SSLSessionManager",
-    "PermissionsVerifier",
-    "SSLPermissionsVerifier",
-    "CryptPasswords",
-    "AddConnectionContext",
-    "ReturnClientProxy",
-    "RoutingTable.MaxSize",
-    "Filter.Address.Accept",
-    "Filter.Address.Reject",
-    "Filter.ProxySizeMax",
-    "Filter.Category.Accept",
-    "Filter.Category.AcceptUser",
-    "Filter.Identity.Accept",
-    "Filter.AdapterId.Accept",
-    "Client.ForwardContext",
-    "Client.Buffered",
-    "Client.SleepTime",
-    "Client.AlwaysBatch",
-    "Server.ForwardContext",
-    "Server.Buffered",
-    "Server.SleepTime",
-    "Server.AlwaysBatch",
-    "Client.Trace.Request",
-];
 
 /// A time in seconds; none for 0.
 fn seconds(property: &Property) -> Result<Option<Duration>, Problem> {

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 
 use crate::command::{run, slice_file};
-use crate::hub::Hub;
+use crate::hub::{Hub, Running};
 
 #[test]
 fn a_hub_without_problems_says_so() {
@@ -131,4 +131,37 @@ fn a_service_manager_is_told_when_the_hub_is_ready_and_when_it_ends() {
     assert_eq!(told(), "STOPPING=1");
     hub.end().ended(0);
     let _ = std::fs::remove_file(path);
+}
+
+#[test]
+fn a_gateway_alone_has_metrics_and_is_ended_by_its_administrative_object() {
+    let file = std::env::temp_dir().join(format!("floe-gateway-{}.toml", std::process::id()));
+    let text = "hub = false\n[gateway]\nlisten = \"tcp -h 127.0.0.1 -p 0\"\nverifier = \"accept-all\"\n\
+                admin.listen = \"tcp -h 127.0.0.1 -p 0\"\n";
+    std::fs::write(&file, text).expect("the folder can be written");
+    let config = file.to_str().expect("the path is text");
+    let gateway = Running::start(&["serve", "--config", config, "--metrics", "127.0.0.1:0"]);
+    let told = gateway.talked("metrics are at http://");
+    let address = told.split("http://").nth(1);
+    let address = address.and_then(|it| it.strip_suffix("/metrics"));
+    let address = address.expect("it says where");
+    let told = gateway.talked("the administrative object of the gateway is ");
+    let (_, admin) = told.split_once(" is ").expect("a proxy");
+    let ready = gateway.line();
+    let router = ready.strip_prefix("ready ").expect("it says where");
+    assert!(get(address, "/readyz").starts_with("HTTP/1.1 200 OK"));
+    run(&["ping", router, "-n", "1"]).ended(0);
+    let metrics = get(address, "/metrics");
+    assert!(metrics.contains("floe_gateway_sessions 0\n"), "{metrics}");
+    assert!(!metrics.contains("floe_hub"), "{metrics}");
+    let process = slice_file(
+        "process.ice",
+        "module Ice { interface Process { void shutdown(); } }",
+    );
+    let shutdown = [
+        "call", admin, "shutdown", "--facet", "Process", "--slice", &process,
+    ];
+    run(&shutdown).ended(0);
+    gateway.end().ended(0);
+    std::fs::remove_file(file).expect("it was written");
 }

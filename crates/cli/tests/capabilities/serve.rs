@@ -62,7 +62,7 @@ fn a_second_signal_ends_it_at_once() {
     hub.process
         .end()
         .ended(130)
-        .said("stopped at once, by a second SIGINT");
+        .said("stopped immediately by a second SIGINT");
 }
 
 #[test]
@@ -82,8 +82,9 @@ fn it_listens_on_several_endpoints() {
 #[test]
 fn without_data_it_says_that_nothing_is_kept() {
     let hub = Hub::with(&[]);
-    hub.process
-        .talk("topics, subscriptions and links end with this process; --data DIR keeps them");
+    hub.process.talk(
+        "topics, subscriptions and links are lost when this process ends; --data DIR stores them",
+    );
 }
 
 #[test]
@@ -203,13 +204,19 @@ fn it_serves_though_nobody_reads_its_output() {
 }
 
 #[test]
-fn both_limits_of_a_queue_are_told_with_their_defaults() {
+fn limits_of_queues_and_waits_are_told_with_their_defaults() {
     let help = run(&["serve", "--help"]).ended(0).stdout;
     for text in [
         "--queue-events <EVENTS>",
         "[default: 100000]",
         "--queue-bytes <SIZE>",
         "[default: 64M]",
+        "--patience <TIME>",
+        "[default: 1s]",
+        "--rest-max <TIME>",
+        "[default: 1ms]",
+        "--polling <TIME>",
+        "[default: 100us]",
     ] {
         assert!(help.contains(text), "{help}");
     }

@@ -128,7 +128,7 @@ fn udp_carries_a_oneway_call_and_no_other() {
     let asked = ["call", &publisher, "asked", "--slice", &slice];
     run(&[&asked[..], &["--datagram"]].concat())
         .ended(2)
-        .said("leave out --oneway or --datagram");
+        .said("omit --oneway or --datagram");
     run(&asked).ended(2).said("expected tcp, ");
 }
 

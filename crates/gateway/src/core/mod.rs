@@ -3,19 +3,21 @@
 //! - `routing_table.rs`: which objects a client has registered
 //! - `filter/`: which objects a client may register, and which requests pass
 //! - `forward_mode.rs`: how a request asks to be forwarded
+//! - `login_throttle.rs`: slows login attempts; `token_bucket.rs`: limits the rate of requests
 //! - `request_queue.rs`: requests that wait to be forwarded, overrides among them
-//! - `passwords.rs`: users and the hashes of their passwords
 
 mod filter;
 mod forward_mode;
-mod passwords;
+mod login_throttle;
 mod request_queue;
 mod routing_table;
+mod token_bucket;
 
 pub use filter::{AddressRule, AddressRuleError, UserCategory};
-pub use passwords::{Passwords, PasswordsError};
 
 pub(crate) use filter::{AddressFilter, RequestFilter, SortedSet};
 pub(crate) use forward_mode::ForwardMode;
+pub(crate) use login_throttle::{LoginThrottle, TooManyAttempts};
 pub(crate) use request_queue::{Pushed, QueueLimits, RequestQueue};
 pub(crate) use routing_table::RoutingTable;
+pub(crate) use token_bucket::TokenBucket;

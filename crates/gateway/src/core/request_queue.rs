@@ -107,6 +107,7 @@ impl<K: Eq + Hash + Clone, T> RequestQueue<K, T> {
     }
 
     /// Number of requests.
+    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.requests.len()
     }

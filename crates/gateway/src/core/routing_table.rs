@@ -1,10 +1,12 @@
 //! The routing table of a session: the objects that its client has registered, by their last use.
+//!
+//! A table has two limits: on the number of its routes, and on the length of all of them.
 
 use std::collections::{BTreeMap, HashMap};
 
 use floe::Identity;
 
-/// Routes to the objects that a client has registered, by identity. Beyond a limit, the least recently used goes.
+/// Routes to the objects that a client has registered, by identity. Beyond a limit, the least recently used ones go.
 #[derive(Debug)]
 pub(crate) struct RoutingTable<R> {
     routes: HashMap<Identity, Used<R>>,
@@ -13,39 +15,62 @@ pub(crate) struct RoutingTable<R> {
     /// Number of the next use.
     next_use: u64,
     len_max: usize,
+    /// Length of all routes, in bytes.
+    bytes: usize,
+    bytes_max: usize,
 }
 
 #[derive(Debug)]
 struct Used<R> {
     route: R,
+    /// Length of the route, in bytes.
+    len: usize,
     last_use: u64,
 }
 
 impl<R> RoutingTable<R> {
-    /// An empty table for at most `len_max` routes; 0 counts as 1.
-    pub(crate) fn new(len_max: usize) -> Self {
+    /// An empty table for at most `len_max` routes, of `bytes_max` bytes together; 0 routes count as 1. A single route
+    /// may be longer.
+    pub(crate) fn new(len_max: usize, bytes_max: usize) -> Self {
         Self {
             routes: HashMap::new(),
             order: BTreeMap::new(),
             next_use: 0,
             len_max: len_max.max(1),
+            bytes: 0,
+            bytes_max,
         }
     }
 
-    /// Adds a route. If the table is full, removes and returns the least recently used one. If there is a route to the
-    /// identity already, it stays, and this counts as a use.
-    pub(crate) fn add(&mut self, identity: &Identity, route: impl FnOnce() -> R) -> Option<R> {
+    /// Adds a route of `len` bytes. If the table is full, removes and returns the least recently used ones. If there is a
+    /// route to the identity already, it stays, and this counts as a use.
+    pub(crate) fn add(
+        &mut self,
+        identity: &Identity,
+        len: usize,
+        route: impl FnOnce() -> R,
+    ) -> Vec<R> {
+        let mut evicted = Vec::new();
         if self.find(identity).is_some() {
-            return None;
+            return evicted;
         }
-        let evicted = match self.routes.len() < self.len_max {
-            true => None,
-            false => self.evict(),
+        let has_room = |table: &Self| {
+            table.routes.len() < table.len_max && table.bytes.saturating_add(len) <= table.bytes_max
         };
+        while !has_room(self)
+            && let Some(route) = self.evict()
+        {
+            evicted.push(route);
+        }
         let last_use = self.note_use(identity);
         let route = route();
-        self.routes
-            .insert(identity.clone(), Used { route, last_use });
+        self.bytes += len;
+        let used = Used {
+            route,
+            len,
+            last_use,
+        };
+        self.routes.insert(identity.clone(), used);
         evicted
     }
 
@@ -76,7 +101,9 @@ impl<R> RoutingTable<R> {
 
     fn evict(&mut self) -> Option<R> {
         let (_, identity) = self.order.pop_first()?;
-        self.routes.remove(&identity).map(|used| used.route)
+        let used = self.routes.remove(&identity)?;
+        self.bytes -= used.len;
+        Some(used.route)
     }
 }
 
@@ -92,11 +119,11 @@ mod tests {
 
     #[test]
     fn an_identity_that_is_there_keeps_its_route_and_is_used_anew() {
-        let mut table = RoutingTable::new(2);
-        assert_eq!(table.add(&identity(1), || "one"), None);
-        assert_eq!(table.add(&identity(2), || "two"), None);
-        assert_eq!(table.add(&identity(1), || "another"), None);
-        assert_eq!(table.add(&identity(3), || "three"), Some("two"));
+        let mut table = RoutingTable::new(2, 100);
+        assert!(table.add(&identity(1), 1, || "one").is_empty());
+        assert!(table.add(&identity(2), 1, || "two").is_empty());
+        assert!(table.add(&identity(1), 1, || "another").is_empty());
+        assert_eq!(table.add(&identity(3), 1, || "three"), ["two"]);
         assert_eq!(table.find(&identity(1)), Some(&"one"));
         assert_eq!(table.find(&identity(2)), None);
         assert_eq!(table.len(), 2);
@@ -104,11 +131,22 @@ mod tests {
 
     #[test]
     fn a_use_protects_a_route_from_eviction() {
-        let mut table = RoutingTable::new(2);
-        table.add(&identity(1), || 1);
-        table.add(&identity(2), || 2);
+        let mut table = RoutingTable::new(2, 100);
+        table.add(&identity(1), 1, || 1);
+        table.add(&identity(2), 1, || 2);
         assert_eq!(table.find(&identity(1)), Some(&1));
-        assert_eq!(table.add(&identity(3), || 3), Some(2));
+        assert_eq!(table.add(&identity(3), 1, || 3), [2]);
+    }
+
+    #[test]
+    fn a_long_route_takes_the_room_of_several() {
+        let mut table = RoutingTable::new(100, 100);
+        for number in 1..=4 {
+            assert!(table.add(&identity(number), 25, || number).is_empty());
+        }
+        assert_eq!(table.add(&identity(5), 60, || 5), [1, 2, 3]);
+        assert_eq!(table.add(&identity(6), 1000, || 6), [4, 5]);
+        assert_eq!((table.len(), table.bytes), (1, 1000));
     }
 
     proptest! {
@@ -118,7 +156,7 @@ mod tests {
             len_max in 1usize..6,
             steps in prop::collection::vec((any::<bool>(), 0u8..10), 0..200),
         ) {
-            let mut table = RoutingTable::new(len_max);
+            let mut table = RoutingTable::new(len_max, usize::MAX);
             let mut list: Vec<u8> = Vec::new();
             for (is_add, number) in steps {
                 let at = list.iter().position(|known| *known == number);
@@ -134,7 +172,9 @@ mod tests {
                     if at.is_none() {
                         list.push(number);
                     }
-                    prop_assert_eq!(table.add(&identity(number), || number), evicted);
+                    let gone = table.add(&identity(number), 7, || number);
+                    prop_assert_eq!(gone, Vec::from_iter(evicted));
+                    prop_assert_eq!(table.bytes, 7 * list.len());
                 } else {
                     prop_assert_eq!(table.find(&identity(number)).copied(), at.map(|_| number));
                 }

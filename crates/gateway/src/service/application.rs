@@ -4,10 +4,9 @@
 //! the client unchanged.
 
 use bytes::Bytes;
-use floe::{
-    DecodeError, Decoder, Encapsulation, Encoder, EncodingVersion, ExceptionReader, InvokeError,
-    OperationMode, Outcome, Proxy, TypedProxy,
-};
+use floe::encoding::{Decoder, Encapsulation, Encoder, ExceptionReader};
+use floe::message::Outcome;
+use floe::{DecodeError, EncodingVersion, InvokeError, OperationMode, Proxy, TypedProxy};
 
 /// Why a call to the application gave no result.
 #[derive(Debug)]
@@ -19,7 +18,7 @@ pub(super) enum Failure {
 }
 
 /// A call to the application.
-pub(super) struct Question<'a> {
+pub(super) struct ApplicationCall<'a> {
     pub(super) proxy: Proxy,
     pub(super) operation: &'a str,
     pub(super) mode: OperationMode,
@@ -29,9 +28,9 @@ pub(super) struct Question<'a> {
     pub(super) exception: &'a str,
 }
 
-impl Question<'_> {
+impl ApplicationCall<'_> {
     /// Makes the call, and decodes its result.
-    pub(super) async fn ask<T>(
+    pub(super) async fn invoke<T>(
         self,
         encode: impl FnOnce(&mut Encoder<'_>),
         decode: impl FnOnce(&mut Decoder<'_>) -> Result<T, DecodeError>,
@@ -77,6 +76,13 @@ fn is_a(encapsulation: &[u8], type_id: &str) -> Result<bool, DecodeError> {
         }
     }
     Ok(true)
+}
+
+/// The type id of an encoded exception.
+pub(super) fn type_id(encapsulation: &[u8]) -> Result<String, DecodeError> {
+    let encapsulation = Encapsulation::parse(encapsulation)?;
+    let reader = ExceptionReader::new(encapsulation.decoder()?)?;
+    Ok(reader.type_id().to_owned())
 }
 
 /// Joins the lines of the error to one, because servants of Ice for Python return a whole traceback.

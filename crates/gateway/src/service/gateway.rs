@@ -1,13 +1,18 @@
 //! A gateway, as programs start and stop it.
 
+use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use floe::contracts::ice::RouterFinderDispatcher;
-use floe::{Adapter, AdapterSettings, Communicator, IdleCheck};
+use floe::settings::{AdapterSettings, IdleCheck};
+use floe::{Adapter, Communicator};
+use floe_access::Access;
 use tokio::task::AbortHandle;
 use tokio::time::{interval, timeout};
 
+use super::admin::Admin;
+use super::guard::Guard;
 use super::router::{self, Finder, RouterObject};
 use super::routing::{ToClients, ToServers};
 use super::sessions::Sessions;
@@ -23,6 +28,19 @@ pub struct Gateway {
     sessions: Arc<Sessions>,
     /// The task that ends unused sessions, if there is a session timeout.
     reaping: Option<AbortHandle>,
+    admin: Option<Admin>,
+}
+
+/// Shows how a gateway does, for as long as it runs.
+#[derive(Clone)]
+pub struct GatewayView(Weak<Sessions>);
+
+impl GatewayView {
+    /// The number of sessions, and the counters. `None` if the gateway has ended.
+    pub fn status(&self) -> Option<GatewayStatus> {
+        let sessions = self.0.upgrade()?;
+        Some(sessions.counters.status(sessions.len()))
+    }
 }
 
 impl Gateway {
@@ -34,6 +52,20 @@ impl Gateway {
         communicator: &Communicator,
         settings: GatewaySettings,
     ) -> Result<Self, GatewayError> {
+        Self::start_with_access(communicator, settings, Arc::default(), None).await
+    }
+
+    /// Starts a gateway that asks rules of access: about each session (`login`), and about each request of a client to a
+    /// server (`call`). Refusals are written to the file `audit`, or to the log of the process.
+    ///
+    /// # Errors
+    /// As [`Gateway::start`].
+    pub async fn start_with_access(
+        communicator: &Communicator,
+        settings: GatewaySettings,
+        access: Arc<Access>,
+        audit: Option<&Path>,
+    ) -> Result<Self, GatewayError> {
         check(&settings)?;
         let client = communicator
             .adapter_with(
@@ -42,19 +74,27 @@ impl Gateway {
             )
             .await?;
         let opened = open(communicator, &settings, &client).await;
-        let server = match opened {
-            Ok(server) => server,
+        let (server, admin) = match opened {
+            Ok(opened) => opened,
             Err(error) => {
                 client.destroy().await;
                 return Err(error);
             }
         };
         let session_timeout = settings.session_timeout;
-        let sessions = Sessions::new(settings, communicator, client.clone(), server.clone());
+        let guard = Guard::new(access, audit);
+        let sessions = Sessions::new(
+            settings,
+            communicator,
+            client.clone(),
+            server.clone(),
+            guard,
+        );
         // From here on, an error drops the gateway, and so ends it.
         let mut gateway = Self {
             sessions: sessions.clone(),
             reaping: None,
+            admin,
         };
         client.add(router::identity(&sessions), RouterObject(sessions.clone()))?;
         let finder = RouterFinderDispatcher::new(Finder(sessions.clone()));
@@ -70,6 +110,12 @@ impl Gateway {
         });
         client.activate();
         Ok(gateway)
+    }
+
+    /// Puts other rules of access in force, and opens the audit log again. Sessions that the new rules do not allow end.
+    pub fn set_access(&self, access: Arc<Access>, audit: Option<&Path>) {
+        self.sessions.guard.replace(access, audit);
+        self.sessions.end_refused();
     }
 
     /// The proxy of the router, as text. Clients set it as their `Ice.Default.Router`.
@@ -88,6 +134,25 @@ impl Gateway {
         self.sessions.server_adapter.as_ref().map(endpoints)
     }
 
+    /// The proxy of the administrative object, as text, if there is one. Its facet `Process` ends the process.
+    pub fn admin(&self) -> Option<String> {
+        self.admin.as_ref().map(Admin::proxy)
+    }
+
+    /// Waits until an operator asks for the end of the process, through the administrative object. The program then
+    /// calls [`shutdown`](Self::shutdown). Without such an object, this waits for ever.
+    pub async fn end_requested(&self) {
+        match &self.admin {
+            Some(admin) => admin.end_requested().await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Shows how the gateway does.
+    pub fn view(&self) -> GatewayView {
+        GatewayView(Arc::downgrade(&self.sessions))
+    }
+
     /// The number of sessions, and the counters.
     pub fn status(&self) -> GatewayStatus {
         self.sessions.counters.status(self.sessions.len())
@@ -97,13 +162,21 @@ impl Gateway {
     /// that their sessions have ended. This takes 5 seconds at most.
     pub async fn shutdown(self) {
         self.sessions.shut_down();
-        self.sessions.tasks.close();
         // A task that still runs after this time ends with the communicator.
-        let _ = timeout(DRAIN_TIMEOUT, self.sessions.tasks.wait()).await;
-        self.sessions.client_adapter.destroy().await;
-        if let Some(server) = &self.sessions.server_adapter {
-            server.destroy().await;
+        let _ = timeout(DRAIN_TIMEOUT, self.sessions.tasks.ended()).await;
+        for adapter in self.adapters() {
+            adapter.destroy().await;
         }
+    }
+}
+
+impl Gateway {
+    fn adapters(&self) -> impl Iterator<Item = &Adapter> {
+        let admin = self.admin.as_ref().map(|admin| &admin.adapter);
+        let server = self.sessions.server_adapter.as_ref();
+        [Some(&self.sessions.client_adapter), server, admin]
+            .into_iter()
+            .flatten()
     }
 }
 
@@ -113,11 +186,7 @@ impl Drop for Gateway {
             reaping.abort();
         }
         self.sessions.shut_down();
-        let adapters = [
-            Some(&self.sessions.client_adapter),
-            self.sessions.server_adapter.as_ref(),
-        ];
-        for adapter in adapters.into_iter().flatten() {
+        for adapter in self.adapters() {
             adapter.deactivate();
             // Break the cycle: the servants hold the sessions, and the sessions hold the adapters.
             adapter.remove_default("");
@@ -125,6 +194,12 @@ impl Drop for Gateway {
             let finder = FINDER.parse().expect("it has a name");
             adapter.remove(&finder, "");
         }
+    }
+}
+
+impl std::fmt::Debug for GatewayView {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("GatewayView").field(&self.status()).finish()
     }
 }
 
@@ -179,14 +254,34 @@ fn client_adapter(communicator: &Communicator, settings: &GatewaySettings) -> Ad
     adapter
 }
 
+/// Opens the adapter for servers and the administrative object, as far as the settings ask for them.
 async fn open(
     communicator: &Communicator,
     settings: &GatewaySettings,
     client: &Adapter,
-) -> Result<Option<Adapter>, GatewayError> {
+) -> Result<(Option<Adapter>, Option<Admin>), GatewayError> {
     if let Some(published) = &settings.client_published_endpoints {
         client.publish(published)?;
     }
+    let server = open_server(communicator, settings).await?;
+    let Some(admin) = &settings.admin else {
+        return Ok((server, None));
+    };
+    match Admin::start(communicator, admin).await {
+        Ok(admin) => Ok((server, Some(admin))),
+        Err(error) => {
+            if let Some(server) = server {
+                server.destroy().await;
+            }
+            Err(error)
+        }
+    }
+}
+
+async fn open_server(
+    communicator: &Communicator,
+    settings: &GatewaySettings,
+) -> Result<Option<Adapter>, GatewayError> {
     let Some(listen) = &settings.server_listen else {
         return Ok(None);
     };

@@ -1,23 +1,31 @@
 //! How a client gets a session: a verifier checks its credentials, and a session manager may create its session.
 
+use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
+use floe::codegen::Nilable;
 use floe::contracts::glacier2::{
     CannotCreateSessionException, PermissionDeniedException, SessionControlProxy, SessionProxy,
     SslInfo,
 };
+use floe::encoding::Encoder;
 use floe::{
-    Connection, Context, Current, Encoder, EncodingVersion, Nilable, OperationMode, Proxy,
-    Reference, TypedProxy, UserException,
+    Connection, ConnectionInfo, Context, Current, EncodingVersion, OperationMode, Proxy, Reference,
+    TypedProxy, UserException,
 };
 
-use super::application::{Failure, Question};
+use floe_access::{Caller, Users};
+
+use super::application::{self, ApplicationCall, Failure};
 use super::connection_context as context;
+use super::guard;
+use super::overload::overloaded;
 use super::session::{NewSession, Session};
 use super::session_control;
 use super::sessions::{NoSession, Sessions};
-use crate::core::Passwords;
+use crate::core::TooManyAttempts;
 use crate::settings::{CertificateVerifier, ConnectionContext, PasswordVerifier};
 
 /// Credentials of a client.
@@ -33,6 +41,20 @@ pub(super) enum Refusal {
     CannotCreate(String),
     /// An exception of the application, encoded.
     Passed(Bytes),
+}
+
+/// For the log: a text that a peer has chosen is escaped, so that it cannot forge a line.
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied(reason) => write!(f, "permission denied: {reason:?}"),
+            Self::CannotCreate(reason) => write!(f, "no session can be created: {reason:?}"),
+            Self::Passed(exception) => match application::type_id(exception) {
+                Ok(type_id) => write!(f, "the application threw {type_id:?}"),
+                Err(error) => write!(f, "the application threw an unreadable exception: {error}"),
+            },
+        }
+    }
 }
 
 impl From<NoSession> for Refusal {
@@ -59,7 +81,7 @@ pub(super) async fn create(
     let created = login.run(credentials).await;
     if let Err(refusal) = &created {
         sessions.counters.logins_refused.add(1);
-        tracing::info!("no session for {}: {refusal:?}", current.peer());
+        tracing::info!("no session for {}: {refusal}", current.peer());
     }
     created
 }
@@ -87,45 +109,82 @@ struct Login<'a> {
 
 impl Login<'_> {
     async fn run(&self, credentials: Credentials) -> Result<Option<SessionProxy>, Refusal> {
-        let _turn = self.sessions.turn_of(&self.connection).await;
+        let _turn = self.sessions.login_lock(&self.connection).await;
         self.sessions.check(&self.connection)?;
+        let info = self.connection.info();
         match credentials {
             Credentials::Password { user, password } => {
-                self.check_password(&user, &password).await?;
+                let is_verified = self.try_password(&user, &password, &info).await?;
+                let caller = guard::caller(&info, is_verified.then_some(user.as_str()));
                 let category = self.sessions.settings.filter.accept_user_category.of(&user);
                 let manager = self.sessions.settings.session_manager.as_ref();
                 let parameter = |encoder: &mut Encoder<'_>| encoder.string(&user);
-                self.make(user.clone(), category, manager, parameter).await
+                self.make(user.clone(), caller, category, manager, parameter)
+                    .await
             }
             Credentials::Certificate => {
-                let info = self.check_certificate().await?;
-                let user = format!(
-                    "the client with a certificate at {}",
-                    self.connection.info().peer
-                );
+                let ssl_info = self.check_certificate().await?;
+                let user = format!("the client with a certificate at {}", info.peer);
+                let caller = guard::caller(&info, None);
                 let manager = self.sessions.settings.certificate_session_manager.as_ref();
-                let parameter = |encoder: &mut Encoder<'_>| encoder.put(&info);
-                self.make(user, None, manager, parameter).await
+                let parameter = |encoder: &mut Encoder<'_>| encoder.put(&ssl_info);
+                self.make(user, caller, None, manager, parameter).await
             }
         }
     }
 
-    async fn check_password(&self, user: &str, password: &str) -> Result<(), Refusal> {
+    /// Checks a password as [`Self::check_password`] does, after a wait if others have failed.
+    async fn try_password(
+        &self,
+        user: &str,
+        password: &str,
+        info: &ConnectionInfo,
+    ) -> Result<bool, Refusal> {
+        let protection = &self.sessions.protection;
+        let address = info.remote_address.map(|address| address.ip());
+        let wait = protection.login_wait(user, address);
+        if wait != Ok(Duration::ZERO) {
+            self.sessions.counters.logins_slowed.add(1);
+        }
+        let wait = wait.map_err(|TooManyAttempts| {
+            Refusal::CannotCreate(overloaded("too many login attempts from this address"))
+        })?;
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = self.connection.closed() => return Err(NoSession::ConnectionClosed.into()),
+        }
+        let checked = self.check_password(user, password).await;
+        // A verifier that fails says nothing about the password.
+        let is_verdict = match &checked {
+            Ok(_) | Err(Refusal::Passed(_)) => true,
+            Err(Refusal::Denied(reason)) => reason != INTERNAL_ERROR,
+            Err(Refusal::CannotCreate(_)) => false,
+        };
+        if is_verdict {
+            protection.note_login(user, address, checked.is_ok());
+        }
+        checked
+    }
+
+    /// Checks a password. Returns whether it proves the user's name: where all passwords are accepted, it does not.
+    async fn check_password(&self, user: &str, password: &str) -> Result<bool, Refusal> {
         match &self.sessions.settings.password_verifier {
             None => Err(Refusal::Denied(
                 "no configured permissions verifier".to_owned(),
             )),
-            Some(PasswordVerifier::AcceptAll) => Ok(()),
-            Some(PasswordVerifier::Passwords(passwords)) => {
-                verified(passwords.clone(), user.to_owned(), password.to_owned()).await
+            Some(PasswordVerifier::AcceptAll) => Ok(false),
+            Some(PasswordVerifier::Users(users)) => {
+                verified(users.clone(), user.to_owned(), password.to_owned()).await?;
+                Ok(true)
             }
             Some(PasswordVerifier::Proxy(verifier)) => {
                 let operation = "checkPermissions";
-                self.ask_verifier(verifier, operation, |encoder| {
+                self.call_verifier(verifier, operation, |encoder| {
                     encoder.string(user);
                     encoder.string(password);
                 })
-                .await
+                .await?;
+                Ok(true)
             }
         }
     }
@@ -148,19 +207,19 @@ impl Login<'_> {
             CertificateVerifier::AcceptAll => Ok(info),
             CertificateVerifier::Proxy(verifier) => {
                 let parameter = |encoder: &mut Encoder<'_>| encoder.put(&info);
-                self.ask_verifier(verifier, "authorize", parameter).await?;
+                self.call_verifier(verifier, "authorize", parameter).await?;
                 Ok(info)
             }
         }
     }
 
-    async fn ask_verifier(
+    async fn call_verifier(
         &self,
         verifier: &Reference,
         operation: &str,
         parameters: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<(), Refusal> {
-        let question = Question {
+        let call = ApplicationCall {
             proxy: self.application(verifier),
             operation,
             // Source: observed, glacier2router 3.7.8.
@@ -168,7 +227,7 @@ impl Login<'_> {
             encoding: self.encoding,
             exception: PermissionDeniedException::TYPE_ID,
         };
-        let asked = question.ask(parameters, |decoder| {
+        let asked = call.invoke(parameters, |decoder| {
             let reason: String = decoder.get()?;
             let is_granted: bool = decoder.get()?;
             Ok((is_granted, reason))
@@ -181,7 +240,7 @@ impl Login<'_> {
             Ok((false, reason)) => Err(Refusal::Denied(reason)),
             Err(Failure::Refused(exception)) => Err(Refusal::Passed(exception)),
             Err(Failure::Failed(reason)) => {
-                tracing::warn!("the permissions verifier {verifier} gave no answer: {reason}");
+                tracing::warn!("the permissions verifier {verifier} gave no answer: {reason:?}");
                 Err(Refusal::Denied(INTERNAL_ERROR.to_owned()))
             }
         }
@@ -191,17 +250,29 @@ impl Login<'_> {
     async fn make(
         &self,
         user: String,
+        caller: Caller,
         user_category: Option<String>,
         manager: Option<&Reference>,
         parameter: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<Option<SessionProxy>, Refusal> {
         let sessions = self.sessions;
+        sessions
+            .guard
+            .check_login(&caller)
+            .map_err(Refusal::Denied)?;
         let connection_entries = match sessions.settings.connection_context {
             ConnectionContext::All => context::entries(&self.connection.info()),
             _ => Context::new(),
         };
+        let address = self.connection.info().remote_address;
+        let address = address.map(|address| address.ip());
+        let rates = sessions
+            .protection
+            .rates(&user, address, &sessions.settings);
         let session = Session::new(NewSession {
             user,
+            caller,
+            rates,
             user_category,
             connection: self.connection.clone(),
             category: sessions.server_adapter.as_ref().map(|_| random_category()),
@@ -211,7 +282,7 @@ impl Login<'_> {
             tasks: &sessions.tasks,
         });
         let made = match manager {
-            Some(manager) => self.ask_manager(manager, &session, parameter).await,
+            Some(manager) => self.call_manager(manager, &session, parameter).await,
             None => Ok(None),
         };
         let inserted = made.and_then(|application| {
@@ -228,14 +299,14 @@ impl Login<'_> {
         inserted
     }
 
-    async fn ask_manager(
+    async fn call_manager(
         &self,
         manager: &Reference,
         session: &Arc<Session>,
         parameter: impl FnOnce(&mut Encoder<'_>),
     ) -> Result<Option<SessionProxy>, Refusal> {
         let control = session_control::register(self.sessions, session);
-        let question = Question {
+        let call = ApplicationCall {
             proxy: self.application(manager),
             operation: "create",
             mode: OperationMode::Normal,
@@ -246,7 +317,7 @@ impl Login<'_> {
             parameter(encoder);
             SessionControlProxy::encode_nilable(control.as_ref(), encoder);
         };
-        let asked = question.ask(parameters, |decoder| decoder.get::<Option<Proxy>>());
+        let asked = call.invoke(parameters, |decoder| decoder.get::<Option<Proxy>>());
         match asked.await {
             Ok(application) => {
                 let application = application.map(|application| {
@@ -257,7 +328,7 @@ impl Login<'_> {
             }
             Err(Failure::Refused(exception)) => Err(Refusal::Passed(exception)),
             Err(Failure::Failed(reason)) => {
-                tracing::warn!("the session manager {manager} gave no session: {reason}");
+                tracing::warn!("the session manager {manager} gave no session: {reason:?}");
                 Err(Refusal::CannotCreate(INTERNAL_ERROR.to_owned()))
             }
         }
@@ -271,8 +342,8 @@ impl Login<'_> {
 }
 
 /// Verifies a password on a thread for blocking work, because this takes milliseconds.
-async fn verified(passwords: Passwords, user: String, password: String) -> Result<(), Refusal> {
-    let verifying = tokio::task::spawn_blocking(move || passwords.verify(&user, &password));
+async fn verified(users: Users, user: String, password: String) -> Result<(), Refusal> {
+    let verifying = tokio::task::spawn_blocking(move || users.verify(&user, password.as_bytes()));
     match verifying.await {
         Ok(true) => Ok(()),
         _ => Err(Refusal::Denied(PERMISSION_DENIED.to_owned())),
@@ -320,5 +391,16 @@ mod tests {
             assert_eq!(category.len(), 20);
             assert!(category.bytes().all(|byte| (33..=126).contains(&byte)));
         }
+    }
+
+    #[test]
+    fn a_refusal_stays_on_its_line_of_the_log() {
+        let text = "no\nINFO joe has a session\u{1b}[2K".to_owned();
+        for refusal in [Refusal::Denied(text.clone()), Refusal::CannotCreate(text)] {
+            let shown = refusal.to_string();
+            assert!(!shown.contains(char::is_control), "{shown:?}");
+        }
+        let passed = Refusal::Passed(Bytes::from_static(b"\n\x1b")).to_string();
+        assert!(!passed.contains(char::is_control), "{passed:?}");
     }
 }

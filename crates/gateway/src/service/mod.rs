@@ -3,27 +3,36 @@
 //! - `gateway.rs`: a gateway, as programs start and stop it
 //! - `sessions.rs`: all sessions, by connection and by category; `session.rs`: one of them
 //! - `login.rs`: how a client gets a session
+//! - `guard.rs`: asks the rules of access; `protection.rs`: slows logins, and limits rates
+//! - `overload.rs`: what callers are told if the gateway is overloaded, or goes away
 //! - `application.rs`: calls to the application's verifiers and session managers
 //! - `router.rs`: the router object, and its finder; `session_control.rs`: how an application changes filters
 //! - `routing.rs`: requests on their way to a server or to a client
-//! - `lane.rs`: keeps the requests to one receiver in order; `forwarding.rs`: forwards one request
+//! - `forwarder.rs`: keeps the requests to one receiver in order; `outgoing.rs`: forwards one request
 //! - `failure.rs`: the exception for a caller whose request could not be forwarded
 //! - `connection_context.rs`: information about a client's connection, for servers and applications
-//! - `status.rs`: counters
+//! - `admin.rs`: the administrative object
+//! - `tasks.rs`: tasks; `status.rs`: counters
 
+mod admin;
 mod application;
 mod connection_context;
 mod failure;
-mod forwarding;
+mod forwarder;
 mod gateway;
-mod lane;
+mod guard;
 mod login;
+mod outgoing;
+mod overload;
+mod protection;
 mod router;
 mod routing;
 mod session;
 mod session_control;
 mod sessions;
 mod status;
+mod tasks;
 
-pub use gateway::Gateway;
+pub use gateway::{Gateway, GatewayView};
+pub use overload::{GOING_AWAY, OVERLOADED};
 pub use status::GatewayStatus;

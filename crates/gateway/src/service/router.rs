@@ -10,15 +10,18 @@ use floe::contracts::glacier2::{
     PermissionDeniedException, SessionNotExistError, SessionNotExistException,
 };
 use floe::contracts::ice::{RouterFinder, RouterProxy};
+use floe::dispatch::{DispatchSlot, Request, Requests, Response};
+use floe::encoding::ExceptionFormat;
+use floe::message::{Outcome, RequestFailed};
 use floe::{
-    Connection, Current, DispatchSlot, Dispatcher, ExceptionFormat, Identity, InvokeError,
-    OperationError, OperationMode, Outcome, Proxy, Request, RequestFailed, Requests, Response,
+    Connection, Current, Dispatcher, Identity, InvokeError, OperationError, OperationMode, Proxy,
     SystemException, TypedProxy,
 };
 
-use super::lane::Lane;
+use super::forwarder::Forwarder;
 use super::login::{self, Credentials, Refusal};
-use super::session::Session;
+use super::overload::going_away;
+use super::session::{Session, SessionEnded};
 use super::sessions::Sessions;
 
 /// The router object.
@@ -156,28 +159,42 @@ fn add_proxies(sessions: &Arc<Sessions>, request: Request) -> Result<Response, S
     let session = session_of(sessions, &request)?;
     let proxies: Vec<Option<Proxy>> =
         request.decode(OperationMode::Idempotent, |decoder| decoder.get())?;
-    let allowed = |proxy: &Proxy| sessions.address_filter.allows(proxy.reference());
-    if let Some(refused) = proxies.iter().flatten().find(|proxy| !allowed(proxy)) {
+    let len_max = sessions.settings.routing_table_bytes;
+    let allowed = |proxy: &&Proxy| {
+        let len = proxy.to_string().len();
+        let is_allowed = len <= len_max && sessions.address_filter.allows(proxy.reference());
+        is_allowed.then_some(len)
+    };
+    let lens: Vec<_> = proxies
+        .iter()
+        .flatten()
+        .map(|proxy| allowed(&proxy))
+        .collect();
+    let refused = proxies.iter().flatten().zip(&lens);
+    if let Some((refused, _)) = refused.into_iter().find(|(_, len)| len.is_none()) {
         sessions.counters.proxies_refused.add(1);
         tracing::warn!(
-            "{} at {} may not reach {refused}: its connection is closed",
+            "{:?} at {} may not reach {:?}: its connection is closed",
             session.user,
-            request.current().peer()
+            request.current().peer(),
+            shortened(&refused.to_string())
         );
         session.connection.abort();
         return Err(SystemException::ObjectNotExist(RequestFailed::default()));
     }
-    let new_lane = || {
-        Lane::new(
+    let new_forwarder = || {
+        Forwarder::new(
             &sessions.settings.to_servers,
             &sessions.counters,
             &sessions.tasks,
         )
     };
     let mut evicted: Vec<Option<Proxy>> = Vec::new();
-    for proxy in proxies.iter().flatten() {
-        let gone = session.add_route(proxy.reference(), &sessions.communicator, new_lane);
-        evicted.extend(gone.map(Some));
+    for (proxy, len) in proxies.iter().flatten().zip(lens) {
+        let (len, communicator) = (len.unwrap_or_default(), &sessions.communicator);
+        let added = session.add_route(proxy.reference(), len, communicator, new_forwarder);
+        let gone = added.map_err(|SessionEnded| refuse(sessions, &request))?;
+        evicted.extend(gone.into_iter().map(Some));
     }
     request.returned(|encoder| encoder.put(&evicted))
 }
@@ -191,19 +208,33 @@ pub(super) fn session_of(
     request: &Request,
 ) -> Result<Arc<Session>, SystemException> {
     let connection = request.current().connection();
-    if let Some(session) = connection.as_ref().and_then(|own| sessions.of(own)) {
+    if let Some(session) = connection.and_then(|own| sessions.of(&own)) {
         session.touch();
         return Ok(session);
+    }
+    Err(refuse(sessions, request))
+}
+
+/// The beginning of a text that a client has sent, for the log.
+fn shortened(text: &str) -> String {
+    text.chars().take(200).collect()
+}
+
+/// Refuses a request without a session, and closes its connection. A gateway that goes away has ended the session, and
+/// says so.
+fn refuse(sessions: &Sessions, request: &Request) -> SystemException {
+    if sessions.is_shutting_down() {
+        return SystemException::UnknownException(going_away("it has ended its sessions"));
     }
     sessions.counters.requests_without_session.add(1);
     tracing::debug!(
         "a request without a session, from {}",
         request.current().peer()
     );
-    if let Some(connection) = connection.filter(is_stream) {
+    if let Some(connection) = request.current().connection().filter(is_stream) {
         connection.abort();
     }
-    Err(SystemException::ObjectNotExist(RequestFailed::default()))
+    SystemException::ObjectNotExist(RequestFailed::default())
 }
 
 /// False for datagrams, because the datagrams of all clients come over one connection.

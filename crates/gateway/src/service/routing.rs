@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use floe::{
-    Context, DispatchSlot, Dispatcher, Event, InvocationMode, Proxy, Reference, Request,
-    RequestFailed, Requests, Response, SystemException, TypedProxy,
-};
+use floe::dispatch::{DispatchSlot, Request, Requests, Response};
+use floe::forwarding::Event;
+use floe::message::RequestFailed;
+use floe::{Context, Dispatcher, InvocationMode, Proxy, Reference, SystemException, TypedProxy};
 
 use super::connection_context;
-use super::forwarding::{self, Outgoing};
-use super::lane::Lane;
+use super::forwarder::Forwarder;
+use super::outgoing::{self, Outgoing};
+use super::overload::overloaded;
 use super::router::session_of;
 use super::session::Route;
 use super::sessions::Sessions;
@@ -36,12 +37,17 @@ impl Dispatcher for ToClients {
 
 async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
     let session = session_of(&sessions, &request)?;
+    if !session.rates.allow() {
+        sessions.counters.rate_exceeded.add(1);
+        let text = "too many requests of this user or address";
+        return Err(SystemException::UnknownException(overloaded(text)));
+    }
     let identity = request.current().identity();
     let route = session.route(&identity);
     let reference = route.as_ref().map(|route| route.twoway.reference());
     if !session.filter.allows(&identity, reference) {
         sessions.counters.requests_refused.add(1);
-        tracing::debug!("{} may not call {identity}", session.user);
+        tracing::debug!("{:?} may not call {:?}", session.user, identity.to_string());
         return Err(SystemException::ObjectNotExist(RequestFailed::default()));
     }
     let Some(route) = route else {
@@ -51,11 +57,19 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
             operation: ADD_PROXY.to_owned(),
         }));
     };
+    // After the look-up: a client whose object was evicted is asked to register it again.
+    let (guard, reference) = (&sessions.guard, route.twoway.reference());
+    let checked = guard.check_call(&session.caller, &identity, request.operation(), reference);
+    if let Err(refused) = checked {
+        sessions.counters.requests_refused.add(1);
+        return Err(refused);
+    }
     let settings = &sessions.settings.to_servers;
-    let hop = Hop::new(&request, settings, &session.connection_entries);
-    let target = route.target(&hop.mode, request.current().facet());
+    let routed = RoutedRequest::new(&request, settings, &session.connection_entries);
+    let target = route.target(&routed.mode, request.current().facet());
     sessions.counters.to_servers.add(1);
-    hop.forward(request, &route.lane, target).await
+    sessions.counters.to_servers_bytes.add(routed.event.len());
+    routed.forward(request, &route.forwarder, target).await
 }
 
 /// The operation in an exception that asks the client to register the object.
@@ -67,15 +81,16 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
     let Some(session) = session else {
         return Err(SystemException::ObjectNotExist(RequestFailed::default()));
     };
-    let hop = Hop::new(&request, &sessions.settings.to_clients, &Context::new());
+    let routed = RoutedRequest::new(&request, &sessions.settings.to_clients, &Context::new());
     let object = session.connection.proxy(identity);
-    let target = changed(&object, &hop.mode, request.current().facet());
+    let target = changed(&object, &routed.mode, request.current().facet());
     sessions.counters.to_clients.add(1);
-    hop.forward(request, &session.to_client, target).await
+    sessions.counters.to_clients_bytes.add(routed.event.len());
+    routed.forward(request, &session.to_client, target).await
 }
 
 /// A request, and how it is forwarded.
-struct Hop {
+struct RoutedRequest {
     mode: ForwardMode,
     /// The request replaces a queued one with the same token and target.
     token: Option<String>,
@@ -85,13 +100,13 @@ struct Hop {
 /// The key of the context entry that holds the token of a request that overrides others.
 const OVERRIDE: &str = "_ovrd";
 
-impl Hop {
+impl RoutedRequest {
     fn new(request: &Request, settings: &ForwardingSettings, entries: &Context) -> Self {
         let event = request.event();
         let mut mode = ForwardMode::of(request.current().is_oneway());
         let mut token = None;
         let mut context = Context::new();
-        let has_context = forwarding::has_context(&event);
+        let has_context = outgoing::has_context(&event);
         if has_context {
             context = request.current().context();
             if let Some(letters) = context.get(ForwardMode::KEY) {
@@ -118,7 +133,7 @@ impl Hop {
             mode = mode.batched();
         }
         let event = match (has_context || !context.is_empty(), settings.buffered) {
-            (true, _) => forwarding::with_context(&event, &context),
+            (true, _) => outgoing::with_context(&event, &context),
             // Copy a request that may wait, so that it does not keep the whole read buffer alive.
             (false, true) => event.detached(),
             (false, false) => event,
@@ -129,7 +144,7 @@ impl Hop {
     async fn forward(
         self,
         request: Request,
-        lane: &Arc<Lane>,
+        forwarder: &Arc<Forwarder>,
         target: Proxy,
     ) -> Result<Response, SystemException> {
         let outgoing = Outgoing {
@@ -137,8 +152,8 @@ impl Hop {
             is_compressed: self.mode.is_compressed,
             event: self.event,
         };
-        let answer = lane.forward(outgoing, self.token).await;
-        forwarding::respond(request, answer)
+        let answer = forwarder.forward(outgoing, self.token).await;
+        outgoing::respond(request, answer)
     }
 }
 

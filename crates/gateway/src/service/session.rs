@@ -1,16 +1,19 @@
-//! A session: the objects that its client can reach, and the lanes to them and to the client.
+//! A session: the objects that its client can reach, and the forwarders to them and to the client.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use floe::contracts::glacier2::SessionProxy;
-use floe::{Communicator, Connection, Context, Identity, Proxy, Reference, Target, TypedProxy};
-use tokio_util::task::TaskTracker;
+use floe::reference::Target;
+use floe::{Communicator, Connection, Context, Identity, Proxy, Reference, TypedProxy};
+use floe_access::Caller;
 
-use super::lane::Lane;
+use super::forwarder::Forwarder;
+use super::protection::Rates;
 use super::status::Counters;
+use super::tasks::Tasks;
 use crate::core::{RequestFilter, RoutingTable, SortedSet};
 use crate::settings::GatewaySettings;
 
@@ -18,6 +21,9 @@ use crate::settings::GatewaySettings;
 pub(super) struct Session {
     /// The user's name or description, for logs.
     pub(super) user: String,
+    /// Who the rules of access take the client for.
+    pub(super) caller: Caller,
+    pub(super) rates: Rates,
     pub(super) connection: Connection,
     /// The category of the client's objects, if servers can call them.
     pub(super) category: Option<String>,
@@ -25,7 +31,7 @@ pub(super) struct Session {
     /// Context entries that give servers information about the connection.
     pub(super) connection_entries: Context,
     /// Forwards requests to the client.
-    pub(super) to_client: Arc<Lane>,
+    pub(super) to_client: Arc<Forwarder>,
     /// The session of the application, if it has one.
     pub(super) application: OnceLock<SessionProxy>,
     /// The identities of the session's control objects.
@@ -35,14 +41,19 @@ pub(super) struct Session {
     started: Instant,
     /// Time of the last use, in milliseconds since the start.
     last_use: AtomicU64,
-    is_ended: AtomicBool,
 }
 
-/// The routing table, and the lanes to the servers in it.
+/// The routing table, and the forwarders to the servers in it.
 struct Routes {
     table: RoutingTable<Arc<Route>>,
-    lanes: HashMap<Target, Weak<Lane>>,
+    forwarders: HashMap<Target, Weak<Forwarder>>,
+    /// Whether the session has ended. Then no route is added, because its forwarder would not know of the end.
+    is_ended: bool,
 }
+
+/// A session has ended, so that nothing can be added to it.
+#[derive(Debug)]
+pub(super) struct SessionEnded;
 
 /// An object that the client has registered.
 pub(super) struct Route {
@@ -51,12 +62,14 @@ pub(super) struct Route {
     /// A oneway proxy to the object.
     pub(super) oneway: Proxy,
     /// Forwards requests to the object's server, in their order.
-    pub(super) lane: Arc<Lane>,
+    pub(super) forwarder: Arc<Forwarder>,
 }
 
 /// The parts of a new session.
 pub(super) struct NewSession<'a> {
     pub(super) user: String,
+    pub(super) caller: Caller,
+    pub(super) rates: Rates,
     /// The category that the user may reach because of its name.
     pub(super) user_category: Option<String>,
     pub(super) connection: Connection,
@@ -64,7 +77,7 @@ pub(super) struct NewSession<'a> {
     pub(super) connection_entries: Context,
     pub(super) settings: &'a GatewaySettings,
     pub(super) counters: &'a Arc<Counters>,
-    pub(super) tasks: &'a TaskTracker,
+    pub(super) tasks: &'a Tasks,
 }
 
 impl Session {
@@ -74,6 +87,8 @@ impl Session {
         let categories = filter.accept_categories.iter().cloned();
         Arc::new(Self {
             user: new.user,
+            caller: new.caller,
+            rates: new.rates,
             connection: new.connection,
             category: new.category,
             filter: RequestFilter {
@@ -82,39 +97,48 @@ impl Session {
                 adapter_ids: SortedSet::new(filter.accept_adapter_ids.iter().cloned()),
             },
             connection_entries: new.connection_entries,
-            to_client: Lane::new(&settings.to_clients, new.counters, new.tasks),
+            to_client: Forwarder::new(&settings.to_clients, new.counters, new.tasks),
             application: OnceLock::new(),
             controls: Mutex::default(),
             routes: Mutex::new(Routes {
-                table: RoutingTable::new(settings.routing_table_max),
-                lanes: HashMap::new(),
+                table: RoutingTable::new(settings.routing_table_max, settings.routing_table_bytes),
+                forwarders: HashMap::new(),
+                is_ended: false,
             }),
             started: Instant::now(),
             last_use: AtomicU64::new(0),
-            is_ended: AtomicBool::new(false),
         })
     }
 
-    /// Adds an object to the routing table. Returns the object that was removed to make room.
+    /// Adds an object to the routing table. Returns the objects that were removed to make room.
+    ///
+    /// # Errors
+    /// The session has ended.
     pub(super) fn add_route(
         &self,
         reference: &Reference,
+        len: usize,
         communicator: &Communicator,
-        new_lane: impl FnOnce() -> Arc<Lane>,
-    ) -> Option<Proxy> {
+        new_forwarder: impl FnOnce() -> Arc<Forwarder>,
+    ) -> Result<Vec<Proxy>, SessionEnded> {
         let mut routes = self.lock_routes();
-        let Routes { table, lanes } = &mut *routes;
-        let evicted = table.add(&reference.identity, || {
-            let lane = lanes.get(&reference.target).and_then(Weak::upgrade);
-            let lane = lane.unwrap_or_else(|| {
-                lanes.retain(|_, lane| lane.strong_count() > 0);
-                let lane = new_lane();
-                lanes.insert(reference.target.clone(), Arc::downgrade(&lane));
-                lane
+        if routes.is_ended {
+            return Err(SessionEnded);
+        }
+        let Routes {
+            table, forwarders, ..
+        } = &mut *routes;
+        let evicted = table.add(&reference.identity, len, || {
+            let forwarder = forwarders.get(&reference.target).and_then(Weak::upgrade);
+            let forwarder = forwarder.unwrap_or_else(|| {
+                forwarders.retain(|_, forwarder| forwarder.strong_count() > 0);
+                let forwarder = new_forwarder();
+                forwarders.insert(reference.target.clone(), Arc::downgrade(&forwarder));
+                forwarder
             });
-            Arc::new(Route::new(reference, communicator, lane))
+            Arc::new(Route::new(reference, communicator, forwarder))
         });
-        evicted.map(|route| route.twoway.clone())
+        Ok(evicted.iter().map(|route| route.twoway.clone()).collect())
     }
 
     /// The route to an object. This counts as a use of the route.
@@ -138,19 +162,22 @@ impl Session {
     /// Marks the session as ended, and sends queued requests without further pauses. Returns false if it had ended
     /// before.
     pub(super) fn end(&self) -> bool {
-        let is_first = !self.is_ended.swap(true, Ordering::Relaxed);
-        if is_first {
-            self.to_client.end();
-            let lanes = std::mem::take(&mut self.lock_routes().lanes);
-            for lane in lanes.into_values().filter_map(|lane| lane.upgrade()) {
-                lane.end();
+        let forwarders = {
+            let mut routes = self.lock_routes();
+            if std::mem::replace(&mut routes.is_ended, true) {
+                return false;
             }
+            std::mem::take(&mut routes.forwarders)
+        };
+        self.to_client.end();
+        for forwarder in forwarders.values().filter_map(Weak::upgrade) {
+            forwarder.end();
         }
-        is_first
+        true
     }
 
     pub(super) fn is_ended(&self) -> bool {
-        self.is_ended.load(Ordering::Relaxed)
+        self.lock_routes().is_ended
     }
 
     pub(super) fn take_controls(&self) -> Vec<Identity> {
@@ -164,7 +191,7 @@ impl Session {
 }
 
 impl Route {
-    fn new(reference: &Reference, communicator: &Communicator, lane: Arc<Lane>) -> Self {
+    fn new(reference: &Reference, communicator: &Communicator, forwarder: Arc<Forwarder>) -> Self {
         let plain = Reference {
             facet: String::new(),
             mode: floe::InvocationMode::Twoway,
@@ -178,7 +205,7 @@ impl Route {
         Self {
             oneway: twoway.ice_oneway(),
             twoway,
-            lane,
+            forwarder,
         }
     }
 }

@@ -24,7 +24,9 @@ pub(super) fn register(
     let adapter = sessions.server_adapter.as_ref()?;
     let control = register_all(adapter, sessions, session);
     control
-        .inspect_err(|error| tracing::warn!("no control of a session: {error}"))
+        .inspect_err(|error| {
+            tracing::warn!("cannot give the application control of a session: {error}")
+        })
         .ok()
 }
 
@@ -35,13 +37,13 @@ fn register_all(
 ) -> Result<SessionControlProxy, AdapterError> {
     let set = |which| {
         let session = Arc::downgrade(session);
-        StringSetDispatcher::new(Strings { session, which })
+        StringSetDispatcher::new(FilterStrings { session, which })
     };
     let categories = add(adapter, session, set(Which::Categories))?;
     let adapter_ids = add(adapter, session, set(Which::AdapterIds))?;
-    let identities = IdentitySetDispatcher::new(Identities(Arc::downgrade(session)));
+    let identities = IdentitySetDispatcher::new(FilterIdentities(Arc::downgrade(session)));
     let identities = add(adapter, session, identities)?;
-    let control = Control {
+    let control = SessionControlObject {
         sessions: Arc::downgrade(sessions),
         session: Arc::downgrade(session),
         categories: StringSetProxy::from_proxy(categories),
@@ -78,7 +80,7 @@ fn session(session: &Weak<Session>, current: &Current) -> Result<Arc<Session>, I
 
 /// The exception that the runtime throws for an object that is no longer registered.
 fn gone(current: &Current) -> InvokeError {
-    let target = floe::RequestFailed {
+    let target = floe::message::RequestFailed {
         identity: current.identity(),
         facet: current.facet().to_owned(),
         operation: current.operation().to_owned(),
@@ -86,7 +88,7 @@ fn gone(current: &Current) -> InvokeError {
     SystemException::ObjectNotExist(target).into()
 }
 
-struct Control {
+struct SessionControlObject {
     sessions: Weak<Sessions>,
     session: Weak<Session>,
     categories: StringSetProxy,
@@ -94,7 +96,7 @@ struct Control {
     identities: IdentitySetProxy,
 }
 
-impl SessionControl for Control {
+impl SessionControl for SessionControlObject {
     async fn categories(&self, _current: &Current) -> Result<Option<StringSetProxy>, InvokeError> {
         Ok(Some(self.categories.clone()))
     }
@@ -125,7 +127,7 @@ impl SessionControl for Control {
 }
 
 /// One of the sets of texts of a session.
-struct Strings {
+struct FilterStrings {
     session: Weak<Session>,
     which: Which,
 }
@@ -135,7 +137,7 @@ enum Which {
     AdapterIds,
 }
 
-impl Strings {
+impl FilterStrings {
     fn with<T>(
         &self,
         current: &Current,
@@ -149,7 +151,7 @@ impl Strings {
     }
 }
 
-impl StringSet for Strings {
+impl StringSet for FilterStrings {
     async fn add(&self, additions: StringSeq, current: &Current) -> Result<(), InvokeError> {
         self.with(current, |set| set.add(additions))
     }
@@ -164,9 +166,9 @@ impl StringSet for Strings {
 }
 
 /// The set of identities of a session.
-struct Identities(Weak<Session>);
+struct FilterIdentities(Weak<Session>);
 
-impl IdentitySet for Identities {
+impl IdentitySet for FilterIdentities {
     async fn add(&self, additions: IdentitySeq, current: &Current) -> Result<(), InvokeError> {
         session(&self.0, current)?.filter.identities.add(additions);
         Ok(())

@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use floe::{Adapter, Communicator, Connection, Proxy, Reference, TypedProxy};
-use tokio_util::task::TaskTracker;
 
+use super::guard::Guard;
+use super::protection::Protection;
 use super::session::Session;
 use super::status::Counters;
+use super::tasks::Tasks;
 use crate::core::AddressFilter;
 use crate::settings::GatewaySettings;
 
@@ -22,8 +24,10 @@ pub(super) struct Sessions {
     /// The adapter at which servers call back, if they can.
     pub(super) server_adapter: Option<Adapter>,
     pub(super) address_filter: AddressFilter,
+    pub(super) guard: Guard,
+    pub(super) protection: Protection,
     pub(super) counters: Arc<Counters>,
-    pub(super) tasks: TaskTracker,
+    pub(super) tasks: Tasks,
     /// Held for a look-up or a change, never across a wait.
     state: Mutex<State>,
 }
@@ -35,7 +39,7 @@ struct State {
     /// Connections whose heartbeats and end are watched.
     watched: HashSet<Connection>,
     /// Connections on which a client logs in. Logins on one connection run one after another.
-    being_made: HashMap<Connection, Arc<tokio::sync::Mutex<()>>>,
+    logins: HashMap<Connection, Arc<tokio::sync::Mutex<()>>>,
     is_shutting_down: bool,
 }
 
@@ -45,6 +49,8 @@ pub(super) enum NoSession {
     Exists,
     ShuttingDown,
     TooMany,
+    TooManyOfUser,
+    TooManyOfAddress,
     ConnectionClosed,
 }
 
@@ -54,7 +60,9 @@ impl NoSession {
         match self {
             Self::Exists => "session exists",
             Self::ShuttingDown => "router is shutting down",
-            Self::TooMany => "too many sessions",
+            Self::TooMany => "gateway overloaded: too many sessions",
+            Self::TooManyOfUser => "too many sessions of this user",
+            Self::TooManyOfAddress => "too many sessions from this address",
             Self::ConnectionClosed => "the connection was closed",
         }
     }
@@ -66,6 +74,7 @@ impl Sessions {
         communicator: &Communicator,
         client_adapter: Adapter,
         server_adapter: Option<Adapter>,
+        guard: Guard,
     ) -> Arc<Self> {
         let filter = &settings.filter;
         Arc::new(Self {
@@ -74,12 +83,14 @@ impl Sessions {
                 reject: filter.reject_addresses.clone(),
                 proxy_len_max: filter.proxy_len_max,
             },
+            guard,
+            protection: Protection::new(),
             settings,
             communicator: communicator.clone(),
             client_adapter,
             server_adapter,
             counters: Arc::default(),
-            tasks: TaskTracker::new(),
+            tasks: Tasks::on_current_runtime(),
             state: Mutex::default(),
         })
     }
@@ -94,25 +105,23 @@ impl Sessions {
         self.lock().by_category.get(category).cloned()
     }
 
+    pub(super) fn is_shutting_down(&self) -> bool {
+        self.lock().is_shutting_down
+    }
+
     pub(super) fn len(&self) -> usize {
         self.lock().by_connection.len()
     }
 
     /// Waits until no other login runs on this connection. The login may run while the guard is held.
-    pub(super) async fn turn_of(
+    pub(super) async fn login_lock(
         &self,
         connection: &Connection,
     ) -> tokio::sync::OwnedMutexGuard<()> {
         let turn = {
             let mut state = self.lock();
-            state
-                .being_made
-                .retain(|_, turn| Arc::strong_count(turn) > 1);
-            state
-                .being_made
-                .entry(connection.clone())
-                .or_default()
-                .clone()
+            state.logins.retain(|_, turn| Arc::strong_count(turn) > 1);
+            state.logins.entry(connection.clone()).or_default().clone()
         };
         turn.lock_owned().await
     }
@@ -128,6 +137,7 @@ impl Sessions {
         let is_first = {
             let mut state = self.lock();
             state.check(connection, self.settings.session_limit)?;
+            state.check_shares(session, &self.settings)?;
             if session.is_ended() {
                 return Err(NoSession::ConnectionClosed);
             }
@@ -149,7 +159,7 @@ impl Sessions {
             self.watch(connection);
         }
         tracing::info!(
-            "{} has a session, from {}",
+            "{:?} has a session, from {}",
             session.user,
             connection.info().peer
         );
@@ -180,7 +190,11 @@ impl Sessions {
         if !session.end() {
             return false;
         }
-        tracing::info!("the session of {} has ended: {why}", session.user);
+        tracing::info!(
+            "the session of {:?} has ended: {}",
+            session.user,
+            why.escape_debug()
+        );
         if let Some(adapter) = &self.server_adapter {
             for identity in session.take_controls() {
                 adapter.remove(&identity, "");
@@ -191,7 +205,8 @@ impl Sessions {
             self.tasks.spawn(async move {
                 if let Err(error) = application.destroy().await {
                     tracing::debug!(
-                        "the application's session of {user} was not told of its end: {error}"
+                        "the application's session of {user:?} was not told of its end: {:?}",
+                        error.to_string()
                     );
                 }
             });
@@ -205,6 +220,17 @@ impl Sessions {
         for session in sessions {
             if session.idle_time() > timeout {
                 self.end(&session, "it was not used for too long");
+            }
+        }
+    }
+
+    /// Ends the sessions that the rules no longer allow.
+    pub(super) fn end_refused(self: &Arc<Self>) {
+        let sessions: Vec<_> = self.lock().by_connection.values().cloned().collect();
+        for session in sessions {
+            if self.guard.check_login(&session.caller).is_err() {
+                self.end(&session, "the rules of access no longer allow it");
+                session.connection.abort();
             }
         }
     }
@@ -252,7 +278,7 @@ impl Sessions {
         let sessions = Arc::downgrade(self);
         connection.on_heartbeat({
             let sessions = sessions.clone();
-            move |connection| heard(&sessions, &connection)
+            move |connection| on_heartbeat(&sessions, &connection)
         });
         connection.on_close(move |connection| {
             if let Some(sessions) = Weak::upgrade(&sessions) {
@@ -283,10 +309,28 @@ impl State {
             false => Err(NoSession::TooMany),
         }
     }
+
+    /// Checks that the session's user and address have not too many.
+    fn check_shares(&self, new: &Session, settings: &GatewaySettings) -> Result<(), NoSession> {
+        let count = |is_alike: &dyn Fn(&Session) -> bool| {
+            let all = self.by_connection.values();
+            all.filter(|session| is_alike(session)).count()
+        };
+        let place = new.caller.place;
+        let of_user = settings.user_session_limit;
+        let of_address = settings.address_session_limit;
+        if of_user.is_some_and(|max| count(&|other| other.user == new.user) >= max) {
+            return Err(NoSession::TooManyOfUser);
+        }
+        if of_address.is_some_and(|max| count(&|other| other.caller.place == place) >= max) {
+            return Err(NoSession::TooManyOfAddress);
+        }
+        Ok(())
+    }
 }
 
 /// A heartbeat renews a session.
-fn heard(sessions: &Weak<Sessions>, connection: &Connection) {
+fn on_heartbeat(sessions: &Weak<Sessions>, connection: &Connection) {
     let Some(sessions) = sessions.upgrade() else {
         return;
     };

@@ -18,10 +18,22 @@ pub struct GatewayStatus {
     pub proxies_refused: u64,
     /// Requests that a filter refused.
     pub requests_refused: u64,
+    /// Login attempts that were made to wait, or refused, because others had failed.
+    pub logins_slowed: u64,
+    /// Requests beyond the rate of their user or address: oneway ones were lost, twoway ones refused.
+    pub rate_exceeded: u64,
     /// Requests forwarded to servers.
     pub to_servers: u64,
+    /// Length of these requests, in bytes: operation, context and parameters.
+    pub to_servers_bytes: u64,
     /// Requests forwarded to clients.
     pub to_clients: u64,
+    /// Length of these requests, in bytes.
+    pub to_clients_bytes: u64,
+    /// Requests that wait in queues now.
+    pub queued: u64,
+    /// Length of these requests, in bytes.
+    pub queued_bytes: u64,
     /// Requests that a later one replaced in a queue.
     pub overridden: u64,
     /// Requests that found a queue full: oneway ones were lost, twoway ones refused.
@@ -38,8 +50,14 @@ pub(super) struct Counters {
     pub(super) requests_without_session: Counter,
     pub(super) proxies_refused: Counter,
     pub(super) requests_refused: Counter,
+    pub(super) logins_slowed: Counter,
+    pub(super) rate_exceeded: Counter,
     pub(super) to_servers: Counter,
+    pub(super) to_servers_bytes: Counter,
     pub(super) to_clients: Counter,
+    pub(super) to_clients_bytes: Counter,
+    pub(super) queued: Counter,
+    pub(super) queued_bytes: Counter,
     pub(super) overridden: Counter,
     pub(super) queue_full: Counter,
     pub(super) lost: Counter,
@@ -54,8 +72,14 @@ impl Counters {
             requests_without_session: self.requests_without_session.value(),
             proxies_refused: self.proxies_refused.value(),
             requests_refused: self.requests_refused.value(),
+            logins_slowed: self.logins_slowed.value(),
+            rate_exceeded: self.rate_exceeded.value(),
             to_servers: self.to_servers.value(),
+            to_servers_bytes: self.to_servers_bytes.value(),
             to_clients: self.to_clients.value(),
+            to_clients_bytes: self.to_clients_bytes.value(),
+            queued: self.queued.value(),
+            queued_bytes: self.queued_bytes.value(),
             overridden: self.overridden.value(),
             queue_full: self.queue_full.value(),
             lost: self.lost.value(),
@@ -69,6 +93,11 @@ pub(super) struct Counter(AtomicU64);
 impl Counter {
     pub(super) fn add(&self, count: usize) {
         self.0.fetch_add(count as u64, Ordering::Relaxed);
+    }
+
+    /// For an amount that falls again.
+    pub(super) fn sub(&self, count: usize) {
+        self.0.fetch_sub(count as u64, Ordering::Relaxed);
     }
 
     fn value(&self) -> u64 {

@@ -1,9 +1,11 @@
-//! Filters: no request that one refuses reaches a servant, and each other one does.
+//! Filters and rules: no request that one refuses reaches a servant, and each other one does.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use floe::{Proxy, TypedProxy};
-use floe_gateway::GatewaySettings;
+use floe_access::Access;
+use floe_gateway::{GatewaySettings, PasswordVerifier};
 use proptest::prelude::*;
 use proptest::sample::{Index, subsequence};
 use tokio::runtime::Builder;
@@ -51,11 +53,86 @@ impl Addresses {
     }
 }
 
+/// Rules about the user `joe`, of which the first that applies decides.
+#[derive(Debug, Clone)]
+struct Rules(Vec<Rule>);
+
+#[derive(Debug, Clone)]
+struct Rule {
+    allows: bool,
+    /// The identity, the category and the operation that it is about, if it is about one alone.
+    identity: Option<Index>,
+    category: Option<Index>,
+    operation: Option<u8>,
+    is_about_joe: bool,
+}
+
+fn rule() -> impl Strategy<Value = Rule> {
+    let parts = (
+        any::<bool>(),
+        any::<Option<Index>>(),
+        any::<Option<Index>>(),
+        prop::option::of(0u8..8),
+        any::<bool>(),
+    );
+    parts.prop_map(
+        |(allows, identity, category, operation, is_about_joe)| Rule {
+            allows,
+            identity,
+            category,
+            operation,
+            is_about_joe,
+        },
+    )
+}
+
+impl Rules {
+    fn access(&self) -> Arc<Access> {
+        let mut text = "[[access.rule]]\nallow = \"login\"\nanyone = true\n".to_owned();
+        for rule in &self.0 {
+            let verdict = if rule.allows { "allow" } else { "deny" };
+            text += &format!("[[access.rule]]\n{verdict} = \"call\"\n");
+            if let Some(identity) = rule.identity {
+                text += &format!("identities = {:?}\n", identity.get(&IDENTITIES));
+            }
+            if let Some(category) = rule.category {
+                text += &format!("categories = {:?}\n", category.get(&CATEGORIES));
+            }
+            if let Some(operation) = rule.operation {
+                text += &format!("operations = \"op{operation}\"\n");
+            }
+            text += match rule.is_about_joe {
+                true => "users = \"joe\"\n",
+                false => "users = \"jane\"\n",
+            };
+        }
+        let settings = floe_access::Settings::parse(&text).expect("rules");
+        let no_files = |_: &std::path::Path, _| Err("there are no files".to_owned());
+        Access::load(&settings, &no_files).expect("rules").into()
+    }
+
+    fn allow(&self, identity: &str, category: &str, number: usize) -> bool {
+        let applies = |rule: &&Rule| {
+            let is = |wanted: Option<Index>, known: &[&'static str], own: &str| {
+                wanted.is_none_or(|wanted| *wanted.get(known) == own)
+            };
+            rule.is_about_joe
+                && is(rule.identity, &IDENTITIES, identity)
+                && is(rule.category, &CATEGORIES, category)
+                && rule
+                    .operation
+                    .is_none_or(|wanted| usize::from(wanted) == number)
+        };
+        self.0.iter().find(applies).is_some_and(|rule| rule.allows)
+    }
+}
+
 /// Runs a case, and gives what reached a servant and what should have.
 async fn run(
     categories: &[&str],
     identities: &[&str],
     addresses: Addresses,
+    rules: Option<&Rules>,
     buffered: bool,
     all: &[Sent],
 ) -> (
@@ -79,7 +156,15 @@ async fn run(
             Addresses::RejectFirst => filter.reject_addresses = vec![rule],
         }
     };
-    let world = World::with(change).await;
+    let verifier = servers[0].verifier();
+    let world = World::with(|settings| {
+        settings.password_verifier = Some(PasswordVerifier::Proxy(verifier));
+        change(settings);
+    })
+    .await;
+    if let Some(rules) = rules {
+        world.gateway.set_access(rules.access(), None);
+    }
     let mut expected = BTreeSet::new();
     for (number, sent) in all.iter().enumerate() {
         let identity = *sent.identity.get(&IDENTITIES);
@@ -108,7 +193,8 @@ async fn run(
             .map_or("", |(category, _)| category);
         let is_open = categories.is_empty() && identities.is_empty();
         let passes = is_open || categories.contains(&category) || identities.contains(&identity);
-        if passes && addresses.allow(sent.server) {
+        let is_allowed = rules.is_none_or(|rules| rules.allow(identity, category, number));
+        if passes && is_allowed && addresses.allow(sent.server) {
             expected.insert((sent.server, identity.to_owned(), operation));
         }
     }
@@ -128,18 +214,21 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn no_request_that_a_filter_refuses_reaches_a_servant(
+    fn no_request_that_a_filter_or_a_rule_refuses_reaches_a_servant(
         categories in subsequence(CATEGORIES.to_vec(), 0..=2),
         identities in subsequence(IDENTITIES.to_vec(), 0..=3),
         addresses in prop::sample::select(vec![
             Addresses::Both, Addresses::AcceptFirst, Addresses::RejectFirst,
         ]),
+        rules in prop::option::of(prop::collection::vec(rule(), 0..6).prop_map(Rules)),
         buffered in any::<bool>(),
         all in prop::collection::vec(sent(), 1..8),
     ) {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
         let (reached, expected) =
-            runtime.block_on(run(&categories, &identities, addresses, buffered, &all));
+            runtime.block_on(run(
+                &categories, &identities, addresses, rules.as_ref(), buffered, &all,
+            ));
         prop_assert_eq!(reached, expected);
     }
 }

@@ -1,5 +1,8 @@
 //! What a user of a gateway can do, a file for each capability; `world.rs` is what they share.
 
+mod access;
+mod admin;
+mod attacks;
 mod filters;
 mod forwarding;
 mod routers;

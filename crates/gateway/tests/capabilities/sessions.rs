@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use floe::contracts::glacier2::CannotCreateSessionOrPermissionDeniedError;
-use floe::{InvokeError, SystemException, TypedProxy};
+use floe::contracts::glacier2::{
+    CannotCreateSessionError, CannotCreateSessionOrPermissionDeniedError, SessionControlProxy,
+    SessionManager, SessionManagerDispatcher, SessionProxy,
+};
+use floe::{Current, InvokeError, Proxy, SystemException, TypedProxy};
 use floe_gateway::{Gateway, GatewayError, GatewaySettings};
 
-use crate::world::{Client, World, call, soon};
+use crate::world::{BackEnd, Client, World, call, soon};
 
 #[tokio::test]
 async fn a_request_without_a_session_ends_its_connection_and_reaches_nobody() {
@@ -55,7 +58,7 @@ async fn clients_beyond_the_limit_are_refused_and_those_within_it_are_served() {
         Err(CannotCreateSessionOrPermissionDeniedError::CannotCreateSessionException(
             exception,
         )) => {
-            assert_eq!(exception.reason, "too many sessions");
+            assert_eq!(exception.reason, "gateway overloaded: too many sessions");
         }
         other => panic!("expected a refusal, got {other:?}"),
     }
@@ -116,4 +119,42 @@ async fn a_dropped_gateway_ends_its_sessions_and_frees_its_port() {
     });
     again.await.destroy().await;
     assert!(client.router.ice_ping().await.is_err());
+}
+
+/// Creates a session of the application for each user.
+struct Sessions(Proxy);
+
+impl SessionManager for Sessions {
+    async fn create(
+        &self,
+        _user_id: String,
+        _control: Option<SessionControlProxy>,
+        _current: &Current,
+    ) -> Result<Option<SessionProxy>, CannotCreateSessionError> {
+        Ok(Some(SessionProxy::from_proxy(self.0.clone())))
+    }
+}
+
+#[test]
+fn a_gateway_can_be_dropped_on_a_thread_without_a_runtime() {
+    let runtime = tokio::runtime::Runtime::new().expect("threads");
+    let (world, client) = runtime.block_on(async {
+        let back_end = BackEnd::start().await;
+        let session = back_end.object("session");
+        let manager = SessionManagerDispatcher::new(Sessions(session));
+        let manager = back_end.adapter.add("manager", manager).expect("once");
+        let world = World::before(back_end, |settings| {
+            settings.session_manager = Some(manager.reference().clone());
+        })
+        .await;
+        let client = Client::connect(&world.gateway).await;
+        let session = client.router.create_session("joe", "secret");
+        soon(session).await.expect("a session").expect("a proxy");
+        (world, client)
+    });
+    drop(world.gateway);
+    runtime.block_on(async {
+        soon(client.connection.closed()).await;
+        assert_eq!(world.back_end.calls.when(1).await, ["destroy"]);
+    });
 }

@@ -4,7 +4,8 @@
 //! is a new event to every hub. So an event for a publisher object says in its context how many publisher objects it was
 //! sent to. Plain IceStorm services pass contexts on. Other subscribers get events as they came.
 
-use floe::{DecodeError, EventParts, Events, EventsBuilder};
+use floe::DecodeError;
+use floe::forwarding::{EventParts, Events, EventsBuilder};
 
 use super::names::is_publisher_name;
 use super::token::{encode_with_context, entries};
@@ -65,7 +66,8 @@ fn hops(context: &[u8]) -> Result<u32, DecodeError> {
 
 #[cfg(test)]
 mod tests {
-    use floe::{Encoder, EncodingVersion, OperationMode};
+    use floe::encoding::Encoder;
+    use floe::{EncodingVersion, OperationMode};
 
     use super::*;
 

@@ -1,8 +1,8 @@
 //! The token in the context of a request. It says who publishes, and is a secret from those who subscribe.
 
-use floe::{
-    DecodeError, Decoder, Encoder, EncodingVersion, Event, EventParts, Events, EventsBuilder,
-};
+use floe::encoding::{Decoder, Encoder};
+use floe::forwarding::{Event, EventParts, Events, EventsBuilder};
+use floe::{DecodeError, EncodingVersion};
 
 /// The key that a token has in a context.
 pub(crate) const TOKEN_KEY: &str = "floe.token";

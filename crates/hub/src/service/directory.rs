@@ -6,6 +6,7 @@ use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::destroyed_topics::{DestroyedTopics, TopicCounts};
+use super::durable::TopicLog;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
 use crate::core::{ObjectName, subscriber_publisher_name};
@@ -92,9 +93,9 @@ impl ObjectDirectory {
         recipients
     }
 
-    /// Adds a new topic.
-    pub(crate) fn add_topic(&self, name: String) -> Arc<Topic> {
-        let topic = Topic::new(name.clone());
+    /// Adds a new topic, with its log if it is durable.
+    pub(crate) fn add_topic(&self, name: String, log: Option<Arc<TopicLog>>) -> Arc<Topic> {
+        let topic = Topic::new(name.clone(), log);
         let mut names = self.write();
         names
             .in_order

@@ -1,9 +1,11 @@
 //! The hub, as its user sees it.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use floe::{Adapter, Communicator, Identity};
 
+use super::latency::HubLatencies;
 use super::listeners::Listeners;
 use super::observe::status;
 use super::queue_memory;
@@ -46,7 +48,13 @@ impl Hub {
                 return Err(error.into());
             }
         };
-        let registry = Registry::open(settings, store, stored, communicator);
+        let registry = match Registry::open(settings, store, stored, communicator) {
+            Ok(opened) => opened,
+            Err(error) => {
+                listeners.destroy().await;
+                return Err(error.into());
+            }
+        };
         tokio::spawn(queue_memory::watch(Arc::downgrade(&registry)));
         // From here on an early return drops the hub, which ends it.
         let hub = Self {
@@ -172,6 +180,18 @@ impl HubView {
         Some(status::of_all(&*self.0.upgrade()?))
     }
 
+    /// Begins to measure how long events take, for [`HubView::latencies`].
+    pub fn measure_latencies(&self) {
+        if let Some(registry) = self.0.upgrade() {
+            registry.latencies().measure();
+        }
+    }
+
+    /// How long events took since [`HubView::measure_latencies`].
+    pub fn latencies(&self) -> Option<HubLatencies> {
+        Some(self.0.upgrade()?.latencies().counts())
+    }
+
     /// How many requests the rules refused.
     pub fn refused(&self) -> Option<u64> {
         Some(self.0.upgrade()?.guard().refused())
@@ -182,6 +202,13 @@ impl HubView {
         let registry = self.0.upgrade()?;
         let limits = registry.live_settings().limits;
         Some(registry.usage().of_limits(&limits).to_vec())
+    }
+
+    /// For how long subscribers of a topic have held publishers back, those that have left included; `None` also if there
+    /// is no topic of this name.
+    pub fn held_time(&self, name: &str) -> Option<Duration> {
+        let topic = self.0.upgrade()?.directory().topic(name)?;
+        Some(topic.totals().held)
     }
 
     /// The status of a topic and its subscribers now; `None` also if there is no topic of this name.

@@ -1,9 +1,8 @@
 //! How subscriptions and links are encoded in records.
 
-use floe::{
-    Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, EncodingVersion, Identity, Nilable,
-    Reference,
-};
+use floe::codegen::Nilable;
+use floe::encoding::{Decode, Decoder, Encode, Encoder};
+use floe::{DecodeError, EncodeError, EncodingVersion, Identity, Reference};
 
 use super::{StoreError, StoredLink, StoredSubscription};
 
@@ -54,5 +53,5 @@ pub(super) fn decode_link(bytes: &[u8]) -> Result<StoredLink, DecodeError> {
 
 /// Takes the place of a nil proxy, which is never stored.
 fn nil_reference() -> Reference {
-    Reference::new(Identity::default(), floe::Target::WellKnown)
+    Reference::new(Identity::default(), floe::reference::Target::WellKnown)
 }

@@ -129,7 +129,7 @@ impl StoreError {
         self.is_damage
     }
 
-    fn because(
+    pub(crate) fn because(
         what: impl Into<String>,
         source: impl std::error::Error + Send + Sync + 'static,
     ) -> Self {

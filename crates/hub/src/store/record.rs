@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use floe::{DecodeError, Decoder, EncodingVersion, Identity};
+use floe::encoding::Decoder;
+use floe::{DecodeError, EncodingVersion, Identity};
 
 /// What a record is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

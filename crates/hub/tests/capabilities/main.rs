@@ -1,8 +1,10 @@
 //! What a user of the hub can do, with Floe on both sides.
 
 mod access;
+mod backpressure;
 mod client;
 mod delivery;
+mod durable;
 mod failures;
 mod info;
 mod late_reports;

@@ -476,17 +476,18 @@ impl ConnectionCore {
         self.abort(reason);
     }
 
-    /// Ends the connection after its reading has ended.
+    /// Ends the connection after its reading has ended. The line in the log follows, so that it is true when it is read.
     pub(super) fn end(&self, end: ReadEnd) {
         let peer = self.peer.clone();
         match end {
             ReadEnd::Graceful => {
-                tracing::debug!("closed the connection to {peer}");
                 self.fail(LocalError::ClosedByPeer { peer });
+                tracing::debug!("closed the connection to {}", self.peer);
             }
             ReadEnd::Lost(reason) => {
-                tracing::debug!("lost the connection to {peer}: {reason}");
-                self.fail(LocalError::ConnectionLost { peer, reason });
+                let error = LocalError::ConnectionLost { peer, reason };
+                self.fail(error.clone());
+                tracing::debug!("{error}");
             }
             ReadEnd::Broken(reason) => {
                 self.warn_limited(|| format!("closed the connection to {peer}: {reason}"));

@@ -5,14 +5,16 @@ mod adapter;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe_wire::compression::{Compression, INFLATION_RATIO_MAX_DEFAULT, LEN_MIN_DEFAULT};
+pub use floe_wire::compression::Compression;
+use floe_wire::compression::{INFLATION_RATIO_MAX_DEFAULT, LEN_MIN_DEFAULT};
 use floe_wire::encoding::{ClassTable, Decoder, GRAPH_DEPTH_MAX};
 use floe_wire::reference::Reference;
 
 pub use adapter::AdapterSettings;
+pub use floe_wire::compression::CompressionError;
 
 use crate::invoker::Interceptors;
-use crate::liveness::Liveness;
+pub use crate::liveness::{Heartbeats, IdleCheck, Liveness};
 use crate::transport::Setup;
 use crate::transport::tls::Tls;
 

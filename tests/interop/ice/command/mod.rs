@@ -1,7 +1,8 @@
 //! The `floe` command against unmodified Ice 3.7.8: `call`, `topic`, `pub` and `sub` from the contract alone, `ping` and
-//! `proxy show`.
+//! `proxy show`; `routed.rs`: through a router.
 
 mod ping;
+mod routed;
 mod transports;
 
 use std::process::Command;

@@ -4,7 +4,10 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 
 use clap::Args;
-use floe_access::{ANONYMOUS, Action, Caller, Decided, DistinguishedName, Place, check_name};
+use floe::Identity;
+use floe_access::{
+    ANONYMOUS, Action, Called, Caller, Decided, DistinguishedName, Place, check_name,
+};
 use serde_json::{Value as Json, json};
 
 use crate::config::Configuration;
@@ -12,19 +15,21 @@ use crate::exit::{Exit, Failure};
 use crate::output::{self, Format, Output};
 use crate::peer;
 
-/// Tells whether a user may do something with a topic, and which rule of a floe.toml decides; no hub is asked
+/// Shows whether a user may do something with a topic, and which rule of a floe.toml decides
 ///
-/// It ends with 0 if the user may, and with 5 if not. All files that the floe.toml names are read as the hub reads them, so a
-/// file that a hub would not take ends it with 2.
+/// It asks no hub. Exit code 0: the user may. 5: the user may not. 2: a hub would not accept the floe.toml or a
+/// file that it names.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// The name of a user, or `anonymous`
     user: String,
 
-    /// What the user wants to do: create, destroy, publish, subscribe, link, observe or admin
+    /// What the user wants to do: create, destroy, publish, subscribe, link, observe or admin at a hub; login or call at a
+    /// gateway
     action: Action,
 
-    /// The name of a topic [default: none, which stands for the hub as a whole]
+    /// The name of a topic, or the identity of the object to call [default: none, which stands for the
+    /// hub or the gateway as a whole]
     #[arg(default_value = "", hide_default_value = true)]
     topic: String,
 
@@ -32,7 +37,20 @@ pub(crate) struct Check {
     #[arg(long, value_name = "FILE", default_value = "floe.toml")]
     config: PathBuf,
 
-    /// A group that the user's token names; may be repeated
+    /// The operation to call
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "",
+        hide_default_value = true
+    )]
+    operation: String,
+
+    /// The adapter id in the proxy of the object to call
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
+
+    /// A group in the user's token. Can be repeated
     #[arg(long, value_name = "NAME")]
     group: Vec<String>,
 
@@ -40,7 +58,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "SUBJECT")]
     certificate: Option<DistinguishedName>,
 
-    /// The address that the user calls from, or `local` for a Unix socket [default: unknown, which is in no network]
+    /// The address of the user, or `local` for a Unix socket [default: unknown, which is in no network]
     #[arg(long, value_name = "ADDRESS", value_parser = parse_place)]
     from: Option<Place>,
 }
@@ -58,11 +76,30 @@ impl Check {
                 "{user} is not in the users' file; only a token could have this name"
             ));
         }
-        let decision = access.decide(&caller, self.action, &self.topic);
+        let decision = match self.action {
+            Action::Call => access.decide_call(
+                &caller,
+                &Called {
+                    identity: &self.identity()?.to_string(),
+                    category: &self.identity()?.category,
+                    adapter: self.adapter.as_deref(),
+                    operation: &self.operation,
+                },
+            ),
+            action => access.decide(&caller, action, &self.topic),
+        };
         self.tell(decision.is_allowed, decision.decided, output)?;
         Ok(match decision.is_allowed {
             true => Exit::Success,
             false => Exit::Refused,
+        })
+    }
+
+    /// The object to call.
+    fn identity(&self) -> Result<Identity, Failure> {
+        let text = &self.topic;
+        text.parse().map_err(|error| {
+            Failure::usage(format_args!("expected an identity, got `{text}`: {error}"))
         })
     }
 

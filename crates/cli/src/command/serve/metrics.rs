@@ -1,11 +1,15 @@
-//! What a hub knows of itself, in the text of OpenMetrics, which Prometheus reads.
+//! What a hub and a gateway know of themselves, in the text of OpenMetrics, which Prometheus reads.
 
 use std::fmt;
+use std::time::Duration;
 
+use floe_gateway::{GatewayStatus, GatewayView};
 use floe_hub::contracts::floe::{HubStatus, Losses, SubscriberStatus, TopicStatus, TopicTotals};
-use floe_hub::{HubView, LimitUse};
+use floe_hub::{HubLatencies, HubView, LatencyCounts, LimitUse};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric, text};
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeGaugeValue, EncodeMetric, NoLabelSet, text,
+};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -23,20 +27,35 @@ const SUBSCRIBER_MAX: usize = 1000;
 /// The topic of the row for all that have none of their own; one without a name counts among them.
 const OTHERS: &str = "";
 
-/// What is at a path: the metrics, whether the process lives, and whether the hub serves.
-pub(super) fn answer(hub: &HubView, has_subscribers: bool, path: &str) -> Option<Answer> {
+/// What the metrics tell of.
+pub(super) struct Services {
+    pub(super) hub: Option<HubView>,
+    pub(super) gateway: Option<GatewayView>,
+    /// Whether they tell of each subscriber.
+    pub(super) has_subscribers: bool,
+}
+
+/// What is at a path: the metrics, whether the process lives, and whether it serves.
+pub(super) fn answer(services: &Services, path: &str) -> Option<Answer> {
     const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     match path {
         PATH => Some(Answer {
             status: "200 OK",
             content_type: TYPE,
-            text: written(Look::at(hub, has_subscribers)),
+            text: written(services),
         }),
         "/healthz" => Some(Answer::plain("200 OK", "ok")),
-        "/readyz" => Some(match hub.status() {
-            Some(_) => Answer::plain("200 OK", "ready"),
-            None => Answer::plain("503 Service Unavailable", "the hub has ended"),
-        }),
+        "/readyz" => {
+            let hub = services.hub.as_ref().map(HubView::status);
+            let gateway = services.gateway.as_ref().map(GatewayView::status);
+            Some(match (hub, gateway) {
+                (Some(None), _) => Answer::plain("503 Service Unavailable", "the hub has ended"),
+                (_, Some(None)) => {
+                    Answer::plain("503 Service Unavailable", "the gateway has ended")
+                }
+                _ => Answer::plain("200 OK", "ready"),
+            })
+        }
         _ => None,
     }
 }
@@ -44,11 +63,25 @@ pub(super) fn answer(hub: &HubView, has_subscribers: bool, path: &str) -> Option
 /// Where the metrics are.
 pub(super) const PATH: &str = "/metrics";
 
-fn written(look: Option<Look>) -> String {
+fn written(services: &Services) -> String {
+    let hub = services.hub.as_ref();
+    let hub = hub.and_then(|hub| Look::at(hub, services.has_subscribers));
+    let gateway = services.gateway.as_ref().and_then(GatewayView::status);
+    page(hub, gateway)
+}
+
+fn page(hub: Option<Look>, gateway: Option<GatewayStatus>) -> String {
     let mut registry = Registry::default();
-    if let Some(look) = look {
-        registry.register_collector(Box::new(look));
+    if hub.is_none() && gateway.is_none() {
+        return String::new();
     }
+    if let Some(hub) = hub {
+        registry.register_collector(Box::new(hub));
+    }
+    if let Some(gateway) = gateway {
+        registry.register_collector(Box::new(Gateway(gateway)));
+    }
+    registry.register_collector(Box::new(Process));
     let mut page = String::new();
     // A text takes whatever is written.
     let _ = text::encode(&mut page, &registry);
@@ -71,6 +104,10 @@ struct Look {
     /// All topics together, those included that are gone.
     all: TopicTotals,
     subscribers: Vec<(String, SubscriberStatus)>,
+    /// For how long the subscribers of each topic have held publishers back.
+    held: Vec<(String, Duration)>,
+    /// How long events take.
+    latencies: Option<HubLatencies>,
 }
 
 impl Look {
@@ -97,7 +134,12 @@ impl Look {
         }
         let topic_count = hub.topics.len();
         let others = take_others(&mut hub.topics);
+        let topics = hub.topics.iter();
+        let held =
+            topics.filter_map(|topic| Some((topic.name.clone(), view.held_time(&topic.name)?)));
         Some(Self {
+            held: held.collect(),
+            latencies: view.latencies(),
             refused,
             limits,
             hub,
@@ -133,9 +175,86 @@ impl Collector for Look {
         rows.limits(&self.limits)?;
         rows.all(&self.all)?;
         rows.topics(&self.hub.topics, self.others.as_ref())?;
+        rows.held(&self.held)?;
+        if let Some(latencies) = &self.latencies {
+            rows.latencies(latencies)?;
+        }
         if !self.subscribers.is_empty() {
             rows.subscribers(&self.subscribers)?;
         }
+        Ok(())
+    }
+}
+
+/// A gateway at one moment.
+#[derive(Debug)]
+struct Gateway(GatewayStatus);
+
+impl Collector for Gateway {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let status = &self.0;
+        let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+        let mut rows = Rows(&mut encoder);
+        let sessions = i64::try_from(status.sessions).unwrap_or(i64::MAX);
+        rows.gauge("floe_gateway_sessions", "Sessions", sessions)?;
+        let help = "Sessions created";
+        rows.counter(
+            "floe_gateway_sessions_created",
+            help,
+            number(status.sessions_created),
+        )?;
+        let help = "What was refused or made to wait, by what it was";
+        let refused = [
+            ("login", status.logins_refused),
+            ("slowed-login", status.logins_slowed),
+            ("rate", status.rate_exceeded),
+            ("without-session", status.requests_without_session),
+            ("proxy", status.proxies_refused),
+            ("request", status.requests_refused),
+        ];
+        let refused = refused.map(|(what, count)| (labelled("what", what), number(count)));
+        rows.counters("floe_gateway_refused", help, refused)?;
+        let ways = |to_servers, to_clients| {
+            let ways = [("servers", to_servers), ("clients", to_clients)];
+            ways.map(|(to, count)| (labelled("to", to), number(count)))
+        };
+        let requests = ways(status.to_servers, status.to_clients);
+        rows.counters("floe_gateway_forwarded", "Requests forwarded", requests)?;
+        let bytes = ways(status.to_servers_bytes, status.to_clients_bytes);
+        rows.counters("floe_gateway_forwarded_bytes", "Bytes of these", bytes)?;
+        rows.gauge(
+            "floe_gateway_queued",
+            "Requests that wait",
+            number(status.queued),
+        )?;
+        let help = "Bytes of these";
+        rows.gauge(
+            "floe_gateway_queued_bytes",
+            help,
+            number(status.queued_bytes),
+        )?;
+        let help = "Requests that a later one replaced in a queue";
+        rows.counter("floe_gateway_overridden", help, number(status.overridden))?;
+        let help = "Requests that were not forwarded, by reason";
+        let lost = [("full", status.queue_full), ("failed", status.lost)];
+        let lost = lost.map(|(reason, count)| (labelled("reason", reason), number(count)));
+        rows.counters("floe_gateway_lost", help, lost)
+    }
+}
+
+fn labelled(name: &'static str, value: &str) -> Labels {
+    vec![(name, value.to_owned())]
+}
+
+/// The process at one moment.
+#[derive(Debug)]
+struct Process;
+
+impl Collector for Process {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut rows = Rows(&mut encoder);
+        let build = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
+        rows.gauges("floe_build_info", "The version of Floe", [(build, 1)])?;
         rows.process()
     }
 }
@@ -148,8 +267,6 @@ struct Rows<'a, 'b>(&'a mut DescriptorEncoder<'b>);
 impl Rows<'_, '_> {
     fn hub(&mut self, hub: &HubStatus, topic_count: usize) -> fmt::Result {
         let topics = i64::try_from(topic_count).unwrap_or(i64::MAX);
-        let build = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
-        self.gauges("floe_build_info", "The version of Floe", [(build, 1)])?;
         let uptime = [(Labels::new(), seconds(hub.uptime))];
         self.gauges("floe_hub_uptime_seconds", "How long the hub runs", uptime)?;
         self.gauge("floe_hub_topics", "Topics", topics)?;
@@ -238,6 +355,18 @@ impl Rows<'_, '_> {
         self.gauges("floe_topic_lag_seconds", lag, rows)
     }
 
+    fn held(&mut self, held: &[(String, Duration)]) -> fmt::Result {
+        let help = "How long publishers were held back, summed over the subscribers whose queues were full";
+        let mut metric =
+            self.0
+                .encode_descriptor("floe_topic_held_seconds", help, None, MetricType::Counter)?;
+        for (topic, time) in held {
+            let labels = of_topic(topic);
+            ConstCounter::new(time.as_secs_f64()).encode(metric.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
     fn subscribers(&mut self, subscribers: &[(String, SubscriberStatus)]) -> fmt::Result {
         let rows = |value: fn(&SubscriberStatus) -> i64| {
             let row = move |(topic, own): &(String, SubscriberStatus)| {
@@ -292,6 +421,25 @@ impl Rows<'_, '_> {
         let help =
             "Descriptors that there may be; beyond, nobody connects and nothing is delivered";
         self.gauge("process_max_fds", help, number(max))
+    }
+
+    fn latencies(&mut self, latencies: &HubLatencies) -> fmt::Result {
+        let help = "How long the oldest event waited, each time that events left a queue";
+        self.histogram("floe_hub_queue_wait_seconds", help, &latencies.waits)?;
+        let help = "How long twoway subscribers took to answer an event that was sent to them";
+        self.histogram("floe_hub_answer_seconds", help, &latencies.answers)
+    }
+
+    fn histogram(&mut self, name: &str, help: &str, counts: &LatencyCounts) -> fmt::Result {
+        let buckets = counts.buckets.iter();
+        let buckets = buckets.map(|(bound, count)| (bound.as_secs_f64(), *count));
+        // The encoder takes the largest number for infinity.
+        let buckets: Vec<_> = buckets.chain([(f64::MAX, counts.longer)]).collect();
+        let count = buckets.iter().map(|(_, count)| count).sum();
+        let mut metric = self
+            .0
+            .encode_descriptor(name, help, None, MetricType::Histogram)?;
+        metric.encode_histogram::<NoLabelSet>(counts.sum.as_secs_f64(), count, &buckets, None)
     }
 
     /// One without labels.
@@ -418,7 +566,7 @@ mod tests {
             ..Look::default()
         };
         look.hub.topics = topics;
-        written(Some(look))
+        page(Some(look), None)
     }
 
     #[test]

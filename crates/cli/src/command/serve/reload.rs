@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use floe::Tls;
-use floe_hub::Hub;
+use floe::tls::Tls;
 
+use super::services::Services;
 use crate::config::Configuration;
 use crate::exit::Failure;
 use crate::log;
@@ -137,12 +137,15 @@ pub(super) fn stamp(file: &Path) -> Option<Stamp> {
 /// Applies what may change while the hub runs, and says what waits for the next start. `now` is what
 /// was applied last.
 pub(super) async fn apply(
-    hub: Option<&Hub>,
+    services: &Services,
     tls: Option<&Tls>,
     now: &mut Configuration,
     next: Configuration,
 ) {
-    let mut waiting = match hub {
+    if let Some(gateway) = &services.gateway {
+        gateway.set_access(next.hub.access.clone(), next.hub.audit.as_deref());
+    }
+    let mut waiting = match &services.hub {
         Some(hub) => hub.reconfigure(next.hub.clone()).await,
         None => Vec::new(),
     };
@@ -151,7 +154,9 @@ pub(super) async fn apply(
         log::set_level(next.log.as_deref().unwrap_or("warn"));
     }
     if let Some(Err(error)) = tls.map(Tls::reload) {
-        log::say(format_args!("kept the certificates: {error}"));
+        log::say(format_args!(
+            "invalid certificates; the current certificates stay in force: {error}"
+        ));
     }
     let fixed = std::mem::replace(now, next);
     // These are what is in force, until the next start.
@@ -175,6 +180,8 @@ pub(super) async fn apply(
 fn in_file(name: &'static str) -> String {
     match name {
         "store" => "data".to_owned(),
+        "histories" => "topic.NAME.history".to_owned(),
+        "durable_topics" => "topic.NAME.durable".to_owned(),
         "instance_name" => "instance".to_owned(),
         other => other.replace('_', "-"),
     }

@@ -2,7 +2,7 @@
 
 use floe::Communicator;
 use floe_gateway::{Gateway, GatewayError, GatewaySettings};
-use floe_hub::{Hub, HubError};
+use floe_hub::{Hub, HubError, HubSettings};
 use serde_json::{Map, Value, json};
 
 use crate::config::Configuration;
@@ -15,7 +15,7 @@ use crate::peer;
 /// Running services.
 pub(super) struct Services {
     pub(super) hub: Option<Hub>,
-    gateway: Option<Gateway>,
+    pub(super) gateway: Option<Gateway>,
 }
 
 impl Services {
@@ -36,7 +36,7 @@ impl Services {
         };
         let mut services = Self { hub, gateway: None };
         if let Some(settings) = &configuration.gateway {
-            match start_gateway(communicator, settings).await {
+            match start_gateway(communicator, settings, &configuration.hub).await {
                 Ok(gateway) => services.gateway = Some(gateway),
                 Err(failure) => {
                     services.shutdown().await;
@@ -54,6 +54,14 @@ impl Services {
         }
         if let Some(hub) = self.hub {
             hub.shutdown().await;
+        }
+    }
+
+    /// Waits until an operator asks for the end of the process, through an administrative object.
+    pub(super) async fn end_requested(&self) {
+        match &self.gateway {
+            Some(gateway) => gateway.end_requested().await,
+            None => std::future::pending().await,
         }
     }
 
@@ -114,15 +122,18 @@ impl Services {
 async fn start_gateway(
     communicator: &Communicator,
     settings: &GatewaySettings,
+    hub: &HubSettings,
 ) -> Result<Gateway, Failure> {
     let filter = &settings.filter;
     if filter.accept_addresses.is_empty() {
         log::say(
-            "warning: the clients of the gateway may reach any address that this host reaches, but for those that it \
+            "warning: clients of the gateway may reach every address that this host can reach, except those that it \
              rejects: say which in gateway.filter.accept-addresses (Glacier2.Filter.Address.Accept)",
         );
     }
-    let gateway = Gateway::start(communicator, settings.clone()).await;
+    // The rules of [access] hold for both.
+    let (access, audit) = (hub.access.clone(), hub.audit.as_deref());
+    let gateway = Gateway::start_with_access(communicator, settings.clone(), access, audit).await;
     gateway.map_err(|error| match &error {
         GatewayError::Adapter(error) => peer::not_listening(error),
         error => Failure::new(Exit::Failure, error),

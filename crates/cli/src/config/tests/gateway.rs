@@ -2,8 +2,8 @@
 
 use floe::{Identity, Reference};
 use floe_gateway::{
-    Batching, CertificateVerifier, ConnectionContext, GatewaySettings, PasswordVerifier,
-    UserCategory,
+    AdminSettings, Batching, CertificateVerifier, ConnectionContext, GatewaySettings,
+    PasswordVerifier, UserCategory,
 };
 
 use super::*;
@@ -35,9 +35,16 @@ certificate-session-manager = "manager:tcp -h b -p 1"
 session-timeout = "30s"
 idle-timeout = "never"
 session-limit = 7
+user-session-limit = 2
+address-session-limit = 3
+user-request-rate = 100
+address-request-rate = 200
 application-timeout = "5s"
 connection-context = "application"
 routing-table = 9
+routing-table-bytes = "3 KiB"
+admin.listen = "tcp -h 127.0.0.1 -p 4066"
+admin.instance = "DoorAdmin"
 [gateway.filter]
 accept-addresses = ["a*:[1-3]", "b"]
 reject-addresses = "c"
@@ -70,6 +77,14 @@ queue-bytes = "2 KiB"
     expected.session_timeout = Some(Duration::from_secs(30));
     expected.idle_timeout = None;
     expected.session_limit = 7;
+    expected.user_session_limit = Some(2);
+    expected.address_session_limit = Some(3);
+    expected.user_request_rate = Some(100);
+    expected.address_request_rate = Some(200);
+    expected.routing_table_bytes = 3 * 1024;
+    let mut admin = AdminSettings::new("tcp -h 127.0.0.1 -p 4066");
+    admin.instance_name = "DoorAdmin".to_owned();
+    expected.admin = Some(admin);
     expected.application_timeout = Duration::from_secs(5);
     expected.connection_context = ConnectionContext::Application;
     expected.routing_table_max = 9;
@@ -101,7 +116,7 @@ fn a_gateway_runs_beside_the_hub_unless_the_file_says_that_there_is_none() {
     assert!(!alone.has_hub && alone.gateway.is_some());
     let (_, problems) = read_toml("hub = false\n");
     assert!(
-        problems[0].1.contains("nothing would be served"),
+        problems[0].1.contains("the process would serve nothing"),
         "{problems:?}"
     );
 }
@@ -158,11 +173,12 @@ Glacier2.Filter.Address.Reject=*:[1-1023] evil
 Glacier2.Filter.ProxySizeMax=200
 Glacier2.Client.Trace.Request=1
 Ice.Admin.Endpoints=tcp -p 1
+IceMX.Metrics.Debug.GroupBy=id
 ",
     );
     let warnings = told(read.0.warnings.clone());
     let lines: Vec<_> = warnings.iter().map(|(line, _)| *line).collect();
-    assert_eq!(lines, [20, 21], "{warnings:?}");
+    assert_eq!(lines, [20, 22], "{warnings:?}");
     assert!(!read.0.has_hub);
     let settings = gateway(read);
     assert_eq!(settings.client_listen, "tcp -p 4063 -h \"*\"");
@@ -176,6 +192,8 @@ Ice.Admin.Endpoints=tcp -p 1
         Some(CertificateVerifier::AcceptAll)
     );
     assert_eq!(settings.session_timeout, Some(Duration::from_secs(30)));
+    let admin = settings.admin.as_ref().expect("its endpoints are there");
+    assert_eq!(admin.listen, "tcp -p 1 -h \"*\"");
     assert_eq!(settings.idle_timeout, None);
     assert_eq!(settings.connection_context, ConnectionContext::All);
     assert_eq!(settings.routing_table_max, 9);

@@ -5,18 +5,22 @@ use std::str::FromStr;
 
 use floe::{Endpoint, Reference};
 
-use super::pattern::{Group, Pattern};
+use super::host::{Host, HostPattern};
+use super::pattern::Group;
 
 /// A rule about hosts and ports, such as `db*.example.com:[1000-2000,3000]`.
 ///
 /// In the host, `*` matches any characters or none, `[1-3,7]` matches a decimal number of the group, and all other
 /// characters match themselves. The ports stand behind a colon. A rule without ports matches any port.
 ///
+/// A host of numbers, `*` and groups matches IPv4 addresses, however a proxy spells them, and no names. All other hosts
+/// match names, in any case, and no addresses. `*` alone matches any host.
+///
 /// Source: Ice manual, "Glacier2 Request Filters".
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddressRule {
     text: String,
-    host: Pattern,
+    host: HostPattern,
     /// `None` for any port.
     ports: Option<Group>,
 }
@@ -40,7 +44,8 @@ impl AddressRule {
         let (Some(host), Some(port)) = (endpoint.host(), endpoint.port()) else {
             return false;
         };
-        self.host.matches(host) && self.ports.as_ref().is_none_or(|p| p.has(port.into()))
+        self.host.matches(&Host::parse(host))
+            && self.ports.as_ref().is_none_or(|p| p.has(port.into()))
     }
 }
 
@@ -74,7 +79,7 @@ impl FromStr for AddressRule {
         };
         Ok(Self {
             text: text.to_owned(),
-            host: Pattern::parse(host).map_err(failed)?,
+            host: HostPattern::parse(host).map_err(failed)?,
             ports,
         })
     }
@@ -159,6 +164,20 @@ mod tests {
         assert!(!allows(&["*"], &[], "o @ adapter"));
         assert!(allows(&[], &["*"], "o"));
         assert!(!allows(&["*"], &[], "o:opaque -t 99 -v AA=="));
+    }
+
+    #[test]
+    fn another_spelling_of_a_host_makes_no_difference() {
+        for host in ["DB1.EXAMPLE", "db1.example."] {
+            assert!(!allows(&[], &["db*"], &DB.replace("db1.example", host)));
+        }
+        for host in ["127.1", "2130706433", "\"::ffff:127.0.0.1\""] {
+            let proxy = DB.replace("db1.example", host);
+            assert!(!allows(&[], &["127.0.0.*"], &proxy), "{proxy}");
+            assert!(allows(&["127.*"], &[], &proxy), "{proxy}");
+        }
+        let disguised = DB.replace("db1.example", "127.0.0.attacker.example");
+        assert!(!allows(&["127.0.0.*"], &[], &disguised));
     }
 
     #[test]

@@ -256,6 +256,10 @@ async fn end(tasks: &TaskTracker) {
 
 /// Logs how many events a shutdown has lost: events that could not be delivered, and events that came too late.
 fn report_lost(subscriber: &Subscriber, lost_before: u64) {
+    if subscriber.reader().is_some() {
+        // Its events wait in the log.
+        return;
+    }
     let end = subscriber.snapshot();
     let count = end.queued + end.outstanding + end.lost() - lost_before;
     if count > 0 {

@@ -1,7 +1,8 @@
 //! Answers that grow with the number of topics or subscribers: how long one may be, and how it is made without keeping
 //! other connections waiting.
 
-use floe::{Current, Encode, Encoder, EncodingVersion, InvokeError, SystemException};
+use floe::encoding::{Encode, Encoder};
+use floe::{Current, EncodingVersion, InvokeError, SystemException};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// The length of an answer while it is made.

@@ -8,8 +8,8 @@ use floe_access::Action;
 
 use super::answer::{Answer, PAGE_COUNT, STEP};
 use crate::contracts::floe::{
-    HubAdmin, HubStatus, IceStormNoSuchTopicError, TopicInfo, TopicPage, TopicStatus, TopicTotals,
-    TopicTotalsSeq,
+    Backpressure, HubAdmin, HubStatus, IceStormNoSuchTopicError, TopicInfo, TopicPage, TopicStatus,
+    TopicTotals, TopicTotalsSeq,
 };
 use crate::service::count::number;
 use crate::service::observe::status;
@@ -148,6 +148,18 @@ impl HubAdmin for HubAdminServant {
             answer.pause().await;
         }
         Ok(totals)
+    }
+
+    async fn backpressure(
+        &self,
+        name: String,
+        current: &Current,
+    ) -> Result<Vec<Backpressure>, IceStormNoSuchTopicError> {
+        self.check(current, &name)?;
+        match self.registry.directory().topic(&name) {
+            Some(topic) => Ok(status::backpressure_of(&self.registry, &topic)),
+            None => Err(NoSuchTopic { name }.into()),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use floe::codegen::Nilable;
 use floe::contracts::ice::IdentitySeq;
 use floe::contracts::ice_storm::{
     AlreadySubscribed, AlreadySubscribedOrBadQoSOrInvalidSubscriberError as SubscribeError, BadQoS,
@@ -9,13 +10,16 @@ use floe::contracts::ice_storm::{
     NoSuchLinkError, QoS, ReapWouldBlockError, Topic as TopicContract, TopicInternal,
     TopicInternalProxy, TopicLinkProxy, TopicProxy,
 };
+use floe::encoding::Encoder;
+use floe::reference::Target;
 use floe::{
-    Current, Encoder, EncodingVersion, Identity, InvocationMode, InvokeError, Nilable, Proxy,
-    Reference, SystemException, Target, TypedProxy,
+    Current, EncodingVersion, Identity, InvocationMode, InvokeError, Proxy, Reference,
+    SystemException, TypedProxy,
 };
 use floe_access::Action;
 
 use super::answer::Answer;
+use super::durable_topics::check_dead_letters;
 use super::topic_manager::{own_identity, publisher_proxy, publishing_adapter};
 use crate::core::{
     Qos, QosError, SubscriptionState, named_topic, publisher_name, receiver_name,
@@ -186,15 +190,23 @@ impl TopicContract for TopicServant {
             .map_err(|reason| self.refused(identity, InvalidSubscriber { reason }))?;
         let parsed =
             Qos::parse(&qos, *mode).map_err(|error| self.refused(identity, bad_qos(error)))?;
+        check_dead_letters(&self.registry, &parsed, current).map_err(InvokeError::from)?;
         let name = subscriber_publisher_name(self.topic.name(), identity);
         let topic = self.topic.clone();
         let subscribed = self
             .registry
-            .change(move |registry| registry.subscribe(&topic, &subscriber, qos, parsed))
+            .change(move |registry| {
+                registry.create_dead_letters(&topic, &parsed)?;
+                registry.subscribe(&topic, &subscriber, qos, parsed)
+            })
             .await;
         match subscribed {
             Ok(()) => Ok(Some(publisher_proxy(&self.registry, name, current))),
             Err(ChangeError::AlreadySubscribed) => Err(AlreadySubscribed {}.into()),
+            Err(error @ (ChangeError::NotDurable(_) | ChangeError::DurableInUse(_))) => {
+                let reason = error.to_string();
+                Err(BadQoS { reason }.into())
+            }
             Err(error) => Err(InvokeError::from(error).into()),
         }
     }

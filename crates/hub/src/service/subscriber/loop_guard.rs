@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use floe::Events;
+use floe::forwarding::Events;
 
 use super::Subscriber;
 use crate::core::{HOPS_MAX, counts_hops, with_next_hop};

@@ -1,0 +1,89 @@
+//! The administrative object, by which an operator ends the process.
+
+use std::io::Write;
+
+use floe::contracts::ice::{Process, ProcessDispatcher};
+use floe::{Adapter, Communicator, Current, Identity, InvokeError};
+use tokio::sync::watch;
+
+use crate::error::GatewayError;
+use crate::settings::AdminSettings;
+
+/// The administrative object of a gateway. It stands on an adapter of its own, which clients do not reach.
+pub(super) struct Admin {
+    pub(super) adapter: Adapter,
+    identity: Identity,
+    /// Whether an operator has asked for the end of the process.
+    is_ending: watch::Receiver<bool>,
+}
+
+impl Admin {
+    /// Starts to listen.
+    pub(super) async fn start(
+        communicator: &Communicator,
+        settings: &AdminSettings,
+    ) -> Result<Self, GatewayError> {
+        let adapter = communicator.adapter(&settings.listen).await?;
+        let identity = Identity::with_category("admin", &settings.instance_name);
+        let (end, is_ending) = watch::channel(false);
+        let process = ProcessDispatcher::new(ProcessObject { end });
+        if let Err(error) = adapter.add_facet(&identity, PROCESS_FACET, process) {
+            adapter.destroy().await;
+            return Err(error.into());
+        }
+        adapter.activate();
+        Ok(Self {
+            adapter,
+            identity,
+            is_ending,
+        })
+    }
+
+    /// Its proxy, as text.
+    pub(super) fn proxy(&self) -> String {
+        self.adapter.proxy(self.identity.clone()).to_string()
+    }
+
+    /// Waits until an operator asks for the end of the process.
+    pub(super) async fn end_requested(&self) {
+        let mut is_ending = self.is_ending.clone();
+        if is_ending.wait_for(|is_ending| *is_ending).await.is_err() {
+            // The object is gone, and so nobody can ask.
+            std::future::pending().await
+        }
+    }
+}
+
+/// The facet by which a process is ended.
+///
+/// Source: Ice manual, "The admin Object".
+const PROCESS_FACET: &str = "Process";
+
+/// The facet `Process`.
+struct ProcessObject {
+    end: watch::Sender<bool>,
+}
+
+impl Process for ProcessObject {
+    async fn shutdown(&self, current: &Current) -> Result<(), InvokeError> {
+        tracing::info!("{} asks for the end of this process", current.peer());
+        self.end.send_replace(true);
+        Ok(())
+    }
+
+    /// A message that cannot be written is of no concern to its sender.
+    async fn write_message(
+        &self,
+        message: String,
+        fd: i32,
+        _current: &Current,
+    ) -> Result<(), InvokeError> {
+        let line = format!("{message}\n");
+        let _ = match fd {
+            1 => std::io::stdout().write_all(line.as_bytes()),
+            2 => std::io::stderr().write_all(line.as_bytes()),
+            _ => Ok(()),
+        };
+        Ok(())
+    }
+}

@@ -1,0 +1,91 @@
+//! Forwards one request, and returns its answer.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+
+use floe::dispatch::{Request, Response};
+use floe::encoding::{Encode, Encoder};
+use floe::forwarding::{Event, EventParts, EventsBuilder};
+use floe::message::Outcome;
+use floe::{Context, EncodingVersion, InvokeError, Proxy, SystemException};
+
+use super::failure;
+
+/// A request to forward, with its parameters still encoded.
+#[derive(Debug)]
+pub(super) struct Outgoing {
+    /// The object, with the mode of the invocation.
+    pub(super) target: Proxy,
+    /// Whether it asks for compression.
+    pub(super) is_compressed: bool,
+    pub(super) event: Event,
+}
+
+/// The outcome of a forwarded request; `None` if it gets no reply.
+pub(super) type Answer = Result<Option<Outcome>, SystemException>;
+
+impl Outgoing {
+    /// Forwards the request. Sets `is_sent` as soon as later requests over the same connection must arrive after it.
+    pub(super) async fn forward(&self, is_sent: &AtomicBool) -> Answer {
+        let forwarded = self.target.forward_noting(&self.event, is_sent).await;
+        forwarded.map_err(failure::exception)
+    }
+}
+
+/// Runs an invocation until its request has left, or until it has ended. Returns the answer if it has ended.
+pub(super) async fn until_sent<F: Future<Output = Answer>>(
+    mut forwarding: Pin<&mut F>,
+    is_sent: &AtomicBool,
+) -> Option<Answer> {
+    poll_fn(|context| match forwarding.as_mut().poll(context) {
+        Poll::Ready(answer) => Poll::Ready(Some(answer)),
+        Poll::Pending if is_sent.load(Ordering::Relaxed) => Poll::Ready(None),
+        Poll::Pending => Poll::Pending,
+    })
+    .await
+}
+
+/// The response for an answer. A twoway request that was forwarded in another mode returns nothing.
+pub(super) fn respond(request: Request, answer: Answer) -> Result<Response, SystemException> {
+    match answer? {
+        Some(outcome) => request.respond(&outcome),
+        None => request.returned_nothing(),
+    }
+}
+
+/// The request with another context.
+pub(super) fn with_context(event: &Event, context: &Context) -> Event {
+    let Ok(parts) = EventParts::parse(event.as_bytes()) else {
+        return event.clone();
+    };
+    if context.is_empty() && parts.context == [0] {
+        return event.clone();
+    }
+    let mut builder = EventsBuilder::default();
+    let written = builder.push_with(|buffer| {
+        buffer.reserve(event.len());
+        buffer.extend_from_slice(parts.head);
+        let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
+        context.encode(&mut encoder);
+        // This cannot fail, because the texts of the context were decoded before.
+        let _ = encoder.finish();
+        buffer.extend_from_slice(parts.parameters);
+        Ok(())
+    });
+    let events = written.ok().and_then(|()| builder.finish());
+    let mut events = events.iter().flat_map(floe::forwarding::Events::each);
+    events.next().unwrap_or_else(|| event.clone())
+}
+
+/// Whether a request has a context.
+pub(super) fn has_context(event: &Event) -> bool {
+    EventParts::parse(event.as_bytes()).is_ok_and(|parts| parts.context != [0])
+}
+
+/// Forwards requests without a reply to the same target, in as few writes as possible.
+pub(super) async fn forward_all(target: &Proxy, events: Vec<Event>) -> Result<(), InvokeError> {
+    let events: Vec<_> = events.into_iter().map(Into::into).collect();
+    target.forward_all(&events).await
+}

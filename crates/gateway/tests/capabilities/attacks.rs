@@ -1,0 +1,215 @@
+//! Attacks: each is refused and counted, and harms no other session.
+
+use floe::contracts::glacier2::CannotCreateSessionOrPermissionDeniedError;
+use floe::{Identity, InvokeError, Proxy, Reference, SystemException};
+use floe_access::Users;
+use floe_gateway::{GatewaySettings, OVERLOADED, PasswordVerifier};
+
+use crate::world::{Client, World, call, soon};
+
+/// A gateway with a client that does nothing wrong, and its object.
+struct Scene {
+    world: World,
+    client: Client,
+    object: Proxy,
+}
+
+impl Scene {
+    async fn set(change: impl FnOnce(&mut GatewaySettings)) -> Self {
+        let world = World::with(change).await;
+        let client = world.client().await;
+        let object = client.routed(&world.back_end.object("good")).await;
+        Self {
+            object: object.expect("it may"),
+            client,
+            world,
+        }
+    }
+
+    /// The client that does nothing wrong is served, and nobody else has called anything.
+    async fn end_unharmed(self) {
+        call(&self.object, "unharmed").await.expect("it is served");
+        assert_eq!(self.world.back_end.calls.operations(), ["unharmed"]);
+        assert!(self.client.connection.is_active());
+        self.world.shut_down().await;
+    }
+
+    /// An attacker with a session of its own.
+    async fn attacker(&self) -> Client {
+        let attacker = Client::connect(&self.world.gateway).await;
+        let session = attacker.router.create_session("mallory", "secret");
+        soon(session).await.expect("a session");
+        attacker
+    }
+}
+
+fn is_no_object(error: &InvokeError) -> bool {
+    matches!(
+        error,
+        InvokeError::System(SystemException::ObjectNotExist(_))
+    )
+}
+
+#[tokio::test]
+async fn nothing_but_a_login_comes_before_a_session() {
+    let scene = Scene::set(|_| ()).await;
+    for attempt in 0..4 {
+        let attacker = Client::connect(&scene.world.gateway).await;
+        let good = scene.world.back_end.object("good");
+        let error = match attempt {
+            0 => attacker.routed(&good).await.map(drop).unwrap_err(),
+            1 => {
+                let object = attacker.connection.proxy("good".parse().unwrap());
+                call(&object, "attack").await.unwrap_err()
+            }
+            2 => soon(attacker.router.get_server_proxy())
+                .await
+                .map(drop)
+                .unwrap_err(),
+            _ => soon(attacker.router.get_category_for_client())
+                .await
+                .map(drop)
+                .unwrap_err(),
+        };
+        soon(attacker.connection.closed()).await;
+        assert!(!is_no_object(&error), "{error}");
+    }
+    let status = scene.world.gateway.status();
+    assert_eq!((status.requests_without_session, status.sessions), (4, 1));
+    scene.end_unharmed().await;
+}
+
+#[tokio::test]
+async fn a_forged_category_reaches_no_client() {
+    let scene = Scene::set(|_| ()).await;
+    let server_proxy = soon(scene.client.router.get_server_proxy()).await.unwrap();
+    let server_proxy = server_proxy.expect("there are callbacks");
+    let own = &server_proxy.reference().identity;
+    // A server that guesses.
+    let guess = Reference {
+        identity: Identity::with_category("dummy", "!".repeat(own.category.len())),
+        ..server_proxy.reference().clone()
+    };
+    let guess = scene.world.back_end.communicator.proxy_from(guess);
+    assert!(is_no_object(&call(&guess, "attack").await.unwrap_err()));
+    // A client that knows the category of another one asks for its object on the side of clients.
+    let attacker = scene.attacker().await;
+    let object = attacker.connection.proxy(own.clone());
+    assert!(is_no_object(&call(&object, "attack").await.unwrap_err()));
+    assert_eq!(scene.world.gateway.status().to_clients, 0);
+    scene.end_unharmed().await;
+}
+
+#[tokio::test]
+async fn a_stuffed_routing_table_forgets_and_does_not_grow() {
+    let scene = Scene::set(|settings| {
+        settings.routing_table_max = 1000;
+        settings.routing_table_bytes = 20_000;
+    })
+    .await;
+    let attacker = scene.attacker().await;
+    let endpoint = scene.world.back_end.adapter.endpoints()[0].to_string();
+    let mut evicted = 0;
+    for round in 0..20 {
+        let proxies: Vec<Option<Proxy>> = (0..100)
+            .map(|number| {
+                let text = format!("object-{round}-{number}:{endpoint}");
+                Some(attacker.communicator.proxy(&text).unwrap())
+            })
+            .collect();
+        evicted += soon(attacker.router.add_proxies(&proxies))
+            .await
+            .unwrap()
+            .len();
+    }
+    // A proxy is longer than 40 bytes, so at most 500 stay.
+    assert!((1500..2000).contains(&evicted), "{evicted}");
+    scene.end_unharmed().await;
+}
+
+#[tokio::test]
+async fn a_giant_proxy_ends_the_connection_of_its_client() {
+    let scene = Scene::set(|settings| settings.routing_table_bytes = 20_000).await;
+    let attacker = scene.attacker().await;
+    let mut giant = scene.world.back_end.object("giant").reference().clone();
+    giant.identity.name = "x".repeat(20_000);
+    let giant: Proxy = attacker.communicator.proxy_from(giant);
+    let refused = soon(attacker.router.add_proxies(&[Some(giant)])).await;
+    assert!(refused.is_err());
+    soon(attacker.connection.closed()).await;
+    assert_eq!(scene.world.gateway.status().proxies_refused, 1);
+    scene.end_unharmed().await;
+}
+
+#[tokio::test]
+async fn guessed_passwords_are_slowed_and_the_right_one_still_counts() {
+    let hash = "$6$rounds=2000$saltsalt$GBImuhotpiUgeciq/ZS6UaMklAGJMK25wd5Tacv1I0CcSmxHOQQLpmVKYRPIU6LoFrr4iPAAmsqUTjBoZ.Fwr/";
+    let users = Users::parse(format!("joe {hash}\n").as_bytes()).expect("a users' file");
+    let world = World::with(|settings| {
+        settings.password_verifier = Some(PasswordVerifier::Users(users));
+    })
+    .await;
+    let attacker = Client::connect(&world.gateway).await;
+    for attempt in 0..5 {
+        let guessed = soon(attacker.router.create_session("joe", "guess")).await;
+        let is_denied = matches!(
+            guessed,
+            Err(CannotCreateSessionOrPermissionDeniedError::PermissionDeniedException(_))
+        );
+        assert!(is_denied, "{guessed:?}");
+        let slowed = world.gateway.status().logins_slowed;
+        assert_eq!(slowed, u64::from(attempt == 4), "{attempt}");
+    }
+    assert_eq!(world.gateway.status().logins_refused, 5);
+    let created = soon(attacker.router.create_session("joe", "secret")).await;
+    created.expect("it is the right one");
+    world.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_flood_beyond_the_rate_is_refused_as_an_overload() {
+    let scene = Scene::set(|settings| settings.user_request_rate = Some(1)).await;
+    let attacker = scene.attacker().await;
+    let flood = attacker.connection.proxy("unknown".parse().unwrap());
+    let refused = soon(async {
+        loop {
+            match call(&flood, "attack").await.unwrap_err() {
+                InvokeError::System(SystemException::UnknownException(text)) => break text,
+                error => assert!(is_no_object(&error), "{error}"),
+            }
+        }
+    })
+    .await;
+    assert!(refused.starts_with(OVERLOADED), "{refused}");
+    assert!(scene.world.gateway.status().rate_exceeded > 0);
+    scene.end_unharmed().await;
+}
+
+#[tokio::test]
+async fn a_user_and_an_address_have_no_more_sessions_than_their_share() {
+    let world = World::with(|settings| {
+        settings.user_session_limit = Some(1);
+        settings.address_session_limit = Some(2);
+    })
+    .await;
+    let _joe = world.client().await;
+    let mut others = Vec::new();
+    for (user, expected) in [
+        ("joe", Some("too many sessions of this user")),
+        ("jane", None),
+        ("jack", Some("too many sessions from this address")),
+    ] {
+        let client = Client::connect(&world.gateway).await;
+        let created = soon(client.router.create_session(user, "secret")).await;
+        let reason = match created {
+            Ok(_) => None,
+            Err(CannotCreateSessionOrPermissionDeniedError::CannotCreateSessionException(
+                refused,
+            )) => Some(refused.reason),
+            Err(other) => panic!("expected a refusal, got {other}"),
+        };
+        assert_eq!(reason.as_deref(), expected, "{user}");
+        others.push(client);
+    }
+    world.shut_down().await;
+}
