@@ -10,7 +10,7 @@ const SMOKE_SECONDS: &str = "60";
 pub(crate) fn run(options: &[&str]) -> bool {
     match options {
         [
-            role @ ("hub" | "isolation" | "stalled" | "flood"),
+            role @ ("attack" | "hub" | "isolation" | "stalled" | "flood"),
             options @ ..,
         ] => run_program(role, options),
         options => run_program("run", options),

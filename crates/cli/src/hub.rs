@@ -9,7 +9,7 @@ use floe::contracts::ice_storm::{
 use floe::{Communicator, Identity, InvokeError, SystemException, TypedProxy};
 use floe_hub::contracts::floe::{
     Backpressure, DurableTopicsProxy, HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses,
-    TopicInfo, TopicStatus, TopicTotals,
+    TopicInfo, TopicPage, TopicStatus, TopicTotals,
 };
 use floe_hub::{DURABLE_TOPICS, HUB_ADMIN};
 
@@ -198,7 +198,15 @@ impl HubArgument {
         communicator: &Communicator,
         name: &str,
     ) -> Result<Option<TopicStatus>, Failure> {
-        match self.admin(communicator)?.topic_status(name).await {
+        let admin = self.admin(communicator)?;
+        let answer = match status_in_pages(&admin, name).await {
+            // An older hub has no pages.
+            Err(IceStormNoSuchTopicError::Invoke(error)) if tells_nothing(&error) => {
+                admin.topic_status(name).await
+            }
+            answer => answer,
+        };
+        match answer {
             Ok(status) => Ok(Some(status)),
             Err(IceStormNoSuchTopicError::Invoke(error)) if tells_nothing(&error) => Ok(None),
             Err(IceStormNoSuchTopicError::NoSuchTopic(_)) => Err(no_topic(name)),
@@ -237,6 +245,27 @@ impl HubArgument {
             ),
             false => self.unanswered(error.into()),
         })
+    }
+
+    /// All topics, read in pages.
+    ///
+    /// # Errors
+    /// The hub does not tell, or does not answer.
+    pub(crate) async fn topics_in_pages(
+        &self,
+        communicator: &Communicator,
+    ) -> Result<Vec<TopicTotals>, Failure> {
+        let admin = self.admin(communicator)?;
+        let mut topics: Vec<TopicTotals> = Vec::new();
+        loop {
+            let last = topics.last().map_or("", |topic| &topic.name);
+            let page = admin.topics_after(last).await;
+            let page = page.map_err(|error| self.unanswered(error.into()))?;
+            if page.is_empty() {
+                return Ok(topics);
+            }
+            topics.extend(page);
+        }
     }
 
     /// All topics of the hub together, those that were destroyed included; `None` from an older hub.
@@ -305,6 +334,23 @@ pub(crate) fn not_nil<P>(proxy: Option<P>, what: &str) -> Result<P, Failure> {
             format_args!("expected the hub to give a {what}, got a nil proxy"),
         )
     })
+}
+
+/// What a hub knows of a topic, however many subscribers it has.
+async fn status_in_pages(
+    admin: &HubAdminProxy,
+    name: &str,
+) -> Result<TopicStatus, IceStormNoSuchTopicError> {
+    let TopicPage {
+        mut status,
+        mut next,
+    } = admin.topic_page(name, 0).await?;
+    while next != 0 {
+        let page = admin.topic_page(name, next).await?;
+        status.subscribers.extend(page.status.subscribers);
+        next = page.next;
+    }
+    Ok(status)
 }
 
 /// Whether there is no such object, or it has no such operation: an IceStorm, or an older hub.

@@ -34,7 +34,9 @@ mod service;
 mod settings;
 mod store;
 
-pub use core::{GroupBy, GroupByError, OverflowPolicy, QueueLimits, WAITING_FACET};
+pub use core::{
+    GroupBy, GroupByError, HubLimits, LimitUse, OverflowPolicy, QueueLimits, WAITING_FACET,
+};
 pub use error::{HubError, StoreError};
 pub use service::{DURABLE_TOPICS, HUB_ADMIN, Hub, HubLatencies, HubView, LatencyCounts};
 pub use settings::{

@@ -13,7 +13,7 @@ use floe_access::Access;
 pub(crate) use live::LiveSettings;
 
 use crate::core::log::{Level, Retention};
-use crate::core::{GroupBy, QueueLimits};
+use crate::core::{GroupBy, HubLimits, QueueLimits};
 
 /// Settings of a [`Hub`](crate::Hub).
 ///
@@ -80,6 +80,8 @@ pub struct HubSettings {
     /// How many events may be queued for one subscriber, and what happens to further ones.
     #[doc(alias = "Send.QueueSizeMax")]
     pub queue_limits: QueueLimits,
+    /// How much all clients together may make the hub keep.
+    pub limits: HubLimits,
     /// Queue limits for the subscribers of single topics, by the name of the topic. Default: none.
     pub topic_queue_limits: BTreeMap<String, QueueLimits>,
     /// The durable topics, by name: their events are kept on disk, and their subscribers can have positions. A topic that does
@@ -227,6 +229,7 @@ impl Default for HubSettings {
             rest_max: Duration::from_millis(1),
             polling: Duration::from_micros(100),
             queue_limits: QueueLimits::default(),
+            limits: HubLimits::default(),
             topic_queue_limits: BTreeMap::new(),
             durable_topics: BTreeMap::new(),
             histories: BTreeMap::new(),

@@ -42,6 +42,7 @@ mod admission;
 mod background;
 pub mod blocking;
 mod busy_poll;
+mod byte_account;
 mod call;
 pub mod classes;
 #[doc(hidden)]
@@ -59,7 +60,6 @@ pub mod forwarding;
 pub mod hub;
 mod implicit_context;
 mod include;
-mod input_memory;
 mod invoker;
 mod liveness;
 mod locator_cache;

@@ -23,7 +23,7 @@ use floe::{
     Communicator, Identity, InvocationMode, InvokeError, Proxy, SystemException, TypedProxy,
 };
 use floe_hub::contracts::floe::{
-    Backpressure, Losses, SubscriberInfo, SubscriberState, TopicInfo, TopicStatus,
+    Backpressure, Losses, SubscriberInfo, SubscriberState, TopicInfo, TopicStatus, TopicTotals,
 };
 use serde_json::{Value as Json, json};
 
@@ -112,6 +112,13 @@ impl List {
     async fn run(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
         let hub = &self.access.hub;
         let topics = hub.manager(communicator)?.retrieve_all().await;
+        if let Err(InvokeError::System(SystemException::UnknownException(_))) = &topics {
+            // There are more than fit into one message.
+            let topics = hub.topics_in_pages(communicator).await?;
+            let row = |it: &TopicTotals| json!({"name": it.name, "subscribers": it.subscribers});
+            let rows: Vec<_> = topics.iter().map(row).collect();
+            return output.rows(&["name", "subscribers"], &rows);
+        }
         let topics = topics.map_err(|error| hub.unanswered(error.into()))?;
         let mut rows = Vec::with_capacity(topics.len());
         for (name, topic) in topics {
@@ -519,7 +526,11 @@ impl Subscribers {
     async fn run(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
         let Access { hub, .. } = &self.access;
         let topic = hub.topic(communicator, &self.name).await?;
-        let info = hub.topic_info(communicator, &self.name).await?;
+        let status = hub.topic_status(communicator, &self.name).await?;
+        let info = match &status {
+            Some(status) => Some(info_of(status)),
+            None => hub.topic_info(communicator, &self.name).await?,
+        };
         let subscribers = subscribers(&topic, info.as_ref()).await;
         let subscribers = subscribers.map_err(|error| hub.unanswered(error.into()))?;
         output.rows(&SUBSCRIBER_COLUMNS, &subscribers)

@@ -159,6 +159,16 @@ pub struct TopicStatus {
 }
 codegen::structure!(TopicStatus { uptime, totals, subscribers });
 
+/// A topic and some of its subscribers.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct TopicPage {
+    /// What is known of it now.
+    pub status: TopicStatus,
+    /// What gives the next page; 0 if there is none.
+    pub next: i64,
+}
+codegen::structure!(TopicPage { status, next });
+
 /// A publisher that is held back: its connection is not read until there is room.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct HeldPublisher {
@@ -247,6 +257,34 @@ impl HubAdminProxy {
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
 
+    /// Tells of a topic, as topicStatus does, but of its subscribers only as many as fit into one message. Of a topic with
+    /// many subscribers, topicStatus would not fit.
+    ///
+    /// - `name`: The name of the topic.
+    /// - `from`: 0, or next of the page before.
+    /// - returns What is known of the topic now, and of some subscribers.
+    /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+    pub fn topic_page<'call>(
+        &'call self,
+        name: &'call str,
+        from: i64,
+    ) -> Call<'call, TopicPage, IceStormNoSuchTopicError, impl codegen::EncodeParameters<'call>> {
+        const OPERATION: codegen::OperationInfo = codegen::idempotent("topicPage", true);
+        codegen::call(&self.0, &OPERATION, (name, from), codegen::one)
+    }
+
+    /// Tells of topics in the order of their names, as status does, as many as fit into one message.
+    ///
+    /// - `name`: Topics behind this name are told of; empty to begin.
+    /// - returns What is known of them now; none if there are no more.
+    pub fn topics_after<'call>(
+        &'call self,
+        name: &'call str,
+    ) -> Call<'call, TopicTotalsSeq, InvokeError, impl codegen::EncodeParameters<'call>> {
+        const OPERATION: codegen::OperationInfo = codegen::idempotent("topicsAfter", true);
+        codegen::call(&self.0, &OPERATION, (name,), codegen::one)
+    }
+
     /// Tells which publishers are held back by which subscribers of a topic, and for how long.
     ///
     /// - `name`: The name of the topic.
@@ -297,6 +335,30 @@ codegen::servant! {
             current: &Current,
         ) -> Result<TopicStatus, IceStormNoSuchTopicError>;
 
+        /// Tells of a topic, as topicStatus does, but of its subscribers only as many as fit into one message. Of a topic with
+        /// many subscribers, topicStatus would not fit.
+        ///
+        /// - `name`: The name of the topic.
+        /// - `from`: 0, or next of the page before.
+        /// - returns What is known of the topic now, and of some subscribers.
+        /// - fails with `IceStorm::NoSuchTopic`: If there is none of this name.
+        async fn topic_page(
+            &self,
+            name: String,
+            from: i64,
+            current: &Current,
+        ) -> Result<TopicPage, IceStormNoSuchTopicError>;
+
+        /// Tells of topics in the order of their names, as status does, as many as fit into one message.
+        ///
+        /// - `name`: Topics behind this name are told of; empty to begin.
+        /// - returns What is known of them now; none if there are no more.
+        async fn topics_after(
+            &self,
+            name: String,
+            current: &Current,
+        ) -> Result<TopicTotalsSeq, InvokeError>;
+
         /// Tells which publishers are held back by which subscribers of a topic, and for how long.
         ///
         /// - `name`: The name of the topic.
@@ -340,6 +402,25 @@ impl<S: HubAdmin> codegen::Answer for HubAdminDispatcher<S> {
             b"topicStatus" => {
                 let name = request.decode(OperationMode::Idempotent, codegen::one)?;
                 let result = <S as HubAdmin>::topic_status(
+                    &self.servant,
+                    name,
+                    request.current(),
+                ).await;
+                codegen::reply(request, result, codegen::put_one)
+            }
+            b"topicPage" => {
+                let (name, from) = request.decode(OperationMode::Idempotent, codegen::all)?;
+                let result = <S as HubAdmin>::topic_page(
+                    &self.servant,
+                    name,
+                    from,
+                    request.current(),
+                ).await;
+                codegen::reply(request, result, codegen::put_one)
+            }
+            b"topicsAfter" => {
+                let name = request.decode(OperationMode::Idempotent, codegen::one)?;
+                let result = <S as HubAdmin>::topics_after(
                     &self.servant,
                     name,
                     request.current(),

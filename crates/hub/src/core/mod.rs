@@ -2,7 +2,9 @@
 //!
 //! - `subscription.rs`: a subscriber: its queue, its state, and an account of every event
 //! - `queue.rs`: queued events, limited in number and bytes
+//! - `queue_memory.rs`: how all queues share the memory that there is
 //! - `limits.rs`: the limits of a queue, and the policy for events beyond them
+//! - `hub_limits.rs`: the limits of the whole hub
 //! - `held.rs`: publications that wait for room in a queue
 //! - `patience.rs`: how long a subscriber may hold publishers back
 //! - `overflow.rs`: when to log that a queue is full
@@ -15,6 +17,7 @@
 //! - `qos.rs`: the quality of service of a subscriber
 //! - `log/`: what the log of a durable topic keeps, where, and for how long
 //! - `link.rs`: which events pass a link, and how they are forwarded
+//! - `hops.rs`: how many hubs an event has passed
 //! - `token.rs`: the token of a publisher, which its subscribers do not get
 //! - `durable/`: positions of durable subscriptions, redelivery, start positions, duplicates
 //! - `metrics/`: what a metrics view keeps
@@ -24,6 +27,8 @@ mod accounts;
 mod back_off;
 pub(crate) mod durable;
 mod held;
+mod hops;
+mod hub_limits;
 mod in_flight;
 mod limits;
 mod link;
@@ -34,6 +39,7 @@ mod overflow;
 mod patience;
 mod qos;
 mod queue;
+mod queue_memory;
 mod schedule;
 mod snapshot;
 mod subscription;
@@ -43,6 +49,9 @@ mod window;
 pub(crate) use accounts::{Accounts, Losses};
 pub(crate) use back_off::BackOff;
 pub(crate) use held::Ticket;
+pub(crate) use hops::{HOPS_MAX, counts_hops, passing_count, with_next_hop};
+pub use hub_limits::{HubLimits, LimitUse};
+pub(crate) use hub_limits::{LimitReached, Usage};
 pub(crate) use in_flight::{InFlightEvents, Load, Resend, WindowRoom, may_resend};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};
@@ -54,6 +63,7 @@ pub(crate) use names::{
 };
 pub(crate) use overflow::{OverflowNotice, OverflowSummary};
 pub(crate) use qos::{Delivery, OUTSTANDING_LIMIT, Qos, QosError};
+pub(crate) use queue_memory::queue_len_max;
 pub(crate) use schedule::Schedule;
 pub(crate) use snapshot::{Snapshot, SubscriptionState};
 pub(crate) use subscription::{DeliveryFailure, DeliveryStep, Subscription};

@@ -611,6 +611,23 @@ impl<R: EventBatch> Subscription<R> {
         self.overflow.begin(self.limits.overflow, lost, now);
     }
 
+    /// Drops the oldest events beyond the limits, if that is the policy of the subscriber. Held publications get room that
+    /// is left then. Returns true if the delivery task must be woken.
+    pub(crate) fn shed(&mut self, now: Instant) -> bool {
+        let QueueLimits { events, bytes, .. } = self.limits;
+        if self.limits.overflow != OverflowPolicy::DropOldest {
+            return false;
+        }
+        while self.queue.len() > events || self.queue.bytes() > bytes {
+            self.begin_overflow(now);
+            if !self.queue.drop_oldest() {
+                break;
+            }
+            self.accounts.lost.overflow += 1;
+        }
+        self.admit_held(now)
+    }
+
     fn end_overflow_if_roomy(&mut self) {
         if self.overflow.lasts() && self.queue.is_half_empty(&self.limits) {
             self.overflow.end(self.accounts.lost.overflow);

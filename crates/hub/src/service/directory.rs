@@ -1,7 +1,8 @@
 //! The objects of a hub by name.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::destroyed_topics::{DestroyedTopics, TopicCounts};
@@ -22,6 +23,8 @@ pub(crate) struct ObjectDirectory {
 #[derive(Default)]
 struct Names {
     topics: HashMap<String, Arc<Topic>>,
+    /// The same topics in the order of their names, for those who read them in pages.
+    in_order: BTreeMap<Arc<str>, Arc<Topic>>,
     /// By the name of the publisher object that sends to this subscriber alone.
     subscriber_publishers: HashMap<String, Arc<Subscriber>>,
 }
@@ -57,9 +60,22 @@ impl ObjectDirectory {
         self.read().topics.get(name).cloned()
     }
 
+    /// How many topics there are.
+    pub(crate) fn topic_count(&self) -> usize {
+        self.read().topics.len()
+    }
+
     /// All topics.
     pub(crate) fn topics(&self) -> Vec<Arc<Topic>> {
         self.read().topics.values().cloned().collect()
+    }
+
+    /// Topics in the order of their names, from the first behind this name on, at most `count` of them.
+    pub(crate) fn topics_after(&self, name: Option<&str>, count: usize) -> Vec<Arc<Topic>> {
+        let names = self.read();
+        let start = name.map_or(Bound::Unbounded, Bound::Excluded);
+        let behind = names.in_order.range::<str, _>((start, Bound::Unbounded));
+        behind.take(count).map(|(_, topic)| topic.clone()).collect()
     }
 
     /// All topics, and the counts of those that were destroyed.
@@ -80,13 +96,18 @@ impl ObjectDirectory {
     /// Adds a new topic, with its log if it is durable.
     pub(crate) fn add_topic(&self, name: String, log: Option<Arc<TopicLog>>) -> Arc<Topic> {
         let topic = Topic::new(name.clone(), log);
-        self.write().topics.insert(name, topic.clone());
+        let mut names = self.write();
+        names
+            .in_order
+            .insert(topic.shared_name().clone(), topic.clone());
+        names.topics.insert(name, topic.clone());
         topic
     }
 
     /// Removes a topic and keeps its counts. Both happen under one lock, so that the totals of the hub always include it.
     pub(crate) fn remove_topic(&self, name: &str) {
         let mut names = self.write();
+        names.in_order.remove(name);
         if let Some(topic) = names.topics.remove(name) {
             self.destroyed.add(topic);
         }

@@ -8,9 +8,11 @@ use floe::{Adapter, Communicator, Identity};
 use super::latency::HubLatencies;
 use super::listeners::Listeners;
 use super::observe::status;
+use super::queue_memory;
 use super::registry::{Adapters, Registry};
 use super::servants;
 use crate::contracts::floe::{HubStatus, TopicStatus, TopicTotals};
+use crate::core::LimitUse;
 use crate::error::{HubError, StoreError};
 use crate::settings::{AdminSettings, HubSettings, StoreSettings};
 use crate::store::{Disk, Memory, Store, StoredTopic};
@@ -53,6 +55,7 @@ impl Hub {
                 return Err(error.into());
             }
         };
+        tokio::spawn(queue_memory::watch(Arc::downgrade(&registry)));
         // From here on an early return drops the hub, which ends it.
         let hub = Self {
             listeners,
@@ -192,6 +195,13 @@ impl HubView {
     /// How many requests the rules refused.
     pub fn refused(&self) -> Option<u64> {
         Some(self.0.upgrade()?.guard().refused())
+    }
+
+    /// How much of each limit is used.
+    pub fn limits(&self) -> Option<Vec<LimitUse>> {
+        let registry = self.0.upgrade()?;
+        let limits = registry.live_settings().limits;
+        Some(registry.usage().of_limits(&limits).to_vec())
     }
 
     /// For how long subscribers of a topic have held publishers back, those that have left included; `None` also if there

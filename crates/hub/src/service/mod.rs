@@ -7,12 +7,13 @@
 //! - `failure.rs`: classifies the failure of a delivery
 //! - `topic_link.rs`: the other end of a link
 //! - `durable/`: the logs of durable topics, and the positions of their subscriptions
-//! - `subscriber.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
+//! - `subscriber.rs`, `subscribers.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
 //! - `directory.rs`: the objects of the hub by name
 //! - `dead_letters.rs`: events that could not be delivered
 //! - `delivery/`: how events leave, a file for each mode
 //! - `guard/`: asks the rules who may do what
 //! - `registry.rs`: every change to topics, subscriptions and links
+//! - `queue_memory.rs`: keeps all queues together within their memory
 //! - `observe/`: status and metrics
 //! - `servants/`: the objects that peers invoke
 //! - `listeners.rs`, `hub.rs`: the adapters, and the hub as its user sees it
@@ -30,9 +31,11 @@ mod latency;
 mod listeners;
 mod observe;
 mod one_line;
+mod queue_memory;
 mod registry;
 mod servants;
 mod subscriber;
+mod subscribers;
 mod topic;
 mod topic_link;
 

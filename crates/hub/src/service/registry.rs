@@ -13,6 +13,7 @@ mod durable;
 mod links;
 mod subscriptions;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -26,7 +27,7 @@ use super::guard::Guard;
 use super::latency::Latencies;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
-use crate::core::{is_too_long, publisher_name, receiver_name, topic_name};
+use crate::core::{Usage, is_too_long, publisher_name, receiver_name, topic_name};
 use crate::error::{ChangeError, StoreError};
 use crate::settings::{HubSettings, LiveSettings};
 use crate::store::{Change, Closed, Store, StoredRecipient, StoredTopic};
@@ -46,6 +47,7 @@ pub(crate) struct Registry {
     has_slow_store: bool,
     deliveries: Deliveries,
     guard: Guard,
+    counts: RecipientCounts,
 }
 
 /// The adapters at which clients find the objects of a hub.
@@ -71,6 +73,24 @@ impl Adapters {
     }
 }
 
+/// How many subscriptions and links there are, which only changes write, and what is queued for them.
+#[derive(Default)]
+struct RecipientCounts {
+    subscriptions: AtomicUsize,
+    links: AtomicUsize,
+    /// Bytes of all queues at the last look.
+    queue_bytes: AtomicUsize,
+}
+
+impl RecipientCounts {
+    fn of(&self, recipient: &Subscriber) -> &AtomicUsize {
+        match recipient.link() {
+            Some(_) => &self.links,
+            None => &self.subscriptions,
+        }
+    }
+}
+
 /// The store, and what is still to be removed from it.
 struct Changes {
     store: Box<dyn Store>,
@@ -93,6 +113,7 @@ impl Registry {
             logs: LogFolders::new(&settings.store),
             deliveries: Deliveries::start(&settings),
             guard: Guard::new(&settings),
+            counts: RecipientCounts::default(),
             settings: LiveSettings::new(settings),
             adapters: OnceLock::new(),
             started: Instant::now(),
@@ -183,6 +204,22 @@ impl Registry {
         self.started.elapsed()
     }
 
+    /// What the hub has of the things that it limits.
+    pub(crate) fn usage(&self) -> Usage {
+        Usage {
+            topics: self.directory.topic_count(),
+            subscriptions: self.counts.subscriptions.load(Ordering::Relaxed),
+            links: self.counts.links.load(Ordering::Relaxed),
+            queue_bytes: self.counts.queue_bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Notes how many bytes are queued.
+    pub(crate) fn note_queue_bytes(&self, len: u64) {
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        self.counts.queue_bytes.store(len, Ordering::Relaxed);
+    }
+
     /// Creates a topic, durable if the settings say so.
     pub(crate) fn create(&self, name: String) -> Result<Arc<Topic>, ChangeError> {
         self.create_topic(name, false)
@@ -199,6 +236,7 @@ impl Registry {
             return Err(ChangeError::TopicExists);
         }
         self.check_topic_name(&name)?;
+        self.usage().check_topics(&self.live_settings().limits)?;
         // The log comes first: a durable topic must not be without.
         let log = self.log_of(&name, is_durable)?;
         self.apply(&mut changes, &Change::CreateTopic { topic: &name })?;

@@ -3,9 +3,11 @@
 //! - `subscriber/held_publishers.rs`: the publishers that wait for room in its queue
 //! - `subscriber/ready.rs`: the queue between publishers and the delivery scheduler
 //! - `subscriber/settling.rs`: counts and logs delivered and lost events
+//! - `subscriber/loop_guard.rs`: ends the loops of events between hubs
 //! - `subscriber/loss_log.rs`: logs losses, and notifies the subscriber of them
 
 mod held_publishers;
+mod loop_guard;
 mod loss_log;
 mod ready;
 mod settling;
@@ -27,10 +29,11 @@ use super::latency::Latencies;
 use super::topic_link::TopicLink;
 use crate::core::{
     Delivery, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState, Ticket,
-    Window,
+    Window, passing_count,
 };
 use crate::settings::HubSettings;
 use held_publishers::HeldPublisher;
+use loop_guard::LoopGuard;
 
 /// A subscriber of a topic, or a link to another topic. The tasks that read publishers, and its delivery task,
 /// share it.
@@ -45,6 +48,8 @@ pub(crate) struct Subscriber {
     reader: Option<Arc<Reader>>,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
+    /// Ends the loops of events that come back; set if the subscriber is a publisher object.
+    loop_guard: Option<LoopGuard>,
     /// Guards the queue, the state, the accounts, the unanswered events, and the waker. It is held for a few moves, and
     /// never across a wait.
     shared: Mutex<GuardedState>,
@@ -113,6 +118,7 @@ impl Subscriber {
     ) -> Self {
         let limits = settings.limits_of(topic);
         let subscription = Subscription::new(&qos, limits, settings.discard_interval);
+        let loop_guard = LoopGuard::of(&proxy.reference().identity.name);
         let window = window_of(&qos);
         let mut proxy = proxy.ice_timeout(settings.send_timeout);
         if let Some(is_cached) = qos.is_connection_cached {
@@ -128,6 +134,7 @@ impl Subscriber {
             reader: None,
             qos_text,
             qos,
+            loop_guard,
             shared: Mutex::new(GuardedState {
                 subscription,
                 window,
@@ -151,6 +158,7 @@ impl Subscriber {
         let subscriber = Self::new(topic, &receiver, BTreeMap::new(), qos, settings, ready);
         Self {
             link: Some(Box::new(link)),
+            loop_guard: None,
             ..subscriber
         }
     }
@@ -175,6 +183,11 @@ impl Subscriber {
             (is_woken, ())
         });
         self.wake_held_publishers();
+    }
+
+    /// Drops queued events beyond the limits, if that is its policy.
+    pub(super) fn shed(&self, now: Instant) {
+        self.change(|subscription| (subscription.shed(now), ()));
     }
 
     /// The name of its topic.
@@ -246,7 +259,10 @@ impl Subscriber {
     /// The events, for a link only those that may pass.
     fn passing(&self, events: Events) -> impl Iterator<Item = Events> + Send + use<> {
         let (whole, parts) = match self.link() {
-            None => (Some(events), None),
+            None => match &self.loop_guard {
+                None => (Some(events), None),
+                Some(guard) => (guard.passing(&events, self), None),
+            },
             Some(link) => (None, Some(link.cost().passing(&events))),
         };
         whole.into_iter().chain(parts.into_iter().flatten())
@@ -255,6 +271,7 @@ impl Subscriber {
     /// The number of events, for a link of those that may pass.
     fn passing_count(&self, events: &Events) -> usize {
         match self.link() {
+            None if self.loop_guard.is_some() => passing_count(events),
             None => events.len(),
             Some(link) => link.cost().passing_count(events),
         }

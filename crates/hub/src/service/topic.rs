@@ -13,6 +13,7 @@ use floe::{Identity, SystemException};
 
 use super::durable::{Appending, TopicLog};
 use super::subscriber::{HeldPublication, Subscriber};
+use super::subscribers::{LeavingSubscribers, Subscribers};
 use crate::core::{Accounts, Snapshot};
 
 /// A topic, which the servants and the registry share.
@@ -21,9 +22,8 @@ pub(crate) struct Topic {
     published: AtomicU64,
     forwarded: AtomicU64,
     is_destroyed: AtomicBool,
-    /// In the order of subscription. The lock is held while an event goes into all queues, which waits for nothing.
-    /// Only the registry writes it.
-    subscribers: RwLock<Vec<Arc<Subscriber>>>,
+    /// The lock is held while an event goes into all queues, which waits for nothing. Only the registry writes it.
+    subscribers: RwLock<Subscribers>,
     ended: Mutex<EndedSubscriptions>,
     /// The log, if the topic is durable or remembers events in memory.
     log: Option<Arc<TopicLog>>,
@@ -41,7 +41,7 @@ pub(crate) struct Published<Stored> {
 #[derive(Default)]
 struct EndedSubscriptions {
     /// Subscribers with deliveries under way.
-    leaving: Vec<Arc<Subscriber>>,
+    leaving: LeavingSubscribers,
     /// The sum of the accounts of all other subscribers.
     accounts: Accounts,
 }
@@ -219,11 +219,13 @@ impl Topic {
 
     /// The subscriber or link with this identity, even if it is about to be removed.
     pub(crate) fn find(&self, identity: &Identity) -> Option<Arc<Subscriber>> {
-        let subscribers = self.read();
-        let found = subscribers
-            .iter()
-            .find(|known| known.identity() == identity);
-        found.cloned()
+        self.read().find(identity).cloned()
+    }
+
+    /// Subscribers and links from this number on, in the order of subscription, at most `count` of them, and the number
+    /// from which to continue, if there are more.
+    pub(crate) fn page(&self, from: u64, count: usize) -> (Vec<Arc<Subscriber>>, Option<u64>) {
+        self.read().page(from, count)
     }
 
     /// The sum over all subscribers, those that have left included.
@@ -236,7 +238,7 @@ impl Topic {
             held: ended.accounts.held,
             ..Totals::default()
         };
-        for subscriber in present.iter().chain(&ended.leaving) {
+        for subscriber in present.iter().chain(ended.leaving.iter()) {
             totals.add(&subscriber.snapshot());
         }
         totals
@@ -244,7 +246,7 @@ impl Topic {
 
     /// The subscribers and links, with those that are about to be removed.
     pub(super) fn all_subscribers(&self) -> Vec<Arc<Subscriber>> {
-        self.read().clone()
+        self.read().to_vec()
     }
 
     /// All subscribers with deliveries under way: present ones, and those that are leaving.
@@ -263,39 +265,30 @@ impl Topic {
 
     /// Whether this subscriber has not been removed.
     pub(super) fn has(&self, subscriber: &Arc<Subscriber>) -> bool {
-        self.read()
-            .iter()
-            .any(|known| Arc::ptr_eq(known, subscriber))
+        self.read().has(subscriber)
     }
 
     pub(super) fn add(&self, subscriber: Arc<Subscriber>) {
-        let mut subscribers = self.write();
-        subscribers.push(subscriber);
+        self.write().add(subscriber);
     }
 
-    /// Ends a subscription. When its delivery has ended, the registry calls [`Topic::settle`].
-    pub(super) fn remove(&self, subscriber: &Arc<Subscriber>) {
+    /// Ends a subscription. When its delivery has ended, the registry calls [`Topic::settle`]. Returns false if it was
+    /// removed already.
+    pub(super) fn remove(&self, subscriber: &Arc<Subscriber>) -> bool {
         let mut subscribers = self.write();
-        let Some(at) = subscribers
-            .iter()
-            .position(|known| Arc::ptr_eq(known, subscriber))
-        else {
-            return;
-        };
-        let subscriber = subscribers.remove(at);
-        self.ended().leaving.push(subscriber.clone());
+        if !subscribers.remove(subscriber) {
+            return false;
+        }
+        self.ended().leaving.add(subscriber.clone());
         drop(subscribers);
         subscriber.remove();
+        true
     }
 
     /// Keeps the accounts of a subscriber whose delivery has ended.
     pub(super) fn settle(&self, subscriber: &Arc<Subscriber>) {
         let mut ended = self.ended();
-        let known = ended.leaving.len();
-        ended
-            .leaving
-            .retain(|leaving| !Arc::ptr_eq(leaving, subscriber));
-        if ended.leaving.len() < known {
+        if ended.leaving.remove(subscriber) {
             ended.accounts += subscriber.snapshot().accounts;
         }
     }
@@ -308,13 +301,13 @@ impl Topic {
         self.is_destroyed.store(true, Ordering::Release);
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, Vec<Arc<Subscriber>>> {
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Subscribers> {
         self.subscribers
             .read()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Vec<Arc<Subscriber>>> {
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Subscribers> {
         self.subscribers
             .write()
             .unwrap_or_else(PoisonError::into_inner)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use floe_gateway::{GatewayStatus, GatewayView};
 use floe_hub::contracts::floe::{HubStatus, Losses, SubscriberStatus, TopicStatus, TopicTotals};
-use floe_hub::{HubLatencies, HubView, LatencyCounts};
+use floe_hub::{HubLatencies, HubView, LatencyCounts, LimitUse};
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
     DescriptorEncoder, EncodeGaugeValue, EncodeMetric, NoLabelSet, text,
@@ -93,6 +93,8 @@ fn page(hub: Option<Look>, gateway: Option<GatewayStatus>) -> String {
 struct Look {
     /// Requests that the rules refused.
     refused: i64,
+    /// The use of each limit.
+    limits: Vec<LimitUse>,
     /// With the topics that have rows of their own.
     hub: HubStatus,
     /// The other topics together, if there are any.
@@ -113,6 +115,7 @@ impl Look {
         let mut hub = view.status()?;
         let all = view.totals()?;
         let refused = i64::try_from(view.refused()?).unwrap_or(i64::MAX);
+        let limits = view.limits()?;
         let mut subscribers = Vec::new();
         if has_subscribers {
             let names = hub.topics.iter().map(|topic| &topic.name);
@@ -138,6 +141,7 @@ impl Look {
             held: held.collect(),
             latencies: view.latencies(),
             refused,
+            limits,
             hub,
             others,
             topic_count,
@@ -168,6 +172,7 @@ impl Collector for Look {
         rows.hub(&self.hub, self.topic_count)?;
         let help = "Requests refused by the rules of access";
         rows.counter("floe_hub_requests_refused", help, self.refused)?;
+        rows.limits(&self.limits)?;
         rows.all(&self.all)?;
         rows.topics(&self.hub.topics, self.others.as_ref())?;
         rows.held(&self.held)?;
@@ -275,6 +280,27 @@ impl Rows<'_, '_> {
             "floe_hub_connections_refused",
             help,
             hub.connections_refused,
+        )
+    }
+
+    fn limits(&mut self, limits: &[LimitUse]) -> fmt::Result {
+        let row = |value: fn(&LimitUse) -> usize| {
+            move |limit: &LimitUse| {
+                let labels = vec![("limit", limit.setting.to_owned())];
+                (labels, i64::try_from(value(limit)).unwrap_or(i64::MAX))
+            }
+        };
+        let help = "How much of a limit of the hub is used";
+        self.gauges(
+            "floe_hub_limit_used",
+            help,
+            limits.iter().map(row(|it| it.used)),
+        )?;
+        let help = "How much of it may be used";
+        self.gauges(
+            "floe_hub_limit",
+            help,
+            limits.iter().map(row(|it| it.limit)),
         )
     }
 

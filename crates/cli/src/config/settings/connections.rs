@@ -73,6 +73,14 @@ fn limits() -> Vec<Setting> {
             meaning: "How many bytes of unfinished messages all connections together may hold.",
         },
         Setting {
+            key: "connections.reply-bytes",
+            field: Field::Bytes(|draft| &mut draft.communicator().reply_memory_max),
+            example: "\"64 MiB\"",
+            effect: Effect::Restart,
+            meaning: "How many bytes of replies that peers do not read all connections together may hold. A connection that needs more is \
+                      closed.",
+        },
+        Setting {
             key: "connections.inflation-ratio",
             field: Field::Count(|draft| &mut draft.communicator().inflation_ratio_max),
             example: "200",

@@ -5,6 +5,7 @@ mod connections;
 mod durable;
 mod gateway;
 mod hub;
+mod limits;
 mod queues;
 
 use std::sync::LazyLock;
@@ -18,6 +19,7 @@ pub(crate) static ALL: LazyLock<Vec<Setting>> = LazyLock::new(|| {
         hub::settings(),
         queues::settings(),
         durable::settings(),
+        limits::settings(),
         connections::settings(),
         gateway::settings(),
         access::settings(),

@@ -18,7 +18,6 @@ use crate::service::topic::Topic;
 
 /// The hub and all its topics.
 pub(crate) fn of_hub(registry: &Registry) -> HubStatus {
-    let counts = adapter_counts(registry);
     let mut topics: Vec<_> = registry
         .directory()
         .topics()
@@ -27,13 +26,22 @@ pub(crate) fn of_hub(registry: &Registry) -> HubStatus {
         .collect();
     topics.sort_by(|left, right| left.name.cmp(&right.name));
     HubStatus {
+        topics,
+        ..of_hub_alone(registry)
+    }
+}
+
+/// The hub without its topics.
+pub(crate) fn of_hub_alone(registry: &Registry) -> HubStatus {
+    let counts = adapter_counts(registry);
+    HubStatus {
         uptime: uptime(registry),
         connections: counts
             .iter()
             .map(|counts| number(counts.connections as u64))
             .sum(),
         connections_refused: counts.iter().map(|counts| number(counts.refused)).sum(),
-        topics,
+        topics: Vec::new(),
     }
 }
 
@@ -52,29 +60,33 @@ pub(crate) fn of_all(registry: &Registry) -> TopicTotals {
 pub(crate) fn of_topic(registry: &Registry, topic: &Topic) -> TopicStatus {
     let subscribers = topic.subscribers();
     TopicStatus {
-        uptime: uptime(registry),
-        totals: totals(topic),
         subscribers: subscribers
             .iter()
             .map(|s| of_subscriber(registry, s))
             .collect(),
+        ..of_topic_alone(registry, topic)
     }
 }
 
-/// A topic and its subscribers, for older clients.
-pub(crate) fn info_of_topic(registry: &Registry, topic: &Topic) -> TopicInfo {
+/// A topic without its subscribers.
+pub(crate) fn of_topic_alone(registry: &Registry, topic: &Topic) -> TopicStatus {
+    TopicStatus {
+        uptime: uptime(registry),
+        totals: totals(topic),
+        subscribers: Vec::new(),
+    }
+}
+
+/// A topic without its subscribers, for older clients.
+pub(crate) fn info_of_topic(topic: &Topic) -> TopicInfo {
     let accounts = topic.totals().accounts;
-    let subscribers = topic.subscribers();
     TopicInfo {
         name: topic.name().to_owned(),
         published: number(topic.published()),
         forwarded: number(topic.forwarded()),
         delivered: number(accounts.delivered),
         lost: losses(accounts.lost),
-        subscribers: subscribers
-            .iter()
-            .map(|s| info(registry, s, &s.snapshot()))
-            .collect(),
+        subscribers: Vec::new(),
     }
 }
 
@@ -103,7 +115,8 @@ fn held_publishers(subscriber: &Subscriber) -> Vec<HeldPublisher> {
     .collect()
 }
 
-fn totals(topic: &Topic) -> TopicTotals {
+/// The sum over the subscribers of a topic.
+pub(crate) fn totals(topic: &Topic) -> TopicTotals {
     let (name, subscribers) = (topic.name().to_owned(), topic.subscribers().len());
     told(name, subscribers, &TopicCounts::of(topic))
 }
@@ -124,7 +137,8 @@ fn told(name: String, subscribers: usize, counts: &TopicCounts) -> TopicTotals {
     }
 }
 
-fn of_subscriber(registry: &Registry, subscriber: &Subscriber) -> SubscriberStatus {
+/// A subscriber or link.
+pub(crate) fn of_subscriber(registry: &Registry, subscriber: &Subscriber) -> SubscriberStatus {
     let snapshot = subscriber.snapshot();
     SubscriberStatus {
         info: info(registry, subscriber, &snapshot),

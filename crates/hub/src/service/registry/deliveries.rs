@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
@@ -111,6 +112,8 @@ impl Registry {
 
     /// Adds a subscriber or link to its topic, and starts its delivery.
     pub(super) fn add_recipient(self: &Arc<Self>, topic: &Arc<Topic>, recipient: Arc<Subscriber>) {
+        let count = self.counts.of(&recipient);
+        count.fetch_add(1, Ordering::Relaxed);
         topic.add(recipient.clone());
         let tasks = self.deliveries.tasks_of(&recipient);
         tasks.spawn(self.clone().deliver(topic.clone(), recipient));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::slice;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use floe::{Communicator, Identity, Proxy};
 
@@ -33,6 +34,8 @@ impl Registry {
             return Err(ChangeError::AlreadySubscribed);
         }
         self.check_subscriber_name(topic.name(), identity, former.as_ref())?;
+        let limits = &self.live_settings().limits;
+        self.usage().check_subscriptions(limits)?;
         let reader = self.reader_for(topic, &qos)?;
         let subscription = StoredSubscription {
             subscriber: proxy.reference().clone(),
@@ -167,7 +170,10 @@ impl Registry {
     /// Takes a subscriber or link out of its topic and out of the directory. Its delivery task then ends.
     pub(super) fn take_out(&self, topic: &Topic, recipient: &Arc<Subscriber>) {
         self.directory.remove_publisher(topic, recipient);
-        topic.remove(recipient);
+        if topic.remove(recipient) {
+            let count = self.counts.of(recipient);
+            count.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// Adds a subscription from the store.

@@ -6,8 +6,10 @@
 //! - `topic.rs`, `topic_manager.rs`, `finder.rs`: IceStorm's interfaces
 //! - `durable_topics.rs`: logs, positions, and events that are pulled
 //! - `hub_admin.rs`: the hub's own interface
+//! - `answer.rs`: how long an answer may be
 //! - `metrics_admin.rs`: metrics, on an adapter of its own
 
+mod answer;
 mod durable_topics;
 mod finder;
 mod hub_admin;

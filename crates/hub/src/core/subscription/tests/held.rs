@@ -174,3 +174,31 @@ fn an_offline_subscriber_holds_nobody_back() {
     assert_eq!(subscription.held_until(ticket.expect("it is held")), None);
     assert_eq!(subscription.snapshot().accounts.lost.offline, 5);
 }
+
+#[test]
+fn a_queue_that_gives_way_drops_what_it_has_and_keeps_what_is_held() {
+    let now = Instant::now();
+    let mut subscription = patient(OverflowPolicy::DropOldest);
+    subscription.publish(Numbered(vec![(0, 60)]), false, now);
+    let (_, ticket) = subscription.publish(Numbered(vec![(1, 50), (2, 50)]), false, now);
+    let limits = QueueLimits {
+        bytes: 50,
+        ..subscription.limits
+    };
+    subscription.reconfigure(limits, DISCARD_INTERVAL, now);
+    subscription.shed(now);
+    assert!(
+        subscription
+            .held_until(ticket.expect("it is held"))
+            .is_some()
+    );
+    let snapshot = subscription.snapshot();
+    assert_eq!((snapshot.queued, snapshot.held), (1, 1));
+    assert_eq!(
+        (snapshot.accounts.offered, snapshot.accounts.lost.overflow),
+        (2, 1)
+    );
+    assert_eq!(take_at(&mut subscription, 1, now), [1]);
+    assert!(subscription.poll_released());
+    assert_eq!(take_at(&mut subscription, 1, now), [2]);
+}

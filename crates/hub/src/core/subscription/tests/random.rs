@@ -32,6 +32,10 @@ enum Step {
     Wait {
         seconds: u64,
     },
+    /// The queues of all subscribers have too much, and this one gives way.
+    Shed {
+        bytes: usize,
+    },
     Drain,
     Remove,
 }
@@ -57,6 +61,7 @@ fn step() -> impl Strategy<Value = Step> {
         15 => (0..4_u64).prop_map(|share| Step::Delivered { share }),
         5 => (0..4_u64, failure).prop_map(|(share, failure)| Step::Failed { share, failure }),
         3 => (1..90_u64).prop_map(|seconds| Step::Wait { seconds }),
+        3 => (1..100_usize).prop_map(|bytes| Step::Shed { bytes }),
         1 => Just(Step::Drain),
         1 => Just(Step::Remove),
     ]
@@ -160,6 +165,14 @@ impl Model {
                 return Ok(subscription.handle_failed(count, failure, self.now));
             }
             Step::Wait { seconds } => self.now += Duration::from_secs(seconds),
+            Step::Shed { bytes } => {
+                let own = subscription.limits;
+                let cut = QueueLimits { bytes, ..own };
+                let mut is_woken = subscription.reconfigure(cut, DISCARD_INTERVAL, self.now);
+                is_woken |= subscription.shed(self.now);
+                is_woken |= subscription.reconfigure(own, DISCARD_INTERVAL, self.now);
+                return Ok(is_woken);
+            }
             Step::Drain => return Ok(subscription.drain()),
             Step::Remove => return Ok(subscription.remove()),
         }
