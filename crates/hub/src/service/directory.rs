@@ -22,9 +22,8 @@ pub(crate) struct ObjectDirectory {
 
 #[derive(Default)]
 struct Names {
-    topics: HashMap<String, Arc<Topic>>,
-    /// The same topics in the order of their names, for those who read them in pages.
-    in_order: BTreeMap<Arc<str>, Arc<Topic>>,
+    /// In the order of their names, for those who read them in pages.
+    topics: BTreeMap<Arc<str>, Arc<Topic>>,
     /// By the name of the publisher object that sends to this subscriber alone.
     subscriber_publishers: HashMap<String, Arc<Subscriber>>,
 }
@@ -74,7 +73,7 @@ impl ObjectDirectory {
     pub(crate) fn topics_after(&self, name: Option<&str>, count: usize) -> Vec<Arc<Topic>> {
         let names = self.read();
         let start = name.map_or(Bound::Unbounded, Bound::Excluded);
-        let behind = names.in_order.range::<str, _>((start, Bound::Unbounded));
+        let behind = names.topics.range::<str, _>((start, Bound::Unbounded));
         behind.take(count).map(|(_, topic)| topic.clone()).collect()
     }
 
@@ -95,19 +94,17 @@ impl ObjectDirectory {
 
     /// Adds a new topic, with its log if it is durable.
     pub(crate) fn add_topic(&self, name: String, log: Option<Arc<TopicLog>>) -> Arc<Topic> {
-        let topic = Topic::new(name.clone(), log);
+        let topic = Topic::new(name, log);
         let mut names = self.write();
         names
-            .in_order
+            .topics
             .insert(topic.shared_name().clone(), topic.clone());
-        names.topics.insert(name, topic.clone());
         topic
     }
 
     /// Removes a topic and keeps its counts. Both happen under one lock, so that the totals of the hub always include it.
     pub(crate) fn remove_topic(&self, name: &str) {
         let mut names = self.write();
-        names.in_order.remove(name);
         if let Some(topic) = names.topics.remove(name) {
             self.destroyed.add(topic);
         }
