@@ -42,8 +42,8 @@ pub(crate) struct Published<Stored> {
 struct EndedSubscriptions {
     /// Subscribers with deliveries under way.
     leaving: LeavingSubscribers,
-    /// The sum of the accounts of all other subscribers.
-    accounts: Accounts,
+    /// The sum of the accounts of all other subscribers. Boxed, because most topics have had none.
+    accounts: Option<Box<Accounts>>,
 }
 
 /// The sum over all subscribers of a topic.
@@ -233,9 +233,10 @@ impl Topic {
         // Locks the present subscribers first, because subscribers move only from there to the ended ones.
         let present = self.read();
         let ended = self.ended();
+        let accounts = ended.accounts.as_deref().copied().unwrap_or_default();
         let mut totals = Totals {
-            accounts: ended.accounts,
-            held: ended.accounts.held,
+            accounts,
+            held: accounts.held,
             ..Totals::default()
         };
         for subscriber in present.iter().chain(ended.leaving.iter()) {
@@ -289,7 +290,8 @@ impl Topic {
     pub(super) fn settle(&self, subscriber: &Arc<Subscriber>) {
         let mut ended = self.ended();
         if ended.leaving.remove(subscriber) {
-            ended.accounts += subscriber.snapshot().accounts;
+            let accounts = ended.accounts.get_or_insert_default();
+            **accounts += subscriber.snapshot().accounts;
         }
     }
 
