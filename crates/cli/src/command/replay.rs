@@ -166,7 +166,7 @@ impl Replay {
             return Ok(Exit::Success);
         }
         output::talk(format_args!(
-            "\"{file}\" ends early or holds messages that are no events: at least {lost} events are missing"
+            "\"{file}\" ends early or holds messages that are no events; events missing: at least {lost}"
         ));
         Ok(Exit::LossDetected)
     }

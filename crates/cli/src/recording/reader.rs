@@ -21,6 +21,8 @@ pub(crate) struct RecordingReader<R> {
     topics: HashMap<u16, Arc<str>>,
     /// How many messages were no events.
     skipped: u64,
+    /// Whether a whole record was read: a file that ends before is no recording.
+    has_record: bool,
     is_cut: bool,
 }
 
@@ -50,6 +52,7 @@ impl<R: Read> RecordingReader<R> {
             reader: LinearReader::new_with_options(options),
             topics: HashMap::new(),
             skipped: 0,
+            has_record: false,
             is_cut: false,
         }
     }
@@ -81,12 +84,13 @@ impl<R: Read> RecordingReader<R> {
                     continue;
                 }
                 Ok(LinearReadEvent::Record { opcode, data }) => (opcode, data),
-                Err(McapError::UnexpectedEof | McapError::UnexpectedEoc) => {
+                Err(McapError::UnexpectedEof | McapError::UnexpectedEoc) if self.has_record => {
                     self.is_cut = true;
                     return Ok(None);
                 }
                 Err(error) => return Err(error.into()),
             };
+            self.has_record = true;
             match parse_record(opcode, data)? {
                 Record::Channel(channel) if channel.message_encoding == ENCODING => {
                     self.topics.insert(channel.id, channel.topic.into());
