@@ -1,76 +1,17 @@
-//! The flush policy: when messages in the send queue are written.
+//! The thread that writes send queues after a short delay.
 //!
-//! The sender writes a message immediately if it comes alone. A message that closely follows another one stays in the
-//! send queue and leaves together with later ones. One of three parties then writes the queue. A task writes it as soon
-//! as the sender waits. With the blocking communicator the runtime cannot see when the sender waits, so a thread writes
-//! it after a short delay. The sender itself writes it when enough bytes are queued, or when a message must not wait.
+//! With the blocking communicator the runtime cannot see when a sender waits. So messages that wait for later ones are
+//! written by this thread.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::ConnectionCore;
-use super::state::ConnectionState;
 
-/// A message that follows another one within this time may wait for later ones.
-const GAP: Duration = Duration::from_micros(50);
-/// How long the thread of the blocking communicator waits for more messages. The timer of the system adds about as
-/// much.
+/// How long the thread waits for more messages. The timer of the system adds about as much.
 const FLUSH_DELAY: Duration = Duration::from_micros(50);
-/// A queue of this many bytes is written without further delay.
-const FLUSH_LEN: usize = 64 * 1024;
-/// The same limit for requests. It is lower, because the peer can begin to dispatch them meanwhile.
-const FLUSH_LEN_REQUESTS: usize = 16 * 1024;
-
-/// The flush policy's record of the last messages.
-#[derive(Debug, Default)]
-pub(super) struct FlushState {
-    /// True if a task or a thread will soon write the send queue.
-    pub(super) is_flush_due: bool,
-    /// When a message without a reply was last written.
-    pub(super) written: Option<Instant>,
-}
-
-/// When a batch of messages is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FlushPolicy {
-    /// Immediately.
-    Now,
-    /// Together with later messages if other requests are in flight, because then the sender does not wait for this
-    /// reply alone. For twoway requests.
-    WithOthers,
-    /// Together with later messages if it closely follows another one. For messages without a reply.
-    Oneway,
-}
-
-impl FlushPolicy {
-    /// Returns true if the messages just appended to the send queue may wait for more.
-    #[inline]
-    pub(super) fn may_wait(self, shared: &mut ConnectionState, is_blocking: bool) -> bool {
-        let enough = match self {
-            Self::WithOthers => FLUSH_LEN_REQUESTS,
-            Self::Oneway | Self::Now => FLUSH_LEN,
-        };
-        if shared.queue.pending_len() >= enough {
-            return false;
-        }
-        match self {
-            Self::Now => false,
-            // A blocking sender is about to wait for this reply.
-            Self::WithOthers => !is_blocking && shared.machine.in_flight() > 1,
-            Self::Oneway => shared.flush.is_flush_due || shared.flush.follows_closely(),
-        }
-    }
-}
-
-impl FlushState {
-    fn follows_closely(&mut self) -> bool {
-        let now = Instant::now();
-        let before = self.written.replace(now);
-        before.is_some_and(|before| now.duration_since(before) < GAP)
-    }
-}
 
 /// Hands a connection to the thread that writes its send queue after a short delay. Returns false if the system refused
 /// that thread.
