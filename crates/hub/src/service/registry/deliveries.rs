@@ -146,7 +146,8 @@ impl Registry {
         drop(guard);
         if let Some((registry, topic, subscriber)) = gone {
             let change = |registry: &Arc<Self>| registry.remove_gone(topic, subscriber);
-            registry.change(change).await;
+            // Boxed, because it takes 2 kB, which the task of a living subscription should not hold.
+            Box::pin(registry.change(change)).await;
         }
     }
 
