@@ -123,7 +123,11 @@ impl Subscribe {
     ) -> Result<Exit, Failure> {
         let mut signals = peer::signals()?;
         let session = match login {
-            Some(login) => Some(login.open(communicator).await?),
+            Some(login) => {
+                let mut session = login.open(communicator).await?;
+                session.survive(communicator).await;
+                Some(session)
+            }
             None => None,
         };
         let topic = subscription::topic(communicator, &self.hub, &self.topic, self.create).await?;

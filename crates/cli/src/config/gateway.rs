@@ -67,6 +67,7 @@ pub(super) fn apply(
         }
         ["session-timeout"] => gateway.session_timeout = entry.time_or("never")?,
         ["idle-timeout"] => gateway.idle_timeout = entry.time_or("never")?,
+        ["resume-grace"] => gateway.resume_grace = entry.time_or("none")?,
         ["session-limit"] => gateway.session_limit = entry.count()?,
         ["user-session-limit"] => gateway.user_session_limit = Some(entry.count()?),
         ["address-session-limit"] => gateway.address_session_limit = Some(entry.count()?),
@@ -230,7 +231,8 @@ const BATCHINGS: [(&str, Batching); 3] = [
 ];
 
 /// All settings of a gateway, for those who mistype one.
-const NAMES: [&str; 44] = [
+const NAMES: [&str; 45] = [
+    "resume-grace",
     "user-session-limit",
     "address-session-limit",
     "user-request-rate",

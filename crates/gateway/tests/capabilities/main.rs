@@ -5,6 +5,7 @@ mod admin;
 mod attacks;
 mod filters;
 mod forwarding;
+mod resumption;
 mod routers;
 mod sessions;
 mod world;

@@ -149,6 +149,11 @@ impl PermissionsVerifier for Verifier {
 pub(crate) struct Calls(Arc<Mutex<Vec<(String, String)>>>);
 
 impl Calls {
+    pub(crate) fn note(&self, identity: &str, operation: &str) {
+        let call = (identity.to_owned(), operation.to_owned());
+        self.0.lock().expect("nobody panics").push(call);
+    }
+
     pub(crate) fn list(&self) -> Vec<(String, String)> {
         self.0.lock().expect("nobody panics").clone()
     }
