@@ -10,7 +10,7 @@ use tokio::sync::watch;
 
 use super::session::lock;
 use crate::core::{Admission, DedupWindow};
-use crate::service::{Answer, numbers, with_context};
+use crate::service::{Answer, begin, numbers, with_context};
 
 /// Dispatches requests of the gateway to the objects of an adapter.
 pub(super) struct Callbacks {
@@ -50,10 +50,13 @@ impl Callbacks {
                 context.retain(|key, _| !key.starts_with("floe."));
                 let event = with_context(&request.event(), &context);
                 let call = self.object_call(&request, event);
-                // In a task: the request is dispatched also if the connection breaks meanwhile.
-                tokio::spawn(async move {
-                    done.send_replace(Some(call.await));
-                });
+                match begin(call).await {
+                    Ok(answer) => drop(done.send_replace(Some(answer))),
+                    // In a task: the request is dispatched also if the connection breaks meanwhile.
+                    Err(call) => drop(tokio::spawn(async move {
+                        done.send_replace(Some(call.await));
+                    })),
+                }
                 answer
             }
             Admission::Seen(answer) => answer,

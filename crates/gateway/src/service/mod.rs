@@ -36,7 +36,7 @@ mod sessions;
 mod status;
 mod tasks;
 
-pub(crate) use outgoing::{Answer, with_context};
+pub(crate) use outgoing::{Answer, begin, with_context};
 pub(crate) use resumption::{FLOOR, NUMBER, is_lost, numbers};
 pub(crate) use resumption_object::{FACET as SESSION_FACET, NOT_RESUMED};
 

@@ -46,6 +46,16 @@ pub(super) async fn until_sent<F: Future>(
     .await
 }
 
+/// Polls a future once in place, so that several of them begin in their order. Gives it back if it is not ready.
+pub(crate) async fn begin<F: Future>(future: F) -> Result<F::Output, Pin<Box<F>>> {
+    let mut future = Box::pin(future);
+    let polled = poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await;
+    match polled {
+        Poll::Ready(output) => Ok(output),
+        Poll::Pending => Err(future),
+    }
+}
+
 /// The response for an answer. A twoway request that was forwarded in another mode returns nothing.
 pub(super) fn respond(request: Request, answer: Answer) -> Result<Response, SystemException> {
     match answer? {

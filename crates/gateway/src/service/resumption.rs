@@ -174,11 +174,15 @@ impl Resumption {
         };
         let mut answer = match admission {
             Admission::New(answer) => {
-                // In a task: the answer is kept even if the connection that asked for it breaks.
                 let bytes = self.kept_bytes.clone();
-                self.tasks.spawn(async move {
-                    done.send_replace(Some(Kept::new(execute.await, &bytes)));
-                });
+                let keep = move |answer| done.send_replace(Some(Kept::new(answer, &bytes)));
+                match outgoing::begin(execute).await {
+                    Ok(answer) => drop(keep(answer)),
+                    // In a task: the answer is kept even if the connection that asked for it breaks.
+                    Err(execute) => self.tasks.spawn(async move {
+                        keep(execute.await);
+                    }),
+                }
                 answer
             }
             Admission::Seen(answer) => answer,

@@ -113,6 +113,11 @@ async fn a_session_without_losses_is_one_as_any_other() {
     converse(20, &[], false).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn requests_begin_in_their_order_on_many_threads() {
+    converse(300, &[50, 100, 101, 200], true).await;
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
