@@ -6,6 +6,7 @@
 //! first = "server"        # started first; prints a line that starts with `ready`
 //! second = "client"       # started then; ends by itself
 //! hub = false             # whether they meet at a hub
+//! durable = "orders"      # a durable topic of the hub; may be left out
 //! gateway = false         # whether the second reaches the first through a gateway; may be left out
 //! first-prints = []       # lines that come in this order, perhaps among others; `*` is any text
 //! second-prints = ["Hello, *"]
@@ -21,7 +22,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use floe_tests::gateway::Router;
-use floe_tests::hub::Hub;
+use floe_tests::hub::{Data, Hub, serve};
 use floe_tests::ice::Ice;
 use floe_tests::peer::Peer;
 use floe_tests::{skip, workspace};
@@ -75,6 +76,8 @@ struct Example {
     first: Program,
     second: Program,
     hub: bool,
+    /// A durable topic of the hub.
+    durable: Option<String>,
     gateway: bool,
 }
 
@@ -123,12 +126,14 @@ impl Example {
             .get("hub")
             .and_then(Value::as_bool)
             .ok_or_else(|| missing("hub"))?;
+        let durable = table.get("durable").and_then(Value::as_str);
         let gateway = table.get("gateway").and_then(Value::as_bool);
         Ok(Self {
             name: name.to_owned(),
             first: program("first")?,
             second: program("second")?,
             hub,
+            durable: durable.map(str::to_owned),
             gateway: gateway.unwrap_or(false),
         })
     }
@@ -138,8 +143,8 @@ impl Example {
     }
 
     fn run(&self, first_language: &Language, second_language: &Language) {
-        let hub = self.hub.then(|| Hub::start(&[]));
-        let hub_endpoint = hub.as_ref().map(|hub| hub.endpoint().to_owned());
+        let hub = self.hub.then(|| RunningHub::start(self.durable.as_deref()));
+        let hub_endpoint = hub.as_ref().map(RunningHub::endpoint);
         let listen = hub_endpoint
             .clone()
             .unwrap_or_else(|| "tcp -h 127.0.0.1 -p 0".to_owned());
@@ -177,6 +182,39 @@ impl Example {
             &format!("{} {} in {language:?}", self.name, program.name),
             command.args(arguments),
         )
+    }
+}
+
+/// The hub of an example.
+enum RunningHub {
+    Transient(Hub),
+    /// With its endpoint, and its folder, which is removed at the end.
+    Durable(
+        #[expect(dead_code, reason = "it runs")] Peer,
+        String,
+        #[expect(dead_code, reason = "it stays")] Data,
+    ),
+}
+
+impl RunningHub {
+    fn start(durable: Option<&str>) -> Self {
+        let Some(topic) = durable else {
+            return Self::Transient(Hub::start(&[]));
+        };
+        let data = Data::unique("example");
+        let (hub, manager) = serve(&data, "tcp -h 127.0.0.1 -p 0");
+        let mut create = Command::new(workspace::program("floe"));
+        create.args(["topic", "create", topic, "--durable", "--hub", &manager]);
+        Peer::start("floe topic create", &mut create).succeed();
+        let endpoint = manager.split_once(':').expect("an endpoint").1.to_owned();
+        Self::Durable(hub, endpoint, data)
+    }
+
+    fn endpoint(&self) -> String {
+        match self {
+            Self::Transient(hub) => hub.endpoint().to_owned(),
+            Self::Durable(_, endpoint, _) => endpoint.clone(),
+        }
     }
 }
 

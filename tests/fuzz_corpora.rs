@@ -10,8 +10,12 @@ mod access_token;
 mod access_trust;
 #[path = "../fuzz/src/access_users.rs"]
 mod access_users;
+#[path = "../fuzz/src/log_segment.rs"]
+mod log_segment;
 #[path = "../fuzz/src/message.rs"]
 mod message;
+#[path = "../fuzz/src/recording.rs"]
+mod recording;
 #[path = "../fuzz/src/slice_source.rs"]
 mod slice_source;
 #[path = "../fuzz/src/value.rs"]
@@ -44,6 +48,22 @@ fn every_value_of_the_corpus_ends_well() {
 #[test]
 fn every_websocket_of_the_corpus_ends_well() {
     replay("websocket", websocket::run);
+}
+
+#[test]
+fn every_log_segment_of_the_corpus_ends_well_whole_and_cut() {
+    replay("log_segment", log_segment::run);
+    for (_, input) in corpus("log_segment") {
+        (0..input.len()).for_each(|len| log_segment::run(&input[..len]));
+    }
+}
+
+#[test]
+fn every_recording_of_the_corpus_ends_well_whole_and_cut() {
+    replay("recording", recording::run);
+    for (_, input) in corpus("recording") {
+        (0..input.len()).for_each(|len| recording::run(&input[..len]));
+    }
 }
 
 #[test]

@@ -17,10 +17,14 @@ mod links;
 mod named;
 #[path = "tidy/purity.rs"]
 mod purity;
+#[path = "tidy/root.rs"]
+mod root;
 #[path = "tidy/shown.rs"]
 mod shown;
 #[path = "tidy/tree.rs"]
 mod tree;
+#[path = "tidy/words.rs"]
+mod words;
 
 use tree::File;
 
@@ -76,8 +80,18 @@ fn every_lib_file_is_a_map() {
 }
 
 #[test]
+fn the_root_of_floe_has_few_names() {
+    assert_tidy(root::findings);
+}
+
+#[test]
 fn every_example_is_listed_in_the_readme() {
     assert_tidy(layout::unlisted_examples);
+}
+
+#[test]
+fn texts_for_users_are_plain() {
+    assert_tidy(words::findings);
 }
 
 #[test]

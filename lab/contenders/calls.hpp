@@ -28,9 +28,9 @@ namespace lab
 {
 
 const int IN_FLIGHT = 1000;
-const int ONEWAYS = 10000;
-const int BATCH_LEN = 1000;
-const int BATCHES = 100;
+const int COUNTED_BATCH_LEN = 100;
+const long PACED_CALLS = 7;
+const std::chrono::milliseconds PACE(250);
 
 // A message with a million doubles is shorter.
 const int MESSAGE_LEN_MAX = 16 << 20;
@@ -139,6 +139,21 @@ public:
         std::string rest = name;
         isPolling = cut(rest, "-poll");
         isUnix = cut(rest, "-unix");
+        const auto counted = rest.rfind("-x");
+        if (counted != std::string::npos)
+        {
+            calls_ = std::stol(rest.substr(counted + 2));
+            oneways = static_cast<int>(calls_);
+            batchLen = COUNTED_BATCH_LEN;
+            batches = oneways / batchLen;
+            rest.resize(counted);
+        }
+        if (rest.rfind("rtt-", 0) == 0)
+        {
+            isPaced_ = true;
+            calls_ = PACED_CALLS;
+            rest = "echo-" + rest.substr(4);
+        }
         if (rest == "twoway") { work = Work::Twoway; }
         else if (rest == "twoway-blocking") { work = Work::TwowayBlocking; }
         else if (rest == "ami") { work = Work::Ami; }
@@ -205,6 +220,11 @@ public:
     bool isPolling;
     // Doubles, bytes or records.
     std::size_t count = 0;
+    // Calls without a reply between two with one.
+    int oneways = 10000;
+    // Calls of a batch, and batches between two calls with a reply.
+    int batchLen = 1000;
+    int batches = 100;
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -244,17 +264,25 @@ private:
     }
 
     // Times what follows one another: the end of one is the start of the next. `once` makes `count` calls, each of
-    // which takes its share. Those of the warm-up, a quarter of the time, do not count. Returns how often.
+    // which takes its share. Those of the warm-up, a quarter of the time, do not count. Where the case says how many calls
+    // are made, all of them count, whatever time they take; paced calls are made at regular times. Returns how often.
     template<class Once>
     long repeat(long count, Once once)
     {
         durations_.reserve(1 << 18);
         long repeated = 0;
         auto started = Clock::now();
-        const auto measureFrom = started + std::chrono::milliseconds(millis_) / 4;
+        auto due = started;
+        const auto measureFrom = calls_ > 0 ? started : started + std::chrono::milliseconds(millis_) / 4;
         const auto measureUntil = measureFrom + std::chrono::milliseconds(millis_);
-        while (started < measureUntil || durations_.empty())
+        while (calls_ > 0 ? repeated * count < calls_ : started < measureUntil || durations_.empty())
         {
+            if (isPaced_)
+            {
+                due += PACE;
+                std::this_thread::sleep_until(due);
+                started = Clock::now();
+            }
             once();
             ++repeated;
             const auto ended = Clock::now();
@@ -281,6 +309,9 @@ private:
     }
 
     const long millis_;
+    // 0 for as many as fit into the time.
+    long calls_ = 0;
+    bool isPaced_ = false;
     std::vector<std::pair<double, long>> durations_;
 };
 

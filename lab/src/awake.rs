@@ -31,7 +31,7 @@ impl Spinners {
                 .args(["lab", "contender", "awake"]);
             let mut only = CpuSet::new();
             only.set(core);
-            Process::start("awake", "spinner", command, Some(&only))
+            Process::start("awake", "spinner", command, Some(&only), &options.stop)
         });
         Ok(Self {
             _processes: processes.collect::<Result<_, _>>()?,

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::contender::Ready;
 use crate::placement::Placement;
+use crate::report::Object;
 
 /// Where and with what a run was made. What could not be found out reads `unknown`.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,9 +30,9 @@ pub struct Environment {
     pub busy_cores: f64,
     /// The cargo profile that Floe was compiled with: `release`, `dist` or `debug`. Figures of `release` are those that a
     /// user has.
-    pub profile: &'static str,
+    pub profile: String,
     /// The Rust compiler.
-    pub rustc: &'static str,
+    pub rustc: String,
     /// When the run started, UTC.
     pub date: String,
     /// Contenders and the versions of their middleware.
@@ -51,8 +52,8 @@ impl Environment {
             kernel: or_unknown(read("/proc/sys/kernel/osrelease").trim()),
             load_average: or_unknown(&first_words(&read("/proc/loadavg"), 3)),
             busy_cores: busy_cores(),
-            profile: env!("FLOE_LAB_PROFILE"),
-            rustc: env!("FLOE_LAB_RUSTC"),
+            profile: env!("FLOE_LAB_PROFILE").to_owned(),
+            rustc: env!("FLOE_LAB_RUSTC").to_owned(),
             date: utc(SystemTime::now()
                 .duration_since(UNIX_EPOCH)
                 .map_or(0, |since| since.as_secs())),
@@ -63,7 +64,7 @@ impl Environment {
     /// What makes the figures worth less.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        match self.profile {
+        match self.profile.as_str() {
             "release" => {}
             "debug" => warnings.push(
                 "floe was compiled without optimization: compile it with --release to measure it"
@@ -108,6 +109,32 @@ impl Environment {
             "rustc": self.rustc,
             "date": self.date,
             "contenders": contenders,
+        })
+    }
+
+    /// Reads what [`Environment::to_json`] wrote.
+    pub(crate) fn from_json(json: &Value) -> Result<Self, String> {
+        let object = Object::new(json, "environment")?;
+        let contenders = object.object("contenders")?;
+        let contenders = contenders.entries().map(|(name, version)| {
+            let version = version.as_str().unwrap_or("unknown");
+            (name.clone(), version.to_owned())
+        });
+        let placement = object.text("placement")?;
+        Ok(Self {
+            cpu: object.text("cpu")?,
+            cores: object.count("cores")? as usize,
+            placement: Placement::named(&placement).ok_or_else(|| {
+                format!("expected a placement in environment, got \"{placement}\"")
+            })?,
+            is_awake: object.flag("awake")?,
+            kernel: object.text("kernel")?,
+            load_average: object.text("load_average")?,
+            busy_cores: object.number("busy_cores")?,
+            profile: object.text("profile")?,
+            rustc: object.text("rustc")?,
+            date: object.text("date")?,
+            contenders: contenders.collect(),
         })
     }
 
@@ -275,11 +302,11 @@ mod tests {
     #[test]
     fn what_makes_figures_worth_less_is_warned_of() {
         let mut environment = Environment::of_this_machine(&[], Placement::Free);
-        environment.profile = "release";
+        environment.profile = "release".to_owned();
         environment.load_average = "1.75 1.00 2.00".to_owned();
         environment.busy_cores = 0.1;
         assert_eq!(environment.warnings(), [""; 0]);
-        environment.profile = "debug";
+        environment.profile = "debug".to_owned();
         environment.busy_cores = 1.25;
         environment.placement = Placement::Apart;
         environment.cores = 1;
@@ -289,7 +316,7 @@ mod tests {
         };
         assert!(debug.contains("--release") && one_core.contains("one core"));
         assert!(load.contains("1.2 cores"), "{load}");
-        environment.profile = "dist";
+        environment.profile = "dist".to_owned();
         let warnings = environment.warnings();
         assert!(warnings[0].contains("`dist`"), "{warnings:?}");
     }

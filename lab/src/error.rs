@@ -57,6 +57,8 @@ pub enum LabError {
         /// Why it ended.
         source: Box<LabError>,
     },
+    /// [`RunOptions::stop`](crate::RunOptions::stop) was set.
+    Stopped,
     /// The system refused something.
     System {
         /// What was tried.
@@ -132,6 +134,7 @@ impl fmt::Display for LabError {
             }
             Self::Start { command, source } => write!(f, "cannot start {command}: {source}"),
             Self::Unfinished { source, .. } => source.fmt(f),
+            Self::Stopped => write!(f, "the run was interrupted"),
             Self::Contender { contender, reason } => {
                 write!(f, "contender {contender} failed: {reason}")
             }

@@ -2,6 +2,9 @@
 //!
 //! - [`scenarios`], [`run`]: the questions that the lab can answer, and the answer to one
 //! - [`Report`]: the answer, as JSON and as a table
+//! - [`Page`]: reports beside published figures, as a page and as a summary
+//! - [`Comparison`]: what has changed from one run to another
+//! - [`setup`]: installs what contenders need
 //! - [`contender_main`]: what a process of a contender runs
 //!
 //! A *scenario* (`scenario/`, a file per question) names *cases* and *contenders*. A *contender*
@@ -14,11 +17,13 @@
 //! A new contender, case or scenario is one new file and one line in the `mod.rs` beside it.
 
 mod awake;
+mod comparison;
 mod contender;
 mod environment;
 mod error;
 mod measure;
 mod options;
+mod page;
 mod placement;
 mod plan;
 mod process;
@@ -27,13 +32,19 @@ mod round;
 mod run;
 mod sample;
 mod scenario;
+mod setup;
 mod statistics;
+mod stop;
 mod usage;
 
+pub use comparison::{Change, Comparison, Verdict};
 pub use contender::contender_main;
 pub use error::LabError;
 pub use options::RunOptions;
+pub use page::Page;
 pub use placement::Placement;
 pub use report::{CaseRatio, CaseResult, Environment, LeftOut, Quotients, Report, ServiceCost};
 pub use run::{Progress, run};
 pub use scenario::{CaseInfo, ScenarioInfo, scenarios};
+pub use setup::{Readiness, setup};
+pub use stop::Stop;

@@ -62,7 +62,8 @@ impl Effort {
         let now = Instant::now();
         Stopwatch {
             measure_from: now + self.warm_up(),
-            measure_until: now + self.warm_up() + self.round_time,
+            until: Until::Time(now + self.warm_up() + self.round_time),
+            pace: None,
             started: now,
             sample: Sample::new(),
         }
@@ -84,12 +85,49 @@ pub(crate) const BATCH_TIME: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     measure_from: Instant,
-    measure_until: Instant,
+    until: Until,
+    pace: Option<Pace>,
     started: Instant,
     sample: Sample,
 }
 
+/// When it is enough.
+#[derive(Debug, Clone, Copy)]
+enum Until {
+    Time(Instant),
+    Calls(u64),
+}
+
+/// Calls that are made at regular times.
+#[derive(Debug, Clone, Copy)]
+struct Pace {
+    due: Instant,
+    interval: Duration,
+}
+
 impl Stopwatch {
+    /// One for so many calls, whatever time they take, and without a warm-up.
+    pub(crate) fn counting(calls: u64) -> Self {
+        let now = Instant::now();
+        Self {
+            measure_from: now,
+            until: Until::Calls(calls),
+            pace: None,
+            started: now,
+            sample: Sample::new(),
+        }
+    }
+
+    /// The same for calls at regular times: it sleeps between them, also now.
+    pub(crate) fn paced(calls: u64, interval: Duration) -> Self {
+        std::thread::sleep(interval);
+        let due = Instant::now();
+        Self {
+            pace: Some(Pace { due, interval }),
+            ..Self::counting(calls)
+        }
+    }
+
     /// Notes that a call has ended; whether to make another one: until the time is over, and one call at
     /// least counts.
     pub(crate) fn lap(&mut self) -> bool {
@@ -105,7 +143,16 @@ impl Stopwatch {
             self.sample.record(nanoseconds / count as f64, count as u64);
         }
         self.started = now;
-        now < self.measure_until || self.sample.count() == 0
+        let goes_on = match self.until {
+            Until::Time(time) => now < time || self.sample.count() == 0,
+            Until::Calls(calls) => self.sample.count() < calls,
+        };
+        if let Some(pace) = self.pace.as_mut().filter(|_| goes_on) {
+            pace.due += pace.interval;
+            std::thread::sleep(pace.due.saturating_duration_since(now));
+            self.started = Instant::now();
+        }
+        goes_on
     }
 
     /// What was measured.
@@ -146,6 +193,34 @@ mod tests {
         assert!(stopwatch.lap());
         assert!(!stopwatch.lap());
         assert_eq!(stopwatch.into_sample().count(), 1);
+    }
+
+    #[test]
+    fn counted_calls_all_count_whatever_time_they_take() {
+        let mut stopwatch = Stopwatch::counting(30);
+        assert!(stopwatch.laps(10) && stopwatch.laps(10));
+        assert!(!stopwatch.laps(10));
+        assert_eq!(stopwatch.into_sample().count(), 30);
+    }
+
+    #[test]
+    fn the_time_between_paced_calls_is_not_measured() {
+        let interval = Duration::from_millis(20);
+        let shortest = || {
+            let before = Instant::now();
+            let mut stopwatch = Stopwatch::paced(3, interval);
+            let started = Instant::now();
+            assert!(stopwatch.lap() && stopwatch.lap() && !stopwatch.lap());
+            assert!(started - before >= interval && started.elapsed() >= 2 * interval);
+            let sample = stopwatch.into_sample();
+            assert_eq!(sample.count(), 3);
+            Duration::from_nanos(sample.quantile(0.0) as u64)
+        };
+        // Nothing is done between two looks at the clock; only on a busy machine all of them may be interrupted for long.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while shortest() >= interval {
+            assert!(Instant::now() < deadline);
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::error::LabError;
 use crate::placement::Placement;
+use crate::stop::Stop;
 
 /// How a scenario is run.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +26,8 @@ pub struct RunOptions {
     /// Keeps the cores awake by an idle-priority spinner on each, so that the software is measured and not how
     /// long a sleeping processor takes to wake up. Default false.
     pub awake: bool,
+    /// Ends the run before it is done.
+    pub stop: Stop,
     /// The program that becomes a contender's process when it is started with `lab contender`;
     /// `None`, the default, for the program that runs.
     pub program: Option<PathBuf>,
@@ -40,6 +43,7 @@ impl Default for RunOptions {
             quick: false,
             placement: None,
             awake: false,
+            stop: Stop::new(),
             program: None,
         }
     }

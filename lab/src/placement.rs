@@ -23,6 +23,12 @@ pub enum Placement {
 }
 
 impl Placement {
+    /// That of this word.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let all = [Self::Apart, Self::Together, Self::Free];
+        all.into_iter().find(|one| one.name() == name)
+    }
+
     /// Its word in reports.
     pub fn name(self) -> &'static str {
         match self {

@@ -91,6 +91,9 @@ fn ready_contenders(
             continue;
         }
         let contender = candidate.name.to_owned();
+        if options.stop.is_set() {
+            return Err(LabError::Stopped);
+        }
         progress(Progress::Preparing {
             contender: contender.clone(),
         });
@@ -164,7 +167,7 @@ mod tests {
         assert!(error.to_string().contains("floor, floe"), "{error}");
         assert_eq!(
             ScenarioInfo::named("cpr").unwrap_err().to_string(),
-            "expected a scenario of rpc, codec, events, got \"cpr\": did you mean rpc?"
+            "expected a scenario of rpc, codec, events, latency, rtt, pubsub-rtt, got \"cpr\": did you mean rpc?"
         );
     }
 

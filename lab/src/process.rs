@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
@@ -13,6 +13,7 @@ use rustix::thread::CpuSet;
 
 use crate::error::LabError;
 use crate::placement::on_cores;
+use crate::stop::Stop;
 
 /// A running process of a contender, and those that it starts. Dropping it ends them: its stdin ends, it is killed if it
 /// does not follow soon, and so is what it has left behind.
@@ -26,6 +27,8 @@ pub(crate) struct Process {
     /// What it said on its stderr, when that has ended.
     complaints: Receiver<String>,
     has_ended: bool,
+    /// Ends the wait for a line.
+    stop: Stop,
     /// Removed when the process has ended.
     _scratch: Scratch,
 }
@@ -40,6 +43,7 @@ impl Process {
         role: &'static str,
         mut command: Command,
         cores: Option<&CpuSet>,
+        stop: &Stop,
     ) -> Result<Self, LabError> {
         let scratch = Scratch::new()
             .map_err(|source| LabError::system("create a folder for a contender", source))?;
@@ -80,6 +84,7 @@ impl Process {
             lines,
             complaints,
             has_ended: false,
+            stop: stop.clone(),
             _scratch: scratch,
         })
     }
@@ -98,9 +103,20 @@ impl Process {
     /// Waits for the next line that the process prints.
     ///
     /// # Errors
-    /// [`LabError::Contender`] if there is none in time, with what the process said on its stderr.
+    /// [`LabError::Contender`] if there is none in time, with what the process said on its stderr; [`LabError::Stopped`].
     pub(crate) fn line(&mut self, limit: Duration) -> Result<String, LabError> {
-        match self.lines.recv_timeout(limit) {
+        let deadline = Instant::now() + limit;
+        let line = loop {
+            let rest = deadline.saturating_duration_since(Instant::now());
+            let line = self.lines.recv_timeout(rest.min(STOP_INTERVAL));
+            if self.stop.is_set() {
+                return Err(LabError::Stopped);
+            }
+            if !matches!(line, Err(RecvTimeoutError::Timeout)) || rest.is_zero() {
+                break line;
+            }
+        };
+        match line {
             Ok(Ok(line)) if !line.is_empty() => Ok(line),
             Ok(Err(error)) => Err(self.failed(&error.to_string())),
             Ok(Ok(_)) => Err(self.failed("it ended")),
@@ -190,6 +206,9 @@ fn last_words(mut stderr: impl Read) -> String {
     String::from_utf8_lossy(&kept).trim().to_owned()
 }
 
+/// How often a wait looks whether it shall end. It wakes a thread of the lab, not those that are measured.
+const STOP_INTERVAL: Duration = Duration::from_millis(50);
+
 /// How long a process may take to end by itself.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
@@ -203,7 +222,7 @@ mod tests {
     fn shell(script: &str) -> Process {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
-        Process::start("shell", "server", command, None).unwrap()
+        Process::start("shell", "server", command, None, &Stop::new()).unwrap()
     }
 
     #[test]
@@ -240,7 +259,7 @@ mod tests {
     #[test]
     fn a_program_that_does_not_exist_is_named() {
         let command = Command::new("floe-lab-no-such-program");
-        let error = Process::start("nobody", "server", command, None).unwrap_err();
+        let error = Process::start("nobody", "server", command, None, &Stop::new()).unwrap_err();
         assert!(
             matches!(error, LabError::Start { .. })
                 && error
@@ -267,6 +286,17 @@ mod tests {
             error,
             "contender shell failed: expected a line from its server, got: it ended: no such thing"
         );
+    }
+
+    #[test]
+    fn a_wait_ends_when_the_run_is_stopped() {
+        let mut process = shell("echo $$; cat");
+        let pid = process.line(Duration::from_secs(60)).unwrap();
+        process.stop.set();
+        let error = process.line(Duration::from_secs(600)).unwrap_err();
+        assert!(matches!(error, LabError::Stopped), "{error}");
+        drop(process);
+        assert!(!std::path::Path::new("/proc").join(pid).exists());
     }
 
     #[test]

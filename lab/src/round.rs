@@ -11,6 +11,7 @@ use crate::placement::Cores;
 use crate::process::Process;
 use crate::sample::{Sample, ServiceUse};
 use crate::scenario::Processes;
+use crate::stop::Stop;
 use crate::usage::Usage;
 use serde_json::Value;
 
@@ -34,7 +35,10 @@ pub(crate) enum Extent {
 
 impl RoundError {
     fn of_all_cases(error: LabError) -> Self {
-        let extent = Extent::AllCases;
+        let extent = match error {
+            LabError::Stopped => Extent::Run,
+            _ => Extent::AllCases,
+        };
         Self { error, extent }
     }
 
@@ -63,18 +67,26 @@ impl From<LabError> for RoundError {
     }
 }
 
+/// What the processes of all contenders share.
+#[derive(Debug)]
+pub(crate) struct Stage {
+    pub(crate) cores: Cores,
+    pub(crate) stop: Stop,
+}
+
 /// Starts the processes of the contender, and takes down what they say.
 pub(crate) fn measure(
     processes: Processes,
     contender: &Ready,
     case: &str,
     effort: Effort,
-    cores: &Cores,
+    stage: &Stage,
 ) -> Result<Sample, RoundError> {
     match processes {
-        Processes::ServerAndClient => measure_pair(contender, case, effort, cores),
-        Processes::One => measure_alone(contender, case, effort, cores),
-        Processes::Events => measure_events(contender, case, effort, cores),
+        Processes::ServerAndClient => measure_pair(contender, case, effort, stage),
+        Processes::One => measure_alone(contender, case, effort, stage),
+        Processes::Events => measure_events(contender, case, effort, stage),
+        Processes::Topics => measure_topics(contender, case, effort, stage),
     }
 }
 
@@ -83,14 +95,26 @@ fn measure_pair(
     contender: &Ready,
     case: &str,
     effort: Effort,
-    cores: &Cores,
+    stage: &Stage,
 ) -> Result<Sample, RoundError> {
     let command = contender.server(case);
-    let mut server = Process::start(contender.name, "server", command, cores.server.as_ref())?;
+    let mut server = Process::start(
+        contender.name,
+        "server",
+        command,
+        stage.cores.server.as_ref(),
+        &stage.stop,
+    )?;
     let address = server.line(START_LIMIT);
     let address = address.map_err(RoundError::of_all_cases)?;
     let command = contender.client(case, &address, effort);
-    let mut client = Process::start(contender.name, "client", command, cores.client.as_ref())?;
+    let mut client = Process::start(
+        contender.name,
+        "client",
+        command,
+        stage.cores.client.as_ref(),
+        &stage.stop,
+    )?;
     Ok(sample_of(contender, &mut client, effort)?)
 }
 
@@ -99,10 +123,16 @@ fn measure_alone(
     contender: &Ready,
     case: &str,
     effort: Effort,
-    cores: &Cores,
+    stage: &Stage,
 ) -> Result<Sample, RoundError> {
     let command = contender.alone(case, effort);
-    let mut process = Process::start(contender.name, "process", command, cores.client.as_ref())?;
+    let mut process = Process::start(
+        contender.name,
+        "process",
+        command,
+        stage.cores.client.as_ref(),
+        &stage.stop,
+    )?;
     Ok(sample_of(contender, &mut process, effort)?)
 }
 
@@ -117,12 +147,12 @@ fn measure_events(
     contender: &Ready,
     case: &str,
     effort: Effort,
-    cores: &Cores,
+    stage: &Stage,
 ) -> Result<Sample, RoundError> {
     let failed = |reason: String| LabError::contender(contender.name, reason);
     let shape = Case::parse(case).map_err(|error| failed(error.to_string()))?;
     let mut service = match contender.service(case) {
-        Some(command) => Some(RunningService::start(contender, command, cores)?),
+        Some(command) => Some(RunningService::start(contender, command, stage)?),
         None => None,
     };
     let address = match &service {
@@ -131,7 +161,13 @@ fn measure_events(
     };
     let start = |role: &'static str, index: usize| {
         let command = contender.participant(role, case, effort, &address, index);
-        Process::start(contender.name, role, command, cores.client.as_ref())
+        Process::start(
+            contender.name,
+            role,
+            command,
+            stage.cores.client.as_ref(),
+            &stage.stop,
+        )
     };
     let subscribers = (0..shape.subscribers).map(|index| start("subscriber", index));
     let mut subscribers = subscribers.collect::<Result<Vec<_>, _>>()?;
@@ -173,6 +209,34 @@ fn measure_events(
     Ok(sample)
 }
 
+/// Starts a service, a replier and a pinger of the contender, and takes down what the pinger says.
+fn measure_topics(
+    contender: &Ready,
+    case: &str,
+    effort: Effort,
+    stage: &Stage,
+) -> Result<Sample, RoundError> {
+    let service = match contender.service(case) {
+        Some(command) => Some(RunningService::start(contender, command, stage)?),
+        None => None,
+    };
+    let address = match &service {
+        Some(service) => service.address.clone(),
+        None => unique_name(),
+    };
+    let start = |role: &'static str| {
+        let command = contender.participant(role, case, effort, &address, 0);
+        let cores = stage.cores.client.as_ref();
+        Process::start(contender.name, role, command, cores, &stage.stop)
+    };
+    let replier = start("replier")?;
+    let mut pinger = start("pinger")?;
+    let sample = sample_of(contender, &mut pinger, effort)?;
+    // The service is the last to end: nobody shall complain that it is gone.
+    drop((pinger, replier));
+    Ok(sample)
+}
+
 /// A service that can be reached.
 struct RunningService {
     process: Process,
@@ -184,10 +248,10 @@ impl RunningService {
     fn start(
         contender: &Ready,
         command: std::process::Command,
-        cores: &Cores,
+        stage: &Stage,
     ) -> Result<Self, RoundError> {
-        let cores = cores.server.as_ref();
-        let mut process = Process::start(contender.name, "service", command, cores)?;
+        let cores = stage.cores.server.as_ref();
+        let mut process = Process::start(contender.name, "service", command, cores, &stage.stop)?;
         let line = process.line(START_LIMIT);
         let line = line.map_err(RoundError::of_all_cases)?;
         let wrong = || {
@@ -227,8 +291,12 @@ fn count_in(line: &str, key: &str) -> Result<u64, String> {
 
 /// How long a process may take until it has measured.
 fn limit(effort: Effort) -> Duration {
-    START_LIMIT + 2 * (effort.warm_up() + effort.round_time)
+    START_LIMIT + COUNTED_LIMIT + 2 * (effort.warm_up() + effort.round_time)
 }
+
+/// How long calls may take whose number does not depend on the time of a round, on a busy machine: a hundred thousand, of a
+/// millisecond each.
+const COUNTED_LIMIT: Duration = Duration::from_secs(100);
 
 /// How long a process may take to start, on a busy machine: some of them are thirty machines of Java on few cores.
 const START_LIMIT: Duration = Duration::from_secs(60);

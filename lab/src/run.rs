@@ -8,7 +8,7 @@ use crate::options::RunOptions;
 use crate::placement::Cores;
 use crate::plan::Plan;
 use crate::report::{Environment, LeftOut, Measured, Report};
-use crate::round::{Extent, RoundError, measure};
+use crate::round::{Extent, RoundError, Stage, measure};
 use crate::sample::{Encoded, Sample};
 use crate::scenario::{ScenarioInfo, group};
 
@@ -53,7 +53,7 @@ pub enum Progress {
 ///
 /// # Errors
 /// [`LabError`]: a name that does not exist, a contender that was asked for and is not available; Floe or the floor
-/// fails, or all contenders do. [`LabError::Unfinished`] has what was measured until then.
+/// fails, or all contenders do; the run is stopped. [`LabError::Unfinished`] has what was measured until then.
 pub fn run(
     scenario: &str,
     options: &RunOptions,
@@ -79,6 +79,10 @@ fn play(
     }
     let cores = Cores::new(placement)
         .map_err(|source| LabError::system("find out the cores of this process", source))?;
+    let stage = Stage {
+        cores,
+        stop: options.stop.clone(),
+    };
     let spinners = options.awake.then(|| Spinners::start(options));
     let _spinners = spinners.transpose()?;
     let mut measured: Vec<_> = plan
@@ -114,7 +118,7 @@ fn play(
                 done: measured.iter().map(|pair| pair.rounds.len()).sum(),
                 total: rounds * measured.iter().filter(|pair| !pair.is_out).count(),
             });
-            let sample = measure(scenario.processes, contender, case, effort, &cores);
+            let sample = measure(scenario.processes, contender, case, effort, &stage);
             let sample = sample.and_then(|sample| {
                 // Which of the two is wrong nobody knows.
                 let compared = encodings.compare(contender, case, &sample);
@@ -388,6 +392,46 @@ mod tests {
         assert_eq!(report.left_out, []);
         let note = "the run ended early, some figures are of fewer rounds than others: contender floe failed";
         assert!(report.notes.iter().any(|other| other.starts_with(note)));
+    }
+
+    #[test]
+    fn a_run_that_is_stopped_reports_what_it_has_measured() {
+        let scenario = ScenarioInfo::named("rpc").unwrap();
+        let plan = Plan {
+            pairs: vec![("twoway".to_owned(), 0), ("ami".to_owned(), 0)],
+            contenders: vec![Ready::of_script("floe", GOOD)],
+            left_out: Vec::new(),
+        };
+        let options = RunOptions {
+            round_time: Duration::from_millis(1),
+            ..RunOptions::default()
+        };
+        let stop = options.stop.clone();
+        let mut measurements = 0;
+        let report = play(scenario, &plan, &options, &mut |step| {
+            measurements += usize::from(matches!(step, Progress::Measuring { .. }));
+            if measurements == 4 {
+                stop.set();
+            }
+        });
+        let error = report.unwrap_err();
+        assert_eq!(error.to_string(), "the run was interrupted");
+        let LabError::Unfinished { report, source } = error else {
+            panic!("expected a report, got {error}");
+        };
+        assert!(matches!(*source, LabError::Stopped));
+        // The second round begins with the other case.
+        assert_eq!(
+            figures(&report),
+            [("twoway", "floe", 1), ("ami", "floe", 2)]
+        );
+        let read = Report::from_json(&report.to_json()).unwrap();
+        let note = "the run ended early, some figures are of fewer rounds than others: the run was interrupted";
+        assert!(
+            read.notes.iter().any(|other| other == note),
+            "{:?}",
+            read.notes
+        );
     }
 
     #[test]

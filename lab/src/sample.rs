@@ -86,6 +86,11 @@ impl Sample {
         self.histogram.mean() / PICOSECONDS
     }
 
+    /// Standard deviation, in nanoseconds.
+    pub(crate) fn deviation(&self) -> f64 {
+        self.histogram.stdev() / PICOSECONDS
+    }
+
     /// The duration that this share of the calls does not exceed, in nanoseconds.
     pub(crate) fn quantile(&self, share: f64) -> f64 {
         self.histogram.value_at_quantile(share) as f64 / PICOSECONDS

@@ -7,10 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use floe::{
-    Communicator, DispatchFuture, DispatchSlot, Dispatcher, OperationMode, Outcome, Proxy, Request,
-    Requests, Settings,
-};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::message::Outcome;
+use floe::{Communicator, Dispatcher, OperationMode, Proxy, Settings};
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 

@@ -1,6 +1,7 @@
 //! Compiles the contracts that the tests of this package speak.
 
 mod guide;
+mod includes;
 mod names;
 mod vectors;
 
@@ -13,9 +14,11 @@ fn main() {
         "contracts/Classes.ice",
         "contracts/Views.ice",
         "interop/ice/ByValue.ice",
+        "interop/ice/Measured.ice",
         "interop/ice/Interop.ice",
         "interop/ice/runtime/Runtime.ice",
         "interop/ice/relay/Relay.ice",
+        "interop/ice/rings/Rings.ice",
     ] {
         compile(Build::new().file(contract));
     }
@@ -28,6 +31,7 @@ fn main() {
     compile(newer.output("NewerValues"));
     names::compile_hostile();
     guide::compile_examples();
+    includes::compile_all();
     vectors::compile_all();
 }
 

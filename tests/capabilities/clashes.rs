@@ -1,6 +1,7 @@
 //! Names that are two in Slice and one in Rust: each has its own, and all of them travel.
 
-use floe::{Communicator, Current, InvokeError, Link, TypedProxy};
+use floe::classes::Link;
+use floe::{Communicator, Current, InvokeError, TypedProxy};
 
 use crate::contract::clashes::{
     Both, BothDispatcher, BothDispatcher_, BothProxy, Failure, FailureError, Leaf, Limits,

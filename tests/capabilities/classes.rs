@@ -1,7 +1,8 @@
 //! Generated classes, optional values and exceptions with both, called through the runtime in both
 //! encodings.
 
-use floe::{Communicator, EncodingVersion, Graph, Link, Settings, TypedProxy};
+use floe::classes::{Graph, Link};
+use floe::{Communicator, EncodingVersion, Settings, TypedProxy};
 
 use crate::contract::classes::{
     AtNodeError, Based, Bytes, Circle, Class, Color, Counter, CounterDispatcher, CounterProxy,

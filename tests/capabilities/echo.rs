@@ -1,8 +1,7 @@
 //! A servant that gives back what it gets, of a contract with classes and optional values.
 
-use floe::{
-    Adapter, AnyClass, Communicator, Current, EncodingVersion, InvokeError, Link, Proxy, TypedProxy,
-};
+use floe::classes::{AnyClass, Link};
+use floe::{Adapter, Communicator, Current, EncodingVersion, InvokeError, Proxy, TypedProxy};
 
 use crate::contract::classes::{
     AtNode, AtNodeError, Circle, Color, CounterProxy, CounterServant, Counting, Deeper, Drawing,

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
 use floe::contracts::ice_storm::{NoSuchTopic, QoS, TopicProxy};
+use floe::encoding::{Decode, Decoder, Encode, Encoder};
 use floe::{
-    Adapter, Communicator, Current, Decode, Decoder, Encode, Encoder, EncodingVersion, Identity,
-    InvokeError, Proxy, SystemException, TypedProxy,
+    Adapter, Communicator, Current, EncodingVersion, Identity, InvokeError, Proxy, SystemException,
+    TypedProxy,
 };
 
 use crate::contract::everything::{

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use floe::{
-    Communicator, Decode, Decoder, DispatchFuture, DispatchSlot, Dispatcher, Encapsulation, Encode,
-    Encoder, EncodingVersion, OperationMode, Outcome, Request, Requests, View,
-};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::encoding::{Decode, Decoder, Encapsulation, Encode, Encoder, View};
+use floe::message::Outcome;
+use floe::{Communicator, Dispatcher, EncodingVersion, OperationMode};
 
 use crate::contract::views::{
     Kind, Label, LabelView, NamesView, Plain, Point, Record, RecordView, TrackView,

@@ -4,7 +4,7 @@ use std::env;
 use std::fs;
 use std::process::Command;
 
-use floe::Liveness;
+use floe::settings::Liveness;
 use floe_tests::peer::Peer;
 
 use crate::log::Log;

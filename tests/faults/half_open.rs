@@ -75,7 +75,7 @@ fn over_every_transport_a_network_that_goes_silent_is_noticed_on_both_sides() {
             let mut settings = crate::certificates::with_tls(settings());
             for liveness in [&mut settings.outgoing, &mut settings.incoming] {
                 liveness.heartbeat_interval = ms(100);
-                liveness.idle_check = floe::IdleCheck::Always;
+                liveness.idle_check = floe::settings::IdleCheck::Always;
                 liveness.idle_timeout = ms(700);
             }
             let endpoint = format!("{transport} -h 127.0.0.1 -p 0");

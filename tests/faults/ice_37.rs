@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use floe::{Heartbeats, IdleCheck, Liveness};
+use floe::settings::{Heartbeats, IdleCheck, Liveness};
 
 use crate::raw::{CLOSE, Came, Raw, RawServer, VALIDATE, reply, request};
 use crate::stage::{Face, Server, ms, settings, until};

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use floe::{Liveness, TypedProxy};
+use floe::TypedProxy;
+use floe::settings::Liveness;
 
 use crate::log::Log;
 use crate::raw::{Came, Raw, RawServer, VALIDATE, reply, request};
@@ -123,7 +124,7 @@ fn a_38_peer_that_falls_silent_is_dropped_with_one_line_that_says_why() {
 #[test]
 fn inactivity_closes_gracefully_although_heartbeats_come_and_never_while_a_dispatch_runs() {
     Face::each(|face| {
-        let mut limits = floe::AdapterSettings::default();
+        let mut limits = floe::settings::AdapterSettings::default();
         let mut liveness = rules();
         liveness.inactivity_timeout = Some(ms(400));
         limits.liveness = Some(liveness);

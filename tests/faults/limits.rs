@@ -4,7 +4,7 @@ use std::io::Read;
 use std::net::TcpStream;
 use std::thread;
 
-use floe::AdapterSettings;
+use floe::settings::AdapterSettings;
 
 use crate::child;
 use crate::log::Log;

@@ -7,10 +7,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use floe::blocking::Wait;
-use floe::{
-    Adapter, AdapterSettings, Communicator, DispatchFuture, DispatchSlot, Dispatcher, InvokeError,
-    OperationMode, Outcome, Proxy, Request, Requests, Settings,
-};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::message::Outcome;
+use floe::settings::AdapterSettings;
+use floe::{Adapter, Communicator, Dispatcher, InvokeError, OperationMode, Proxy, Settings};
 use tokio::sync::watch;
 
 /// An empty encapsulation.

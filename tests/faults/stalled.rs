@@ -111,7 +111,7 @@ fn a_server_whose_dispatches_hold_it_back_does_not_blame_its_silent_peer() {
     Face::each(|face| {
         let mut settings = settings();
         settings.dispatch_limit = 1;
-        settings.incoming.idle_check = floe::IdleCheck::Always;
+        settings.incoming.idle_check = floe::settings::IdleCheck::Always;
         settings.incoming.idle_timeout = ms(300);
         let server = Server::start(face, settings, "tcp -h 127.0.0.1 -p 0");
         let mut raw = Raw::connect(server.port());

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use floe::{AnyClass, Class, ClassType, Communicator, Link, Proxy};
+use floe::classes::{AnyClass, Class, ClassType, Link};
+use floe::{Communicator, Proxy};
 use serde_json::Value;
 
 use crate::contract::{m, s, v};
@@ -11,7 +12,7 @@ use crate::json::FromJson;
 /// Instances that have been met, by their label, and what proxies belong to.
 #[derive(Default)]
 pub(crate) struct Graph {
-    graph: floe::Graph,
+    graph: floe::classes::Graph,
     links: HashMap<u64, Link<dyn AnyClass>>,
     communicator: Option<Communicator>,
 }

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use floe::classes::Link;
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::message::Outcome;
 use floe::{
-    Adapter, Communicator, Current, DispatchFuture, DispatchSlot, Dispatcher, InvokeError, Link,
-    OperationMode, Outcome, Proxy, Request, Requests, TypedProxy,
+    Adapter, Communicator, Current, Dispatcher, InvokeError, OperationMode, Proxy, TypedProxy,
 };
 
 use crate::build::{Build, Graph};

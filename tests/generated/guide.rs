@@ -1,6 +1,7 @@
 //! The examples of `docs/guides/metadata.md`, and what they claim.
 
-use floe::{Decode, Decoder, Encode, Encoder, EncodingVersion};
+use floe::EncodingVersion;
+use floe::encoding::{Decode, Decoder, Encode, Encoder};
 
 mod contract {
     floe::include_contract!("Guide");

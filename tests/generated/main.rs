@@ -35,6 +35,11 @@ mod names {
     floe::include_contract!("Names");
 }
 
+/// Contracts that include each file of Ice 3.7: that they compile here is the test.
+mod includes {
+    include!(concat!(env!("OUT_DIR"), "/includes.rs"));
+}
+
 /// Every contract of the corpus that is legal.
 mod accepted {
     include!(concat!(env!("OUT_DIR"), "/accepted.rs"));

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use floe::classes::{AnyClass, Link};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::encoding::Encapsulation;
+use floe::message::Outcome;
 use floe::{
-    AnyClass, Communicator, Current, DispatchFuture, DispatchSlot, Dispatcher, Encapsulation,
-    EncodingVersion, InvokeError, Link, OperationMode, Outcome, Request, Requests, SystemException,
-    TypedProxy,
+    Communicator, Current, Dispatcher, EncodingVersion, InvokeError, OperationMode,
+    SystemException, TypedProxy,
 };
 
 use crate::build::{Build, Graph};

@@ -2,10 +2,9 @@
 
 use std::fmt::Debug;
 
-use floe::{
-    AnyClass, ClassFormat, Communicator, Decode, DecodeError, Decoder, Encode, Encoder,
-    EncodingVersion, Link, Proxy, Tagged,
-};
+use floe::classes::{AnyClass, Link};
+use floe::encoding::{ClassFormat, Decode, Decoder, Encode, Encoder, Tagged};
+use floe::{Communicator, DecodeError, EncodingVersion, Proxy};
 
 use crate::build::{Build, Graph};
 use crate::contract::v;

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::peer::Peer;
 use crate::workspace;
@@ -70,6 +71,12 @@ impl Data {
     pub fn new(name: &str) -> Self {
         let name = format!("hub-data/{name}-{}", std::process::id());
         Self(workspace::target_dir().join(name))
+    }
+
+    /// One that no other has, even in this process.
+    pub fn unique(name: &str) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        Self::new(&format!("{name}-{}", NEXT.fetch_add(1, Ordering::Relaxed)))
     }
 
     /// Where it is.

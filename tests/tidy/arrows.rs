@@ -62,7 +62,7 @@ impl Arrows {
             "floe-lab" => (&["floe", "floe-hub", "floe-gateway"], false),
             "floe-cli" => (&COMMAND_USES, false),
             "floe-tests" | "floe-fuzz" => (&BELOW_THE_COMMAND, false),
-            "floe-soak" => (&["floe", "floe-hub", "floe-tests"], false),
+            "floe-soak" => (&["floe", "floe-hub", "floe-tests", "floe-wire"], false),
             "xtask" => (&[], false),
             _ if path.starts_with("examples/") => (&["floe"], false),
             // A peer knows nothing of ours.

@@ -42,13 +42,15 @@ pub(crate) fn crates() -> bool {
 }
 
 /// The crates that stand on crates.io, from the lowest up.
-const PUBLISHED: [&str; 8] = [
+const PUBLISHED: [&str; 10] = [
     "floe-wire",
     "floe-slice",
     "floe-codegen",
     "floe-dynamic",
     "floe",
+    "floe-access",
     "floe-hub",
+    "floe-gateway",
     "floe-lab",
     "floe-cli",
 ];

@@ -67,9 +67,10 @@ fn note(version: &str, passed: bool) -> bool {
     let text = format!(
         "What `cargo xtask interop-38` found last. What it expects to differ is in tests/interop/ice/values/ice38.rs.\n\n\
          {day}: {version}: the conversation about classes, optionals and exceptions, in both encodings, with Floe as client\n\
-         and as server, each side once with the newer contract; random values and exceptions; every line of a runtime that\n\
-         docs/guides/interop.md marks, over tcp, udp, ssl, ws and wss, with Floe as client and as server, and certificates\n\
-         of all kinds: {held}\n"
+         and as server, each side once with the newer contract; random values and exceptions; parts of graphs with cycles,\n\
+         with Floe as client and as server; exceptions and classes of unknown types through a Floe servant; every line of a\n\
+         runtime that docs/guides/interop.md marks, modes of requests and failing servant locators among them, over tcp, udp,\n\
+         ssl, ws and wss, with Floe as client and as server, and certificates of all kinds: {held}\n"
     );
     let path = workspace::root().join(RESULT);
     match fs::write(&path, text) {

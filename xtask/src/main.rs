@@ -9,6 +9,7 @@ mod dist;
 mod fuzz;
 mod gate;
 mod interop38;
+mod interop_mcap;
 mod packages;
 mod soak;
 mod tally;
@@ -39,6 +40,7 @@ fn run(words: &[&str]) -> Result<bool, String> {
         }
         ["test"] => Ok(gate::test()),
         ["interop-38"] => Ok(interop38::run()),
+        ["interop-mcap"] => Ok(interop_mcap::run()),
         ["install"] => Ok(packages::install()),
         ["install", "--lab"] => Ok(packages::install_with_lab()),
         ["soak", options @ ..] => Ok(soak::run(options)),
@@ -67,12 +69,16 @@ cargo xtask TASK
                what subscribers of a hub see of others that are stopped, slow and killed (--rounds N, -o FILE)
   soak stalled what three subscribers of a hub get in each second while a fourth one is stopped (--rate N, --seconds N,
                -o FILE)
+  soak attack  how long clients of a hub wait while others attack it (--seconds N of each attack, --worst MS, --memory MIB, -o FILE)
+  soak flood   ten minutes of batched publishers at full speed, with subscribers that stop, crawl and return (--seconds N,
+               --seed N, --patience MILLISECONDS, -o FILE)
   memory       what a server takes of memory: idle, with 10,000 idle connections, called by 1,000 at once; and a hub
   dist         what is shipped: target/dist/floe, stripped, and target/dist/floe.deb with manual pages, completions and a
                systemd unit
   dist-test    installs the Debian package, starts its service, publishes an event and removes all again; needs root
   crates       packs each crate for crates.io, and builds it from what is packed
   interop-38   tests with Ice 3.8 for Python, and notes the result in tests/interop/ice38.txt
+  interop-mcap reads a recording of `floe record` with the mcap package of Python
 
 Single steps of `test`:
   install      installs the Debian packages that the interop tests need, or says what is missing

@@ -47,15 +47,19 @@ const LAB: &[&str] = &[
     "maven",
 ];
 
+/// The browser in which a test opens the page of `floe lab report`.
+const BROWSER: &[&str] = &["chromium"];
+
 /// Makes all packages be there that the interop tests need; says what to type and gives false when it may not
-/// install them.
+/// install them. Without the browser, one test is reported as skipped.
 pub(crate) fn install() -> bool {
+    make_present(BROWSER);
     make_present(INTEROP)
 }
 
 /// The same, with the packages that only the lab uses.
 pub(crate) fn install_with_lab() -> bool {
-    make_present(&[INTEROP, LAB].concat())
+    make_present(&[INTEROP, LAB, BROWSER].concat())
 }
 
 fn make_present(wanted: &[&'static str]) -> bool {

@@ -9,7 +9,10 @@ const SMOKE_SECONDS: &str = "60";
 /// The soak, optimised, with these options to it, or another part of it named first; whether it passed.
 pub(crate) fn run(options: &[&str]) -> bool {
     match options {
-        [role @ ("hub" | "isolation" | "stalled"), options @ ..] => run_program(role, options),
+        [
+            role @ ("attack" | "hub" | "isolation" | "stalled" | "flood"),
+            options @ ..,
+        ] => run_program(role, options),
         options => run_program("run", options),
     }
 }

@@ -2,22 +2,23 @@
 
 use clap::builder::{EnumValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use floe::{Compression, Settings, TypedProxy};
+use floe::settings::Compression;
+use floe::{Settings, TypedProxy};
 
 use crate::tls::FULL_BUILD;
 
 /// Whether and how requests are compressed.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct CompressArgument {
-    /// Compresses requests of 100 bytes and more; with bzip2 where the proxy does not offer what is
-    /// named [default: as the endpoint says, -z]
+    /// Compresses requests of 100 bytes and more. Uses bzip2 if the proxy does not offer the named compression
+    /// [default: as the endpoint says, -z]
     #[arg(long, value_name = "NAME", value_parser = EnumValueParser::<Compress>::new().try_map(Compress::if_built))]
     compress: Option<Compress>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Compress {
-    /// Not at all, whatever the endpoint says
+    /// No compression, whatever the endpoint says
     None,
     /// As Ice does
     Bzip2,
@@ -25,7 +26,7 @@ enum Compress {
     Zstd,
     /// Between Floe peers
     Brotli,
-    /// Each message coded against those before it; between Floe peers
+    /// Each message is compressed against earlier ones; between Floe peers
     ZstdStream,
 }
 
@@ -61,8 +62,7 @@ impl CompressArgument {
 /// What a server offers beyond bzip2.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OfferArgument {
-    /// Says in proxies that these are understood, for Floe peers; separated by commas. bzip2 needs
-    /// no offer
+    /// Compressions to offer to Floe peers in proxies, separated by commas. bzip2 needs no offer
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = EnumValueParser::<Offer>::new().try_map(Offer::if_built))]
     offer: Vec<Offer>,
 }
@@ -71,7 +71,7 @@ pub(crate) struct OfferArgument {
 enum Offer {
     Zstd,
     Brotli,
-    /// Each message coded against those before it
+    /// Each message is compressed against earlier ones
     ZstdStream,
 }
 

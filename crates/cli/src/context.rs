@@ -25,7 +25,7 @@ use crate::tls::TlsArguments;
 /// Which context a subcommand takes its hub, certificates and contracts from.
 #[derive(Debug, Args)]
 pub(crate) struct ContextArgument {
-    /// The context that says where the hub is [env: FLOE_CONTEXT] [default: that of `floe context use`]
+    /// The context to use [env: FLOE_CONTEXT] [default: the one of `floe context use`]
     #[arg(long, global = true, value_name = "NAME", value_parser = parse_name, help_heading = crate::COMMON, hide_short_help = true, hide_long_help = true)]
     context: Option<String>,
 }
@@ -206,7 +206,7 @@ impl Contexts {
         parsed.map_err(|problem| {
             let message = format_args!("the file of contexts, {}: {problem}", file.display());
             Failure::usage(message)
-                .help("mend or remove the file; `floe context add` makes a new one")
+                .help("repair or remove the file; `floe context add` creates a new one")
         })
     }
 
@@ -216,7 +216,7 @@ impl Contexts {
     /// There is no place for the file, or it cannot be written.
     pub(crate) fn save(&self) -> Result<PathBuf, Failure> {
         let file = file().ok_or_else(|| {
-            Failure::usage("there is no place for contexts")
+            Failure::usage("there is no directory for contexts")
                 .help("set HOME, or XDG_CONFIG_HOME to a directory for settings")
         })?;
         let written = write(&file, &self.print());

@@ -14,7 +14,7 @@ use crate::output;
 /// Slice files that give types to values.
 #[derive(Debug, Args)]
 pub(crate) struct ContractArguments {
-    /// A Slice file that defines the interface; may be repeated
+    /// A Slice file that defines the interface. Can be repeated
     #[arg(long = "slice", value_name = "FILE")]
     files: Vec<PathBuf>,
 
@@ -29,19 +29,19 @@ pub(crate) struct ContractArguments {
 /// What the preprocessor is told.
 #[derive(Debug, Args)]
 pub(crate) struct PreprocessorArguments {
-    /// A directory in which included files are searched; may be repeated
+    /// A directory to search for included files. Can be repeated
     #[arg(short = 'I', long = "include-dir", value_name = "DIR")]
     include_dirs: Vec<PathBuf>,
 
-    /// Defines a macro; may be repeated
+    /// Defines a macro. Can be repeated
     #[arg(short = 'D', long = "define", value_name = "NAME[=TEXT]", value_parser = names_macro)]
     defines: Vec<String>,
 
-    /// Removes a macro, also one that is predefined or defined by -D; may be repeated
+    /// Undefines a macro, even if it is predefined or defined with -D. Can be repeated
     #[arg(short = 'U', long = "undefine", value_name = "NAME", value_parser = names_macro)]
     undefines: Vec<String>,
 
-    /// Also shows warnings in files that are included in angle brackets, such as those of an installed Ice
+    /// Also shows warnings in files that are included in angle brackets, such as Ice's own
     #[arg(long)]
     warn_foreign: bool,
 }
@@ -87,6 +87,27 @@ impl ContractArguments {
             Failure::usage("expected a Slice file that gives the types, got none")
                 .help("add --slice FILE")
         })
+    }
+
+    /// The text of the Slice files, one after the other, after they have been checked; nothing if none was given.
+    ///
+    /// # Errors
+    /// As [`ContractArguments::load`].
+    pub(crate) fn source_text(&self) -> Result<Option<String>, Failure> {
+        if self.load()?.is_none() {
+            return Ok(None);
+        }
+        let mut text = String::new();
+        for file in &self.files {
+            let read = std::fs::read_to_string(file).map_err(|error| {
+                let file = file.display();
+                Failure::usage(format_args!("cannot read Slice file `{file}`: {error}"))
+            })?;
+            // The folder is of no use elsewhere.
+            let name = file.file_name().unwrap_or_default().display();
+            text.push_str(&format!("// {name}\n{read}\n"));
+        }
+        Ok(Some(text))
     }
 
     /// The interface that was named.

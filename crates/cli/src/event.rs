@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
-use floe::{
-    Context, Current, DispatchFuture, DispatchSlot, Dispatcher, InvokeError, Request, Requests,
-};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::message::RequestFailed;
+use floe::{Context, Current, Dispatcher, InvokeError, SystemException};
 use floe_dynamic::{Contract, LookupError, Operation};
-use floe_hub::contracts::floe::{LossListener, Losses};
+use floe_hub::contracts::floe::{LoggedEvent, LossListener, Losses};
 use serde_json::{Map, Value as Json, json};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
@@ -22,6 +22,8 @@ pub(crate) struct Arrived {
     operation: String,
     parameters: Bytes,
     context: Context,
+    /// Learns that the event was printed, if somebody waits for that.
+    printed: Option<oneshot::Sender<()>>,
 }
 
 /// What comes: an event, or the word that so many were lost before the next.
@@ -37,6 +39,8 @@ pub(crate) struct Servant {
     events: mpsc::UnboundedSender<Arrival>,
     /// A permit for each event that may wait.
     room: Arc<Semaphore>,
+    /// Whether an event is answered only when it was printed.
+    awaits_print: bool,
 }
 
 /// Puts what the hub says of lost events among the events.
@@ -73,13 +77,15 @@ impl Drop for Events {
     }
 }
 
-/// A servant, and the events that it gets. A full queue holds up the hub, and not this process.
-pub(crate) fn channel() -> (Servant, Events) {
+/// A servant, and the events that it gets. A full queue holds up the hub, and not this process. With `awaits_print`, an event
+/// is answered only when it was printed: if this process ends before that, the hub still has the event.
+pub(crate) fn channel(awaits_print: bool) -> (Servant, Events) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let room = Arc::new(Semaphore::new(QUEUE_LEN));
     let servant = Servant {
         events: sender,
         room: room.clone(),
+        awaits_print,
     };
     let events = Events {
         events: receiver,
@@ -95,7 +101,11 @@ impl Servant {
     /// A facet that is told of lost events.
     pub(crate) fn gaps(&self) -> Gaps {
         let (events, room) = (self.events.clone(), self.room.clone());
-        Gaps(Self { events, room })
+        Gaps(Self {
+            events,
+            room,
+            awaits_print: false,
+        })
     }
 
     async fn put(&self, arrival: Arrival) {
@@ -117,12 +127,18 @@ impl Dispatcher for Servant {
 impl Servant {
     fn respond(self: Arc<Self>, request: Request) -> DispatchFuture {
         Box::pin(async move {
+            let (sender, printed) = oneshot::channel();
             let event = Arrived {
                 operation: request.operation().to_owned(),
                 parameters: request.parameters(),
                 context: request.current().context(),
+                printed: self.awaits_print.then_some(sender),
             };
             self.put(Arrival::Event(event)).await;
+            if self.awaits_print && printed.await.is_err() {
+                // Nobody prints it any more: it is delivered again to the next subscriber.
+                return Err(SystemException::ObjectNotExist(RequestFailed::default()));
+            }
             request.returned_nothing()
         })
     }
@@ -250,6 +266,7 @@ impl Printer {
     fn print(&mut self, events: &mut Events) -> Printed {
         let output = Output::new(Some(self.format));
         let mut lines = Vec::new();
+        let mut waiting = Vec::new();
         let mut read = 0;
         while self.count != Some(read) {
             let ready = match lines.len() < WRITE_LEN {
@@ -260,14 +277,14 @@ impl Printer {
                 Some(arrival) => arrival,
                 None => {
                     // Nothing more is there, or it is enough: people see it now.
-                    self.write(&output, &mut lines, read)?;
+                    self.write(&output, &mut lines, &mut waiting, read)?;
                     match events.blocking_next() {
                         Some(arrival) => arrival,
                         None => return Ok(()),
                     }
                 }
             };
-            let event = match arrival {
+            let mut event = match arrival {
                 Arrival::Event(event) => event,
                 Arrival::Lost(count) => {
                     lines.extend_from_slice(json!({"lost": count}).to_string().as_bytes());
@@ -275,30 +292,95 @@ impl Printer {
                     continue;
                 }
             };
-            let json = self.reader.read(&event);
-            let text = match self.format {
-                Format::Table => line(&json),
-                Format::Json | Format::Jsonl => json.to_string(),
-                Format::Raw => {
-                    let bare = json.get("parameters").unwrap_or(&json["error"]);
-                    bare.to_string()
-                }
-            };
+            waiting.extend(event.printed.take());
+            let text = text(&self.reader.read(&event), self.format);
             lines.extend_from_slice(text.as_bytes());
             lines.push(b'\n');
             read += 1;
         }
-        self.write(&output, &mut lines, read)
+        self.write(&output, &mut lines, &mut waiting, read)
     }
 
     /// Writes what was collected, in one piece.
-    fn write(&self, output: &Output, lines: &mut Vec<u8>, count: u64) -> Printed {
+    fn write(
+        &self,
+        output: &Output,
+        lines: &mut Vec<u8>,
+        waiting: &mut Vec<oneshot::Sender<()>>,
+        count: u64,
+    ) -> Printed {
         if !lines.is_empty() {
             output.bytes(lines)?;
             lines.clear();
         }
+        for printed in waiting.drain(..) {
+            // If the connection has ended, the hub delivers the event again.
+            let _ = printed.send(());
+        }
         self.printed.store(count, Ordering::Release);
         Ok(())
+    }
+}
+
+/// Writes events of a log to standard output.
+pub(crate) struct LoggedPrinter {
+    reader: EventReader,
+    output: Output,
+    lines: Vec<u8>,
+}
+
+impl LoggedPrinter {
+    /// Prints in this format.
+    pub(crate) fn new(reader: EventReader, format: Format) -> Self {
+        Self {
+            reader,
+            output: Output::new(Some(format)),
+            lines: Vec::new(),
+        }
+    }
+
+    /// Prints an event, with its number and time.
+    pub(crate) fn print(&mut self, event: LoggedEvent) -> Printed {
+        let arrived = Arrived {
+            operation: event.operation,
+            parameters: event.parameters.into(),
+            context: event.context,
+            printed: None,
+        };
+        let mut json = self.reader.read(&arrived);
+        json["sequence"] = event.number.into();
+        json["time"] = event.time.into();
+        let text = text(&json, self.output.format());
+        self.lines.extend_from_slice(text.as_bytes());
+        self.lines.push(b'\n');
+        match self.lines.len() < WRITE_LEN {
+            true => Ok(()),
+            false => self.write(),
+        }
+    }
+
+    /// Prints what is left.
+    pub(crate) fn end(mut self) -> Printed {
+        self.write()
+    }
+
+    fn write(&mut self) -> Printed {
+        let lines = std::mem::take(&mut self.lines);
+        match lines.is_empty() {
+            true => Ok(()),
+            false => self.output.bytes(&lines),
+        }
+    }
+}
+
+fn text(json: &Json, format: Format) -> String {
+    match format {
+        Format::Table => line(json),
+        Format::Json | Format::Jsonl => json.to_string(),
+        Format::Raw => {
+            let bare = json.get("parameters").unwrap_or(&json["error"]);
+            bare.to_string()
+        }
     }
 }
 
@@ -309,9 +391,11 @@ fn line(json: &Json) -> String {
         Some(parameters) => parameters.to_string(),
         None => format!("error: {}", json["error"].as_str().unwrap_or_default()),
     };
+    let number = json.get("sequence").map(|number| format!("{number} "));
+    let number = number.unwrap_or_default();
     match json.get("context") {
-        Some(context) => format!("{operation} {body} context {context}"),
-        None => format!("{operation} {body}"),
+        Some(context) => format!("{number}{operation} {body} context {context}"),
+        None => format!("{number}{operation} {body}"),
     }
 }
 
@@ -326,7 +410,7 @@ mod tests {
         const COUNT: u32 = 20_000;
         let subscriber = Communicator::new();
         let adapter = subscriber.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
-        let (servant, mut events) = channel();
+        let (servant, mut events) = channel(false);
         let own = adapter.add("subscriber", servant).unwrap();
         adapter.activate();
         let reading = tokio::task::spawn_blocking(move || {

@@ -27,7 +27,7 @@ pub(crate) enum Exit {
     Refused = 5,
     /// Events were lost.
     LossDetected = 6,
-    /// Slice files have errors, or a check of them has findings.
+    /// Slice files have errors, a check of them has findings, or `floe lab compare` has found a regression.
     Findings = 100,
     /// A signal ended it before it was done.
     Interrupted = 130,
@@ -43,7 +43,7 @@ Exit codes:
     4  no such object, facet, operation or topic
     5  nobody listens there, or the other side declined (the topic exists already)
     6  events were lost
-  100  Slice files have errors, or a check of them has findings
+  100  Slice files have errors, a check of them has findings, or a run of the lab is worse than another
   130  interrupted before it was done";
 
 impl From<Exit> for ExitCode {
@@ -66,6 +66,8 @@ pub(crate) struct Failure {
     is_answer: bool,
     /// There is no connection, or it broke, or nothing came over it in time.
     is_of_connection: bool,
+    /// The other side has no object of this identity.
+    is_missing_object: bool,
 }
 
 impl Failure {
@@ -79,6 +81,7 @@ impl Failure {
             is_unreachable: false,
             is_answer: false,
             is_of_connection: false,
+            is_missing_object: false,
         }
     }
 
@@ -138,6 +141,11 @@ impl Failure {
         self.is_answer
     }
 
+    /// Whether the other side has answered that it has no such object.
+    pub(crate) fn is_missing_object(&self) -> bool {
+        self.is_missing_object
+    }
+
     /// Whether it may pass without anybody changing what was asked: there is no connection, or it broke, or nothing came
     /// over it in time.
     pub(crate) fn is_of_connection(&self) -> bool {
@@ -173,13 +181,17 @@ impl From<InvokeError> for Failure {
         let mut failure = Self::new(exit, &error);
         failure.is_unreachable = is_unreachable(&error);
         failure.is_answer = matches!(error, InvokeError::System(_));
+        failure.is_missing_object = matches!(
+            error,
+            InvokeError::System(SystemException::ObjectNotExist(_))
+        );
         let tls_help = tls_help(&failure.message).filter(|_| !failure.is_answer);
         failure.is_of_connection =
             is_of_connection(&error) && (tls_help.is_none() || is_cut_off(&error));
         match &error {
             _ if needs_certificates(&error) => {
                 failure.exit = Exit::Usage;
-                failure.help("--tls-ca FILE says whom to trust, and --tls-cert FILE who we are")
+                failure.help("--tls-ca FILE names the CAs to trust, and --tls-cert FILE this program's certificate")
             }
             _ if tls_help.is_some() => {
                 // Somebody listens there.
@@ -190,13 +202,19 @@ impl From<InvokeError> for Failure {
             InvokeError::NotDispatched(LocalError::NoEndpoint { wanted, .. })
                 if wanted.contains("`Settings::locator`") =>
             {
-                failure.help("--locator PROXY names one")
+                failure.help("--locator PROXY names a locator")
             }
+            _ if failure.is_unreachable && error.is_timeout() => failure.help(
+                "nothing answers there: is the server's adapter activated, and is its transport the same?",
+            ),
             _ if failure.is_unreachable => {
-                failure.help("is the server running, and is this where it listens?")
+                failure.help("is the server running, and does it listen there?")
             }
+            _ if failure.is_missing_object => failure.help(
+                "is this the identity of the object, in the same case, and the right server?",
+            ),
             InvokeError::System(SystemException::OperationNotExist(_)) => failure.help(
-                "is the object of the interface that you think? `floe call PROXY ice_ids` tells",
+                "does the object have the interface that you expect? `floe call PROXY ice_ids` shows its interfaces",
             ),
             _ => failure,
         }
@@ -252,11 +270,11 @@ fn tls_help(message: &str) -> Option<&'static str> {
         ("`TlsSettings::ca_files`", "--tls-ca FILE names the CA"),
         (
             "`TlsSettings::identity`",
-            "--tls-cert FILE and --tls-key FILE say who we are",
+            "--tls-cert FILE and --tls-key FILE name this program's certificate and key",
         ),
         (
             "`TlsSettings::check_host`",
-            "--tls-any-host takes it all the same",
+            "--tls-any-host accepts it all the same",
         ),
     ];
     let found = ARGUMENTS
@@ -314,7 +332,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::Duration;
 
-    use floe::RequestFailed;
+    use floe::message::RequestFailed;
 
     use super::*;
 
@@ -376,7 +394,7 @@ mod tests {
         assert!(!failure.is_unreachable());
         assert_eq!(
             failure.help.as_deref(),
-            Some("--tls-any-host takes it all the same")
+            Some("--tls-any-host accepts it all the same")
         );
     }
 

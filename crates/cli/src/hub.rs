@@ -7,10 +7,11 @@ use floe::contracts::ice_storm::{
     NoSuchTopicError, TopicExistsError, TopicManagerProxy, TopicProxy,
 };
 use floe::{Communicator, Identity, InvokeError, SystemException, TypedProxy};
-use floe_hub::HUB_ADMIN;
 use floe_hub::contracts::floe::{
-    HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses, TopicInfo, TopicStatus, TopicTotals,
+    Backpressure, DurableTopicsProxy, HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses,
+    TopicInfo, TopicPage, TopicStatus, TopicTotals,
 };
+use floe_hub::{DURABLE_TOPICS, HUB_ADMIN};
 
 use crate::config::nearest;
 use crate::context;
@@ -22,8 +23,8 @@ use crate::peer;
 /// Where the hub is.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HubArgument {
-    /// The hub: HOST, HOST:PORT, its endpoint, or the proxy of its topic manager [env: FLOE_HUB]
-    /// [default: that of the context, or tcp -h 127.0.0.1 -p 10000]
+    /// The hub: HOST, HOST:PORT, an endpoint, or the proxy of its topic manager [env: FLOE_HUB] [default: the
+    /// hub of the context, or tcp -h 127.0.0.1 -p 10000]
     // The library's own reading of the environment takes an empty variable for a value.
     #[arg(long, value_name = "ENDPOINT")]
     hub: Option<String>,
@@ -149,6 +150,24 @@ impl HubArgument {
         }
     }
 
+    /// How many events the hub lost for a subscriber; 0 also where it cannot tell.
+    pub(crate) async fn lost_by(
+        &self,
+        communicator: &Communicator,
+        topic: &str,
+        subscriber: &Identity,
+    ) -> i64 {
+        let info = self.topic_info(communicator, topic).await.ok().flatten();
+        let own = info
+            .iter()
+            .flat_map(|info| &info.subscribers)
+            .find(|known| {
+                let known = known.subscriber.as_ref();
+                known.is_some_and(|known| &known.reference().identity == subscriber)
+            });
+        own.map_or(0, |own| lost(&own.lost))
+    }
+
     /// What became of the events of a topic; `None` from a service that does not tell, as IceStorm.
     ///
     /// # Errors
@@ -179,9 +198,35 @@ impl HubArgument {
         communicator: &Communicator,
         name: &str,
     ) -> Result<Option<TopicStatus>, Failure> {
-        match self.admin(communicator)?.topic_status(name).await {
+        let admin = self.admin(communicator)?;
+        let answer = match status_in_pages(&admin, name).await {
+            // An older hub has no pages.
+            Err(IceStormNoSuchTopicError::Invoke(error)) if tells_nothing(&error) => {
+                admin.topic_status(name).await
+            }
+            answer => answer,
+        };
+        match answer {
             Ok(status) => Ok(Some(status)),
             Err(IceStormNoSuchTopicError::Invoke(error)) if tells_nothing(&error) => Ok(None),
+            Err(IceStormNoSuchTopicError::NoSuchTopic(_)) => Err(no_topic(name)),
+            Err(IceStormNoSuchTopicError::Invoke(error)) => Err(self.unanswered(error.into())),
+            Err(error) => Err(Failure::new(Exit::Failure, error)),
+        }
+    }
+
+    /// Which publishers are held back by which subscribers of a topic. Nothing if the hub does not tell.
+    ///
+    /// # Errors
+    /// There is no such topic, or the hub does not answer.
+    pub(crate) async fn backpressure(
+        &self,
+        communicator: &Communicator,
+        name: &str,
+    ) -> Result<Vec<Backpressure>, Failure> {
+        match self.admin(communicator)?.backpressure(name).await {
+            Ok(backpressure) => Ok(backpressure),
+            Err(IceStormNoSuchTopicError::Invoke(error)) if tells_nothing(&error) => Ok(Vec::new()),
             Err(IceStormNoSuchTopicError::NoSuchTopic(_)) => Err(no_topic(name)),
             Err(IceStormNoSuchTopicError::Invoke(error)) => Err(self.unanswered(error.into())),
             Err(error) => Err(Failure::new(Exit::Failure, error)),
@@ -195,10 +240,32 @@ impl HubArgument {
     pub(crate) async fn status(&self, communicator: &Communicator) -> Result<HubStatus, Failure> {
         let status = self.admin(communicator)?.status().await;
         status.map_err(|error| match tells_nothing(&error) {
-            true => Failure::not_found("the hub does not tell how it is doing")
-                .help("it is no Floe hub, or an older one; `floe topic info` shows what it knows"),
+            true => Failure::not_found("the hub does not report its state").help(
+                "it is not a Floe hub, or an older one; `floe topic info` shows what it reports",
+            ),
             false => self.unanswered(error.into()),
         })
+    }
+
+    /// All topics, read in pages.
+    ///
+    /// # Errors
+    /// The hub does not tell, or does not answer.
+    pub(crate) async fn topics_in_pages(
+        &self,
+        communicator: &Communicator,
+    ) -> Result<Vec<TopicTotals>, Failure> {
+        let admin = self.admin(communicator)?;
+        let mut topics: Vec<TopicTotals> = Vec::new();
+        loop {
+            let last = topics.last().map_or("", |topic| &topic.name);
+            let page = admin.topics_after(last).await;
+            let page = page.map_err(|error| self.unanswered(error.into()))?;
+            if page.is_empty() {
+                return Ok(topics);
+            }
+            topics.extend(page);
+        }
     }
 
     /// All topics of the hub together, those that were destroyed included; `None` from an older hub.
@@ -222,6 +289,21 @@ impl HubArgument {
         Ok(HubAdminProxy::from_proxy(admin))
     }
 
+    /// The object for durable topics; nothing is sent.
+    ///
+    /// # Errors
+    /// Text that is neither an endpoint nor a proxy.
+    pub(crate) fn durable_topics(
+        &self,
+        communicator: &Communicator,
+    ) -> Result<DurableTopicsProxy, Failure> {
+        let manager = self.manager(communicator)?;
+        let identity = DURABLE_TOPICS.parse::<Identity>();
+        let identity = identity.expect("the identity of the hub's own object is one");
+        let topics = manager.as_proxy().ice_identity(identity);
+        Ok(DurableTopicsProxy::from_proxy(topics))
+    }
+
     /// Says that it was the hub that did not answer.
     pub(crate) fn unanswered(&self, failure: Failure) -> Failure {
         match failure.exit() {
@@ -229,7 +311,7 @@ impl HubArgument {
             Exit::NotFound => failure
                 .when("no topic manager")
                 .help("give the whole proxy of the topic manager with --hub"),
-            Exit::Usage => failure.when("the hub cannot be asked"),
+            Exit::Usage => failure.when("the hub does not answer"),
             _ if failure.is_answer() => failure.when("the hub failed"),
             _ if failure.is_unreachable() => {
                 failure.when("the hub did not answer").help(WHERE_HELP)
@@ -252,6 +334,23 @@ pub(crate) fn not_nil<P>(proxy: Option<P>, what: &str) -> Result<P, Failure> {
             format_args!("expected the hub to give a {what}, got a nil proxy"),
         )
     })
+}
+
+/// What a hub knows of a topic, however many subscribers it has.
+async fn status_in_pages(
+    admin: &HubAdminProxy,
+    name: &str,
+) -> Result<TopicStatus, IceStormNoSuchTopicError> {
+    let TopicPage {
+        mut status,
+        mut next,
+    } = admin.topic_page(name, 0).await?;
+    while next != 0 {
+        let page = admin.topic_page(name, next).await?;
+        status.subscribers.extend(page.status.subscribers);
+        next = page.next;
+    }
+    Ok(status)
 }
 
 /// Whether there is no such object, or it has no such operation: an IceStorm, or an older hub.
@@ -297,7 +396,8 @@ pub(crate) fn lost(losses: &Losses) -> i64 {
     all.into_iter().fold(0, i64::saturating_add)
 }
 
-fn no_topic(name: &str) -> Failure {
+/// There is no topic of this name.
+pub(crate) fn no_topic(name: &str) -> Failure {
     Failure::not_found(format_args!("no topic `{name}`")).help(TOPIC_HELP)
 }
 

@@ -73,9 +73,8 @@ impl<T: BufRead> Lines<T> {
             line.pop_if(|last| *last == b'\r');
         }
         if line.len() > self.len_max {
-            return Err(too_long(&place, self.len_max, &line).help(
-                "write each event on a line of its own, and not all of them on one; or is it a file of another kind?",
-            ));
+            return Err(too_long(&place, self.len_max, &line)
+                .help("write each event on its own line; or is this another kind of file?"));
         }
         Ok(Some((utf8(line, &place)?, place)))
     }
@@ -155,8 +154,8 @@ mod tests {
         let text = io::Cursor::new("12345\r\n\n").chain(io::BufReader::new(io::repeat(b'x')));
         let lines = lines_within(50, text);
         let error = format!(
-            "line 3 of a pipe: expected at most 50 B, got more, which begins with `{}...`; write each event on a line \
-             of its own, and not all of them on one; or is it a file of another kind?",
+            "line 3 of a pipe: expected at most 50 B, got more, which begins with `{}...`; write each event on its own \
+             line; or is this another kind of file?",
             "x".repeat(40)
         );
         assert_eq!(

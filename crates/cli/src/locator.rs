@@ -8,8 +8,8 @@ use floe::Reference;
 /// The locator that all communicators of this process ask.
 #[derive(Debug, Args)]
 pub(crate) struct LocatorArgument {
-    /// The locator to ask where objects are whose proxies have no endpoints, such as
-    /// `IceGrid/Locator:tcp -h HOST -p 4061`
+    /// The locator that finds objects whose proxies have no endpoints, such as `IceGrid/Locator:tcp -h HOST -p
+    /// 4061`
     #[arg(long, global = true, value_name = "PROXY", value_parser = parse, help_heading = crate::COMMON, hide_short_help = true, hide_long_help = true)]
     locator: Option<Reference>,
 }

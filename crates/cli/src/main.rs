@@ -8,6 +8,7 @@
 //! - `event.rs`: what `floe sub` prints
 //! - `context.rs`: names for hubs, kept in a file of the user
 //! - `config/`: the file of `floe serve --config`
+//! - `near.rs`: what was meant by the name of an object
 //! - `log.rs`: log lines, as many as were asked for
 //! - `reconnect.rs`: coming back to a hub that was lost
 //! - `progress.rs`: what long work is doing
@@ -31,11 +32,13 @@ mod input;
 mod json_input;
 mod locator;
 mod log;
+mod near;
 mod output;
 mod payload;
 mod peer;
 mod progress;
 mod reconnect;
+mod recording;
 mod router;
 mod size;
 mod tls;
@@ -54,23 +57,23 @@ use crate::log::LogFormat;
 use crate::output::{Format, Output};
 use crate::tls::TlsArguments;
 
-/// One contract: call it, publish it, over any wire.
+/// Calls, events and Slice contracts over the Ice protocol.
 ///
-/// Floe speaks the Ice protocol: it calls Ice servers, serves Ice clients, and its hub stands in
-/// for IceStorm. `floe demo` shows it in ten seconds.
+/// Floe calls Ice servers, serves Ice clients, and its hub replaces IceStorm. `floe demo` shows it in ten
+/// seconds, and `floe cheat` lists the daily commands.
 #[derive(Debug, Parser)]
 #[command(name = "floe", version, after_long_help = EXIT_CODES, max_term_width = 100)]
 struct Arguments {
-    /// How data is written on standard output [default: table on a terminal, jsonl in a pipe; demo
-    /// and slice check: table]
+    /// The format of standard output [default: table on a terminal, jsonl in a pipe; demo and slice check:
+    /// table]
     #[arg(short, long, global = true, value_name = "FORMAT", value_enum, help_heading = COMMON, hide_short_help = true, hide_long_help = true)]
     output: Option<Format>,
 
-    /// Says more on standard error; twice for everything. FLOE_LOG or RUST_LOG choose by module
+    /// Logs more on standard error; give it twice for everything. FLOE_LOG or RUST_LOG select modules
     #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = COMMON, hide_short_help = true, hide_long_help = true)]
     verbose: u8,
 
-    /// How log lines are written on standard error [default: text without time]
+    /// The format of log lines on standard error [default: text without time]
     #[arg(long, global = true, value_name = "FORMAT", value_enum, help_heading = COMMON, hide_short_help = true, hide_long_help = true)]
     log_format: Option<LogFormat>,
 
@@ -113,7 +116,7 @@ impl Arguments {
             self.context.choose()?;
         } else if self.context.is_given() {
             return Err(Failure::usage(
-                "--context: this subcommand asks no hub and no server",
+                "--context: this command talks to no hub or server",
             ));
         }
         let tls = context::chosen().map(|chosen| chosen.context.tls());

@@ -17,14 +17,14 @@ use crate::exit::Failure;
 /// How data is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For people: tables, indented values, text
+    /// Tables, indented values and text, for people
     #[value(alias = "text")]
     Table,
-    /// One JSON value for all of it
+    /// One JSON value
     Json,
-    /// One JSON value a line
+    /// One JSON value on each line
     Jsonl,
-    /// Bare values: names without quotes, one a line
+    /// Bare values without quotes, one on each line
     Raw,
 }
 

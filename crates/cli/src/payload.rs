@@ -2,7 +2,8 @@
 //! text.
 
 use clap::{Args, ValueEnum};
-use floe::{ClassFormat, EncodingVersion};
+use floe::EncodingVersion;
+use floe::encoding::ClassFormat;
 use floe_dynamic::{Contract, LookupError, Operation, PayloadType};
 
 use crate::command::call::{Encoding, EncodingParser, no_operation};
@@ -12,7 +13,7 @@ use crate::exit::Failure;
 /// What a payload holds, and how it is encoded.
 #[derive(Debug, Args)]
 pub(crate) struct PayloadArguments {
-    /// The type of the value: built in (int, string, Object*, Value), ::Module::Type, a proxy
+    /// The type of the value: a built-in type (int, string, Object*, Value), ::Module::Type, a proxy
     /// '::Module::Interface*', or an exception
     #[arg(
         long = "type",
@@ -21,7 +22,7 @@ pub(crate) struct PayloadArguments {
     )]
     type_name: Option<String>,
 
-    /// The value is an optional one with this tag
+    /// The value is optional and has this tag
     #[arg(
         long,
         value_name = "N",
@@ -31,20 +32,20 @@ pub(crate) struct PayloadArguments {
     )]
     tag: Option<i32>,
 
-    /// The operation whose parameters or results these are; ::Module::Interface::name where several
-    /// interfaces have one
+    /// The operation that the parameters or results belong to, or ::Module::Interface::name if several
+    /// interfaces have it
     #[arg(long, value_name = "NAME")]
     operation: Option<String>,
 
-    /// Its in-parameters
+    /// The in-parameters of the operation
     #[arg(long, requires = "operation", conflicts_with_all = ["reply", "exception"])]
     request: bool,
 
-    /// Its results: the return value and the out-parameters; to encode also a user exception
+    /// The results of the operation: return value and out-parameters, or when encoding also a user exception
     #[arg(long, requires = "operation")]
     reply: bool,
 
-    /// A user exception that it throws
+    /// A user exception of the operation
     #[arg(long, requires = "operation")]
     exception: bool,
 
@@ -55,12 +56,12 @@ pub(crate) struct PayloadArguments {
     #[arg(long, value_parser = EncodingParser)]
     encoding: Option<Encoding>,
 
-    /// How class instances and user exceptions are encoded in 1.1 [default: as the metadata of the
-    /// operation says, else instances compact and exceptions sliced]; decoding sees it by itself
+    /// How class instances and user exceptions are encoded in 1.1; not needed for decoding [default: as the
+    /// operation's metadata says, otherwise compact instances and sliced exceptions]
     #[arg(long, value_enum)]
     format: Option<Format>,
 
-    /// The payload is raw bytes, not hexadecimal digits
+    /// The payload is raw bytes instead of hexadecimal digits
     #[arg(long)]
     binary: bool,
 }
@@ -68,9 +69,9 @@ pub(crate) struct PayloadArguments {
 /// Formats of what has bases.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Format {
-    /// The least bytes; a receiver must know the type
+    /// Shortest; the receiver must know the type
     Compact,
-    /// With sizes, so that a receiver that knows only a base can skip the rest
+    /// With sizes, so that a receiver that knows only a base type can skip the rest
     Sliced,
 }
 

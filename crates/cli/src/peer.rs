@@ -6,7 +6,8 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::Args;
-use floe::{AdapterError, Communicator, Endpoint, Proxy, Settings, Signals, Target, TypedProxy};
+use floe::reference::Target;
+use floe::{AdapterError, Communicator, Endpoint, Proxy, Settings, Signals, TypedProxy};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::endpoint::HUB_PORT;
@@ -17,7 +18,7 @@ use crate::{endpoint, locator, tls, token};
 /// How long to wait for a peer.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct TimeoutArgument {
-    /// The longest wait for an answer, such as 500ms, 5s or 2m; 0 waits for ever
+    /// How long to wait for an answer, such as 500ms, 5s or 2m. 0 means no limit
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_time)]
     timeout: Duration,
 }

@@ -10,7 +10,7 @@ use crate::output;
 /// Whether to come back.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct ReconnectArgument {
-    /// Ends when the connection to the hub is lost, instead of waiting for the hub to come back
+    /// Ends when the connection to the hub is lost, instead of waiting until the hub is back
     #[arg(long)]
     no_reconnect: bool,
 }

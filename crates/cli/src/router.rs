@@ -11,7 +11,8 @@ use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
 use floe::contracts::glacier2::{CannotCreateSessionOrPermissionDeniedError, RouterProxy};
 use floe::contracts::ice::RouterProxy as PlainRouterProxy;
-use floe::{Adapter, Communicator, Connection, Heartbeats, Reference, Settings, TypedProxy};
+use floe::settings::Heartbeats;
+use floe::{Adapter, Communicator, Connection, Reference, Settings, TypedProxy};
 
 use floe_gateway::ResumableSession;
 

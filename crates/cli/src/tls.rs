@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use clap::Args;
-use floe::{ClientCertificates, Tls, TlsIdentity, TlsSettings};
+use floe::tls::{ClientCertificates, Tls, TlsIdentity, TlsSettings};
 
 use crate::exit::Failure;
 
@@ -13,8 +13,7 @@ use crate::exit::Failure;
 #[derive(Debug, Default, Clone, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Encryption, for ssl and wss endpoints")]
 pub(crate) struct TlsArguments {
-    /// A PEM file with certificates of CAs that may sign those of peers; may be repeated. A server
-    /// without one asks its clients for no certificate
+    /// A PEM file with CAs to trust. Can be repeated. A server without one asks clients for no certificate
     #[arg(
         long,
         global = true,
@@ -24,8 +23,8 @@ pub(crate) struct TlsArguments {
     )]
     tls_ca: Vec<PathBuf>,
 
-    /// A PEM file with our own certificate and those that sign it, or a .p12 file with its key as
-    /// well, whose password is in FLOE_TLS_PASSWORD
+    /// A PEM file with this program's certificate chain, or a .p12 file that also has the key;
+    /// FLOE_TLS_PASSWORD has its password
     #[arg(
         long,
         global = true,
@@ -35,7 +34,7 @@ pub(crate) struct TlsArguments {
     )]
     tls_cert: Option<PathBuf>,
 
-    /// A PEM file with the key of our certificate, if it is not in the same file
+    /// A PEM file with the key of the certificate, if it is in another file
     #[arg(
         long,
         global = true,
@@ -45,7 +44,7 @@ pub(crate) struct TlsArguments {
     )]
     tls_key: Option<PathBuf>,
 
-    /// Takes a server's certificate for any host, as Ice does, and not only for the endpoint's
+    /// Accepts a server's certificate for any host, as Ice does, instead of only the endpoint's host
     #[arg(long, global = true, hide_short_help = true, hide_long_help = true)]
     tls_any_host: bool,
 

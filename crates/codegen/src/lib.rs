@@ -23,7 +23,7 @@
 //! | `const int maxCost = 5` | `const MAX_COST: i32 = 5` |
 //! | `Greeter*`, `Object*` | `Option<GreeterProxy>`, `Option<floe::Proxy>`; nil is `None` |
 //! | `class Node` | `struct Node`, with a field `base` for what it extends, to which it derefs |
-//! | `Node` as a type; `Object`, `Value` | `floe::Link<Node>`; `floe::Link<dyn floe::AnyClass>` |
+//! | `Node` as a type; `Object`, `Value` | `floe::classes::Link<Node>`; `floe::classes::Link<dyn floe::classes::AnyClass>` |
 //! | `optional(1) int size` | `Option<i32>`; a declared default makes it `Some` at first |
 //! | `optional(1) Greeter*` | `Option<Option<GreeterProxy>>`: unset, or set, perhaps to nil |
 //! | `exception Rejected` | `struct Rejected` that holds the members of its bases too |

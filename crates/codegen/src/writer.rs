@@ -1,11 +1,13 @@
 //! Source text, item by item; `layout.rs` breaks the lines.
 
+mod imports;
 mod layout;
 mod token;
 
 use proc_macro2::TokenStream;
 
-pub(crate) use layout::layout;
+pub(crate) use imports::Imports;
+pub(crate) use layout::{LaidOut, layout};
 
 /// Source text that grows item by item, with a blank line between items.
 pub(crate) struct Text {
@@ -14,6 +16,8 @@ pub(crate) struct Text {
     depth: usize,
     /// Whether the next item is the first one of its module, or of the text.
     is_first: bool,
+    /// Whether the next item follows a constant.
+    is_after_constant: bool,
 }
 
 impl Text {
@@ -23,12 +27,18 @@ impl Text {
             text: format!("{header}\n"),
             depth: 0,
             is_first: true,
+            is_after_constant: false,
         }
+    }
+
+    /// How many modules are open.
+    pub(crate) fn depth(&self) -> usize {
+        self.depth
     }
 
     /// Adds items, laid out for the depth at which they stand.
     pub(crate) fn items(&mut self, tokens: TokenStream) {
-        self.laid_out(&layout(tokens, self.depth));
+        self.laid_out(&layout::layout_whole(tokens, self.depth));
     }
 
     /// Adds items that [`layout`] gave for the depth at which they stand.
@@ -36,10 +46,13 @@ impl Text {
         if items.is_empty() {
             return;
         }
-        if !self.is_first {
+        let is_constant = is_constant(items);
+        let stands_together = is_constant && self.is_after_constant;
+        if !self.is_first && !stands_together {
             self.text.push('\n');
         }
         self.is_first = false;
+        self.is_after_constant = is_constant;
         self.text.push_str(items);
     }
 
@@ -58,12 +71,18 @@ impl Text {
         self.text.push_str(&"    ".repeat(self.depth));
         self.text.push_str("}\n");
         self.is_first = false;
+        self.is_after_constant = false;
     }
 
     /// The whole text.
     pub(crate) fn finish(self) -> String {
         self.text
     }
+}
+
+/// Whether this is a constant without a comment: several of them stand together.
+fn is_constant(items: &str) -> bool {
+    items.trim_start().starts_with("pub const ") && items.lines().count() == 1
 }
 
 #[cfg(test)]

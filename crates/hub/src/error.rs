@@ -4,6 +4,7 @@ use std::fmt;
 
 use floe::{AdapterError, InvokeError, SystemException};
 
+use crate::core::LimitReached;
 pub use crate::store::StoreError;
 
 /// Why a hub could not be started.
@@ -75,8 +76,21 @@ pub(crate) enum ChangeError {
     TopicGone,
     /// A name is too long to be stored, or another object has the identity already.
     Unnameable(String),
+    /// A limit of the hub is reached.
+    Limit(LimitReached),
+    /// A subscriber wants to read the log of a topic that has none.
+    NotDurable(String),
+    /// Another subscriber has this durable subscription.
+    DurableInUse(String),
     /// The store failed.
     Store(StoreError),
+}
+
+impl From<LimitReached> for ChangeError {
+    fn from(reached: LimitReached) -> Self {
+        tracing::warn!("refused a change: {reached}");
+        Self::Limit(reached)
+    }
 }
 
 impl From<StoreError> for ChangeError {
@@ -94,6 +108,17 @@ impl fmt::Display for ChangeError {
             Self::NoSuchLink => f.write_str("the topics are not linked"),
             Self::TopicGone => f.write_str("the topic was destroyed"),
             Self::Unnameable(reason) => f.write_str(reason),
+            Self::Limit(reached) => reached.fmt(f),
+            Self::NotDurable(topic) => write!(
+                f,
+                "expected a durable topic for floe.durable, or one that remembers events for floe.from, got {topic:?}: create it with \
+                 floe topic create --durable, or set topic.NAME.durable or topic.NAME.history.events"
+            ),
+            Self::DurableInUse(name) => write!(
+                f,
+                "another subscriber has the durable subscription {name:?} and is connected: use another name, or let both \
+                 share it with floe.shared=yes"
+            ),
             Self::Store(error) => error.fmt(f),
         }
     }

@@ -22,18 +22,24 @@
 //! - `core/`: what the hub decides, pure
 //! - `service/`: the running hub: servants, and the tasks that deliver
 //! - `store/`: keeps topics and subscriptions when the process ends
+//! - [`log`]: keeps the events of durable topics
 //! - [`contracts`]: how a hub shows its status and metrics
 //! - `settings.rs`, `error.rs`
 
 pub mod contracts;
 mod core;
 mod error;
+pub mod log;
 mod service;
 mod settings;
 mod store;
 
-pub use core::{GroupBy, GroupByError, OverflowPolicy, QueueLimits, WAITING_FACET};
+pub use core::{
+    GroupBy, GroupByError, HubLimits, LimitUse, OverflowPolicy, QueueLimits, WAITING_FACET,
+};
 pub use error::{HubError, StoreError};
-pub use service::{HUB_ADMIN, Hub, HubView};
-pub use settings::{AdminSettings, HubSettings, MetricsMap, MetricsView, StoreSettings};
+pub use service::{DURABLE_TOPICS, HUB_ADMIN, Hub, HubLatencies, HubView, LatencyCounts};
+pub use settings::{
+    AdminSettings, DurableSettings, HubSettings, MetricsMap, MetricsView, StoreSettings,
+};
 pub use store::is_reading_store;

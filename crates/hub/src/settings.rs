@@ -7,12 +7,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::AdapterSettings;
+use floe::settings::AdapterSettings;
 use floe_access::Access;
 
 pub(crate) use live::LiveSettings;
 
-use crate::core::{GroupBy, QueueLimits};
+use crate::core::log::{Level, Retention};
+use crate::core::{GroupBy, HubLimits, QueueLimits};
 
 /// Settings of a [`Hub`](crate::Hub).
 ///
@@ -57,6 +58,9 @@ pub struct HubSettings {
     pub instance_name: String,
     /// Where topics, subscriptions and links are kept. Default: only in memory.
     pub store: StoreSettings,
+    /// Whether the hub starts although its store on disk is damaged, with the records that verify. Damage to one of the
+    /// two files of the store costs nothing and needs no acceptance. Default: no.
+    pub accept_damage: bool,
     /// How long events for a batch subscriber are collected. With `Duration::MAX`, a batch leaves only when there are
     /// [`HubSettings::flush_bytes`], or the queue is half full. Default 1 s, as in IceStorm.
     #[doc(alias = "Flush.Timeout")]
@@ -76,8 +80,17 @@ pub struct HubSettings {
     /// How many events may be queued for one subscriber, and what happens to further ones.
     #[doc(alias = "Send.QueueSizeMax")]
     pub queue_limits: QueueLimits,
+    /// How much all clients together may make the hub keep.
+    pub limits: HubLimits,
     /// Queue limits for the subscribers of single topics, by the name of the topic. Default: none.
     pub topic_queue_limits: BTreeMap<String, QueueLimits>,
+    /// The durable topics, by name: their events are kept on disk, and their subscribers can have positions. A topic that does
+    /// not exist is created when the hub starts; needs [`StoreSettings::Disk`]. A topic that was durable once stays it.
+    /// Default: none.
+    pub durable_topics: BTreeMap<String, DurableSettings>,
+    /// The topics that remember events in memory for subscribers that come later, by name, with what they remember. A durable
+    /// topic needs none. Default: none.
+    pub histories: BTreeMap<String, Retention>,
     /// How long the delivery of an event may take: from the moment it is sent, including a new connection, until a
     /// twoway subscriber has answered. If the event is sent once more, it has the same time again. The time in the
     /// queue does not count. `None` waits for ever. Default 60 s.
@@ -174,6 +187,16 @@ impl MetricsMap {
     }
 }
 
+/// How a durable topic keeps its events.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DurableSettings {
+    /// How safe an event is when its publisher gets the answer, unless the publisher chooses itself. Default
+    /// [`Level::Synced`].
+    pub acknowledge: Level,
+    /// How long events are kept. Default: for ever.
+    pub retention: Retention,
+}
+
 /// Where topics, subscriptions and links are kept.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -182,7 +205,7 @@ pub enum StoreSettings {
     #[default]
     #[doc(alias = "Transient")]
     Memory,
-    /// In a file in this directory. A change is on disk before the hub answers the request for it.
+    /// In this directory, in a file and its backup. A change is on disk before the hub answers the request for it.
     #[doc(alias = "LMDB.Path")]
     Disk(PathBuf),
 }
@@ -200,12 +223,16 @@ impl Default for HubSettings {
             publish_replica_group_id: None,
             instance_name: "IceStorm".to_owned(),
             store: StoreSettings::default(),
+            accept_damage: false,
             flush_interval: Duration::from_secs(1),
             flush_bytes: 256 * 1024,
             rest_max: Duration::from_millis(1),
             polling: Duration::from_micros(100),
             queue_limits: QueueLimits::default(),
+            limits: HubLimits::default(),
             topic_queue_limits: BTreeMap::new(),
+            durable_topics: BTreeMap::new(),
+            histories: BTreeMap::new(),
             send_timeout: Some(Duration::from_secs(60)),
             discard_interval: Duration::from_secs(60),
             admin: None,
@@ -218,7 +245,7 @@ impl Default for HubSettings {
 
 impl HubSettings {
     /// The names of the fields that differ and take effect only at the next start.
-    pub(crate) fn fixed_differences(&self, other: &Self) -> Vec<&'static str> {
+    pub fn fixed_differences(&self, other: &Self) -> Vec<&'static str> {
         let differences = [
             ("listen", self.listen != other.listen),
             (
@@ -248,6 +275,14 @@ impl HubSettings {
             ),
             ("instance_name", self.instance_name != other.instance_name),
             ("store", self.store != other.store),
+            (
+                "durable_topics",
+                self.durable_topics.keys().ne(other.durable_topics.keys()),
+            ),
+            (
+                "histories",
+                self.histories.keys().ne(other.histories.keys()),
+            ),
             ("admin", self.admin != other.admin),
         ];
         let differing = differences.into_iter().filter(|(_, differs)| *differs);
@@ -267,6 +302,20 @@ impl HubSettings {
     /// Whether a setting needs an adapter of publisher objects.
     pub(crate) fn has_publish_adapter(&self) -> bool {
         self.publish_published_endpoints.is_some() || some(&self.publish_adapter_id).is_some()
+    }
+
+    /// How this topic keeps its events, if it is durable.
+    pub(crate) fn durable_of(&self, topic: &str) -> DurableSettings {
+        self.durable_topics.get(topic).cloned().unwrap_or_default()
+    }
+
+    /// What this topic remembers in memory, if it is not durable.
+    pub(crate) fn history_of(&self, topic: &str) -> Option<DurableSettings> {
+        let retention = self.histories.get(topic)?.clone();
+        Some(DurableSettings {
+            retention,
+            ..DurableSettings::default()
+        })
     }
 
     /// The queue limits of a subscriber of this topic.

@@ -12,7 +12,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::admission::Admissions;
 use crate::background;
-use crate::input_memory::InputMemory;
+use crate::byte_account::ByteAccount;
 use crate::log_limiter::LogLimiter;
 use crate::settings::Settings;
 
@@ -30,7 +30,8 @@ pub(crate) struct Environment {
     /// The number of incoming connections, and its limits.
     admissions: Arc<Admissions>,
     log_limiter: LogLimiter,
-    input_memory: Arc<InputMemory>,
+    input_memory: Arc<ByteAccount>,
+    reply_memory: Arc<ByteAccount>,
 }
 
 impl Environment {
@@ -39,6 +40,7 @@ impl Environment {
             admissions: Arc::new(Admissions::of(&settings)),
             log_limiter: LogLimiter::default(),
             input_memory: Arc::default(),
+            reply_memory: Arc::default(),
             settings: Arc::new(settings),
             is_blocking,
             thread_count: Arc::default(),
@@ -63,8 +65,13 @@ impl Environment {
     }
 
     /// What the unfinished messages of all connections hold.
-    pub(crate) fn input_memory(&self) -> &Arc<InputMemory> {
+    pub(crate) fn input_memory(&self) -> &Arc<ByteAccount> {
         &self.input_memory
+    }
+
+    /// What the replies hold that peers do not read.
+    pub(crate) fn reply_memory(&self) -> &Arc<ByteAccount> {
+        &self.reply_memory
     }
 
     pub(crate) fn is_shut_down(&self) -> bool {

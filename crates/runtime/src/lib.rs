@@ -5,13 +5,17 @@
 //! types, proxies and servant traits from Slice contracts; [`include_contract!`] includes them.
 //!
 //! - [`Proxy`], [`TypedProxy`], [`Invoker`]: invoke
-//! - [`Adapter`], [`Dispatcher`]: dispatch
+//! - [`Adapter`], [`Current`], [`Dispatcher`]: dispatch
 //! - [`InvokeError`]: failures, sorted by whether the operation may have been executed
-//! - [`Event`], [`Events`]: undecoded requests on their way to another object
 //! - [`hub`]: topics of a hub, publishers, and subscriptions as streams
 //! - [`Connection`]: properties of a connection, and calls back over it
-//! - [`pipeline`]: interceptors of invocations and dispatches
-//! - [`contracts`]: the interfaces that Floe itself uses
+//! - [`Settings`], [`settings`], [`tls`]: limits, timeouts, and certificates
+//! - [`blocking`]: the same without async
+//!
+//! Here are the names that most programs need. The modules have the others, by topic: [`classes`] of Slice and their
+//! graphs; how values are encoded ([`encoding`]), messages ([`message`]) and proxies as data ([`reference`](mod@reference)); requests
+//! as a dispatcher sees them ([`dispatch`]), their interceptors ([`pipeline`]), and how they go on to another object
+//! undecoded ([`forwarding`]). [`contracts`] has the interfaces that Floe itself uses.
 //!
 //! Programs written with ZeroC Ice 3.7 or 3.8 are peers without any change.
 //!
@@ -38,70 +42,61 @@ mod admission;
 mod background;
 pub mod blocking;
 mod busy_poll;
+mod byte_account;
 mod call;
+pub mod classes;
 #[doc(hidden)]
 pub mod codegen;
 mod communicator;
 mod connection;
 pub mod contracts;
 mod deadline;
-mod dispatch;
+pub mod dispatch;
+pub mod encoding;
 mod environment;
 mod error;
 mod event;
+pub mod forwarding;
 pub mod hub;
 mod implicit_context;
 mod include;
-mod input_memory;
 mod invoker;
 mod liveness;
 mod locator_cache;
 mod log_limiter;
 #[cfg(feature = "log")]
 mod log_to_stderr;
+pub mod message;
 pub mod pipeline;
 mod proxy;
+pub mod reference;
 mod router;
-mod settings;
+pub mod settings;
 mod shutdown;
 mod signals;
 mod sync;
+pub mod tls;
 mod transport;
 
 pub use adapter::{Adapter, IntoIdentity};
 pub use admission::AdapterCounts;
-pub use call::{Call, ConnectionToken, PendingEvent, PendingEvents};
+pub use call::Call;
 pub use communicator::Communicator;
-pub use connection::{Connection, ReplySink};
-pub use dispatch::{
-    Cookie, Current, DispatchFuture, DispatchSlot, Dispatcher, LocateFuture, Located, LocatorError,
-    Request, Requests, Response, ServantLocator, TakenEvents, dispatch_fn,
-};
+pub use connection::Connection;
+pub use dispatch::{Current, Dispatcher};
 pub use error::{AdapterError, InvokeError, LocalError, OperationError, RegistrationError};
-pub use event::{Event, EventParts, Events, EventsBuilder};
 pub use implicit_context::ImplicitContext;
-pub use invoker::{Invocation, InvokeFuture, Invoker};
-pub use liveness::{Heartbeats, IdleCheck, Liveness};
+pub use invoker::Invoker;
 #[cfg(feature = "log")]
 pub use log_to_stderr::log_to_stderr;
-pub use proxy::{InterfaceByValue, OperationInfo, Proxy, TypedProxy};
-pub use settings::{AdapterSettings, EndpointSelection, Settings};
+pub use proxy::{InterfaceByValue, Proxy, TypedProxy};
+pub use settings::Settings;
 pub use signals::Signals;
 pub use transport::ConnectionInfo;
-pub use transport::tls::{ClientCertificates, Tls, TlsError, TlsFile, TlsIdentity, TlsSettings};
 
 pub use bytes::Bytes;
-pub use floe_wire::compression::{Compression, CompressionError};
 pub use floe_wire::encoding::{
-    AnyClass, Class, ClassFormat, ClassInfo, ClassReader, ClassTable, ClassType, Classes,
-    ClassesOf, Collected, Decode, DecodeError, DecodeErrorKind, Decoder, Draft, Encapsulation,
-    Encode, EncodeError, Encoder, EncodingVersion, EnumWidth, ExceptionFormat, ExceptionReader,
-    ExceptionWriter, Extends, Graph, Link, Nilable, Packed, PackedBytes, ProtocolVersion, Ref,
-    SliceId, TagFormat, Tagged, UnknownClass, UnknownSlice, UserException, View, packed_len,
+    Collected, DecodeError, EncodeError, EncodingVersion, PackedBytes, UserException,
 };
-pub use floe_wire::message::{
-    Context, OperationMode, Outcome, ProtocolError, RequestFailed, RequestId, SystemException,
-};
-pub use floe_wire::reference::{
-    Endpoint, Identity, InvocationMode, ParseReferenceError, Reference, Target,
-};
+pub use floe_wire::message::{Context, OperationMode, SystemException};
+pub use floe_wire::reference::{Endpoint, Identity, InvocationMode, Reference};

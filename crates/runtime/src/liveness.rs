@@ -28,7 +28,7 @@ use std::time::Duration;
 ///
 /// [`Settings::outgoing`]: crate::Settings::outgoing
 /// [`Settings::incoming`]: crate::Settings::incoming
-/// [`AdapterSettings::liveness`]: crate::AdapterSettings::liveness
+/// [`AdapterSettings::liveness`]: crate::settings::AdapterSettings::liveness
 /// [`Connection::set_liveness`]: crate::Connection::set_liveness
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]

@@ -133,13 +133,13 @@ void lab::call(Task& task, const std::string& address)
     case Work::Oneway:
     {
         const auto once = [&] {
-            for (int i = 0; i < ONEWAYS; ++i)
+            for (int i = 0; i < task.oneways; ++i)
             {
                 calls.tellRequest(sizeOf(0)).send().wait(waitScope);
             }
             nothing();
         };
-        return task.measureCalls(ONEWAYS, 1, once, counted);
+        return task.measureCalls(task.oneways, 1, once, counted);
     }
     case Work::Echo:
     {

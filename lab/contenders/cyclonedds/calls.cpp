@@ -207,13 +207,13 @@ void callSignals(lab::Task& task, const std::string& name)
     case lab::Work::Oneway:
     {
         const auto once = [&] {
-            for (int i = 0; i < lab::ONEWAYS; ++i)
+            for (int i = 0; i < task.oneways; ++i)
             {
                 client.write({TELL});
             }
             client.call({NOTHING}, ignore);
         };
-        return task.measureCalls(lab::ONEWAYS, 1, once, counted);
+        return task.measureCalls(task.oneways, 1, once, counted);
     }
     default:
         return task.measureCalls(1, 0, [&] { client.call({NOTHING}, ignore); }, counted);

@@ -250,10 +250,10 @@ void lab::call(Task& task, const std::string& address)
         // Each stream is counted when it ends.
         std::int64_t told = 0;
         const auto once = [&] {
-            client.tell(ONEWAYS);
-            told += ONEWAYS;
+            client.tell(task.oneways);
+            told += task.oneways;
         };
-        return task.measureCalls(ONEWAYS, 0, once, [&] { return told; });
+        return task.measureCalls(task.oneways, 0, once, [&] { return told; });
     }
     case Work::Echo:
     {

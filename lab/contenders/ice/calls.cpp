@@ -119,20 +119,20 @@ void lab::call(Task& task, const std::string& address)
     case Work::Oneway:
     {
         const auto once = [&] {
-            for (int i = 0; i < ONEWAYS; ++i)
+            for (int i = 0; i < task.oneways; ++i)
             {
                 oneway->nothing();
             }
             calls->nothing();
         };
-        return task.measureCalls(ONEWAYS, 1, once, counted);
+        return task.measureCalls(task.oneways, 1, once, counted);
     }
     case Work::Batch:
     {
         const auto once = [&] {
-            for (int i = 0; i < BATCHES; ++i)
+            for (int i = 0; i < task.batches; ++i)
             {
-                for (int k = 0; k < BATCH_LEN; ++k)
+                for (int k = 0; k < task.batchLen; ++k)
                 {
                     batch->nothing();
                 }
@@ -140,7 +140,7 @@ void lab::call(Task& task, const std::string& address)
             }
             calls->nothing();
         };
-        return task.measureCalls(BATCHES * BATCH_LEN, 1, once, counted);
+        return task.measureCalls(task.batches * task.batchLen, 1, once, counted);
     }
     case Work::Echo:
     {

@@ -138,13 +138,13 @@ void lab::call(Task& task, const std::string& address)
     case Work::Oneway:
     {
         const auto once = [&] {
-            for (int i = 0; i < ONEWAYS; ++i)
+            for (int i = 0; i < task.oneways; ++i)
             {
                 calls->tell();
             }
             calls->nothing();
         };
-        task.measureCalls(ONEWAYS, 1, once, counted);
+        task.measureCalls(task.oneways, 1, once, counted);
         break;
     }
     case Work::Echo:

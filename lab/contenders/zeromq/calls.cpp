@@ -269,14 +269,14 @@ void lab::call(Task& task, const std::string& address)
     case Work::Oneway:
     {
         const auto once = [&] {
-            for (int i = 0; i < ONEWAYS; ++i)
+            for (int i = 0; i < task.oneways; ++i)
             {
                 send(tell);
             }
             send(nothing);
             receive();
         };
-        task.measureCalls(ONEWAYS, 1, once, counted);
+        task.measureCalls(task.oneways, 1, once, counted);
         break;
     }
     case Work::Echo:

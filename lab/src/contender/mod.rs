@@ -1,6 +1,6 @@
 //! Contenders: what can do some of the cases of a scenario, beside the others.
 //!
-//! - `calls/`, `codec/`, `events/`: the contenders of the scenarios, a file each
+//! - `calls/`, `codec/`, `events/`, `topics/`: the contenders of the scenarios, a file each
 //! - `peer.rs`, `program.rs`: how to build those that are not this very program
 //!
 //! What they agree on, in whatever language they are written:
@@ -13,13 +13,14 @@
 //!
 //! The line of the last two is `{"calls": [[nanoseconds, count], ..]}`; where bytes are encoded it also
 //! has `"encoded": {"len": bytes, "digest": text}`, see [`crate::sample::Encoded`]. Contenders of the scenario
-//! `events` have other roles, see `events/mod.rs`.
+//! `events` and `pubsub-rtt` have other roles, see `events/mod.rs` and `topics/mod.rs`.
 
 pub(crate) mod calls;
 pub(crate) mod codec;
 pub(crate) mod events;
 mod peer;
 mod program;
+pub(crate) mod topics;
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -31,6 +32,7 @@ use crate::sample::Sample;
 use crate::scenario::ScenarioInfo;
 use events::case::Case;
 use events::{Clients, EventsContender, Service};
+use topics::TopicsContender;
 
 pub(crate) use program::{Built, CARGO_BUILD, Program, gxx};
 
@@ -60,6 +62,13 @@ pub(crate) enum Origin {
     Built(&'static Program),
     /// A service with publishers and subscribers.
     Events(&'static EventsContender),
+    /// A service with a pinger and a replier.
+    Topics(&'static TopicsContender),
+}
+
+/// Whether a contender is Floe, in whatever manner it is used.
+pub(crate) fn is_floe(contender: &str) -> bool {
+    contender == "floe" || contender.starts_with("floe-")
 }
 
 /// The types of the values, for the contenders that share a language for them.
@@ -113,6 +122,31 @@ impl Launch {
 }
 
 impl Contender {
+    /// What is built for it, if it is not this very program.
+    pub(crate) fn program(&self) -> Option<&'static Program> {
+        match &self.origin {
+            Origin::Pair { .. } | Origin::Alone(_) => None,
+            Origin::Built(program) => Some(*program),
+            Origin::Events(parts) => match parts.clients {
+                Clients::Own(_) => None,
+                Clients::Built(program) => Some(program),
+            },
+            Origin::Topics(parts) => match parts.clients {
+                topics::Clients::Own { .. } => None,
+                topics::Clients::Built(program) => Some(program),
+            },
+        }
+    }
+
+    /// What is between its clients, if it has such a thing.
+    fn service(&self) -> &Service {
+        match &self.origin {
+            Origin::Events(parts) => &parts.service,
+            Origin::Topics(parts) => &parts.service,
+            _ => &Service::Nobody,
+        }
+    }
+
     /// Builds what there is to build. `own` is the program that takes `lab contender`.
     ///
     /// # Errors
@@ -124,25 +158,15 @@ impl Contender {
                 .map(str::to_owned)
                 .into(),
         };
-        let program = match &self.origin {
-            Origin::Pair { .. } | Origin::Alone(_) => None,
-            Origin::Built(program) => Some(*program),
-            Origin::Events(parts) => match parts.clients {
-                Clients::Own(_) => None,
-                Clients::Built(program) => Some(program),
-            },
-        };
+        let program = self.program();
         let (launch, version) = match program {
             None => (own.clone(), env!("CARGO_PKG_VERSION").to_owned()),
             Some(program) => built(program)?,
         };
-        let service = match &self.origin {
-            Origin::Events(parts) => match parts.service {
-                Service::Own(_) => Some(own),
-                Service::Built => Some(launch.clone()),
-                Service::Nobody => None,
-            },
-            _ => None,
+        let service = match self.service() {
+            Service::Own(_) => Some(own),
+            Service::Built => Some(launch.clone()),
+            Service::Nobody => None,
         };
         Ok(Ready {
             name: self.name,
@@ -216,7 +240,7 @@ impl Ready {
         Some(service.command(&["service", case]))
     }
 
-    /// A publisher or a subscriber: `role` says which.
+    /// A publisher, a subscriber, a pinger or a replier: `role` says which.
     pub(crate) fn participant(
         &self,
         role: &str,
@@ -259,7 +283,7 @@ pub fn contender_main(arguments: &[String]) -> Result<(), LabError> {
             work(case, effort).and_then(|sample| announce(&sample.to_line()))
         }
         (Origin::Events(parts), role, rest) => match (role, rest) {
-            ("service", []) => parts.serve(case),
+            ("service", []) => parts.service.serve(case),
             (_, [millis, address, index]) => {
                 let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
                 let index = index.parse().map_err(|_| usage(&arguments))?;
@@ -268,6 +292,11 @@ pub fn contender_main(arguments: &[String]) -> Result<(), LabError> {
             }
             _ => return Err(usage(&arguments)),
         },
+        (Origin::Topics(parts), "service", []) => parts.service.serve(case),
+        (Origin::Topics(parts), role, [_millis, address, _index]) => {
+            let role = parts.role(role).ok_or_else(|| usage(&arguments))?;
+            topics::case::Case::parse(case).and_then(|case| role(case, address))
+        }
         _ => return Err(usage(&arguments)),
     };
     result.map_err(|error| LabError::contender(name, error))
@@ -284,6 +313,8 @@ fn usage(arguments: &[&str]) -> LabError {
             "SCENARIO NAME service CASE".to_owned(),
             "SCENARIO NAME publisher CASE MILLIS ADDRESS INDEX".to_owned(),
             "SCENARIO NAME subscriber CASE MILLIS ADDRESS INDEX".to_owned(),
+            "SCENARIO NAME pinger CASE MILLIS ADDRESS INDEX".to_owned(),
+            "SCENARIO NAME replier CASE MILLIS ADDRESS INDEX".to_owned(),
         ],
         nearest: None,
     }

@@ -85,7 +85,7 @@ impl Program {
     }
 
     /// The version of the translator, which comes with headers of the same version.
-    fn installed_version(&self) -> Result<String, String> {
+    pub(crate) fn installed_version(&self) -> Result<String, String> {
         let output = command(self.peer.version).output();
         let program = self.peer.version.first().unwrap_or(&"");
         let output = output
@@ -120,7 +120,7 @@ impl Program {
 
     fn advice(&self) -> String {
         format!(
-            "on Debian: apt-get install {}, or in a checkout: cargo xtask install --lab",
+            "on Debian: apt-get install {}, or: floe lab setup",
             self.peer.install
         )
     }

@@ -9,15 +9,17 @@ impl Report {
     ///
     /// ```text
     /// {"scenario", "environment": {..},
-    ///  "results": [{"contender", "case", "unit", "mean", "p50", "p90", "p99", "p999", "encoded_len",
+    ///  "results": [{"contender", "case", "unit", "count", "mean", "deviation", "min", "max", "p50", "p90", "p99", "p999",
+    ///               "percentiles": [[percent, value], ..], "interval": [low, high], "encoded_len",
     ///               "rounds": [..], "mean_rounds": [..], "p99_rounds": [..], "service"}, ..],
-    ///  "ratios":  [{"case", "of", "to", "median", "low", "high", "mean", "mean_low", "mean_high",
-    ///               "p99", "p99_low", "p99_high"}, ..],
+    ///  "ratios":  [{"case", "of", "to", "median", "low", "high", "interval", "mean", "mean_low", "mean_high",
+    ///               "mean_interval", "p99", "p99_low", "p99_high", "p99_interval"}, ..],
     ///  "left_out": [{"contender", "cases": [..], "reason", "failed"}, ..],
     ///  "notes":   [text, ..]}
     /// ```
     ///
-    /// `mean` and `p50` to `p999` are those of all calls of all rounds. `rounds` holds the median of each round, or
+    /// An `interval` is where the middle of the rounds lies with a confidence of 95 %, by a bootstrap of the rounds; it is
+    /// `null` if there were fewer than three. `mean` to `percentiles` are those of all calls of all rounds. `rounds` holds the median of each round, or
     /// the mean over the subscribers in events a second, and `mean_rounds` and `p99_rounds` the `mean` and the `p99` of
     /// each. `service` is `null`, or what the service between publishers and subscribers needed:
     /// `{"cpu_us_per_delivery", "resident_mb"}`. `encoded_len` is the number of bytes that were encoded or decoded, or
@@ -42,11 +44,19 @@ fn result(result: &CaseResult) -> Value {
         "contender": result.contender,
         "case": result.case,
         "unit": result.unit,
+        "count": result.count,
         "mean": rounded(result.mean),
+        "deviation": rounded(result.deviation),
+        "min": rounded(result.min),
+        "max": rounded(result.max),
         "p50": rounded(result.p50),
         "p90": rounded(result.p90),
         "p99": rounded(result.p99),
         "p999": rounded(result.p999),
+        "percentiles": result.percentiles.iter()
+            .map(|(percent, value)| json!([percent, rounded(*value)]))
+            .collect::<Vec<_>>(),
+        "interval": interval(result.interval),
         "encoded_len": result.encoded_len,
         "rounds": result.rounds.iter().copied().map(rounded).collect::<Vec<_>>(),
         "mean_rounds": result.mean_rounds.iter().copied().map(rounded).collect::<Vec<_>>(),
@@ -66,13 +76,20 @@ fn ratio(ratio: &CaseRatio) -> Value {
         "median": rounded(ratio.median.middle),
         "low": rounded(ratio.median.low),
         "high": rounded(ratio.median.high),
+        "interval": interval(ratio.median.interval),
         "mean": rounded(ratio.mean.middle),
         "mean_low": rounded(ratio.mean.low),
         "mean_high": rounded(ratio.mean.high),
+        "mean_interval": interval(ratio.mean.interval),
         "p99": rounded(ratio.p99.middle),
         "p99_low": rounded(ratio.p99.low),
         "p99_high": rounded(ratio.p99.high),
+        "p99_interval": interval(ratio.p99.interval),
     })
+}
+
+fn interval(interval: Option<(f64, f64)>) -> Option<[f64; 2]> {
+    interval.map(|(low, high)| [rounded(low), rounded(high)])
 }
 
 fn left_out(left_out: &LeftOut) -> Value {
@@ -119,11 +136,17 @@ mod tests {
                 "contender",
                 "case",
                 "unit",
+                "count",
                 "mean",
+                "deviation",
+                "min",
+                "max",
                 "p50",
                 "p90",
                 "p99",
                 "p999",
+                "percentiles",
+                "interval",
                 "encoded_len",
                 "rounds",
                 "mean_rounds",
@@ -140,12 +163,15 @@ mod tests {
                 "median",
                 "low",
                 "high",
+                "interval",
                 "mean",
                 "mean_low",
                 "mean_high",
+                "mean_interval",
                 "p99",
                 "p99_low",
-                "p99_high"
+                "p99_high",
+                "p99_interval"
             ]
         );
         assert_eq!(json["results"][1]["rounds"], json!([12.0, 23.0]));

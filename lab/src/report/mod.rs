@@ -2,9 +2,14 @@
 //!
 //! - `environment.rs` beside this folder: the machine
 //! - `json.rs`, `table.rs`: the two forms
+//! - `read.rs`: reports that were written before
 
 mod json;
+mod read;
 mod table;
+
+pub(crate) use read::Object;
+pub(crate) use table::aligned;
 
 use std::fmt;
 
@@ -12,7 +17,7 @@ use crate::contender::Ready;
 use crate::error::LabError;
 use crate::sample::Sample;
 use crate::scenario::{ScenarioInfo, Unit};
-use crate::statistics::{Spread, inner_range, paired_ratios};
+use crate::statistics::{Spread, inner_range, interval_of_median, paired_ratios};
 
 pub use crate::environment::Environment;
 
@@ -58,6 +63,16 @@ pub struct CaseResult {
     pub p99: f64,
     /// What 999 of 1,000 calls did not exceed.
     pub p999: f64,
+    /// The shortest call of all rounds.
+    pub min: f64,
+    /// The longest call of all rounds.
+    pub max: f64,
+    /// Standard deviation of all calls of all rounds.
+    pub deviation: f64,
+    /// Shares of the calls in percent, and what they did not exceed.
+    pub percentiles: Vec<(f64, f64)>,
+    /// Where the median of `rounds` lies with a confidence of 95 %; `None` if there are fewer than three.
+    pub interval: Option<(f64, f64)>,
     /// The median of each round. Unlike a mean it is not moved by the few calls during which the
     /// machine did something else.
     ///
@@ -141,6 +156,8 @@ pub struct Quotients {
     pub low: f64,
     /// A quarter of the rounds was above.
     pub high: f64,
+    /// Where the middle one lies with a confidence of 95 %; `None` if there were fewer than three rounds.
+    pub interval: Option<(f64, f64)>,
 }
 
 /// What was measured of a contender in a case.
@@ -242,6 +259,7 @@ impl CaseResult {
             Unit::EventsPerSecond => round.mean(),
         };
         let rounds = measured.rounds.iter().map(of_round);
+        let rounds: Vec<f64> = rounds.map(shown).collect();
         let mean_rounds = measured.rounds.iter().map(Sample::mean);
         let p99_rounds = measured.rounds.iter().map(|round| round.quantile(0.99));
         Some(Self {
@@ -255,7 +273,15 @@ impl CaseResult {
             p90: shown(all.quantile(0.9)),
             p99: shown(all.quantile(0.99)),
             p999: shown(all.quantile(0.999)),
-            rounds: rounds.map(shown).collect(),
+            min: shown(all.quantile(0.0)),
+            max: shown(all.quantile(1.0)),
+            deviation: shown(all.deviation()),
+            percentiles: SHARES
+                .iter()
+                .map(|percent| (*percent, shown(all.quantile(percent / 100.0))))
+                .collect(),
+            interval: interval_of_median(&rounds),
+            rounds,
             mean_rounds: mean_rounds.map(shown).collect(),
             p99_rounds: p99_rounds.map(shown).collect(),
             service: ServiceCost::of(&measured.rounds),
@@ -299,17 +325,24 @@ impl CaseRatio {
 impl Quotients {
     /// `None` if there was no round.
     fn of(of: &[f64], to: &[f64]) -> Option<Self> {
-        let Spread { median, low, high } = Spread::of(&paired_ratios(of, to))?;
+        let quotients = paired_ratios(of, to);
+        let Spread { median, low, high } = Spread::of(&quotients)?;
         Some(Self {
             middle: median,
             low,
             high,
+            interval: interval_of_median(&quotients),
         })
     }
 }
 
+/// The percentiles of a result, in percent.
+const SHARES: [f64; 14] = [
+    0.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.9, 99.95, 99.99, 100.0,
+];
+
 /// With so many digits after the point, and with more if too few would be left to compare.
-fn duration(microseconds: f64, digits: usize) -> String {
+pub(crate) fn duration(microseconds: f64, digits: usize) -> String {
     let more = match microseconds {
         ..0.1 => 4,
         ..1.0 => 3,
@@ -341,6 +374,11 @@ pub(crate) mod tests {
             p90: rounds[1],
             p99: 2.0 * rounds[1],
             p999: 3.0 * rounds[1],
+            min: rounds[0] / 2.0,
+            max: 4.0 * rounds[1],
+            deviation: 1.5,
+            percentiles: vec![(50.0, rounds[0]), (100.0, 4.0 * rounds[1])],
+            interval: None,
             rounds: rounds.to_vec(),
             mean_rounds: rounds.map(|median| 2.0 * median).to_vec(),
             p99_rounds: vec![3.0 * rounds[0], 2.0 * rounds[1]],
@@ -360,6 +398,33 @@ pub(crate) mod tests {
             notes: two_speeds(&results),
             results,
         }
+    }
+
+    /// A report of one case with these rounds of these contenders.
+    pub(crate) fn of_rounds(scenario: &str, unit: &str, contenders: &[(&str, &[f64])]) -> Report {
+        let mut report = example();
+        report.scenario = scenario.to_owned();
+        let of_contender = |(name, rounds): &(&str, &[f64])| CaseResult {
+            contender: (*name).to_owned(),
+            unit: Unit::named(unit).unwrap().name(),
+            rounds: rounds.to_vec(),
+            mean_rounds: rounds.to_vec(),
+            p99_rounds: rounds.to_vec(),
+            interval: interval_of_median(rounds),
+            ..report.results[0].clone()
+        };
+        let results: Vec<_> = contenders.iter().map(of_contender).collect();
+        report.ratios = Vec::new();
+        report.results = results;
+        report
+    }
+
+    /// The same of a contender beside Floe, with their ratio.
+    pub(crate) fn with_ratio(name: &str, of: &[f64], to: &[f64]) -> Report {
+        let mut report = of_rounds("rpc", "us", &[("floe", to), (name, of)]);
+        let ratio = CaseRatio::new("twoway", name, "floe", &report.results);
+        report.ratios = vec![ratio.unwrap()];
+        report
     }
 
     #[test]

@@ -125,7 +125,9 @@ impl Report {
         for ratio in &self.ratios {
             let mut row = vec![ratio.case.clone(), format!("{}/{}", ratio.of, ratio.to)];
             for quotients in [ratio.median, ratio.mean, ratio.p99] {
-                let Quotients { middle, low, high } = quotients;
+                let Quotients {
+                    middle, low, high, ..
+                } = quotients;
                 row.extend([middle, low, high].map(|quotient| format!("{quotient:.2}")));
             }
             rows.push(row);
@@ -174,7 +176,7 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 /// Rows with each column as wide as its widest cell.
-fn aligned(rows: &[Vec<String>]) -> String {
+pub(crate) fn aligned(rows: &[Vec<String>]) -> String {
     let column_count = rows.first().map_or(0, Vec::len);
     let widths: Vec<_> = (0..column_count)
         .map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0))

@@ -3,8 +3,8 @@
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::events::case::{Case, Work};
 use crate::contender::events::{
-    ARTEMIS, CYCLONEDDS, FLOE, FLOOR, ICEORYX2, ICESTORM, MOSQUITTO, NATS, NATS_JETSTREAM,
-    OMNIEVENTS, REDIS, ZENOH, ZEROMQ,
+    ARTEMIS, CYCLONEDDS, FLOE, FLOE_TUNED, FLOOR, ICEORYX2, ICESTORM, MOSQUITTO, NATS,
+    NATS_JETSTREAM, OMNIEVENTS, REDIS, ZENOH, ZEROMQ,
 };
 use crate::placement::Placement;
 
@@ -14,6 +14,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
     contenders: &[
         &FLOOR,
         &FLOE,
+        &FLOE_TUNED,
         &ICESTORM,
         &OMNIEVENTS,
         &MOSQUITTO,
@@ -61,8 +62,11 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
     knows: |name| Case::parse(name).is_ok(),
     ratios: &[
         ("floe", "floor"),
+        ("floe-tuned", "floe"),
         ("icestorm", "floe"),
         ("omnievents", "floe"),
+        // As the published tests compare them.
+        ("omnievents", "icestorm"),
         ("mosquitto", "floe"),
         ("nats", "floe"),
         ("nats-jetstream", "floe"),

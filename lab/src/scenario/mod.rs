@@ -2,7 +2,10 @@
 
 mod codec;
 mod events;
+mod latency;
+mod pubsub_rtt;
 mod rpc;
+mod rtt;
 
 use crate::contender::Contender;
 use crate::error::{LabError, nearest};
@@ -13,7 +16,14 @@ pub fn scenarios() -> &'static [ScenarioInfo] {
     &SCENARIOS
 }
 
-static SCENARIOS: [ScenarioInfo; 3] = [rpc::RPC, codec::CODEC, events::EVENTS];
+static SCENARIOS: [ScenarioInfo; 6] = [
+    rpc::RPC,
+    codec::CODEC,
+    events::EVENTS,
+    latency::LATENCY,
+    rtt::RTT,
+    pubsub_rtt::PUBSUB_RTT,
+];
 
 /// A question, and who is asked.
 #[derive(Debug, Clone, Copy)]
@@ -53,6 +63,8 @@ pub(crate) enum Processes {
     One,
     /// A service, publishers and subscribers, as many as the case says.
     Events,
+    /// A service, a replier, and a pinger that measures.
+    Topics,
 }
 
 /// What figures are.
@@ -65,6 +77,20 @@ pub(crate) enum Unit {
 }
 
 impl Unit {
+    /// That of this word.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        let all = [Self::Microseconds, Self::EventsPerSecond];
+        all.into_iter().find(|unit| unit.name() == name)
+    }
+
+    /// Whether a figure that is higher is the better one.
+    pub(crate) fn is_rate(self) -> bool {
+        match self {
+            Self::Microseconds => false,
+            Self::EventsPerSecond => true,
+        }
+    }
+
     /// Its word in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -72,6 +98,12 @@ impl Unit {
             Self::EventsPerSecond => "events/s",
         }
     }
+}
+
+/// Whether a scenario is judged by the means of rounds, and not by their medians: where latency through a service takes one
+/// of two times, a median is one of the two by chance.
+pub(crate) fn is_judged_by_means(scenario: &str) -> bool {
+    scenario == events::EVENTS.name
 }
 
 /// One thing that a scenario measures.

@@ -1,7 +1,7 @@
 //! How long does a call take?
 
 use super::{Processes, ScenarioInfo, Unit, case};
-use crate::contender::calls::case::Case;
+use crate::contender::calls::case::{Case, Extent};
 use crate::contender::calls::{
     CAPNP, CYCLONEDDS, FLOE, FLOE_THREADS, FLOOR, GRPC_CPP, ICE, OMNIORB, TONIC, ZEROMQ,
 };
@@ -71,7 +71,7 @@ pub(super) const RPC: ScenarioInfo = ScenarioInfo {
     variants: &["-unix", "-poll", "-unix-poll"],
     unit: |_| Unit::Microseconds,
     placement: Placement::Apart,
-    knows: |name| Case::parse(name).is_ok(),
+    knows: |name| Case::has_extent(name, |extent| extent == Extent::Round),
     ratios: &[
         ("floe", "floor"),
         ("floe-threads", "floe"),

@@ -2,4 +2,6 @@
 
 mod codec;
 mod events;
+mod page;
 mod rpc;
+mod topics;

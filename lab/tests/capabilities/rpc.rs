@@ -190,3 +190,29 @@ fn a_program_that_is_no_contender_is_reported_with_what_it_said() {
         "contender floor failed: expected a line from its server, got: it ended"
     );
 }
+
+#[test]
+fn counted_and_paced_calls_are_all_measured() {
+    for (scenario, case, count) in [
+        ("latency", "twoway-x1000", 1_000),
+        ("latency", "ami-x1000", 1_000),
+        ("latency", "oneway-x1000", 1_000),
+        ("latency", "batch-x1000", 1_000),
+        ("rtt", "rtt-1000", 7),
+    ] {
+        let options = RunOptions {
+            cases: vec![case.to_owned()],
+            rounds: 1,
+            ..options(&["floe", "floor"])
+        };
+        let report = run(scenario, &options, &mut |_| ()).unwrap();
+        let counts: Vec<_> = report.results.iter().map(|result| result.count).collect();
+        assert_eq!(counts, [count, count], "{case}");
+        assert!(
+            report
+                .results
+                .iter()
+                .all(|result| result.min > 0.0 && result.min <= result.max)
+        );
+    }
+}

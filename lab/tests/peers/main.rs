@@ -91,6 +91,23 @@ fn cyclonedds_answers_over_udp() {
 }
 
 #[test]
+fn counted_and_paced_calls_are_made_by_all_that_make_calls() {
+    const COUNTED: &[&str] = &["twoway-x1000", "ami-x1000", "oneway-x1000", "batch-x1000"];
+    for (contender, offered) in [
+        ("ice", 4),
+        ("omniorb", 3),
+        ("tonic", 3),
+        ("grpc-cpp", 3),
+        ("zeromq", 3),
+        ("capnp", 3),
+        ("cyclonedds", 2),
+    ] {
+        measure("latency", contender, COUNTED, offered);
+        measure("rtt", contender, &["rtt-1000"], 1);
+    }
+}
+
+#[test]
 fn those_that_encode_decode_what_they_encoded() {
     for contender in [
         "omniorb",

@@ -3,10 +3,9 @@
 use std::sync::Mutex;
 
 use contract::by_value::{Keeper, KeeperDispatcher, ShapeProxy};
-use floe::{
-    AnyClass, Communicator, Current, Encoder, EncodingVersion, InterfaceByValue, InvokeError, Link,
-    Settings,
-};
+use floe::classes::{AnyClass, Link};
+use floe::encoding::Encoder;
+use floe::{Communicator, Current, EncodingVersion, InterfaceByValue, InvokeError, Settings};
 use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;
 

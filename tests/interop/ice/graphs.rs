@@ -5,11 +5,12 @@
 
 use std::collections::HashMap;
 
-use floe::{
-    AnyClass, Class, ClassFormat, ClassInfo, ClassReader, ClassTable, Classes, Communicator,
-    DecodeError, Encapsulation, Encoder, EncodingVersion, Extends, Graph, Link, OperationMode,
-    Outcome, Proxy,
+use floe::classes::{
+    AnyClass, Class, ClassInfo, ClassReader, ClassTable, Classes, Extends, Graph, Link,
 };
+use floe::encoding::{ClassFormat, Encapsulation, Encoder};
+use floe::message::Outcome;
+use floe::{Communicator, DecodeError, EncodingVersion, OperationMode, Proxy};
 use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;
 

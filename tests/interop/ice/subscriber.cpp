@@ -2,8 +2,8 @@
 //
 // Usage: subscriber MANAGER TOPIC MODE COUNT [ICE OPTIONS]
 //
-// MANAGER is the proxy of a topic manager, MODE one of twoway, ordered, oneway, batch, datagram, batch-datagram. Makes the
-// topic if it is not there, subscribes, and prints `ready`; then one line for each event; and unsubscribes after COUNT
+// MANAGER is the proxy of a topic manager, MODE one of twoway, ordered, durable, oneway, batch, datagram, batch-datagram. Makes
+// the topic if it is not there, subscribes, and prints `ready`; then one line for each event; and unsubscribes after COUNT
 // events or at the end of standard input, with a last line `received N`.
 
 #include <Ice/Ice.h>
@@ -105,6 +105,7 @@ std::shared_ptr<Ice::ObjectPrx> inMode(const std::shared_ptr<Ice::ObjectPrx>& pr
     const std::map<std::string, std::shared_ptr<Ice::ObjectPrx>> modes{
         {"twoway", proxy->ice_twoway()},
         {"ordered", proxy->ice_twoway()},
+        {"durable", proxy->ice_twoway()},
         {"oneway", proxy->ice_oneway()},
         {"batch", proxy->ice_batchOneway()},
         {"datagram", proxy->ice_datagram()},
@@ -151,7 +152,16 @@ int subscribe(int argc, char* argv[])
     const auto lines = std::make_shared<Lines>();
     const auto subscriber = inMode(adapter->addWithUUID(std::make_shared<EventsServant>(lines)), mode);
     adapter->activate();
-    const IceStorm::QoS qos = mode == "ordered" ? IceStorm::QoS{{"reliability", "ordered"}} : IceStorm::QoS{};
+    IceStorm::QoS qos;
+    if (mode == "ordered" || mode == "durable")
+    {
+        qos["reliability"] = "ordered";
+    }
+    if (mode == "durable")
+    {
+        qos["floe.durable"] = "interop";
+        qos["floe.from"] = "beginning";
+    }
     topic->subscribeAndGetPublisher(qos, subscriber);
     std::cout << "ready" << std::endl;
     std::thread(endAtEndOfInput, lines).detach();

@@ -7,11 +7,13 @@
 //! - `mistakes.rs`: what a server does wrong on purpose, to see it found
 //! - `memory/`: memory of a server at rest and in a crowd
 //! - `hub/`: a hub under load, and what its events came to
+//! - `attack/`: clients that harm a hub on purpose
 //! - `member.rs`, `watch.rs`: a process that takes part; its memory and descriptors over time
 //! - `process.rs`: what the system knows of a process
 //!
 //! `cargo xtask soak` and `cargo xtask memory` run it.
 
+mod attack;
 mod client;
 mod contract;
 mod hub;
@@ -50,6 +52,10 @@ enum Role {
     Isolation(hub::isolation::Isolation),
     /// A hub with one subscriber of four that is stopped: what the others get in each second
     Stalled(hub::stalled::Stalled),
+    /// Attacks a hub, and measures how long its other clients wait
+    Attack(attack::Attack),
+    /// A hub with batched publishers at full speed, and subscribers that stop, crawl and return
+    Flood(hub::flood::Flood),
     /// What a server takes of memory
     Memory(memory::Memory),
     #[command(hide = true)]
@@ -70,6 +76,8 @@ fn main() -> ExitCode {
         Role::Hub(load) => load.run(),
         Role::Isolation(isolation) => isolation.run(),
         Role::Stalled(stalled) => stalled.run(),
+        Role::Attack(attack) => attack.run(),
+        Role::Flood(flood) => flood.run(),
         Role::Memory(memory) => memory.run(),
         Role::Server(server) => server.run(),
         Role::Client(client) => client.run(),

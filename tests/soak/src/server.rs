@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use floe::settings::Compression;
+use floe::tls::{Tls, TlsIdentity, TlsSettings};
 use floe::{
-    Adapter, Compression, Current, Dispatcher, Identity, InvokeError, Settings, SystemException,
-    Tls, TlsIdentity, TlsSettings, TypedProxy,
+    Adapter, Current, Dispatcher, Identity, InvokeError, Settings, SystemException, TypedProxy,
 };
 
 use crate::contract::soak::{

@@ -44,3 +44,10 @@ fn a_stopped_subscriber_costs_three_others_no_event_at_a_steady_rate() {
     let said = passing(&["stalled", "--seconds", "5", "--rate", "5000"]);
     assert!(said.ends_with("stalled: passed\n"), "{said}");
 }
+
+#[test]
+fn publishers_at_full_speed_cost_healthy_subscribers_no_event_while_others_stop_crawl_and_return() {
+    // The patience is that of a busy machine: a healthy subscriber may not run for a second.
+    let said = passing(&["flood", "--seconds", "10", "--patience", "3000"]);
+    assert!(said.ends_with("flood: passed\n"), "{said}");
+}

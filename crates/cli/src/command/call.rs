@@ -5,7 +5,8 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Args};
-use floe::{Communicator, Context, EncodingVersion, InvocationMode, Outcome, Proxy, TypedProxy};
+use floe::message::Outcome;
+use floe::{Communicator, Context, EncodingVersion, InvocationMode, Proxy, TypedProxy};
 use floe_dynamic::{Contract, DecodeValueError, EXCEPTION_KEY, LookupError, Operation};
 use serde_json::Value as Json;
 
@@ -13,25 +14,25 @@ use crate::compression::CompressArgument;
 use crate::contract::ContractArguments;
 use crate::exit::{Exit, Failure};
 use crate::json_input;
+use crate::near;
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument};
 use crate::router::RouterArguments;
 
 /// Invokes an operation of any Ice or Floe server
 ///
-/// Parameters go in and results come out as JSON, typed by the Slice file. ice_ping, ice_isA,
-/// ice_id and ice_ids work without one. A user exception is written on standard output as
-/// {"$exception": "::M::Name", ...}, and the exit code is 1; an object, facet or operation that
-/// does not exist gives 4, a server that is not there 5.
+/// Parameters and results are JSON; the Slice file gives their types. ice_ping, ice_isA, ice_id and ice_ids
+/// need no Slice file. A user exception is printed on standard output as {"$exception": "::M::Name", ...}, with
+/// exit code 1. Exit code 4: the object, facet or operation does not exist. 5: the server cannot be reached.
 #[derive(Debug, Args)]
 pub(crate) struct Call {
     /// The object, such as 'greeter:tcp -h localhost -p 4061'
     proxy: String,
 
-    /// The operation; ::Module::Interface::name where several interfaces have one
+    /// The operation, or ::Module::Interface::name if several interfaces have it
     operation: String,
 
-    /// The parameters: an object by name, or an array in order; - reads standard input
+    /// The parameters: an object by name, or an array in order. - reads standard input
     #[arg(allow_negative_numbers = true)]
     json: Option<String>,
 
@@ -41,15 +42,15 @@ pub(crate) struct Call {
     #[command(flatten)]
     timeout: TimeoutArgument,
 
-    /// Sends the request without waiting for an answer
+    /// Sends the request and does not wait for an answer
     #[arg(long)]
     oneway: bool,
 
-    /// Sends the request in a datagram, over udp
+    /// Sends the request as a datagram over UDP
     #[arg(long, conflicts_with = "oneway")]
     datagram: bool,
 
-    /// Adds an entry to the context of the request; may be repeated
+    /// Adds an entry to the context of the request. Can be repeated
     #[arg(
         id = "request_context",
         long = "request-context",
@@ -58,7 +59,7 @@ pub(crate) struct Call {
     )]
     context: Vec<(String, String)>,
 
-    /// A facet of the object
+    /// The facet of the object
     #[arg(long, value_name = "NAME")]
     facet: Option<String>,
 
@@ -75,7 +76,7 @@ pub(crate) struct Call {
 /// The encoding of parameters.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct EncodingArgument {
-    /// The encoding of the parameters [default: that of the proxy]
+    /// The encoding of the parameters [default: the encoding of the proxy]
     #[arg(long, value_parser = EncodingParser)]
     encoding: Option<Encoding>,
 }
@@ -167,13 +168,26 @@ impl Call {
         output: &Output,
     ) -> Result<Exit, Failure> {
         let proxy = self.proxy(communicator)?;
-        let operation = self.operation(contract, &proxy).await?;
+        match self.invoke_over(&proxy, contract, json, output).await {
+            Ok(exit) => Ok(exit),
+            Err(failure) => Err(near::explained(failure, &proxy).await),
+        }
+    }
+
+    async fn invoke_over(
+        &self,
+        proxy: &Proxy,
+        contract: &Contract,
+        json: &Json,
+        output: &Output,
+    ) -> Result<Exit, Failure> {
+        let operation = self.operation(contract, proxy).await?;
         let mode = proxy.reference().mode;
         if mode != InvocationMode::Twoway && operation.returns_data() {
             return Err(not_twoway(&operation));
         }
         let parameters = operation
-            .encode_request(json, self.encoding.for_proxy(&proxy)?)
+            .encode_request(json, self.encoding.for_proxy(proxy)?)
             .map_err(|error| json_input::misfit(&error, &operation))?;
         let outcome = proxy
             .invoke(operation.name(), operation.mode(), &parameters)
@@ -234,7 +248,7 @@ fn not_twoway(operation: &Operation) -> Failure {
     Failure::usage(format_args!(
         "`{operation}` returns data or throws, and a oneway request gets no answer"
     ))
-    .help("leave out --oneway or --datagram, or -o or -d in the proxy")
+    .help("omit --oneway or --datagram, or -o or -d in the proxy")
 }
 
 /// Writes the results, or the exception.

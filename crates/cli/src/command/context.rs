@@ -11,12 +11,12 @@ use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
 use crate::tls;
 
-/// Names hubs, with their certificates and contracts, so that commands are short
+/// Gives names to hubs, with their certificates and contracts, for short commands
 ///
-/// A context says where the hub is, which certificates there are, and where Slice files are searched. Every
-/// command that asks a hub or a server takes these from the current context; options go before it, one by
-/// one. `floe context use` makes one current; --context and FLOE_CONTEXT name another for one command.
-/// The contexts are in a file of yours: `floe context show` says where.
+/// A context has the endpoint of a hub, certificates, and directories with Slice files. Every command that
+/// talks to a hub or a server takes these from the current context; options override them one by one. `floe
+/// context use` selects the current context; --context and FLOE_CONTEXT select another one for one command.
+/// `floe context show` shows the file that holds your contexts.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Context {
     Add(Add),
@@ -39,9 +39,9 @@ impl Context {
     }
 }
 
-/// Adds a context, or replaces the one of this name; the first one becomes the current one
+/// Adds or replaces a context; the first one becomes the current context
 ///
-/// The options --tls-ca, --tls-cert, --tls-key and --tls-any-host become part of it.
+/// The context includes the options --tls-ca, --tls-cert, --tls-key and --tls-any-host.
 #[derive(Debug, Args)]
 pub(crate) struct Add {
     /// Its name
@@ -52,7 +52,7 @@ pub(crate) struct Add {
     #[arg(long, value_name = "ENDPOINT", value_parser = NonEmptyStringValueParser::new())]
     hub: Option<String>,
 
-    /// A directory in which Slice files and the files that they include are searched; may be repeated
+    /// A directory to search for Slice files and the files that they include. Can be repeated
     #[arg(short = 'I', long = "include-dir", value_name = "DIR")]
     include_dirs: Vec<PathBuf>,
 }
@@ -124,10 +124,10 @@ impl List {
     }
 }
 
-/// Shows a context, and the file in which it is
+/// Shows a context and the file that holds it
 #[derive(Debug, Args)]
 pub(crate) struct Show {
-    /// Its name [default: the current one]
+    /// The name [default: the current context]
     name: Option<String>,
 }
 
@@ -136,7 +136,7 @@ impl Show {
         let contexts = Contexts::load()?;
         let Some(name) = self.name.or_else(|| contexts.current.clone()) else {
             return Err(Failure::not_found("there is no current context")
-                .help("`floe context use NAME` chooses one, `floe context list` shows all"));
+                .help("`floe context use NAME` selects one, `floe context list` shows all"));
         };
         let Some(context) = contexts.by_name.get(&name) else {
             return Err(contexts.missing(&name));
@@ -157,14 +157,14 @@ impl Show {
     }
 }
 
-/// Makes a context the current one
+/// Selects the current context
 #[derive(Debug, Args)]
 pub(crate) struct Use {
     /// Its name
     #[arg(required_unless_present = "none")]
     name: Option<String>,
 
-    /// Makes none the current one
+    /// Selects no context
     #[arg(long, conflicts_with = "name")]
     none: bool,
 }

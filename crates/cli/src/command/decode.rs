@@ -11,23 +11,22 @@ use crate::input;
 use crate::output::{self, Output};
 use crate::payload::PayloadArguments;
 
-/// Decodes bytes that travelled to JSON, for debugging a wire
+/// Decodes bytes from the wire to JSON, for debugging
 ///
-/// Read is the payload of an encapsulation, without its header of six bytes, as hexadecimal digits
-/// with white space anywhere: a value of --type, or the parameters, results or exception of
-/// --operation. With --message it is one whole message of the protocol or several, and each becomes
-/// an object on a line of its own. The guide docs/guides/json.md describes the JSON. `floe encode`
-/// with the same arguments gives the bytes back.
+/// The input is the payload of an encapsulation, without its header of six bytes, as hexadecimal digits; white
+/// space is ignored. It is a value of --type, or the parameters, results or exception of --operation. With
+/// --message, the input is one or more whole protocol messages, and each becomes an object on its own line.
+/// docs/guides/json.md describes the JSON. `floe encode` with the same arguments returns the bytes.
 ///
-/// Exit code 2: the bytes are something else, or the arguments make no sense; 100: the Slice files
-/// have errors; with --message also 1: some part does not fit the Slice files, and has a key "error".
+/// Exit code 2: the bytes are something else, or the arguments are wrong. 100: the Slice files have errors. 1,
+/// with --message: some part does not fit the Slice files, and has a key "error".
 #[derive(Debug, Args)]
 pub(crate) struct Decode {
-    /// The bytes; - or nothing reads standard input
+    /// The bytes. - or nothing reads standard input
     hex: Option<String>,
 
-    /// Takes whole messages apart; with --slice their parameters and exceptions too, and with
-    /// --operation, which they do not name, the results of replies
+    /// Decodes whole messages: with --slice also their parameters and exceptions, and with --operation, which
+    /// replies do not name, also results
     #[arg(
         long,
         conflicts_with_all = ["type_name", "request", "reply", "exception", "encoding", "format"]
@@ -93,7 +92,7 @@ impl Decode {
         match hex {
             Some(_) if self.payload.is_binary() => {
                 let message = "expected raw bytes on standard input, got an argument";
-                return Err(Failure::usage(message).help("leave out --binary, or the digits"));
+                return Err(Failure::usage(message).help("omit --binary or the digits"));
             }
             Some(hex) => return parse(hex, "argument HEX"),
             None => {}

@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use clap::Args;
 use floe::contracts::ice_storm::TopicManagerProxy;
-use floe::{Communicator, ConnectionInfo, Endpoint, InvokeError, Target, TypedProxy};
+use floe::reference::Target;
+use floe::{Communicator, ConnectionInfo, Endpoint, InvokeError, TypedProxy};
 use serde_json::{Value as Json, json};
 
 use crate::context;
@@ -16,11 +17,10 @@ use crate::peer::{self, TimeoutArgument};
 
 use super::status;
 
-/// Looks for what keeps a hub and its users from working, and says what to do
+/// Finds problems of the hub and this computer, and says what to do
 ///
-/// It looks at the settings that are in force, at the limits of this computer, at each endpoint of the hub,
-/// and at how the hub is doing. Exit code 100 if it has found a problem. Settings that cannot be used at
-/// all end it with 2, as every other command.
+/// It checks the settings in force, the limits of this computer, each endpoint of the hub, and the state of the
+/// hub. Exit code 100: there is a problem. 2: the settings cannot be used at all, as for every other command.
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     #[command(flatten)]

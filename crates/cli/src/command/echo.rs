@@ -12,15 +12,15 @@ use crate::output::{Format, Output};
 use crate::peer;
 use crate::size::{self, Size};
 
-/// Serves an object that gives back what it gets, for `floe ping --sizes`
+/// Serves an object that returns what it gets, for `floe ping --sizes`
 ///
-/// Its identity is Floe/Echo, its interface ::Floe::Echo. When it is ready it prints one line on
-/// standard output, `ready PROXY`. It runs until SIGTERM or SIGINT (Ctrl-C), which end it with 0, and
-/// listens on loopback alone unless --listen says otherwise.
+/// The object has the identity Floe/Echo and the interface ::Floe::Echo. When the server is ready, it prints
+/// the line `ready PROXY` on standard output. SIGTERM or SIGINT (Ctrl-C) ends it with exit code 0. Without
+/// --listen, it listens on loopback only.
 #[derive(Debug, Args)]
 pub(crate) struct Echo {
-    /// Where to listen: HOST, HOST:PORT or an endpoint; '*' is all addresses, port 0 picks a free one;
-    /// may be repeated
+    /// Where to listen: HOST, HOST:PORT or an endpoint. '*' means all addresses, port 0 picks a free port. Can
+    /// be repeated
     #[arg(
         long,
         value_name = "ENDPOINT",
@@ -29,7 +29,7 @@ pub(crate) struct Echo {
     )]
     listen: Vec<String>,
 
-    /// The longest message that it takes, such as 64M; Ice calls it MessageSizeMax
+    /// The largest message that it accepts, such as 64M; Ice's MessageSizeMax
     #[arg(long, value_name = "SIZE", value_parser = size::parse_limit, default_value = "16M")]
     max_size: Size,
 

@@ -8,18 +8,16 @@ use crate::json_input;
 use crate::output::Output;
 use crate::payload::PayloadArguments;
 
-/// Encodes JSON as the bytes that travel, for debugging a wire
+/// Encodes JSON to the bytes of the wire, for debugging
 ///
-/// The JSON is a value of --type, or the parameters, results or exception of --operation; the
-/// guide docs/guides/json.md describes it. Written is the payload of an encapsulation, without its
-/// header of six bytes, as hexadecimal digits on one line. `floe decode` with the same arguments
-/// gives the JSON back.
+/// The JSON is a value of --type, or the parameters, results or exception of --operation; docs/guides/json.md
+/// describes it. The output is the payload of an encapsulation, without its header of six bytes, as hexadecimal
+/// digits on one line. `floe decode` with the same arguments returns the JSON.
 ///
-/// Exit code 2: the JSON does not fit, or the arguments make no sense; 100: the Slice files have
-/// errors.
+/// Exit code 2: the JSON does not fit, or the arguments are wrong. 100: the Slice files have errors.
 #[derive(Debug, Args)]
 pub(crate) struct Encode {
-    /// The value; - or nothing reads standard input
+    /// The value. - or nothing reads standard input
     #[arg(allow_negative_numbers = true)]
     json: Option<String>,
 

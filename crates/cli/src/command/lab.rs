@@ -1,14 +1,20 @@
 //! `floe lab`: measures Floe beside its peers and beside the machine's own limit.
+//!
+//! Here: `list`, `setup`, `run` and `contender`. `lab/report.rs` and `lab/compare.rs` have the others.
+
+mod compare;
+mod report;
 
 use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
-use floe_lab::{LabError, LeftOut, Progress, Report, RunOptions, contender_main, scenarios};
+use floe_lab::{LabError, LeftOut, Progress, Report, RunOptions, Stop, contender_main, scenarios};
 use serde_json::{Value as Json, json};
 
 use crate::count;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Format, Output};
+use crate::peer;
 use crate::progress::ProgressLine;
 
 /// Measures Floe beside its peers and beside the machine's own limit
@@ -16,6 +22,9 @@ use crate::progress::ProgressLine;
 pub(crate) enum Lab {
     List(List),
     Run(Run),
+    Setup(Setup),
+    Report(report::Report),
+    Compare(compare::Compare),
     /// One process of a contender, started by `floe lab run`
     #[command(hide = true)]
     Contender(Contender),
@@ -26,12 +35,15 @@ impl Lab {
         match self {
             Self::List(list) => list.run(output),
             Self::Run(run) => run.run(output),
+            Self::Setup(setup) => setup.run(output),
+            Self::Report(report) => report.run(output),
+            Self::Compare(compare) => compare.run(output),
             Self::Contender(contender) => contender.run(),
         }
     }
 }
 
-/// Lists the scenarios with their cases and contenders
+/// Lists the scenarios with their cases, their contenders, and which of these are not installed
 #[derive(Debug, Args)]
 pub(crate) struct List {}
 
@@ -42,16 +54,64 @@ impl List {
             .map(|scenario| {
                 let cases = scenario.cases.iter().chain(scenario.families);
                 let cases: Vec<&str> = cases.map(|case| case.name).collect();
+                let readiness = scenario.readiness();
+                let missing = readiness.iter().filter(|one| one.version.is_err());
+                let missing: Vec<&str> = missing.map(|one| one.contender).collect();
                 json!({
                     "scenario": scenario.name,
                     "cases": cases,
                     "contenders": scenario.contender_names(),
+                    "missing": missing,
                     "summary": scenario.summary,
                 })
             })
             .collect();
-        output.rows(&["scenario", "cases", "contenders", "summary"], &rows)?;
+        output.rows(
+            &["scenario", "cases", "contenders", "missing", "summary"],
+            &rows,
+        )?;
+        if rows.iter().any(|row| row["missing"] != json!([])) {
+            output::talk("`floe lab setup` installs what is missing");
+        }
         Ok(Exit::Success)
+    }
+}
+
+/// Installs what contenders need, and builds their programs
+///
+/// It installs Debian's packages, as root or through sudo without a password, and says what to type if it may not. A contender
+/// that fails is listed with the reason, and the exit code is then 1.
+#[derive(Debug, Args)]
+pub(crate) struct Setup {
+    /// The contenders, separated by commas [default: all]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    contenders: Vec<String>,
+}
+
+impl Setup {
+    fn run(&self, output: &Output) -> Result<Exit, Failure> {
+        let progress = ProgressLine::new();
+        let readiness = floe_lab::setup(&self.contenders, &mut |step| {
+            progress.rewrite(format_args!("{step}"));
+        });
+        progress.clear();
+        let readiness = readiness.map_err(|error| failure(&error))?;
+        let rows: Vec<Json> = readiness
+            .iter()
+            .map(|one| {
+                json!({
+                    "scenario": one.scenario,
+                    "contender": one.contender,
+                    "ready": one.version.is_ok(),
+                    "version": one.version.as_ref().unwrap_or_else(|reason| reason),
+                })
+            })
+            .collect();
+        output.rows(&["scenario", "contender", "ready", "version"], &rows)?;
+        match readiness.iter().all(|one| one.version.is_ok()) {
+            true => Ok(Exit::Success),
+            false => Err(Failure::silent(Exit::Failure)),
+        }
     }
 }
 
@@ -119,6 +179,7 @@ impl Run {
             }),
             awake: self.awake,
             program: None,
+            stop: stop_on_signal()?,
         };
         let progress = ProgressLine::new();
         let report = floe_lab::run(&self.scenario, &options, &mut |step| show(&step, &progress));
@@ -142,6 +203,29 @@ impl Run {
             Err(error) => Err(failure(&error)),
         }
     }
+}
+
+/// Ends the run when a signal asks for it; the next one ends the command without waiting for anything.
+fn stop_on_signal() -> Result<Stop, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.map_err(|error| Failure::new(Exit::Failure, error))?;
+    let mut signals = {
+        let _entered = runtime.enter();
+        peer::signals()?
+    };
+    let stop = Stop::new();
+    let asked = stop.clone();
+    std::thread::spawn(move || {
+        runtime.block_on(signals.next());
+        asked.set();
+        output::talk("interrupted: ending the processes of the run");
+        runtime.block_on(signals.next());
+        // The contenders end with their standard input.
+        std::process::exit(Exit::Interrupted as i32);
+    });
+    Ok(stop)
 }
 
 fn print(report: &Report, output: &Output) -> Result<(), Failure> {
@@ -196,6 +280,7 @@ fn failure(error: &LabError) -> Failure {
         LabError::Unknown { .. } | LabError::NothingToRun { .. } => {
             Failure::usage(error).help("`floe lab list` shows what there is")
         }
+        LabError::Stopped => Failure::new(Exit::Interrupted, error),
         error => Failure::new(Exit::Failure, error),
     }
 }

@@ -4,9 +4,11 @@ mod access;
 pub(crate) mod call;
 mod cheat;
 mod completions;
+mod config;
 mod context;
 mod decode;
 mod demo;
+mod dlq;
 mod doctor;
 mod echo;
 mod encode;
@@ -17,6 +19,8 @@ mod man;
 mod ping;
 mod proxy;
 mod publish;
+mod record;
+mod replay;
 mod serve;
 mod slice;
 mod status;
@@ -37,39 +41,46 @@ use crate::output::Output;
 pub(crate) enum Command {
     /// Shows typed events at work: a hub, a publisher of this machine's telemetry, three subscribers
     Demo(demo::Demo),
-    /// Runs a hub, and a gateway if its file says so, until SIGTERM or SIGINT (Ctrl-C), which end it with 0
+    /// Runs a hub, and a gateway if the configuration has one, until SIGTERM or SIGINT (Ctrl-C)
     Serve(serve::Serve),
     /// Lists, creates, shows, links and removes topics of a hub or an IceStorm
     #[command(subcommand)]
     Topic(topic::Topic),
+    /// Lists, publishes again and deletes dead letters: events that a durable subscription could not deliver
+    #[command(subcommand)]
+    Dlq(dlq::Dlq),
     /// Publishes typed events to a topic of a hub or an IceStorm
     Pub(publish::Publish),
     /// Subscribes to a topic of a hub or an IceStorm, and shows its events
     Sub(subscribe::Subscribe),
+    /// Records the events of topics in an MCAP file, for `floe replay` and other tools
+    Record(record::Record),
+    /// Publishes the events of a recording that `floe record` made
+    Replay(replay::Replay),
     /// Invokes an operation of any Ice or Floe server
     Call(call::Call),
     /// Measures how long calls take to an Ice or Floe server and back
     Ping(ping::Ping),
-    /// Serves an object that gives back what it gets, for `floe ping --sizes`
+    /// Serves an object that returns what it gets, for `floe ping --sizes`
     Echo(echo::Echo),
-    /// Takes proxies apart, and tells about the objects behind them
+    /// Shows the parts of proxies, and the objects that they lead to
     #[command(subcommand)]
     Proxy(proxy::Proxy),
-    /// Decodes bytes that travelled to JSON, for debugging a wire
+    /// Decodes bytes from the wire to JSON, for debugging
     Decode(decode::Decode),
-    /// Encodes JSON as the bytes that travel, for debugging a wire
+    /// Encodes JSON to the bytes of the wire, for debugging
     Encode(encode::Encode),
-    /// Checks, lays out, compares and documents Slice files, and turns them into Rust or JSON
+    /// Checks, formats, compares and documents Slice files, and generates Rust or JSON
     #[command(subcommand)]
     Slice(slice::Slice),
     /// Measures Floe beside its peers and beside the machine's own limit
     #[cfg_attr(feature = "lab", command(subcommand))]
     Lab(lab::Lab),
-    /// Says in a few lines how the hub is doing
+    /// Shows the state of the hub in a few lines
     Status(status::Status),
-    /// Looks for what keeps a hub and its users from working, and says what to do
+    /// Finds problems of the hub and this computer, and says what to do
     Doctor(doctor::Doctor),
-    /// Names hubs, with their certificates and contracts, so that commands are short
+    /// Gives names to hubs, with their certificates and contracts, for short commands
     #[command(subcommand)]
     Context(context::Context),
     /// Shows the daily commands on one page
@@ -78,9 +89,12 @@ pub(crate) enum Command {
     #[cfg(feature = "man")]
     #[command(hide = true)]
     Man(man::Man),
-    /// Tells what the rules of a hub allow
+    /// Shows what the access rules of a hub allow
     #[command(subcommand)]
     Access(access::Access),
+    /// Lists the settings of floe.toml, and prints its JSON schema
+    #[command(subcommand)]
+    Config(config::Config),
     /// Prints completions for a shell
     Completions(completions::Completions),
 }
@@ -91,8 +105,11 @@ impl Command {
         matches!(
             self,
             Self::Topic(_)
+                | Self::Dlq(_)
                 | Self::Pub(_)
                 | Self::Sub(_)
+                | Self::Record(_)
+                | Self::Replay(_)
                 | Self::Call(_)
                 | Self::Ping(_)
                 | Self::Proxy(_)
@@ -112,6 +129,8 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Serve(serve) => serve.run(output),
         Command::Pub(publish) => publish.run(output),
         Command::Sub(subscribe) => subscribe.run(output),
+        Command::Record(record) => record.run(output),
+        Command::Replay(replay) => replay.run(output),
         Command::Call(call) => call.run(output),
         Command::Ping(ping) => ping.run(output),
         Command::Echo(echo) => echo.run(output),
@@ -120,6 +139,7 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Encode(encode) => encode.run(output),
         Command::Slice(slice) => slice.run(output),
         Command::Topic(topic) => topic.run(output),
+        Command::Dlq(dlq) => dlq.run(output),
         Command::Lab(lab) => lab.run(output),
         Command::Status(status) => status.run(output),
         Command::Doctor(doctor) => doctor.run(output),
@@ -128,6 +148,7 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         #[cfg(feature = "man")]
         Command::Man(man) => man.run(),
         Command::Access(access) => access.run(output),
+        Command::Config(config) => config.run(output),
         Command::Completions(completions) => completions.run(output),
     }
 }

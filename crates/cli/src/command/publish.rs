@@ -10,7 +10,7 @@ mod ahead;
 mod lines;
 mod pace;
 mod sending;
-mod window;
+pub(super) mod window;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -41,37 +41,37 @@ use sending::Sending;
 
 /// Publishes typed events to a topic of a hub or an IceStorm
 ///
-/// An event is an operation of the Slice file with its parameters. Without JSON, or with -, each
-/// line of standard input is the parameters of an event. Without --oneway or --batch the hub has
-/// accepted every event when the command ends with 0; it takes several at a time, in their order.
+/// An event is an operation of the Slice file, with its parameters. Without JSON, or with -, each line of
+/// standard input has the parameters of one event. Several events are under way at a time, in order. Exit code
+/// 0 means that the hub has accepted every event, unless you use --oneway or --batch.
 ///
-/// When the hub is lost, it waits for it to come back, and publishes again what was not answered: a
-/// subscriber may then see an event twice. With --no-reconnect it fails instead. Events of a --batch
-/// that goes under are lost, and counted: exit code 6.
+/// If the hub is lost, the command waits until it is back, and publishes unanswered events again; subscribers
+/// may then get an event twice. With --no-reconnect it fails instead. Events of a --batch that was lost with
+/// its connection are counted: exit code 6.
 ///
 /// With --file and without an operation, each line is an event as `floe sub` prints it: {"operation":
-/// "sampled", "parameters": {...}}, with "context" if it has one.
+/// "sampled", "parameters": {...}}, and "context" if there is one.
 #[derive(Debug, Args)]
 #[command(name = "pub")]
 pub(crate) struct Publish {
     /// The topic
     topic: String,
 
-    /// The operation; ::Module::Interface::name where several interfaces have one. Lines of --file
-    /// may name it instead
+    /// The operation, or ::Module::Interface::name if several interfaces have it. Lines of --file can name it
+    /// instead
     #[arg(required_unless_present = "file")]
     operation: Option<String>,
 
-    /// The parameters: an object by name, or an array in order; - reads lines of standard input
+    /// The parameters: an object by name, or an array in order. - reads lines from standard input
     #[arg(allow_negative_numbers = true)]
     json: Option<String>,
 
-    /// Publishes the lines of this file; - is standard input
+    /// Publishes the lines of this file. - means standard input
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     file: Option<PathBuf>,
 
-    /// Replaces n between two pairs of braces, in texts, by the number of the event, from 1, and so
-    /// time by the microseconds since 1970; a text that is nothing else becomes a number
+    /// Replaces placeholders in texts: {{n}} by the number of the event, from 1, and {{time}} by the
+    /// microseconds since 1970. A text that is only a placeholder becomes a number
     #[arg(long)]
     template: bool,
 
@@ -81,7 +81,7 @@ pub(crate) struct Publish {
     #[command(flatten)]
     hub: HubArgument,
 
-    /// Publishes this many events; of standard input or a file, at most this many lines
+    /// Publishes this many events; from standard input or a file, at most this many lines
     #[arg(
         short = 'n',
         long,
@@ -90,7 +90,7 @@ pub(crate) struct Publish {
     )]
     count: Option<u64>,
 
-    /// Publishes this many events a second, and not as many as the hub takes
+    /// Publishes this many events a second, instead of as many as the hub takes
     #[arg(long, value_name = "EVENTS", value_parser = parse_rate)]
     rate: Option<f64>,
 
@@ -98,22 +98,22 @@ pub(crate) struct Publish {
     #[arg(long)]
     create: bool,
 
-    /// Sends events without waiting until the hub has accepted them
+    /// Does not wait until the hub has accepted an event
     #[arg(long)]
     oneway: bool,
 
-    /// Collects events, and sends many in one message, without waiting until the hub has accepted them
+    /// Sends many events in one message, and does not wait until the hub has accepted them
     #[arg(long, conflicts_with = "oneway")]
     batch: bool,
 
-    /// Waits while the queue of a subscriber is full whose policy is `block`, which otherwise loses
-    /// events; at a Floe hub alone. --timeout bounds the wait for each event; one that waits still is
-    /// delivered later all the same, and twice if it is published again
+    /// Waits while the queue of a subscriber with the policy `block` is full, so that no event is lost. Needs a
+    /// Floe hub. --timeout limits the wait for each event. The hub still delivers an event that has waited too
+    /// long; if you publish it again, it arrives twice
     // Without an answer nobody would learn that the other side has no such queues.
     #[arg(long, conflicts_with_all = ["oneway", "batch"])]
     wait: bool,
 
-    /// Adds an entry to the context of each event; may be repeated
+    /// Adds an entry to the context of each event. Can be repeated
     #[arg(
         id = "request_context",
         long = "request-context",
@@ -270,8 +270,8 @@ impl Publish {
     fn not_accepted(&self, error: InvokeError) -> Failure {
         match error {
             InvokeError::System(SystemException::FacetNotExist(_)) if self.wait => {
-                Failure::not_found("publishers cannot wait at this service: it is no Floe hub")
-                    .help("leave --wait out")
+                Failure::not_found("--wait needs a Floe hub, and this service is not one")
+                    .help("omit --wait")
             }
             error => self.hub.unanswered(error.into()),
         }
@@ -293,15 +293,13 @@ impl Publish {
     }
 }
 
-/// How it ends after this many events went under with their batch.
+/// How it ends after this many events were lost with their connection.
 fn after_losing(lost: u64) -> Exit {
     if lost == 0 {
         return Exit::Success;
     }
     let lost = events(lost);
-    output::talk(format_args!(
-        "{lost} of a batch went under with a connection"
-    ));
+    output::talk(format_args!("{lost} of a batch lost with their connection"));
     Exit::LossDetected
 }
 
@@ -387,7 +385,7 @@ impl<'a> Operations<'a> {
             let message =
                 "expected an object with \"operation\" and \"parameters\", got another value";
             return Err(Failure::usage(message)
-                .help("name the operation in front of --file if all lines are its parameters"));
+                .help("if all lines are parameters of one operation, name it before --file"));
         };
         let entries = json["context"].as_object().into_iter().flatten();
         let context = entries.map(|(key, value)| (key.clone(), output::bare(value)));

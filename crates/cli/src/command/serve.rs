@@ -18,6 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Args;
 use clap::builder::NonEmptyStringValueParser;
@@ -28,7 +29,7 @@ use floe_wire::reference::{Endpoint, parse_endpoints};
 use tokio::net::TcpListener;
 
 use crate::compression::OfferArgument;
-use crate::config::Configuration;
+use crate::config::{Configuration, POLLING_MAX};
 use crate::count;
 use crate::exit::{Exit, Failure};
 use crate::log;
@@ -39,80 +40,107 @@ use crate::tls;
 use reload::Reload;
 use services::Services;
 
-/// Runs a hub, and a gateway if its file says so, until SIGTERM or SIGINT (Ctrl-C), which end it with 0
+/// Runs a hub, and a gateway if the configuration has one, until SIGTERM or SIGINT (Ctrl-C)
 ///
-/// It delivers what is queued before it ends; a second signal ends it at once, with 130.
+/// A signal ends it with exit code 0, after it has delivered the queued events. A second signal ends it
+/// immediately, with 130.
 ///
-/// When it is ready it prints one line on standard output, `ready PROXY`: the proxy of its topic
-/// manager with the endpoints that it really listens on. Clients take the proxy or one of its
-/// endpoints, for example with --hub. It listens on loopback alone unless --listen says otherwise.
+/// When the hub is ready, it prints the line `ready PROXY` on standard output. PROXY is its topic manager, with
+/// the endpoints on which it listens. Give the proxy or one of its endpoints to clients, for example with
+/// --hub. Without --listen, the hub listens on loopback only.
 ///
-/// A gateway runs where the file has a table [gateway], or where it has the properties of a Glacier2: then
-/// there is no hub. A second line says `router PROXY`, or the first one `ready PROXY` if there is no hub.
+/// A gateway runs if the file has a table [gateway]. If the file has the properties of a Glacier2, only a
+/// gateway runs. A second line `router PROXY` has the proxy of its router; without a hub it is the line `ready
+/// PROXY`.
 ///
-/// With --config it reads its settings from a file; what the command line says goes before it. At
-/// SIGHUP, or when the file changes, it reads them again, applies what can change while it runs, and
-/// says what waits for a restart. A file that makes no sense changes nothing. Without --config, SIGHUP ends
-/// it as SIGTERM does.
+/// Command-line options override the file of --config, one by one. At SIGHUP, and when the file changes, the
+/// hub reads it again, applies what can change while it runs, and logs which changes wait for a restart. If the
+/// file is invalid, the current settings stay in force. Without --config, SIGHUP ends the hub as SIGTERM does.
+/// `floe config list` shows all settings.
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// Settings: a floe.toml, or a file with the properties of an IceStorm or a Glacier2
+    /// The configuration: a floe.toml, or the property file of an IceStorm or a Glacier2
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 
-    /// Where to listen: HOST, HOST:PORT or an endpoint; '*' is all addresses, port 0 picks a free one;
-    /// may be repeated [default: tcp -h 127.0.0.1 -p 10000]
+    /// Where to listen: HOST, HOST:PORT or an endpoint. '*' means all addresses, port 0 picks a free port. Can
+    /// be repeated [default: tcp -h 127.0.0.1 -p 10000]
     #[arg(long, value_name = "ENDPOINT", value_parser = peer::parse_endpoint)]
     listen: Vec<String>,
 
-    /// Where publishers find their objects, if elsewhere: nothing else is there; may be repeated
+    /// Separate endpoints for publishers; the hub serves nothing else there. Can be repeated
     #[arg(long, value_name = "ENDPOINT", value_parser = peer::parse_endpoint)]
     publish_listen: Vec<String>,
 
-    /// What stands in proxies instead of the endpoints at which it listens, where clients come through a firewall or by a host
-    /// name; with host and port; may be repeated
+    /// The endpoints in proxies, with host and port, if clients connect through a firewall or by a host name.
+    /// Can be repeated
     #[arg(long, value_name = "ENDPOINT", value_parser = peer::parse_endpoint)]
     published_endpoints: Vec<String>,
 
-    /// Keeps topics, subscriptions and links in this directory, which is created if need be
+    /// Stores topics, subscriptions and links in this directory; creates it if it does not exist
     #[arg(long, value_name = "DIR", conflicts_with = "transient")]
     data: Option<PathBuf>,
 
-    /// Keeps topics, subscriptions and links in memory alone; the default
+    /// Keeps topics, subscriptions and links only in memory; this is the default
     #[arg(long)]
     transient: bool,
 
-    /// How many events may wait for one subscriber; then the oldest are lost, and counted
+    /// Starts although the store is damaged beyond its backup, with the records that verify
+    #[arg(long, conflicts_with = "transient")]
+    accept_damage: bool,
+
+    /// The most events that may wait for one subscriber. Beyond that, publishers are held back
     ///
     /// [default: 100000]
     #[arg(long, value_name = "EVENTS", value_parser = count::at_least_one::<u32>)]
     queue_events: Option<u32>,
 
-    /// How long the events may be together that wait for one subscriber, such as 512k or 64M
+    /// The most bytes of events that may wait for one subscriber, such as 512k or 64M
     ///
     /// [default: 64M]
     #[arg(long, value_name = "SIZE", value_parser = size::parse_memory)]
     queue_bytes: Option<Size>,
 
+    /// How long publishers are held back while the queue of a subscriber is full and it takes no events; then the oldest
+    /// events are lost, and counted; 0 never holds them back
+    ///
+    /// [default: 1s]
+    #[arg(long, value_name = "TIME", value_parser = peer::parse_time)]
+    patience: Option<Duration>,
+
+    /// The longest pause between deliveries to twoway subscribers under load: events that come meanwhile leave
+    /// together; 0 for the lowest latency
+    ///
+    /// [default: 1ms]
+    #[arg(long, value_name = "TIME", value_parser = peer::parse_time)]
+    rest_max: Option<Duration>,
+
+    /// How long a thread stays awake for more events while they follow one another closely, at most 100us; 0 to use
+    /// the least processor time
+    ///
+    /// [default: 100us]
+    #[arg(long, value_name = "TIME", value_parser = parse_polling)]
+    polling: Option<Duration>,
+
     /// The category of the hub's objects, InstanceName in IceStorm [default: IceStorm]
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     instance_name: Option<String>,
 
-    /// Serves metrics for Prometheus at http://ADDRESS/metrics, and /healthz and /readyz; port 0 picks
-    /// a free one
+    /// Serves metrics for Prometheus at http://ADDRESS/metrics, and the probes /healthz and /readyz. Port 0
+    /// picks a free port
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     metrics: Option<SocketAddr>,
 
-    /// Tells in the metrics of each subscriber, too, up to 1,000 of them
+    /// Adds metrics of each subscriber, for up to 1,000 subscribers
     #[arg(long, requires = "metrics")]
     metrics_subscribers: bool,
 
-    /// How many threads work, up to 64: one is the fastest as long as its core has time to spare;
-    /// encryption and compression may need more
+    /// The number of worker threads, up to 64. One thread is the fastest until its core is busy; encryption and
+    /// compression may need more
     #[arg(long, value_name = "COUNT", default_value = "1", value_parser = threads)]
     threads: NonZeroUsize,
 
-    /// Says nothing of it when the hub can be reached from other computers and has no rules of access
+    /// Does not warn if other computers can reach the hub and it has no access rules
     #[arg(long)]
     insecure: bool,
 
@@ -209,17 +237,21 @@ impl Serve {
         if let Some(bytes) = self.queue_bytes {
             hub.queue_limits.bytes = bytes.bytes();
         }
+        hub.queue_limits.patience = self.patience.unwrap_or(hub.queue_limits.patience);
+        hub.rest_max = self.rest_max.unwrap_or(hub.rest_max);
+        hub.polling = self.polling.unwrap_or(hub.polling);
         if let Some(directory) = &self.data {
             hub.store = StoreSettings::Disk(directory.clone());
         } else if self.transient {
             hub.store = StoreSettings::Memory;
         }
+        hub.accept_damage = self.accept_damage;
         if !configuration.has_hub
             && let Some(option) = self.option_of_hub()
         {
             let message =
                 format_args!("{option} is for a hub, and the file says that there is none");
-            return Err(Failure::usage(message).help("leave it out, or run a hub"));
+            return Err(Failure::usage(message).help("omit the option, or run a hub"));
         }
         configuration.tls = configuration.tls.behind(tls::said());
         configuration.communicator.tls = configuration.tls.clone().tls()?;
@@ -237,6 +269,9 @@ impl Serve {
             ),
             ("--instance-name", self.instance_name.is_some()),
             ("--data", self.data.is_some()),
+            ("--patience", self.patience.is_some()),
+            ("--rest-max", self.rest_max.is_some()),
+            ("--polling", self.polling.is_some()),
         ];
         let mut said = options.into_iter().filter(|(_, is_said)| *is_said);
         said.next().map(|(name, _)| name)
@@ -264,7 +299,7 @@ impl Serve {
                 self.warn(&next);
                 let tls = communicator.settings().tls.as_ref();
                 reload::apply(services, tls, now, next).await;
-                log::note(format_args!("read the settings again after {reason}"));
+                log::note(format_args!("read the settings again because of {reason}"));
             }
             Err(failure) => log::say(format_args!(
                 "invalid configuration after {reason}; the current settings stay in force: {failure}"
@@ -288,6 +323,9 @@ impl Serve {
         services: &Services,
         scrapers: TcpListener,
     ) -> Result<http::Server, Failure> {
+        if let Some(hub) = &services.hub {
+            hub.view().measure_latencies();
+        }
         let watched = metrics::Services {
             hub: services.hub.as_ref().map(Hub::view),
             gateway: services.gateway.as_ref().map(Gateway::view),
@@ -324,7 +362,7 @@ impl Serve {
     fn tell_of_hub(&self, hub: &Hub, configuration: &Configuration) {
         if configuration.hub.store == StoreSettings::Memory && !self.transient {
             log::note(
-                "topics, subscriptions and links end with this process; --data DIR keeps them",
+                "topics, subscriptions and links are lost when this process ends; --data DIR stores them",
             );
         }
         if !self.insecure
@@ -332,7 +370,7 @@ impl Serve {
             && let Some(endpoint) = exposed(hub)
         {
             log::say(format_args!(
-                "warning: everyone who reaches {endpoint} may do everything: [[access.rule]] in a floe.toml closes the hub \
+                "warning: everyone who can reach {endpoint} may do everything: an [[access.rule]] in a floe.toml restricts access \
                  (docs/guides/access.md), and --insecure silences this"
             ));
         }
@@ -340,7 +378,7 @@ impl Serve {
             log::note(format_args!("the administrative object is {admin}"));
         }
         if self.listen.is_empty() && configuration.hub.listen == HubSettings::default().listen {
-            log::note("the hub listens on this computer only; --listen '*' is for all");
+            log::note("listening on this computer only; --listen '*' lets other computers connect");
         }
     }
 }
@@ -406,10 +444,19 @@ async fn stop(
     tokio::select! {
         () = stopping => Ok(Exit::Success),
         signal = signals.next() => {
-            output::talk(format_args!("stopped at once, by a second {signal}"));
+            output::talk(format_args!("stopped immediately by a second {signal}"));
             communicator.abort();
             Ok(Exit::Interrupted)
         }
+    }
+}
+
+/// How long a thread stays awake.
+fn parse_polling(text: &str) -> Result<Duration, String> {
+    let time = peer::parse_time(text)?;
+    match time <= POLLING_MAX {
+        true => Ok(time),
+        false => Err(format!("expected at most 100us, got `{text}`")),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::contract::{PreprocessorArguments, found_errors, render, talk_findings
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Format, Output};
 
-/// Checks, lays out, compares and documents Slice files, and turns them into Rust or JSON
+/// Checks, formats, compares and documents Slice files, and generates Rust or JSON
 #[derive(Debug, Subcommand)]
 pub(crate) enum Slice {
     Check(Check),
@@ -50,7 +50,7 @@ struct Sources {
     #[command(flatten)]
     preprocessor: PreprocessorArguments,
 
-    /// The version of Ice whose language is accepted
+    /// The version of Ice whose Slice is accepted
     #[arg(long, value_enum, default_value_t = Version::Any)]
     language: Version,
 }
@@ -58,7 +58,7 @@ struct Sources {
 /// A version of the language.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Version {
-    /// What Ice 3.7 or 3.8 accepts
+    /// All that Ice 3.7 or 3.8 accepts
     Any,
     #[value(name = "3.7")]
     V37,
@@ -93,10 +93,10 @@ impl Sources {
     }
 }
 
-/// Checks Slice files: exit code 0 if they are legal, 100 if not
+/// Checks Slice files. Exit code 0: they are valid. 100: they are not
 ///
-/// Findings are written on standard output with their places, excerpts and help; with -o json as
-/// one object, with -o jsonl an object each.
+/// Findings go to standard output, with places, excerpts and help. With -o json they are one object, with -o
+/// jsonl one object each.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     #[command(flatten)]
@@ -162,13 +162,13 @@ impl Check {
     }
 }
 
-/// Writes the Rust code of Slice files, as a build script would get it
+/// Generates the Rust code of Slice files, as a build script does
 #[derive(Debug, Args)]
 pub(crate) struct Rust {
     #[command(flatten)]
     sources: Sources,
 
-    /// Writes DIR/NAME.rs, named like the first file, and not to standard output
+    /// Writes DIR/NAME.rs instead of standard output, named like the first file
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
 }
@@ -192,7 +192,7 @@ impl Rust {
     }
 }
 
-/// Writes the definitions of Slice files as JSON, for tools of all kinds
+/// Writes the definitions of Slice files as JSON, for other tools
 #[derive(Debug, Args)]
 pub(crate) struct ModelJson {
     #[command(flatten)]

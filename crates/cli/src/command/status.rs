@@ -14,14 +14,14 @@ use crate::hub::{self, HubArgument};
 use crate::output::Output;
 use crate::peer::{self, TimeoutArgument};
 
-/// Says in a few lines how the hub is doing
+/// Shows the state of the hub in a few lines
 ///
-/// Counts are those since the hub has started. What needs somebody's attention is listed as a problem:
-/// events were lost, an event waits for its subscriber for more than ten seconds, connections were refused.
-/// `floe topic info` says more of a topic, `floe doctor` looks at this computer and the way to the hub.
+/// Counts start with the hub. Problems are listed: lost events, events that have waited for their subscriber
+/// for more than ten seconds, refused connections. `floe topic info` shows the details of a topic. `floe
+/// doctor` checks this computer and the way to the hub.
 #[derive(Debug, Args)]
 pub(crate) struct Status {
-    /// Ends with 100 if there are problems, for scripts
+    /// Exits with 100 if there are problems, for scripts
     #[arg(long)]
     exit_code: bool,
 

@@ -11,6 +11,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use floe::contracts::ice_storm::TopicProxy;
 use floe::{Adapter, Communicator, Identity, Proxy, TypedProxy};
@@ -32,14 +33,14 @@ use subscription::Subscription;
 
 /// Subscribes to a topic of a hub or an IceStorm, and shows its events
 ///
-/// Each event is one line: {"operation": "sampled", "parameters": {...}}, with "context" if it has
-/// one, and with "error" in place of "parameters" if it does not fit the Slice file. It ends after
-/// --count events or --timeout with 0, or at a signal with 130, and unsubscribes; exit code 3 if
-/// the time was over before --count events came, 6 if the hub dropped events for this subscriber.
+/// Each event is one line: {"operation": "sampled", "parameters": {...}}, and "context" if there is one. If an
+/// event does not fit the Slice file, its line has "error" instead of "parameters". The command unsubscribes
+/// when it ends: after --count events or --timeout with exit code 0, at a signal with 130. Exit code 3: the
+/// time was over before --count events came. 6: the hub dropped events for this subscriber.
 ///
-/// When the hub is lost or ends the subscription, it subscribes again as soon as it can, and says so.
-/// With --no-reconnect it ends instead: exit code 1 if the hub has ended the subscription, 5 if there
-/// is no hub any more.
+/// If the hub is lost or ends the subscription, the command subscribes again as soon as it can, and says so.
+/// With --no-reconnect it ends instead: exit code 1 if the hub has ended the subscription, 5 if the hub is
+/// gone.
 #[derive(Debug, Args)]
 #[command(name = "sub")]
 pub(crate) struct Subscribe {
@@ -60,13 +61,28 @@ pub(crate) struct Subscribe {
     #[arg(long, value_enum, default_value_t = Mode::Twoway)]
     mode: Mode,
 
-    /// Adds an entry to the quality of service; may be repeated
+    /// Adds an entry to the quality of service. Can be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_entry)]
     qos: Vec<(String, String)>,
 
-    /// Shows where events were lost, at a Floe hub: a line {"lost": COUNT} in front of the next event
+    /// Prints a line {"lost": COUNT} before the next event if events were lost. Needs a Floe hub
     #[arg(long)]
     gaps: bool,
+
+    /// Goes on where the subscription of this name has ended, at a durable topic: events that came meanwhile are not lost
+    ///
+    /// An event is acknowledged when it was printed. The position is kept when this command ends.
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    durable: Option<String>,
+
+    /// Where it begins, if it has no position yet: beginning, new, last, -10 for the last ten events, seq:42, or
+    /// time:2026-01-31T12:00:00Z; needs a durable topic
+    #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]
+    from: Option<String>,
+
+    /// Shows the sequence and time of each event in its context; needs --durable or --from
+    #[arg(long)]
+    stamps: bool,
 
     /// Ends after this time, such as 500ms, 5s or 2m
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
@@ -76,8 +92,8 @@ pub(crate) struct Subscribe {
     #[arg(long)]
     create: bool,
 
-    /// Where the hub reaches this subscriber: HOST, HOST:PORT or an endpoint; port 0 picks a free one
-    /// [default: the address of this computer from which it has connected to the hub]
+    /// Where the hub can reach this subscriber: HOST, HOST:PORT or an endpoint. Port 0 picks a free port
+    /// [default: the local address of the connection to the hub]
     #[arg(long, value_name = "ENDPOINT", value_parser = parse_own_endpoint, conflicts_with = "router")]
     listen: Option<String>,
 
@@ -91,13 +107,13 @@ pub(crate) struct Subscribe {
 /// How events are delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
-    /// Several requests at a time, each answered
+    /// Several requests at a time, with answers
     Twoway,
-    /// One request at a time, each answered
+    /// One request at a time, with answers
     Ordered,
-    /// Requests that nobody answers
+    /// Requests without answers
     Oneway,
-    /// Requests that nobody answers, several in one message
+    /// Requests without answers, many in one message
     Batch,
 }
 
@@ -138,7 +154,7 @@ impl Subscribe {
                 OWN_CATEGORY.to_owned(),
             ),
         };
-        let (servant, events) = event::channel();
+        let (servant, events) = event::channel(self.durable.is_some());
         let identity = unique_identity(category);
         if self.gaps {
             let listener = LossListenerDispatcher::new(servant.gaps());
@@ -218,6 +234,15 @@ impl Subscribe {
         subscriber: &Proxy,
     ) -> Subscription<'a> {
         let mut qos: BTreeMap<String, String> = self.qos.iter().cloned().collect();
+        let reading = [("floe.durable", &self.durable), ("floe.from", &self.from)];
+        for (key, value) in reading {
+            if let Some(value) = value {
+                qos.insert(key.to_owned(), value.clone());
+            }
+        }
+        if self.stamps {
+            qos.insert("floe.stamps".to_owned(), "yes".to_owned());
+        }
         if self.gaps {
             qos.insert("floe.lostFacet".to_owned(), LOST_FACET.to_owned());
         }

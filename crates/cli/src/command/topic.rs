@@ -1,12 +1,16 @@
 //! `floe topic`: the topics of a hub, or of an IceStorm.
 //!
+//! - `topic/durable.rs`: durable topics: how they begin, and where their subscriptions are
+//! - `topic/replay.rs`: `floe topic replay`
 //! - `topic/link.rs`: links between topics
 //! - `topic/rates.rs`: two looks at a topic, and what happened between them
 //! - `topic/unsubscribe.rs`: `floe topic unsubscribe`
 //! - `topic/watch.rs`: `floe topic watch`
 
+mod durable;
 mod link;
 mod rates;
+mod replay;
 mod unsubscribe;
 mod watch;
 
@@ -18,14 +22,18 @@ use floe::contracts::ice_storm::{LinkInfo, QoS, TopicExistsError, TopicProxy};
 use floe::{
     Communicator, Identity, InvocationMode, InvokeError, Proxy, SystemException, TypedProxy,
 };
-use floe_hub::contracts::floe::{Losses, SubscriberInfo, SubscriberState, TopicInfo, TopicStatus};
+use floe_hub::contracts::floe::{
+    Backpressure, Losses, SubscriberInfo, SubscriberState, TopicInfo, TopicStatus, TopicTotals,
+};
 use serde_json::{Value as Json, json};
 
 use crate::exit::{Exit, Failure};
 use crate::hub::{self, HubArgument, not_nil};
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument, parse_time};
+pub(super) use durable::{invoke_failed, log_failed};
 use rates::Rates;
+pub(super) use replay::publish_again;
 
 /// Lists, creates, shows, links and removes topics of a hub or an IceStorm
 ///
@@ -41,6 +49,8 @@ pub(crate) enum Topic {
     Unlink(link::Unlink),
     Unsubscribe(unsubscribe::Unsubscribe),
     Watch(watch::Watch),
+    Position(durable::Position),
+    Replay(replay::Replay),
 }
 
 impl Topic {
@@ -57,6 +67,8 @@ impl Topic {
                 Self::Unlink(unlink) => unlink.run(&communicator).await,
                 Self::Unsubscribe(unsubscribe) => unsubscribe.run(&communicator).await,
                 Self::Watch(watch) => watch.run(&communicator, output).await,
+                Self::Position(position) => position.run(&communicator, output).await,
+                Self::Replay(replay) => replay.run(&communicator, output).await,
             }
             .map(|()| Exit::Success)
         })
@@ -71,7 +83,9 @@ impl Topic {
             | Self::Subscribers(Subscribers { access, .. })
             | Self::Link(link::Link { access, .. })
             | Self::Unlink(link::Unlink { access, .. })
-            | Self::Unsubscribe(unsubscribe::Unsubscribe { access, .. }) => access,
+            | Self::Unsubscribe(unsubscribe::Unsubscribe { access, .. })
+            | Self::Position(durable::Position { access, .. })
+            | Self::Replay(replay::Replay { access, .. }) => access,
             Self::Watch(watch) => watch.access(),
         }
     }
@@ -98,6 +112,13 @@ impl List {
     async fn run(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
         let hub = &self.access.hub;
         let topics = hub.manager(communicator)?.retrieve_all().await;
+        if let Err(InvokeError::System(SystemException::UnknownException(_))) = &topics {
+            // There are more than fit into one message.
+            let topics = hub.topics_in_pages(communicator).await?;
+            let row = |it: &TopicTotals| json!({"name": it.name, "subscribers": it.subscribers});
+            let rows: Vec<_> = topics.iter().map(row).collect();
+            return output.rows(&["name", "subscribers"], &rows);
+        }
         let topics = topics.map_err(|error| hub.unanswered(error.into()))?;
         let mut rows = Vec::with_capacity(topics.len());
         for (name, topic) in topics {
@@ -115,16 +136,20 @@ impl List {
     }
 }
 
-/// Creates topics; exit code 5 if one exists already
+/// Creates topics. Exit code 5: a topic exists already
 ///
-/// All are tried; what became of each is said.
+/// It tries all of them, and reports the result of each.
 #[derive(Debug, Args)]
 pub(crate) struct Create {
     /// Their names
     #[arg(required = true, value_parser = NonEmptyStringValueParser::new())]
     names: Vec<String>,
 
-    /// Succeeds if a topic exists already
+    /// Keeps their events on the disk of the hub: subscribers can read earlier ones, and have positions
+    #[arg(long)]
+    durable: bool,
+
+    /// Also succeeds if a topic exists already
     #[arg(long)]
     exist_ok: bool,
 
@@ -150,6 +175,10 @@ impl Create {
 
     async fn create(&self, communicator: &Communicator, name: &str) -> Result<TopicProxy, Failure> {
         let hub = &self.access.hub;
+        if self.durable {
+            durable::create(hub, communicator, name, self.exist_ok).await?;
+            return hub.topic(communicator, name).await;
+        }
         match hub.manager(communicator)?.create(name).await {
             Ok(topic) => not_nil(topic, "topic"),
             Err(TopicExistsError::TopicExists(_)) if self.exist_ok => {
@@ -199,15 +228,16 @@ impl Each {
 
 /// Shows what the hub knows of a topic
 ///
-/// A Floe hub tells counts of events, how many there are a second, and the queue, lag and losses of
-/// each subscriber; the lag is the age of the event that waits longest. An IceStorm does not know
-/// them; they are null then, and named on standard error.
+/// For a Floe hub it shows counts and rates of events, and the queue, lag and losses of each subscriber; the
+/// lag is the age of the oldest waiting event. It also shows which publishers are held back now, by which
+/// subscriber and for how long; `held_ms` is for how long each subscriber has held publishers back so far. An
+/// IceStorm does not report these; they are null, and standard error says which.
 #[derive(Debug, Args)]
 pub(crate) struct Info {
     /// The topic
     name: String,
 
-    /// How long events are counted for the rates; 0 leaves these out
+    /// How long to count events for the rates. 0 leaves the rates out
     #[arg(long, value_name = "TIME", default_value = "200ms", value_parser = parse_time)]
     over: Duration,
 
@@ -235,6 +265,14 @@ impl Info {
         {
             row["lag_ms"] = rates::milliseconds(own.lag);
         }
+        let backpressure = match &status {
+            Some(_) => hub.backpressure(communicator, &self.name).await?,
+            None => Vec::new(),
+        };
+        for row in &mut subscribers {
+            row["held_ms"] = held_by(&backpressure, row);
+        }
+        let held = held_publishers(&backpressure);
         about["published"] = info.as_ref().map(|info| info.published).into();
         about["forwarded"] = info.as_ref().map(|info| info.forwarded).into();
         about["delivered"] = info.as_ref().map(|info| info.delivered).into();
@@ -247,10 +285,15 @@ impl Info {
             output::talk(UNKNOWN);
         }
         if output.format() != Format::Table {
+            about["held_publishers"] = held.into();
             about["subscribers"] = subscribers.into();
             return output.record(&about, "name");
         }
         output.record(&about, "name")?;
+        if !held.is_empty() {
+            output.line("")?;
+            output.rows(&HELD_COLUMNS, &held)?;
+        }
         match subscribers.is_empty() {
             true => output.line("\nno subscribers"),
             false => {
@@ -280,6 +323,37 @@ impl Info {
         });
         Ok((second, rates))
     }
+}
+
+/// What a table of publishers that are held back shows.
+const HELD_COLUMNS: [&str; 3] = ["held_publisher", "by_subscriber", "for_ms"];
+
+/// A row for each publisher that is held back by a subscriber.
+fn held_publishers(backpressure: &[Backpressure]) -> Vec<Json> {
+    let rows = backpressure.iter().flat_map(|own| {
+        own.publishers.iter().map(|held| {
+            json!({
+                "held_publisher": held.publisher,
+                "by_subscriber": identity(own.subscriber.as_ref()),
+                "for_ms": rates::milliseconds(held.time),
+            })
+        })
+    });
+    rows.collect()
+}
+
+/// For how long the subscriber in this row has held publishers back.
+fn held_by(backpressure: &[Backpressure], row: &Json) -> Json {
+    let own = backpressure
+        .iter()
+        .find(|own| row["identity"] == identity(own.subscriber.as_ref()));
+    rates::milliseconds(own.map_or(0, |own| own.time))
+}
+
+fn identity(proxy: Option<&Proxy>) -> Json {
+    proxy
+        .map(|proxy| proxy.reference().identity.to_string())
+        .into()
 }
 
 /// What an older hub would tell.
@@ -348,7 +422,7 @@ fn subscriber(info: &SubscriberInfo) -> Json {
         false => mode(reference.mode, &info.qos),
     });
     json!({
-        "identity": reference.map(|reference| reference.identity.to_string()),
+        "identity": identity(info.subscriber.as_ref()),
         "mode": mode,
         "state": state(info.state),
         "offered": info.offered,
@@ -407,9 +481,9 @@ fn losses(losses: &Losses) -> Json {
     })
 }
 
-/// Removes topics with their subscriptions; exit code 4 if one does not exist
+/// Removes topics and their subscriptions. Exit code 4: a topic does not exist
 ///
-/// All are tried; what became of each is said.
+/// It tries all of them, and reports the result of each.
 #[derive(Debug, Args)]
 pub(crate) struct Remove {
     /// The topics
@@ -452,7 +526,11 @@ impl Subscribers {
     async fn run(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
         let Access { hub, .. } = &self.access;
         let topic = hub.topic(communicator, &self.name).await?;
-        let info = hub.topic_info(communicator, &self.name).await?;
+        let status = hub.topic_status(communicator, &self.name).await?;
+        let info = match &status {
+            Some(status) => Some(info_of(status)),
+            None => hub.topic_info(communicator, &self.name).await?,
+        };
         let subscribers = subscribers(&topic, info.as_ref()).await;
         let subscribers = subscribers.map_err(|error| hub.unanswered(error.into()))?;
         output.rows(&SUBSCRIBER_COLUMNS, &subscribers)

@@ -55,11 +55,6 @@ impl Entry {
         self.path.join(".")
     }
 
-    /// The path as a pattern takes it.
-    pub(super) fn words(&self) -> Vec<&str> {
-        self.path.iter().map(String::as_str).collect()
-    }
-
     /// That it should say something else.
     pub(super) fn expected(&self, what: impl fmt::Display) -> Problem {
         let (name, value) = (self.name(), &self.value);

@@ -10,11 +10,12 @@ use floe_gateway::{
     ForwardingSettings, GatewaySettings, PasswordVerifier, UserCategory,
 };
 
-use super::Configuration;
 use super::entry::{Problem, nearest};
 use super::gateway::users;
 use super::ice::Ice;
+use super::known_properties::is_known;
 use super::properties::Property;
+use super::{Configuration, known_properties};
 
 /// The property without which there is no router.
 pub(super) const LISTEN: &str = "Glacier2.Client.Endpoints";
@@ -79,6 +80,9 @@ impl Router {
         property: &Property,
         configuration: &mut Configuration,
     ) -> Result<(), Problem> {
+        if !is_known(known_properties::OF_GLACIER2, name) {
+            return ignored(name, property, configuration);
+        }
         let gateway = &mut self.gateway;
         match name {
             "Client.Endpoints" => gateway.client_listen = property.endpoints()?,
@@ -259,49 +263,16 @@ fn ignored(
 }
 
 fn unknown(name: &str, property: &Property) -> Problem {
-    let help = match nearest(name, &NAMES) {
+    let names = known_properties::names(known_properties::OF_GLACIER2);
+    let help = match nearest(name, &names) {
         Some(nearest) => format!("did you mean Glacier2.{nearest}?"),
         None => format!(
             "a Floe gateway has of Glacier2's properties {}",
-            NAMES.join(", ")
+            names.join(", ")
         ),
     };
     property.note(format_args!("unknown property: {help}"))
 }
-
-const NAMES: [&str; 31] = [
-    "Client.Endpoints",
-    "Client.PublishedEndpoints",
-    "Server.Endpoints",
-    "Server.PublishedEndpoints",
-    "InstanceName",
-    "SessionTimeout",
-    "Client.ACM.Timeout",
-    "SessionManager",
-    "SSLSessionManager",
-    "PermissionsVerifier",
-    "SSLPermissionsVerifier",
-    "CryptPasswords",
-    "AddConnectionContext",
-    "ReturnClientProxy",
-    "RoutingTable.MaxSize",
-    "Filter.Address.Accept",
-    "Filter.Address.Reject",
-    "Filter.ProxySizeMax",
-    "Filter.Category.Accept",
-    "Filter.Category.AcceptUser",
-    "Filter.Identity.Accept",
-    "Filter.AdapterId.Accept",
-    "Client.ForwardContext",
-    "Client.Buffered",
-    "Client.SleepTime",
-    "Client.AlwaysBatch",
-    "Server.ForwardContext",
-    "Server.Buffered",
-    "Server.SleepTime",
-    "Server.AlwaysBatch",
-    "Client.Trace.Request",
-];
 
 /// A time in seconds; none for 0.
 fn seconds(property: &Property) -> Result<Option<Duration>, Problem> {

@@ -7,11 +7,13 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::{ClientCertificates, EndpointSelection};
+use floe::settings::EndpointSelection;
+use floe::tls::ClientCertificates;
 use floe_access::{Access, TrustOnly};
 
 use super::Configuration;
 use super::entry::Problem;
+use super::known_properties::{OF_ICE, is_known};
 use super::properties::Property;
 use crate::locator;
 
@@ -36,6 +38,9 @@ impl Ice {
         property: &Property,
         configuration: &mut Configuration,
     ) -> Result<(), Problem> {
+        if !is_known(OF_ICE, &property.name) {
+            return ignore(property, configuration);
+        }
         let value = || property.value.clone();
         match property.name.as_str() {
             "Ice.Default.Host" => self.host = Some(value()),
@@ -83,7 +88,7 @@ impl Ice {
             "Ice.Override.Secure" => {
                 if property.flag()? {
                     return Err(property.note(
-                        "a Floe hub cannot be told to send over encrypted connections alone: remove the line to do without, and \
+                        "a Floe hub cannot be limited to encrypted connections: remove the line, and \
                          let subscribers have ssl or wss endpoints alone, or `-s` in their proxies",
                     ));
                 }
@@ -104,16 +109,11 @@ impl Ice {
             "IceSSL.UsePlatformCAs" => {
                 if property.flag()? {
                     return Err(property.note(
-                        "a Floe hub trusts no CA that it was not told: name a file with the system's in IceSSL.CAs",
+                        "a Floe hub trusts only the CAs in its settings: name a file with the system's CAs in IceSSL.CAs",
                     ));
                 }
             }
-            name => {
-                if let Some(refusal) = refusal(name) {
-                    return Err(property.note(refusal));
-                }
-                property.ignore(ignored_because(name), configuration);
-            }
+            _ => return ignore(property, configuration),
         }
         Ok(())
     }
@@ -178,6 +178,15 @@ impl Ice {
     }
 }
 
+/// Says that a property has no effect, or refuses it.
+fn ignore(property: &Property, configuration: &mut Configuration) -> Result<(), Problem> {
+    if let Some(refusal) = refusal(&property.name) {
+        return Err(property.note(refusal));
+    }
+    property.ignore(ignored_because(&property.name), configuration);
+    Ok(())
+}
+
 /// Why a property is refused that lets less pass: without it, more would.
 fn refusal(name: &str) -> Option<&'static str> {
     let refusals = RESTRICTIONS.iter();
@@ -188,7 +197,7 @@ fn refusal(name: &str) -> Option<&'static str> {
 const RESTRICTIONS: [(&str, &str); 7] = [
     (
         "IceSSL.TrustOnly",
-        "a Floe hub cannot be told which servers to trust in this way: remove the line to do without, or say in \
+        "a Floe hub cannot restrict the servers that it trusts in this way: remove the line, or say in \
          IceSSL.TrustOnly.Server which clients it trusts",
     ),
     ("IceSSL.CertVerifier", WHOM),
@@ -196,7 +205,7 @@ const RESTRICTIONS: [(&str, &str); 7] = [
     ("IceSSL.CertificateRevocation", WHOM),
     (
         "IceSSL.VerifyDepthMax",
-        "a Floe hub cannot be told how long a chain of certificates may be: remove the line to do without, or name in \
+        "a Floe hub cannot limit the length of a certificate chain: remove the line, or name in \
          IceSSL.CAs only a CA that signs no other",
     ),
     ("IceSSL.Ciphers", HOW),
@@ -204,11 +213,11 @@ const RESTRICTIONS: [(&str, &str); 7] = [
     ("IceSSL.Protocol", HOW),
 ];
 
-const WHOM: &str = "a Floe hub cannot be told whom to refuse in this way: remove the line to do without, or let only those \
-                    certificates pass that a CA of your own has signed";
+const WHOM: &str = "a Floe hub cannot refuse peers in this way: remove the line, or accept only \
+                    certificates that a CA of your own has signed";
 
-const HOW: &str = "a Floe hub speaks TLS 1.2 and 1.3 with modern ciphers, and cannot be told to do with less: remove the \
-                   line to let it";
+const HOW: &str = "a Floe hub speaks TLS 1.2 and 1.3 with modern ciphers, and cannot be restricted further: remove the \
+                   line";
 
 fn protocol(property: &Property) -> Result<String, Problem> {
     match property.value.as_str() {
@@ -224,19 +233,19 @@ fn ignored_because(name: &str) -> &'static str {
             "here Send.Timeout says how long a subscriber may take to answer"
         }
         "Ice.Default.Timeout" | "Ice.Override.Timeout" | "Ice.Override.ConnectTimeout" => {
-            "a Floe hub cannot be told so: to connect may take 10 seconds, or less where `-t` of the endpoint says so"
+            "a Floe hub has no such setting: a connection may take 10 seconds, or less if `-t` of the endpoint says so"
         }
         "Ice.Override.CloseTimeout" => {
-            "a Floe hub cannot be told so: it gives a connection a second to close"
+            "a Floe hub has no such setting: a connection has a second to close"
         }
         "Ice.Default.Router" => {
-            "a Floe hub cannot be told so: it connects to subscribers itself, and through no router"
+            "a Floe hub has no such setting: it connects to subscribers without a router"
         }
         "Ice.Default.SourceAddress" => {
-            "a Floe hub cannot be told so: the system chooses the address that it connects from"
+            "a Floe hub has no such setting: the system chooses the address that it connects from"
         }
         "Ice.Default.EncodingVersion" => {
-            "a Floe hub cannot be told so: events go on in the encoding they came in, and its own proxies say 1.1"
+            "a Floe hub has no such setting: events keep the encoding in which they came, and the hub's own proxies say 1.1"
         }
         _ if is_of(&["Ice.ACM."]) => "a floe.toml has [liveness] for that",
         _ if is_of(&["Ice.ThreadPool."]) => {
@@ -257,7 +266,7 @@ fn ignored_because(name: &str) -> &'static str {
         }
         _ if is_of(&["Freeze."]) => "it is of an IceStorm before 3.6; what it stored is not read",
         // Not that it would not bear on one: there is a property of Ice for nearly all that a hub does.
-        _ if is_of(&["Ice"]) => "a Floe hub cannot be told so",
+        _ if is_of(&["Ice"]) => "a Floe hub has no such setting",
         _ => "it is of another service",
     }
 }

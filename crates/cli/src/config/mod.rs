@@ -2,22 +2,31 @@
 //!
 //! - `access.rs`: who may do what
 //! - `admin.rs`: what both say of the administrative object and its metrics
+//! - `durable.rs`: durable topics
 //! - `entry.rs`: one setting with its place, and what values may be
-//! - `floe_toml.rs`: `floe.toml`, Floe's own names
-//! - `gateway.rs`: its table of a gateway
+//! - `floe_toml.rs`: `floe.toml`, Floe's own names; `gateway.rs`: values of its table of a gateway
+//! - `setting.rs`: what a setting of it is; `settings/`: all of them
+//! - `reference.rs`, `schema.rs`: the page and the JSON schema that tell of them
 //! - `properties.rs`: a property file with IceStorm's names; `glacier2.rs`: one with Glacier2's
-//! - `ice.rs`: what such a file says of Ice's runtime
+//! - `ice.rs`: what such a file says of Ice's runtime; `known_properties.rs`: all properties that are read
 
 mod access;
 mod admin;
+mod durable;
 mod entry;
 
 pub(crate) use entry::nearest;
+pub(crate) use settings::POLLING_MAX;
 mod floe_toml;
 mod gateway;
 mod glacier2;
 mod ice;
+mod known_properties;
 mod properties;
+pub(crate) mod reference;
+pub(crate) mod schema;
+pub(crate) mod setting;
+pub(crate) mod settings;
 
 use std::path::Path;
 
@@ -106,6 +115,7 @@ impl Configuration {
                 settings.message_size_max,
                 (settings.message_timeout, settings.message_rate_min),
                 (settings.input_memory_max, settings.inflation_ratio_max),
+                settings.reply_memory_max,
                 (settings.turn_requests_max, settings.turn_inflated_max),
                 settings.turn_time_max,
                 settings.websocket_origins.clone(),

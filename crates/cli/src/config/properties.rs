@@ -11,7 +11,8 @@ use floe_wire::reference::{parse_endpoints, parse_published_endpoints};
 use super::admin::{Admin, MapText};
 use super::entry::{Problem, endpoints, nearest};
 use super::ice::Ice;
-use super::{Configuration, glacier2};
+use super::known_properties::is_known;
+use super::{Configuration, glacier2, known_properties};
 
 /// A line of the file.
 #[derive(Clone)]
@@ -116,6 +117,15 @@ impl Storm {
         property: &Property,
         configuration: &mut Configuration,
     ) -> Result<(), Problem> {
+        if is_replication(name) && property.value.trim() != "-1" {
+            return Err(property.note(
+                "a Floe hub has no replicas: remove the line, and run one hub with its data \
+                 on a disk that survives",
+            ));
+        }
+        if !is_known(known_properties::OF_ICESTORM, name) {
+            return ignored(name, property, configuration);
+        }
         let hub = &mut configuration.hub;
         match name {
             "TopicManager.Endpoints" => hub.listen = property.endpoints()?,
@@ -159,13 +169,8 @@ impl Storm {
                 hub.discard_interval = Duration::from_secs(at_least_none(seconds));
             }
             "LMDB.Path" => self.path.clone_from(&property.value),
-            "NodeId" if property.value.trim() == "-1" => {}
-            _ if is_replication(name) => {
-                return Err(property.note(
-                    "a Floe hub has no replicas: remove the line, and run one hub with its data \
-                     on a disk that survives",
-                ));
-            }
+            // It says that there are no replicas.
+            "NodeId" => {}
             _ => return ignored(name, property, configuration),
         }
         Ok(())
@@ -203,9 +208,10 @@ fn ignored(
             ));
         }
         _ => {
-            let help = match nearest(name, &NAMES) {
+            let names = known_properties::names(known_properties::OF_ICESTORM);
+            let help = match nearest(name, &names) {
                 Some(nearest) => format!("did you mean {nearest}?"),
-                None => format!("expected one of {}", NAMES.join(", ")),
+                None => format!("expected one of {}", names.join(", ")),
             };
             return Err(property.note(format_args!("unknown property: {help}")));
         }
@@ -213,25 +219,6 @@ fn ignored(
     property.ignore(reason, configuration);
     Ok(())
 }
-
-const NAMES: [&str; 16] = [
-    "TopicManager.Endpoints",
-    "TopicManager.PublishedEndpoints",
-    "Publish.Endpoints",
-    "Publish.PublishedEndpoints",
-    "TopicManager.AdapterId",
-    "TopicManager.ReplicaGroupId",
-    "Publish.AdapterId",
-    "Publish.ReplicaGroupId",
-    "InstanceName",
-    "Transient",
-    "Flush.Timeout",
-    "Send.Timeout",
-    "Send.QueueSizeMax",
-    "Send.QueueSizeMaxPolicy",
-    "Discard.Interval",
-    "LMDB.Path",
-];
 
 fn is_replication(name: &str) -> bool {
     name == "NodeId"
@@ -261,7 +248,9 @@ fn apply_admin(
     };
     let (view, key) = name.split_once('.').unwrap_or((name, ""));
     if key.contains("Accept.") || key.contains("Reject.") {
-        return Err(property.note("a Floe hub leaves nothing out of its metrics: remove the line"));
+        return Err(
+            property.note("a Floe hub cannot leave anything out of its metrics: remove the line")
+        );
     }
     let view = admin.view(view, property.line);
     let Some(key) = key.strip_prefix("Map.") else {

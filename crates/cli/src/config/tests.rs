@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
-use floe::ClientCertificates;
-use floe_hub::{GroupBy, MetricsMap, OverflowPolicy, StoreSettings};
+use floe::tls::ClientCertificates;
+use floe_hub::log::Level;
+use floe_hub::{DurableSettings, GroupBy, MetricsMap, OverflowPolicy, StoreSettings};
 
 use super::*;
 
 mod gateway;
 mod properties;
+mod settings;
 
 fn read_toml(text: &str) -> (Configuration, Vec<(usize, String)>) {
     let mut configuration = Configuration::new(Settings::default());
@@ -65,6 +67,7 @@ discard-interval = "for ever"
 [queue]
 events = 5
 bytes = "1 MiB"
+patience = "2s"
 overflow = "block"
 
 [topic."a.b".queue]
@@ -119,6 +122,7 @@ any-host = true
     assert_eq!(hub.discard_interval, Duration::MAX);
     let own = hub.topic_queue_limits["a.b"];
     assert_eq!((own.events, own.bytes), (7, 1 << 20));
+    assert_eq!(own.patience, Duration::from_secs(2));
     assert_eq!(own.overflow, OverflowPolicy::Block);
     assert_eq!(hub.queue_limits.events, 5);
     let settings = &configuration.communicator;
@@ -134,8 +138,14 @@ any-host = true
     assert_eq!(settings.turn_inflated_max, 1 << 20);
     assert_eq!(settings.turn_time_max, Duration::from_millis(2));
     assert_eq!(settings.websocket_origins, ["https://example.org", "null"]);
-    assert_eq!(settings.incoming.heartbeats, floe::Heartbeats::Always);
-    assert_eq!(settings.incoming.idle_check, floe::IdleCheck::Always);
+    assert_eq!(
+        settings.incoming.heartbeats,
+        floe::settings::Heartbeats::Always
+    );
+    assert_eq!(
+        settings.incoming.idle_check,
+        floe::settings::IdleCheck::Always
+    );
     assert_eq!(settings.incoming.idle_timeout, Duration::from_secs(2));
     let inactivity = settings.incoming.inactivity_timeout;
     assert_eq!(inactivity, Some(Duration::from_secs(300)));
@@ -306,14 +316,65 @@ fn a_view_that_cannot_be_is_told_with_what_to_do() {
     assert!(
         problems[0]
             .1
-            .contains("leaves nothing out of its metrics: remove the line")
+            .contains("cannot leave anything out of its metrics: remove the line")
     );
     let off = read_properties(
         "S.TopicManager.Endpoints=tcp\nIce.Admin.Enabled=0\nIce.Admin.Endpoints=tcp\n",
     );
     assert_eq!((off.0.hub.admin, off.1), (None, Vec::new()));
     let (_, problems) = read_toml("[admin]\nlisten = \"tcp\"\n[metrics.V]\ngruop = \"id\"\n");
-    assert!(problems[0].1.contains("expected metrics.VIEW.group"));
+    let mistyped = "unknown setting metrics.V.gruop: did you mean metrics.V.group?".to_owned();
+    assert_eq!(problems, [(4, mistyped)]);
+    let (_, problems) = read_toml("[topic.news]\ncolour = \"red\"\n");
+    let expected = "expected one of topic.news.queue.events, topic.news.queue.bytes, topic.news.queue.patience, \
+                    topic.news.queue.overflow, topic.news.durable, topic.news.acknowledge, topic.news.retention.age, \
+                    topic.news.retention.bytes, topic.news.retention.events, topic.news.history.age, topic.news.history.bytes, \
+                    topic.news.history.events";
+    assert!(problems[0].1.ends_with(expected), "{problems:?}");
+    let (_, problems) = read_toml("colour = \"red\"\n");
+    assert!(
+        problems[0]
+            .1
+            .ends_with("`floe config list` shows all settings")
+    );
+}
+
+#[test]
+fn a_durable_topic_says_how_it_keeps_its_events() {
+    let (configuration, problems) = read_toml(
+        "[topic.a]\ndurable = true\nacknowledge = \"written\"\n[topic.a.retention]\nage = \"24h\"\nbytes = \"1 GiB\"\nevents = 7\n\
+         [topic.b]\ndurable = true\n[topic.b.queue]\nevents = 5\n[topic.c]\ndurable = false\n[topic.d.history]\nevents = 9\n",
+    );
+    assert_eq!(problems, []);
+    let topics = &configuration.hub.durable_topics;
+    assert_eq!(topics.keys().collect::<Vec<_>>(), ["a", "b"]);
+    let retention = &topics["a"].retention;
+    assert_eq!(topics["a"].acknowledge, Level::Written);
+    assert_eq!(retention.age, Some(Duration::from_secs(86_400)));
+    assert_eq!(
+        (retention.bytes, retention.events),
+        (Some(1 << 30), Some(7))
+    );
+    assert_eq!(topics["b"], DurableSettings::default());
+    assert_eq!(configuration.hub.topic_queue_limits["b"].events, 5);
+    assert_eq!(configuration.hub.histories["d"].events, Some(9));
+    let (_, problems) = read_toml("[topic.a]\nacknowledge = \"surely\"\n");
+    assert!(
+        problems[0]
+            .1
+            .contains("\"accepted\" or \"written\" or \"synced\""),
+        "{problems:?}"
+    );
+    let (_, problems) = read_toml("[topic.a.retention]\nevents = 7\n");
+    assert!(
+        problems[0].1.contains("expected topic.a.durable = true"),
+        "{problems:?}"
+    );
+    let (_, problems) = read_toml("[topic.a]\ndurably = true\n");
+    assert!(
+        problems[0].1.contains("did you mean topic.a.durable?"),
+        "{problems:?}"
+    );
 }
 
 #[test]
@@ -330,11 +391,11 @@ fn endpoints_that_are_none_are_told_with_their_place() {
 #[test]
 fn what_is_a_table_or_too_long_is_told() {
     let (_, problems) = read_toml("queue = 5\n[delivery]\npolling = \"1s\"\n");
-    let table = "unknown setting queue: it is a table: write [queue] in a line of its own, and its settings below";
+    let table = "unknown setting queue: it is a table: write [queue] on a line of its own, with its settings below";
     let long = "delivery.polling: expected at most 100us, got \"1s\"";
     assert_eq!(problems, [(1, table.to_owned()), (3, long.to_owned())]);
     let (_, problems) = read_toml("metrics = \"127.0.0.1:9464\"\n");
-    let option = "unknown setting metrics: it is an option of the command: floe serve --metrics";
+    let option = "unknown setting metrics: it is a command-line option: floe serve --metrics";
     assert_eq!(problems, [(1, option.to_owned())]);
 }
 
@@ -345,24 +406,8 @@ fn the_settings_of_the_guide_make_sense() {
     let (text, _) = behind.split_once("```").expect("it ends");
     let (configuration, problems) = read_toml(text);
     assert_eq!(problems, []);
-    let (hub, default) = (&configuration.hub, HubSettings::default());
-    let queues = |hub: &HubSettings| (hub.queue_limits, hub.discard_interval, hub.drain_timeout);
-    assert_eq!(queues(hub), queues(&default), "they are the defaults");
-    let delivery = |hub: &HubSettings| {
-        let waits = (hub.flush_interval, hub.rest_max, hub.polling);
-        (waits, hub.flush_bytes, hub.send_timeout)
-    };
-    assert_eq!(delivery(hub), delivery(&default), "they are the defaults");
-    let (own, default) = (&configuration.communicator, Settings::default());
-    assert_eq!(own.incoming, default.incoming, "they are the defaults");
-    let limits = |all: &Settings| {
-        (
-            all.connection_limit,
-            all.handshake_limit,
-            all.message_size_max,
-        )
-    };
-    assert_eq!(limits(own), limits(&default), "they are the defaults");
+    let hub = &configuration.hub;
+    assert!(hub.admin.is_some() && hub.topic_queue_limits.contains_key("alarms"));
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn a_hub_refuses_by_its_rules_and_takes_other_rules_at_sighup() {
     let more = closed.replace("\"observe\"", "[\"observe\", \"create\"]");
     std::fs::write(&file, more).expect("the same file");
     process.signal("HUP");
-    process.talk("read the settings again after SIGHUP");
+    process.talk("read the settings again because of SIGHUP");
     run(&create).ended(0);
 }
 
@@ -178,7 +178,7 @@ fn a_hub_that_others_reach_without_rules_warns_unless_told_otherwise() {
         hub.line();
         hub.signal("TERM");
         let stderr = hub.end().stderr;
-        stderr.contains("may do everything: [[access.rule]]")
+        stderr.contains("may do everything: an [[access.rule]]")
     };
     // Only where there is an address besides the loopback ones.
     let has_others = !warns(&here) && warns(&everywhere);

@@ -138,7 +138,8 @@ fn settings_are_read_again_at_a_signal_and_hold_for_subscribers_that_are_there()
     hub.process.signal("HUP");
     hub.process
         .talk("these settings have changed and wait for a restart: listen, data");
-    hub.process.talk("read the settings again after SIGHUP");
+    hub.process
+        .talk("read the settings again because of SIGHUP");
     let slice = slice_file("reload.ice", "module M { interface I { void f(); } }");
     hub.run(&["pub", "t", "f", "--slice", &slice, "-n", "200"])
         .ended(0);
@@ -158,7 +159,7 @@ fn a_changed_file_is_noticed_and_one_that_makes_no_sense_changes_nothing() {
     hub.run(&["topic", "create", "t"]).ended(0);
     fs::write(&file, format!("{LISTEN}[queue]\nevents = 5\n")).expect("it can be written");
     hub.process
-        .talk("read the settings again after a change of the file");
+        .talk("read the settings again because of a change of the file");
 }
 
 #[test]
@@ -218,4 +219,27 @@ fn the_log_says_how_long_a_subscriber_gets_no_events() {
     hub.run(&["pub", "t", "f", "--slice", &slice]).ended(0);
     hub.process
         .talk("no events for \"x\" of topic \"t\" for 7s, then it is tried again: cannot connect");
+}
+
+#[test]
+fn the_command_lists_all_settings_and_prints_their_schema() {
+    let listed = run(&["config", "list", "queue.ev", "-o", "json"])
+        .ended(0)
+        .json();
+    let keys: Vec<_> = listed.as_array().expect("rows").iter().collect();
+    let keys: Vec<_> = keys.iter().map(|row| &row["key"]).collect();
+    assert_eq!(keys, ["queue.events", "topic.NAME.queue.events"]);
+    assert_eq!(listed[0]["default"], "100000");
+    run(&["config", "list", "colour"])
+        .ended(4)
+        .said("no setting of floe.toml contains \"colour\"");
+    let schema = run(&["config", "schema"]).ended(0).json();
+    let events = &schema["properties"]["queue"]["properties"]["events"];
+    assert_eq!(
+        (&events["type"], events["default"].as_u64()),
+        (&"integer".into(), Some(100_000))
+    );
+    let page = run(&["config", "reference"]).ended(0).stdout;
+    let committed = include_str!("../../../../docs/guides/settings.md");
+    assert_eq!(page.trim_end(), committed.trim_end());
 }

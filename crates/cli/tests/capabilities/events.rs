@@ -300,7 +300,7 @@ fn events_that_a_slow_reader_makes_the_hub_drop_are_told() {
 }
 
 fn slow_reader_loses_events(limit: &[&str]) {
-    let hub = Hub::with(&[&["--transient"], limit].concat());
+    let hub = Hub::with(&[&["--transient", "--patience", "0"], limit].concat());
     let file = contract("slow.ice");
     let subscriber = hub.unread(&["sub", "t", "--create", "--slice", &file]);
     subscriber.talk("subscribed");

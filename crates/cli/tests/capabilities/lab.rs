@@ -11,6 +11,12 @@ fn scenarios_are_listed_with_cases_and_contenders() {
     assert_eq!(json[0]["scenario"], "rpc");
     let contenders = json[0]["contenders"].as_array().expect("a list");
     assert!(contenders.contains(&"floor".into()), "{json}");
+    let missing = json[0]["missing"].as_array().expect("a list");
+    assert!(!missing.contains(&"floe".into()), "{json}");
+    let ready = run(&["lab", "setup", "--contenders", "floor", "-o", "json"])
+        .ended(0)
+        .json();
+    assert_eq!(ready[0]["ready"], true, "{ready}");
 }
 
 #[test]
@@ -41,6 +47,160 @@ fn a_scenario_runs_and_reports_figures_and_ratios() {
         assert_eq!(result["rounds"].as_array().map(Vec::len), Some(2), "{json}");
     }
     assert_eq!(json["ratios"][0]["of"], "floe");
+}
+
+/// A file of its own with the results of a short run.
+fn results(name: &str) -> PathBuf {
+    let shortly = ["--rounds", "3", "--seconds", "0.01", "-o", "json"];
+    let chosen = [
+        "lab",
+        "run",
+        "codec",
+        "--case",
+        "text",
+        "--contenders",
+        "floor,floe",
+    ];
+    let ran = run(&[&chosen[..], &shortly].concat()).ended(0);
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::write(&path, ran.stdout).expect("the target folder can be written");
+    path
+}
+
+#[test]
+fn results_become_a_page_and_a_summary() {
+    let results = results("lab-report.json");
+    let results = results.to_str().expect("the path is UTF-8");
+    let html = format!("{results}.html");
+    run(&["lab", "report", results, "--html", &html]).ended(0);
+    let page = std::fs::read_to_string(&html).expect("the page was written");
+    assert!(
+        page.contains("text/decode") && page.ends_with("</html>\n"),
+        "{page}"
+    );
+    let summary = run(&["lab", "report", results]).ended(0).stdout;
+    assert!(summary.starts_with("# Floe beside its peers\n\n## Where Floe is behind\n"));
+    assert!(summary.contains("| text/decode | floe | us |"), "{summary}");
+}
+
+#[test]
+fn two_runs_are_compared_and_a_slower_one_ends_with_100() {
+    let path = results("lab-compare.json");
+    let text = std::fs::read_to_string(&path).expect("the file was written");
+    let before = path.to_str().expect("the path is UTF-8");
+    let same = run(&["lab", "compare", before, before, "-o", "json"])
+        .ended(0)
+        .json();
+    assert_eq!(same["regressions"], 0);
+    assert!(
+        same["changes"].as_array().is_some_and(|all| all.len() == 4),
+        "{same}"
+    );
+    let mut slower: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    for result in slower["results"].as_array_mut().expect("a list") {
+        if result["contender"] == "floe" {
+            for round in result["rounds"].as_array_mut().expect("a list") {
+                *round = serde_json::json!(round.as_f64().expect("a number") * 50.0);
+            }
+        }
+    }
+    let after = format!("{before}.slower.json");
+    std::fs::write(&after, slower.to_string()).expect("the target folder can be written");
+    let worse = run(&["lab", "compare", before, &after, "-o", "table"]).ended(100);
+    assert!(worse.stdout.contains("2 regressions of Floe"), "{worse:?}");
+    run(&["lab", "compare", &after, before]).ended(0);
+    let other = before.replace("lab-compare", "lab-compare-nothing");
+    slower["scenario"] = "rpc".into();
+    std::fs::write(&other, slower.to_string()).expect("the target folder can be written");
+    run(&["lab", "compare", before, &other])
+        .ended(2)
+        .said("in common, got none");
+}
+
+/// Processes of the lab whose parent is this one.
+fn contenders_of(parent: u32) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc")
+        .expect("there is /proc")
+        .flatten();
+    let of_parent = |path: &Path| {
+        // It may have ended meanwhile.
+        let stat = std::fs::read_to_string(path.join("stat")).unwrap_or_default();
+        let fields = stat.rsplit(") ").next().unwrap_or_default().to_owned();
+        fields.split(' ').nth(1) == Some(&parent.to_string())
+    };
+    let children = processes
+        .map(|entry| entry.path())
+        .filter(|path| of_parent(path));
+    let names = children.map(|path| {
+        path.file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    });
+    names.collect()
+}
+
+#[test]
+fn a_run_that_is_interrupted_prints_what_it_has_and_leaves_no_process() {
+    let endless = [
+        "lab",
+        "run",
+        "rpc",
+        "--case",
+        "twoway",
+        "--contenders",
+        "floor,floe",
+    ];
+    let rounds = ["--rounds", "60000", "--seconds", "0.01", "-o", "json"];
+    let mut command = floe();
+    let command = command.args(endless).args(rounds);
+    let lab = command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the command was built with this test");
+    // A round has four processes: when there were more, one has been measured.
+    let mut seen = std::collections::BTreeSet::new();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while seen.len() < 6 {
+        assert!(std::time::Instant::now() < deadline, "{seen:?}");
+        seen.extend(contenders_of(lab.id()));
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
+    let killed = std::process::Command::new("kill")
+        .args(["-INT", &lab.id().to_string()])
+        .status();
+    assert!(killed.is_ok_and(|status| status.success()));
+    let ran = Ran::from(lab.wait_with_output().expect("it was started"));
+    let json = ran.ended(130).said("interrupted").json();
+    assert!(
+        json["results"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty()),
+        "{json}"
+    );
+    let notes = json["notes"].to_string();
+    assert!(notes.contains("the run was interrupted"), "{notes}");
+    let is_left = |pid: &&String| {
+        let command = std::fs::read(Path::new("/proc").join(pid).join("cmdline"));
+        command.is_ok_and(|command| String::from_utf8_lossy(&command).contains("contender"))
+    };
+    let left: Vec<_> = seen.iter().filter(is_left).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn what_is_no_result_is_refused_with_its_place() {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lab-report-wrong.json");
+    std::fs::write(&path, "{\"scenario\": 5}").expect("the target folder can be written");
+    let path = path.to_str().expect("the path is UTF-8");
+    run(&["lab", "report", path])
+        .ended(2)
+        .said("expected a text in report.scenario, got 5");
+    run(&["lab", "report", "no-such-file"])
+        .ended(2)
+        .said("no-such-file");
+    run(&["lab", "report"]).ended(2);
 }
 
 #[test]
@@ -99,6 +259,25 @@ fn events_reach_every_subscriber_of_the_hub_in_order() {
             );
         }
     }
+}
+
+#[test]
+fn messages_go_through_two_topics_of_the_hub_and_back() {
+    let chosen = ["lab", "run", "pubsub-rtt", "--case", "bytes-1024,nested-32"];
+    let shortly = ["--contenders", "floor,floe", "--rounds", "1", "-o", "json"];
+    let json = run(&[&chosen[..], &shortly].concat()).ended(0).json();
+    let results = json["results"].as_array().expect("a list");
+    let counts: Vec<_> = results
+        .iter()
+        .map(|result| result["count"].as_u64())
+        .collect();
+    assert_eq!(counts, [Some(700); 4], "{json}");
+    assert!(
+        results
+            .iter()
+            .all(|result| result["min"].as_f64() > Some(0.0)),
+        "{json}"
+    );
 }
 
 #[test]

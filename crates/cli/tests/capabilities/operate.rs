@@ -38,6 +38,46 @@ fn hub_with_metrics(arguments: &[&str]) -> (Hub, String) {
 }
 
 #[test]
+fn info_and_metrics_tell_who_is_held_back_by_whom_and_for_how_long() {
+    let (hub, address) = hub_with_metrics(&["--queue-events", "5", "--patience", "1h"]);
+    let file = void("held.ice");
+    let subscriber = hub.running(&[
+        "sub", "t", "--create", "--slice", &file, "--mode", "ordered",
+    ]);
+    subscriber.talk("subscribed");
+    subscriber.stop();
+    let publisher = hub.running(&["pub", "t", "f", "--slice", &file, "-n", "2000"]);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let info = loop {
+        let info = hub.run(&["topic", "info", "t", "--over", "0s"]);
+        let info = info.ended(0).json();
+        let held = info["held_publishers"].as_array().expect("a list");
+        if !held.is_empty() {
+            break info;
+        }
+        assert!(std::time::Instant::now() < deadline, "nobody is held back");
+    };
+    let held = &info["held_publishers"][0];
+    assert_eq!(held["by_subscriber"], info["subscribers"][0]["identity"]);
+    let publisher_address = held["held_publisher"].as_str().expect("an address");
+    assert!(publisher_address.starts_with("127.0.0.1:"), "{held}");
+    assert!(held["for_ms"].as_f64() > Some(0.0), "{held}");
+    assert!(info["subscribers"][0]["held_ms"].as_f64() > Some(0.0));
+    let table = hub.run(&["topic", "info", "t", "--over", "0s", "-o", "table"]);
+    assert!(table.ended(0).stdout.contains("HELD PUBLISHER"));
+    let page = asked(&address, b"GET /metrics HTTP/1.0\r\n\r\n");
+    let row = page
+        .lines()
+        .find_map(|line| line.strip_prefix("floe_topic_held_seconds_total{topic=\"t\"} "));
+    let seconds: f64 = row.expect("a row").parse().expect("a number");
+    assert!(seconds > 0.0, "{page}");
+    subscriber.signal("CONT");
+    publisher.end().ended(0);
+    let info = hub.run(&["topic", "info", "t"]).ended(0).json();
+    assert_eq!(info["lost"], 0, "{info}");
+}
+
+#[test]
 fn info_tells_rates_queues_and_lag() {
     let hub = Hub::start();
     let file = void("rates.ice");
@@ -128,7 +168,7 @@ fn watch_looks_on_while_the_hub_is_restarted() {
     let listen = endpoint.split(" -t ").next().expect("there is a first");
     let listen = listen.to_owned();
     hub.process.signal("KILL");
-    watch.talk("looks on until the hub is back: ");
+    watch.talk("waiting until the hub is back: ");
     let serve = ["serve", "--transient", "--listen", &listen];
     let again = Running::start(&serve);
     again.line();
@@ -155,17 +195,17 @@ fn watch_says_why_a_hub_is_away_and_ends_where_another_service_is() {
     let listen = endpoint.split(" -t ").next().expect("there is a first");
     let (_, port) = listen.split_once(" -p ").expect("it has a port");
     hub.process.signal("KILL");
-    watch.talk("looks on until the hub is back: no hub: cannot connect");
+    watch.talk("waiting until the hub is back: no hub: cannot connect");
     // It takes connections, and never says a word.
     let deaf = TcpListener::bind(format!("127.0.0.1:{port}")).expect("the port is free again");
-    watch.talk("looks on until the hub is back: the hub did not answer: ");
+    watch.talk("waiting until the hub is back: the hub did not answer: ");
     drop(deaf);
-    watch.talk("looks on until the hub is back: no hub: cannot connect");
+    watch.talk("waiting until the hub is back: no hub: cannot connect");
     let _echo = Echo::on(listen, &[]);
     watch
         .end()
         .ended(4)
-        .said("the hub does not tell how it is doing");
+        .said("the hub does not report its state");
 }
 
 #[test]
@@ -218,6 +258,21 @@ fn metrics_tell_what_became_of_every_event() {
             "no {line} in {page}"
         );
     }
+    // All events have left their queue, once or several together.
+    let value = |name: &str| {
+        let found = page.lines().find_map(|line| line.strip_prefix(name));
+        let value = found.unwrap_or_else(|| panic!("no {name} in {page}"));
+        value.trim().parse::<f64>().expect("a number")
+    };
+    let waits = value("floe_hub_queue_wait_seconds_count ");
+    assert!((1.0..=7.0).contains(&waits), "{page}");
+    let longest = value("floe_hub_queue_wait_seconds_bucket{le=\"+Inf\"} ");
+    assert!(
+        (longest - waits).abs() < 0.5,
+        "buckets are cumulative: {page}"
+    );
+    assert!(value("floe_hub_queue_wait_seconds_sum ") > 0.0);
+    assert!(value("floe_hub_answer_seconds_count ") <= 7.0);
     assert!(page.contains("floe_subscriber_offered_total{topic=\"a\\\"b\",subscriber=\"floe-sub/"));
     for name in ["resident_memory_bytes", "open_fds", "max_fds"] {
         assert!(page.contains(&format!("\nprocess_{name} ")), "{page}");

@@ -62,7 +62,7 @@ fn a_second_signal_ends_it_at_once() {
     hub.process
         .end()
         .ended(130)
-        .said("stopped at once, by a second SIGINT");
+        .said("stopped immediately by a second SIGINT");
 }
 
 #[test]
@@ -82,8 +82,9 @@ fn it_listens_on_several_endpoints() {
 #[test]
 fn without_data_it_says_that_nothing_is_kept() {
     let hub = Hub::with(&[]);
-    hub.process
-        .talk("topics, subscriptions and links end with this process; --data DIR keeps them");
+    hub.process.talk(
+        "topics, subscriptions and links are lost when this process ends; --data DIR stores them",
+    );
 }
 
 #[test]
@@ -203,13 +204,19 @@ fn it_serves_though_nobody_reads_its_output() {
 }
 
 #[test]
-fn both_limits_of_a_queue_are_told_with_their_defaults() {
+fn limits_of_queues_and_waits_are_told_with_their_defaults() {
     let help = run(&["serve", "--help"]).ended(0).stdout;
     for text in [
         "--queue-events <EVENTS>",
         "[default: 100000]",
         "--queue-bytes <SIZE>",
         "[default: 64M]",
+        "--patience <TIME>",
+        "[default: 1s]",
+        "--rest-max <TIME>",
+        "[default: 1ms]",
+        "--polling <TIME>",
+        "[default: 100us]",
     ] {
         assert!(help.contains(text), "{help}");
     }
@@ -248,7 +255,7 @@ fn it_serves_over_an_encrypted_endpoint_to_clients_with_a_certificate() {
     run(&list)
         .ended(2)
         .said("it needs certificates")
-        .said("--tls-ca FILE says whom to trust");
+        .said("--tls-ca FILE names the CAs to trust");
     let key_alone = ["--tls-ca", &certificates.ca, "--tls-key", &certificates.key];
     run(&[&list[..], &key_alone].concat())
         .ended(2)
@@ -290,30 +297,39 @@ fn it_goes_on_after_it_had_no_descriptors_left_and_says_so_once_a_second() {
 }
 
 #[test]
-fn a_damaged_store_is_told_in_words_and_an_empty_one_too() {
+fn a_damaged_store_starts_from_its_backup_and_without_one_only_when_told_to() {
     let folder = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("damaged");
     let _ = std::fs::remove_dir_all(&folder);
     let data = folder.to_str().expect("its path is text");
+    let hub = Hub::with(&["--data", data]);
+    hub.run(&["topic", "create", "kept"]).ended(0);
+    hub.process.signal("TERM");
+    hub.process.end().ended(0);
+    let cut = |name: &str| {
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .open(folder.join(name));
+        file.and_then(|file| file.set_len(100))
+            .expect("the hub has made it");
+    };
+    cut("hub.redb");
+    let hub = Hub::with(&["--data", data]);
+    hub.process
+        .talk("was restored from its backup, and lost nothing: hub.redb: ");
+    let listed = hub.run(&["topic", "list", "-o", "raw"]).ended(0);
+    assert_eq!(listed.stdout, "kept\n");
+    hub.process.signal("TERM");
+    hub.process.end().ended(0);
+    cut("hub.redb");
+    cut("hub.backup.redb");
     let serve = ["serve", "--listen", "tcp -h 127.0.0.1 -p 0", "--data", data];
-    let hub = Running::start(&serve);
-    hub.line();
-    hub.signal("TERM");
-    hub.end().ended(0);
-    let file = std::fs::OpenOptions::new()
-        .write(true)
-        .open(folder.join("hub.redb"))
-        .expect("the hub has made it");
-    let len = file.metadata().expect("it is open").len();
-    file.set_len(len - 100).expect("it can be cut off");
     let ran = run(&serve)
         .ended(1)
-        .said("it is damaged, or no store of a hub: put a copy of it back");
+        .said("is damaged: hub.redb: ")
+        .said("start once with --accept-damage, which keeps the 0 records that verify");
     assert!(!ran.stderr.contains("panicked"), "{ran:?}");
-    file.set_len(0).expect("it can be cut off");
-    let hub = Running::start(&serve);
-    hub.talk(
-        "is empty: the hub starts without topics; to restore them, put back a copy of the file",
-    );
+    let hub = Running::start(&[&serve[..], &["--accept-damage"]].concat());
+    hub.talk("was damaged and starts with the 0 records that verify");
     hub.line();
 }
 

@@ -80,7 +80,7 @@ fn ssl_and_wss_carry_calls_of_clients_with_and_without_a_certificate() {
         run(&["call", &open.proxy, "ice_ping"])
             .ended(2)
             .said("it needs certificates")
-            .said("--tls-ca FILE says whom to trust");
+            .said("--tls-ca FILE names the CAs to trust");
     }
 }
 
@@ -128,7 +128,7 @@ fn udp_carries_a_oneway_call_and_no_other() {
     let asked = ["call", &publisher, "asked", "--slice", &slice];
     run(&[&asked[..], &["--datagram"]].concat())
         .ended(2)
-        .said("leave out --oneway or --datagram");
+        .said("omit --oneway or --datagram");
     run(&asked).ended(2).said("expected tcp, ");
 }
 

@@ -79,7 +79,9 @@ pub(crate) fn silent_listener() -> (TcpListener, String) {
 fn a_call_without_a_connection_in_time_says_so_and_nothing_of_a_reply() {
     let (_listener, proxy) = silent_listener();
     let call = ["call", &proxy, "ice_ping", "--timeout", "100ms"];
-    let ran = run(&call).ended(3);
+    let ran = run(&call)
+        .ended(3)
+        .said("nothing answers there: is the server's adapter activated");
     assert!(!ran.stderr.contains("no reply"), "{ran:?}");
     assert!(!ran.stderr.contains("WARN"), "{ran:?}");
     let list = ["topic", "list", "--timeout", "100ms", "--hub", &proxy];
@@ -191,6 +193,10 @@ fn what_an_address_a_cost_and_a_size_must_be_is_said_with_what_came() {
         (
             &["serve", "--queue-events", "many"],
             "expected a whole number of at least 1, got `many`",
+        ),
+        (
+            &["serve", "--polling", "1s"],
+            "expected at most 100us, got `1s`",
         ),
         (
             &["ping", "x:tcp -p 1", "-n", "ten"],
@@ -364,4 +370,24 @@ fn a_build_without_the_lab_says_how_to_get_it() {
         .ended(2)
         .said("this build has no lab")
         .said("cargo run --release --features lab -- lab run rpc --quick");
+}
+
+#[test]
+fn a_wrong_identity_at_a_hub_gets_the_one_that_was_meant() {
+    let hub = Hub::start();
+    hub.run(&["topic", "create", "telemetry"]).ended(0);
+    let at = hub
+        .manager
+        .replace("IceStorm/TopicManager", "IceStorm/topic.telemtry");
+    run(&["call", &at, "ice_ping"])
+        .ended(4)
+        .said("did you mean `IceStorm/topic.telemetry`?");
+    let at = hub.manager.replace("TopicManager", "topicmanager");
+    run(&["ping", &at, "-n", "1"])
+        .ended(4)
+        .said("did you mean `IceStorm/TopicManager`?");
+    let at = hub.manager.replace("IceStorm/TopicManager", "elsewhere");
+    run(&["call", &at, "ice_ping"])
+        .ended(4)
+        .said("is this the identity of the object, in the same case, and the right server?");
 }

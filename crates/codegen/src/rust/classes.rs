@@ -2,7 +2,7 @@
 
 use floe_slice::model::{Class, DefinitionId};
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::quote;
 
 use super::facts::is_complete_class;
 use super::members::{Fields, declaration, gets, member_ident, puts};
@@ -67,7 +67,7 @@ fn class_trait(
     });
     let base_part = base.map(|(field, ..)| {
         quote! {
-            fn base(&self) -> #option<&dyn #root::AnyClass> {
+            fn base(&self) -> #option<&dyn #root::classes::AnyClass> {
                 Some(&self.#field)
             }
         }
@@ -78,35 +78,29 @@ fn class_trait(
         quote!(encoder)
     };
     let puts = puts(&of.members);
-    let local = |index| format_ident!("member_{index}");
-    let gets = gets(
-        &of.members,
-        local,
-        |read| quote!(reader.slice(#scoped, #read)),
-    );
+    let members: Vec<Ident> = of.members.iter().map(member_ident).collect();
+    let taken: Vec<String> = members.iter().map(Ident::to_string).collect();
+    let reader = names::fresh("reader", &taken);
+    let gets = gets(&of.members, |read| quote!(#reader.slice(#scoped, #read)));
     let base_read = base
-        .map(|(field, base, _)| quote!(#field: <#base as #root::Class>::decode_slices(reader)?,));
-    let members = of.members.iter().enumerate().map(|(index, member)| {
-        let (field, local) = (member_ident(member), local(index));
-        quote!(#field: #local,)
-    });
+        .map(|(field, base, _)| quote!(#field: <#base as #root::classes::Class>::decode_slices(#reader)?,));
     quote! {
-        impl #root::Class for #name {
+        impl #root::classes::Class for #name {
             const TYPE_ID: &'static str = #scoped;
             #compact_id
             #cuts
-            fn classes() -> &'static dyn #root::Classes {
+            fn classes() -> &'static dyn #root::classes::Classes {
                 &#table
             }
             #base_part
-            fn encode_members(&self, #encoder: &mut #root::Encoder<'_>) {
+            fn encode_members(&self, #encoder: &mut #root::encoding::Encoder<'_>) {
                 #puts
             }
             fn decode_slices(
-                reader: &mut #root::ClassReader<'_, '_>,
+                #reader: &mut #root::classes::ClassReader<'_, '_>
             ) -> #result<Self, #root::DecodeError> {
                 #gets
-                Ok(Self { #base_read #(#members)* })
+                Ok(Self { #base_read #(#members),* })
             }
         }
     }
@@ -137,7 +131,7 @@ fn inherits(
                 &self.#field
             }
         }
-        #(impl #root::Extends<#ancestors> for #name {})*
+        #(impl #root::classes::Extends<#ancestors> for #name {})*
     }
 }
 
@@ -159,9 +153,9 @@ pub(super) fn table(scope: &Scope<'_>) -> Option<TokenStream> {
     let others = others.iter().map(|(id, _)| scope.path(*id, ""));
     Some(quote! {
         /// The classes of the contract, and of those that it uses.
-        pub static #name: #root::ClassTable = #root::ClassTable::new(
-            &[#(#root::ClassInfo::of::<#own>()),*],
-            &[#(&#root::ClassesOf::<#others>::NEW),*],
+        pub static #name: #root::classes::ClassTable = #root::classes::ClassTable::new(
+            &[#(#root::classes::ClassInfo::of::<#own>()),*],
+            &[#(&#root::classes::ClassesOf::<#others>::NEW),*],
         );
     })
 }

@@ -65,6 +65,12 @@ pub(super) fn integer(value: i64) -> TokenStream {
     }
 }
 
+/// The shortest text of a number, with an exponent where zeros would fill the line.
+fn decimal(text: &str) -> TokenStream {
+    let literal: Literal = text.parse().expect("Rust reads the numbers that it writes");
+    quote!(#literal)
+}
+
 fn is_float(r#type: Type) -> bool {
     matches!(
         r#type,
@@ -80,14 +86,8 @@ fn float(r#type: Type, value: f64) -> TokenStream {
     }
     let magnitude = match value.abs() {
         f64::INFINITY => quote!(#kind::INFINITY),
-        finite if is_single => {
-            let literal = Literal::f32_unsuffixed(finite as f32);
-            quote!(#literal)
-        }
-        finite => {
-            let literal = Literal::f64_unsuffixed(finite);
-            quote!(#literal)
-        }
+        finite if is_single => decimal(&format!("{:?}", finite as f32)),
+        finite => decimal(&format!("{finite:?}")),
     };
     if value.is_sign_negative() {
         quote!(-#magnitude)

@@ -100,6 +100,11 @@ impl ErrorSets {
         errors
     }
 
+    /// The names of all enums.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.sets.iter().map(|set| set.name.as_str())
+    }
+
     /// The sets that stand before an interface.
     pub(super) fn before(&self, interface: DefinitionId) -> impl Iterator<Item = &ErrorSet> {
         let sets = self.sets.iter().filter(|set| !set.is_external);

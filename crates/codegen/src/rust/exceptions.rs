@@ -21,7 +21,7 @@ pub(super) fn exception(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
                 " Slices of derived exceptions that this program does not know, sent on with it.";
             (
                 name,
-                quote!(::std::vec::Vec<#root::UnknownSlice>),
+                quote!(::std::vec::Vec<#root::classes::UnknownSlice>),
                 doc.to_owned(),
             )
         }),

@@ -65,6 +65,18 @@ impl Facts {
         }
     }
 
+    /// The names of all types, error enums and modules that the model gives rise to.
+    pub(super) fn names(&self, model: &Model) -> BTreeSet<String> {
+        let mut names = self.type_names.clone();
+        names.extend(self.errors.names().map(str::to_owned));
+        for (_, definition) in model.iter() {
+            let modules = &definition.modules;
+            let modules = (1..=modules.len()).map(|depth| self.module(&modules[..depth]));
+            names.extend(modules.map(|module| module.to_string()));
+        }
+        names
+    }
+
     /// The identifier of the innermost of these modules.
     pub(super) fn module(&self, modules: &[String]) -> Ident {
         let changed = self.modules.get(modules).map(|name| names::ident(name));

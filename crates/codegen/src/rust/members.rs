@@ -81,14 +81,14 @@ pub(super) fn puts(members: &[Member]) -> TokenStream {
     quote!(#(#puts)*)
 }
 
-/// The statement that decodes members into locals: `read` takes the closure that decodes them.
+/// The statement that decodes members into locals of their names: `read` takes the closure that decodes them.
 pub(super) fn gets(
     members: &[Member],
-    local: impl Fn(usize) -> Ident,
     read: impl FnOnce(TokenStream) -> TokenStream,
 ) -> TokenStream {
     let ordered = in_wire_order(members);
-    let locals: Vec<Ident> = ordered.iter().map(|(index, _)| local(*index)).collect();
+    let locals = ordered.iter().map(|(_, member)| member_ident(member));
+    let locals: Vec<Ident> = locals.collect();
     let gets: Vec<TokenStream> = ordered.iter().map(|(_, member)| get(member.tag)).collect();
     match (locals.as_slice(), gets.as_slice()) {
         ([], _) => {

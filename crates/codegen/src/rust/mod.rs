@@ -24,16 +24,16 @@ mod structs;
 mod types;
 mod views;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use floe_slice::diagnostic::Diagnostic;
 use floe_slice::model::{DefinitionId, DefinitionKind, Model};
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 pub use options::RustOptions;
 
-use crate::{threads, writer};
+use crate::{names, threads, writer};
 use clashes::Resolved;
 use facts::Facts;
 use scope::{Scope, is_external};
@@ -77,10 +77,12 @@ fn generate(resolved: &Resolved<'_>, options: &RustOptions) -> Result<String, Ve
         return Err(findings);
     }
     let root = options.root();
+    let imports = writer::Imports::new(scope::path(options.crate_path()), facts.names(model));
     let mut generator = Generator {
         model,
         options,
         facts,
+        imports,
         laid_out: HashMap::new(),
     };
     generator.laid_out = generator.lay_out(root.len());
@@ -100,33 +102,51 @@ struct Generator<'a> {
     model: &'a Model,
     options: &'a RustOptions,
     facts: Facts,
-    /// The text of each definition, at the depth at which it stands.
-    laid_out: HashMap<DefinitionId, String>,
+    /// What modules may import of `floe`.
+    imports: writer::Imports,
+    /// Each definition, at the depth at which it stands.
+    laid_out: HashMap<DefinitionId, writer::LaidOut>,
 }
 
 impl Generator<'_> {
     /// Lays out each definition alone, as many at a time as there are processors: that is where the
     /// time goes, and one tree of a large contract would cost far more memory.
-    fn lay_out(&self, root_len: usize) -> HashMap<DefinitionId, String> {
+    fn lay_out(&self, root_len: usize) -> HashMap<DefinitionId, writer::LaidOut> {
         let ids: Vec<DefinitionId> = self.generated().collect();
         let laid_out = threads::for_each(&ids, |id| {
             let modules = &self.model.definition(id).modules;
             let depth = modules.len().saturating_sub(root_len);
-            writer::layout(self.definition(modules, id), depth)
+            writer::layout(self.definition(modules, id), depth, &self.imports)
         });
         laid_out.into_iter().collect()
     }
 
-    /// Writes the content of a module: its definitions, then the modules in it.
+    /// Writes the content of a module: its imports and definitions, then the modules in it.
     fn module(&self, modules: &[String], text: &mut writer::Text) {
-        text.items(classes::table(&self.scope(modules)).unwrap_or_default());
-        for id in self.generated() {
-            if self.model.definition(id).modules == modules {
-                text.laid_out(&self.laid_out[&id]);
-            }
+        let table = classes::table(&self.scope(modules)).unwrap_or_default();
+        let table = writer::layout(table, text.depth(), &self.imports);
+        let own = self.generated();
+        let own = own.filter(|id| self.model.definition(*id).modules == modules);
+        let items: Vec<&writer::LaidOut> = own.map(|id| &self.laid_out[&id]).collect();
+        let items = || [&table].into_iter().chain(items.iter().copied());
+        let imported: BTreeSet<&String> = items().flat_map(|item| &item.imported).collect();
+        text.items(self.imports(&imported));
+        for item in items() {
+            text.laid_out(&item.text);
         }
         for name in self.children(modules) {
             self.child(modules, name, text);
+        }
+    }
+
+    /// What takes these names of `floe` into a module.
+    fn imports(&self, names: &BTreeSet<&String>) -> TokenStream {
+        let root = scope::path(self.options.crate_path());
+        let names: Vec<Ident> = names.iter().map(|name| names::ident(name)).collect();
+        match names.as_slice() {
+            [] => quote!(),
+            [name] => quote!(use #root::#name;),
+            names => quote!(use #root::{#(#names),*};),
         }
     }
 

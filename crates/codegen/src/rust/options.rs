@@ -135,6 +135,6 @@ const BUILT_IN: [(&str, &str); 8] = [
     ("::Ice::EncodingVersion", "EncodingVersion"),
     ("::Ice::Identity", "Identity"),
     ("::Ice::OperationMode", "OperationMode"),
-    ("::Ice::ProtocolVersion", "ProtocolVersion"),
+    ("::Ice::ProtocolVersion", "encoding::ProtocolVersion"),
     ("::IceStorm", "contracts::ice_storm"),
 ];

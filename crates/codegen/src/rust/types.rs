@@ -32,7 +32,7 @@ impl Scope<'_> {
         match self.shape(r#type) {
             Shape::Text => self.prelude("String"),
             Shape::Proxy(proxy) => quote!(#option<#proxy>),
-            Shape::Link(class) => quote!(#root::Link<#class>),
+            Shape::Link(class) => quote!(#root::classes::Link<#class>),
             Shape::Number(path)
             | Shape::Enumeration(path)
             | Shape::Elements(path, _)
@@ -53,11 +53,16 @@ impl Scope<'_> {
             Shape::Number(path) | Shape::Enumeration(path) => path,
             Shape::Text => quote!(&'call str),
             Shape::Proxy(proxy) => quote!(#option<&'call #proxy>),
-            Shape::Link(class) => quote!(&'call #root::Link<#class>),
+            Shape::Link(class) => quote!(&'call #root::classes::Link<#class>),
             Shape::Elements(_, element) => quote!(&'call [#element]),
             Shape::Named(path) => quote!(&'call #path),
         };
         self.or_unset(borrowed, tag)
+    }
+
+    /// Whether [`borrowed`](Self::borrowed) gives a type with a lifetime.
+    pub(super) fn is_borrowed(&self, r#type: Type) -> bool {
+        !matches!(self.shape(r#type), Shape::Number(_) | Shape::Enumeration(_))
     }
 
     /// A parameter of the type that [`borrowed`](Self::borrowed) gives, as a value that encodes itself.
@@ -81,7 +86,9 @@ impl Scope<'_> {
     ) -> TokenStream {
         let root = self.root();
         match (self.shape(r#type), tag.map(tag_literal)) {
-            (Shape::Proxy(_), None) => quote!(#root::Nilable::encode_nilable(#name, #encoder);),
+            (Shape::Proxy(_), None) => {
+                quote!(#root::codegen::Nilable::encode_nilable(#name, #encoder);)
+            }
             (Shape::Proxy(_), Some(tag)) => quote!(#encoder.tagged_proxy(#tag, #name);),
             (Shape::Number(_) | Shape::Enumeration(_), None) => quote!(#encoder.put(&#name);),
             (Shape::Number(_) | Shape::Enumeration(_), Some(tag)) => {
@@ -114,7 +121,7 @@ impl Scope<'_> {
             Type::ObjectProxy => Shape::Proxy(quote!(#root::Proxy)),
             Type::Proxy(interface) => Shape::Proxy(self.path(interface, "Proxy")),
             Type::Named(id) => self.named(id),
-            _ => Shape::Link(quote!(dyn #root::AnyClass)),
+            _ => Shape::Link(quote!(dyn #root::classes::AnyClass)),
         }
     }
 
@@ -134,7 +141,7 @@ impl Scope<'_> {
             // A class of which only the name is known can be any.
             DefinitionKind::Class(_) | DefinitionKind::Interface(_) => {
                 let root = self.root();
-                Shape::Link(quote!(dyn #root::AnyClass))
+                Shape::Link(quote!(dyn #root::classes::AnyClass))
             }
             _ => Shape::Named(path),
         }

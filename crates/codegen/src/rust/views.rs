@@ -57,18 +57,18 @@ pub(super) fn structure(scope: &Scope<'_>, id: DefinitionId, of: &Struct) -> Opt
         #docs
         #[derive(Debug, Clone, PartialEq, Default)]
         pub struct #name<'a> { #(#fields)* }
-        impl #root::Encode for #name<'_> {
+        impl #root::encoding::Encode for #name<'_> {
             #[inline]
-            fn encode(&self, encoder: &mut #root::Encoder<'_>) {
+            fn encode(&self, encoder: &mut #root::encoding::Encoder<'_>) {
                 #(encoder.put(&self.#idents);)*
             }
         }
-        impl<'a> #root::View<'a> for #name<'a> {
+        impl<'a> #root::encoding::View<'a> for #name<'a> {
             type Owned = #owned;
-            const MIN_WIRE_LEN: usize = <#owned as #root::Decode>::MIN_WIRE_LEN;
+            const MIN_WIRE_LEN: usize = <#owned as #root::encoding::Decode>::MIN_WIRE_LEN;
             #[inline]
             fn decode_view(
-                decoder: &mut #root::Decoder<'a>,
+                decoder: &mut #root::encoding::Decoder<'a>
             ) -> #result<Self, #root::DecodeError> {
                 Ok(Self { #(#gets)* })
             }
@@ -119,7 +119,7 @@ fn get(scope: &Scope<'_>, member: &Member) -> TokenStream {
 fn own(scope: &Scope<'_>, member: &Member) -> TokenStream {
     let (root, name) = (scope.root(), member_ident(member));
     match Shape::of(scope.model, member.r#type) {
-        Some(_) => quote!(#name: #root::View::into_owned(self.#name),),
+        Some(_) => quote!(#name: #root::encoding::View::into_owned(self.#name),),
         None => quote!(#name: self.#name,),
     }
 }
@@ -211,7 +211,7 @@ fn viewed(scope: &Scope<'_>, r#type: Type) -> Option<TokenStream> {
         Shape::Bytes => quote!(&'a [u8]),
         Shape::Packed(element) => {
             let element = scope.owned(element);
-            quote!(#root::Packed<'a, #element>)
+            quote!(#root::encoding::Packed<'a, #element>)
         }
         Shape::Elements(element) => {
             let (vec, element) = (scope.prelude("Vec"), part(element));

@@ -4,18 +4,39 @@
 //! If they do not, one bracketed group of the entry is broken, and its own entries are laid out
 //! below each other in the same way. `token.rs` says what an entry is and where spaces stand.
 
+use std::collections::BTreeSet;
+
 use proc_macro2::{Delimiter, TokenStream};
 
-use super::token::{self, Entry, Token, flat};
+use super::imports::Imports;
+use super::token::{self, Entry, Token, width};
 
-/// The text of items inside `depth` modules, with a blank line between items that do not belong together.
-pub(crate) fn layout(tokens: TokenStream, depth: usize) -> String {
-    let tokens = token::tokens(tokens);
+/// Items as text, and the names that their module has to import for them.
+#[derive(Debug, Default)]
+pub(crate) struct LaidOut {
+    pub(crate) text: String,
+    pub(crate) imported: BTreeSet<String>,
+}
+
+/// Lays out items inside `depth` modules, with a blank line between items that do not belong together.
+pub(crate) fn layout(tokens: TokenStream, depth: usize, imports: &Imports) -> LaidOut {
+    let mut imported = BTreeSet::new();
+    let tokens = imports.shorten(token::tokens(tokens), &mut imported);
+    let text = lay_out(&tokens, depth);
+    LaidOut { text, imported }
+}
+
+/// The text of items whose paths stay as they are.
+pub(super) fn layout_whole(tokens: TokenStream, depth: usize) -> String {
+    lay_out(&token::tokens(tokens), depth)
+}
+
+fn lay_out(tokens: &[Token], depth: usize) -> String {
     let mut layout = Layout {
         text: String::new(),
         indent: depth * INDENT,
     };
-    layout.entries(&token::entries(&tokens), true);
+    layout.entries(&token::entries(tokens), true);
     layout.text
 }
 
@@ -56,14 +77,14 @@ impl Layout {
                 self.entry(inner);
                 self.text.push(']');
             }
-            comment => self.text.push_str(&comment.to_string()),
+            comment => self.flat(std::slice::from_ref(comment)),
         }
     }
 
     /// One entry, from where the line has come to.
     fn entry(&mut self, tokens: &[Token]) {
         let Some(at) = self.broken_group(tokens) else {
-            return self.text.push_str(&flat(tokens));
+            return self.flat(tokens);
         };
         let (before, after) = (&tokens[..at], &tokens[at + 1..]);
         let Token::Group(delimiter, inner) = &tokens[at] else {
@@ -82,23 +103,31 @@ impl Layout {
         }
     }
 
+    /// Tokens on one line.
+    fn flat(&mut self, tokens: &[Token]) {
+        token::write_flat(tokens, &mut self.text).expect("a string takes any text");
+    }
+
     /// The group of an entry that is broken; `None` if the entry stands on one line.
     fn broken_group(&self, tokens: &[Token]) -> Option<usize> {
-        let groups = || {
+        let groups = |width_min| {
             let all = tokens.iter().enumerate();
-            all.filter(
-                |(_, token)| matches!(token, Token::Group(_, inner) if flat(inner).len() > SHORT),
-            )
-            .map(|(index, _)| index)
+            let is_long = move |inner: &[Token]| width(inner) >= width_min;
+            all.filter(move |(_, token)| matches!(token, Token::Group(_, inner) if is_long(inner)))
+                .map(|(index, _)| index)
         };
-        if let Some(block) = groups().find(|index| token::is_block(tokens, *index)) {
+        let long = || groups(SHORT + 1);
+        if let Some(block) = groups(1).find(|index| token::is_block(tokens, *index)) {
             return Some(block);
         }
-        if self.column() + flat(tokens).chars().count() <= WIDTH {
+        if self.column() + width(tokens) <= WIDTH {
             return None;
         }
-        let fits = |index: &usize| self.column() + flat(&tokens[..*index]).chars().count() < WIDTH;
-        groups().rfind(fits).or_else(|| groups().next())
+        if tokens.iter().any(|token| token.is("fn")) {
+            return groups(1).next();
+        }
+        let fits = |index: &usize| self.column() + width(&tokens[..*index]) < WIDTH;
+        long().rfind(fits).or_else(|| long().next())
     }
 
     /// How many columns of the line are taken.
@@ -113,7 +142,7 @@ impl Layout {
         self.text.push_str(open);
         if let Some(last) = self.hugged(delimiter, &entries) {
             for entry in &entries[..entries.len() - 1] {
-                self.text.push_str(&flat(entry.tokens));
+                self.flat(entry.tokens);
                 self.text.push(' ');
             }
             self.entry(last);
@@ -127,6 +156,10 @@ impl Layout {
         };
         if is_list {
             self.fill(&entries);
+            let is_macro = delimiter == Delimiter::Brace && !before[0].is("use");
+            if !is_macro && !self.text.ends_with(",\n") {
+                self.text.insert(self.text.len() - 1, ',');
+            }
         } else {
             self.entries(&entries, token::holds_items(before, delimiter));
             self.add_comma(before, delimiter, &entries);
@@ -143,10 +176,8 @@ impl Layout {
         let (Token::Group(Delimiter::Brace, inner), head) = last.tokens.split_last()? else {
             return None;
         };
-        let others = others
-            .iter()
-            .map(|entry| flat(entry.tokens).chars().count() + 1);
-        let width = others.sum::<usize>() + flat(head).chars().count() + " {".len();
+        let others = others.iter().map(|entry| width(entry.tokens) + 1);
+        let width = others.sum::<usize>() + width(head) + " {".len();
         (is_call && !inner.is_empty() && self.column() + width <= WIDTH).then_some(last.tokens)
     }
 
@@ -154,14 +185,13 @@ impl Layout {
     fn fill(&mut self, entries: &[Entry<'_>]) {
         self.start_line();
         for (index, entry) in entries.iter().enumerate() {
-            let text = flat(entry.tokens);
-            if index > 0 && self.column() + 1 + text.chars().count() > WIDTH {
+            if index > 0 && self.column() + 1 + width(entry.tokens) > WIDTH {
                 self.text.push('\n');
                 self.start_line();
             } else if index > 0 {
                 self.text.push(' ');
             }
-            self.text.push_str(&text);
+            self.flat(entry.tokens);
         }
         self.text.push('\n');
     }
@@ -171,8 +201,12 @@ impl Layout {
         let has_commas = entries.len() > 1 && entries[0].tokens.last().is_some_and(Token::is_comma);
         let is_call = delimiter == Delimiter::Parenthesis && entries.len() == 1;
         let last = entries.last().and_then(|entry| entry.tokens.last());
-        let lacks = last.is_some_and(|last| !last.is_comma() && !last.is_brace());
-        if lacks && !token::is_macro(before) && (has_commas || is_call) {
+        let is_complete = |last: &Token| {
+            last.is_comma() || last.is_brace() && delimiter != Delimiter::Parenthesis
+        };
+        let lacks = last.is_some_and(|last| !is_complete(last));
+        let is_enum = before.iter().any(|token| token.is("enum"));
+        if lacks && !token::is_macro(before) && (has_commas || is_call || is_enum) {
             self.text.insert(self.text.len() - 1, ',');
         }
     }

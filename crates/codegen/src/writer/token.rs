@@ -8,7 +8,7 @@ use std::fmt;
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
 /// A token.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(super) enum Token {
     /// An identifier, a keyword, a literal or a lifetime.
     Word(String),
@@ -55,26 +55,61 @@ impl Token {
     }
 }
 
-impl fmt::Display for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Word(text) | Self::Operator(text) => f.write_str(text),
-            Self::Doc(text) => write!(f, "///{text}"),
-            Self::Attribute(inner) => write!(f, "#[{}]", flat(inner)),
-            Self::Group(delimiter, inner) => {
+/// Writes the tokens on one line.
+pub(super) fn write_flat(tokens: &[Token], text: &mut impl fmt::Write) -> fmt::Result {
+    for (index, token) in tokens.iter().enumerate() {
+        if is_parted(&tokens[..index], token) {
+            text.write_char(' ')?;
+        }
+        match token {
+            Token::Word(token) | Token::Operator(token) => text.write_str(token)?,
+            Token::Doc(doc) => {
+                text.write_str("///")?;
+                text.write_str(doc)?;
+            }
+            Token::Attribute(inner) => {
+                text.write_str("#[")?;
+                write_flat(inner, text)?;
+                text.write_char(']')?;
+            }
+            Token::Group(delimiter, inner) => {
                 let (open, close) = brackets(*delimiter);
                 let inner = match inner.split_last() {
-                    Some((last, others)) if last.is_comma() && !is_single(others) => others,
+                    Some((last, others)) if last.is_comma() && !is_tuple(*delimiter, others) => {
+                        others
+                    }
                     _ => inner,
                 };
-                let space = if self.is_brace() && !inner.is_empty() {
-                    " "
-                } else {
-                    ""
+                let is_import = index > 0 && tokens[index - 1].is("::");
+                let space = match token.is_brace() && !inner.is_empty() && !is_import {
+                    true => " ",
+                    false => "",
                 };
-                write!(f, "{open}{space}{}{space}{close}", flat(inner))
+                text.write_str(open)?;
+                text.write_str(space)?;
+                write_flat(inner, text)?;
+                text.write_str(space)?;
+                text.write_str(close)?;
             }
         }
+    }
+    Ok(())
+}
+
+/// How many columns tokens take on one line.
+pub(super) fn width(tokens: &[Token]) -> usize {
+    let mut width = Width(0);
+    write_flat(tokens, &mut width).expect("counting does not fail");
+    width.0
+}
+
+/// Counts the columns of what is written.
+struct Width(usize);
+
+impl fmt::Write for Width {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 += text.chars().count();
+        Ok(())
     }
 }
 
@@ -120,9 +155,9 @@ pub(super) fn tokens(stream: TokenStream) -> Vec<Token> {
     tokens
 }
 
-/// Whether tokens are the element of a tuple of one.
-fn is_single(tokens: &[Token]) -> bool {
-    !tokens.iter().any(Token::is_comma)
+/// Whether a group of these tokens may be a tuple of one, which has a comma.
+fn is_tuple(delimiter: Delimiter, tokens: &[Token]) -> bool {
+    delimiter == Delimiter::Parenthesis && !tokens.iter().any(Token::is_comma)
 }
 
 /// An attribute; documentation as the comment that it is.
@@ -142,10 +177,13 @@ fn attribute(stream: TokenStream) -> Token {
 pub(super) fn entries(tokens: &[Token]) -> Vec<Entry<'_>> {
     let mut entries = Vec::new();
     let (mut start, mut angles, mut bars) = (0, 0_i32, 0);
+    // The bases of a trait are parted by commas.
+    let mut is_trait = false;
     for (index, token) in tokens.iter().enumerate() {
         angles += i32::from(token.is("<")) - i32::from(token.is(">"));
         bars += i32::from(token.is("|"));
-        let is_outside = angles == 0 && bars % 2 == 0;
+        let is_outside = angles == 0 && bars % 2 == 0 && !is_trait;
+        is_trait |= token.is("trait");
         let next = tokens.get(index + 1);
         let ends = match token {
             Token::Operator(operator) => operator == ";" || operator == "," && is_outside,
@@ -155,6 +193,7 @@ pub(super) fn entries(tokens: &[Token]) -> Vec<Entry<'_>> {
         if ends || next.is_none() {
             entries.push(entry(&tokens[start..=index]));
             start = index + 1;
+            is_trait = false;
         }
     }
     entries
@@ -174,16 +213,10 @@ fn continues(token: &Token) -> bool {
     token.is_any(&[",", ";", ".", "?", "else", "=", "=>"])
 }
 
-/// The tokens on one line.
-pub(super) fn flat(tokens: &[Token]) -> String {
-    let mut text = String::new();
-    for (index, token) in tokens.iter().enumerate() {
-        if is_parted(&tokens[..index], token) {
-            text.push(' ');
-        }
-        text.push_str(&token.to_string());
-    }
-    text
+/// Whether a token and the `::` behind it belong to one path.
+pub(super) fn begins_path(token: &Token) -> bool {
+    let is_name = |word: &String| !word.starts_with('\'') && !KEYWORDS.contains(&&**word);
+    matches!(token, Token::Word(word) if is_name(word)) || token.is("::")
 }
 
 /// Whether a space stands between tokens and the next one.
@@ -191,27 +224,36 @@ pub(super) fn is_parted(before: &[Token], next: &Token) -> bool {
     let Some(previous) = before.last() else {
         return false;
     };
-    let bars = before.iter().filter(|token| token.is("|")).count();
+    if next.is_any(&[",", ";", ".", "?", ":", ">"]) {
+        return false;
+    }
+    if previous.is("::") {
+        return false;
+    }
+    if previous.is_any(&["<", "&", ".", "!", "*", "-"]) {
+        return next.is_brace();
+    }
+    if (previous.is("|") || next.is("|")) && is_in_bars(before) {
+        return false;
+    }
     // In front of the next token is nothing that takes it as a suffix.
     let is_apart = previous.is_any(&BINARY)
         || previous.is_any(&KEYWORDS)
         || matches!(previous, Token::Word(word) if word.starts_with('\''))
-        || previous.is("|") && bars % 2 == 0;
-    match previous {
-        _ if next.is_any(&[",", ";", ".", "?", ":", ">"]) => return false,
-        _ if previous.is_any(&["::", "<", "&", ".", "!", "*", "-"]) => return next.is_brace(),
-        _ if previous.is("|") && bars % 2 == 1 => return false,
-        _ if next.is("|") && bars % 2 == 1 => return false,
-        _ => {}
-    }
+        || previous.is("|");
     match next {
-        // `impl ::floe::Encode`, but `impl<T>`.
+        // `impl ::floe::encoding::Encode`, but `impl<T>`.
         Token::Operator(operator) if operator == "<" => is_apart && !previous.is("impl"),
         Token::Operator(operator) if operator == "::" => is_apart || ends_generics(before),
         Token::Operator(operator) if operator == "!" => is_apart,
         Token::Group(Delimiter::Parenthesis | Delimiter::Bracket, _) => is_apart,
         _ => true,
     }
+}
+
+/// Whether tokens end between the bars of a closure's parameters.
+fn is_in_bars(tokens: &[Token]) -> bool {
+    tokens.iter().filter(|token| token.is("|")).count() % 2 == 1
 }
 
 /// Whether tokens end with the parameters of an `impl`.
@@ -247,8 +289,12 @@ pub(super) fn holds_items(before: &[Token], delimiter: Delimiter) -> bool {
 /// Whether the entries behind these tokens are short ones of a macro call, so that several stand on a line.
 pub(super) fn is_list(before: &[Token], entries: &[Entry<'_>]) -> bool {
     let is_short = |entry: &Entry<'_>| {
-        let is_group = |token: &Token| matches!(token, Token::Group(..));
-        entry.attributes.is_empty() && !entry.tokens.iter().any(is_group)
+        let is_long = |token: &Token| match token {
+            Token::Group(Delimiter::Parenthesis, _) => width(std::slice::from_ref(token)) > SHORT,
+            Token::Group(..) => true,
+            _ => false,
+        };
+        entry.attributes.is_empty() && !entry.tokens.iter().any(is_long)
     };
     let is_in_macro = !before.iter().any(|token| token.is_any(&BLOCKS));
     is_in_macro
@@ -286,6 +332,9 @@ pub(super) fn is_macro_call(tokens: &[Token]) -> bool {
     tokens.get(path).is_some_and(|token| token.is("!"))
 }
 
+/// Brackets that are no longer than this do not make an entry of a list long: `String::from("none")`.
+const SHORT: usize = 20;
+
 /// The brackets of a group.
 pub(super) fn brackets(delimiter: Delimiter) -> (&'static str, &'static str) {
     match delimiter {
@@ -302,9 +351,9 @@ const OPERATORS: [&str; 7] = ["::", "->", "=>", "..", "==", "&&", "||"];
 const BINARY: [&str; 10] = ["=", "=>", "->", "+", ",", ":", ";", "==", "||", "&&"];
 
 /// Keywords that a path, a type or a bracket may follow.
-const KEYWORDS: [&str; 15] = [
+const KEYWORDS: [&str; 16] = [
     "as", "async", "const", "dyn", "else", "for", "if", "impl", "in", "let", "match", "move",
-    "mut", "return", "where",
+    "mut", "return", "use", "where",
 ];
 
 /// What begins an item or an expression whose block is never on one line.

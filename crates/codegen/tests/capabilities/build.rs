@@ -29,7 +29,7 @@ fn a_contract_with_includes_becomes_one_file_named_like_it() {
         .unwrap();
     let text = std::fs::read_to_string(dir.join("out/Demo.rs")).unwrap();
     assert!(text.contains("pub from: super::common::Point"));
-    assert!(text.contains("pub id: ::floe::Identity"));
+    assert!(text.contains("pub id: Identity"));
 }
 
 #[test]

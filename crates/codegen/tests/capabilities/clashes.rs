@@ -95,6 +95,27 @@ fn a_clash_is_resolved_wherever_names_meet() {
 }
 
 #[test]
+fn a_name_that_the_contract_has_is_not_imported() {
+    let (text, _) = rust(
+        "module M {
+            struct Current { int i; }
+            exception Invoke { }
+            module codegen { const int a = 1; }
+            interface I { Current f(Object* p); void g() throws Invoke; }
+        }",
+    );
+    for expected in [
+        "use ::floe::{Call, OperationMode, Proxy, dispatch};",
+        "current: &::floe::Current) -> Result<(), InvokeError>;",
+        "Result<Current, ::floe::InvokeError>",
+        "::floe::codegen::structure!(Current { i });",
+        "(Proxy);",
+    ] {
+        assert!(text.contains(expected), "{expected}\n{text}");
+    }
+}
+
+#[test]
 fn servants_without_async_have_names_of_their_own() {
     let contract = "module M { interface I { void f(); } struct IBlocking { int i; } }";
     let compilation = check_source(contract.as_bytes());

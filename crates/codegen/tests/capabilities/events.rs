@@ -23,12 +23,12 @@ fn an_interface_whose_operations_return_nothing_has_a_variant_for_each() {
     for variant in [
         "Stopped,",
         "Tick(f64),",
-        "/// Slice parameter `x`.",
-        "b\"stopped\" => request.decode_nothing(::floe::OperationMode::Normal)",
+        "Moved { x: i32, y: i32 },",
+        "b\"stopped\" => request.decode_nothing(OperationMode::Normal)",
         "b\"tick\" => request.decode(",
-        "::floe::codegen::one,",
-        "::floe::OperationMode::Idempotent,",
-        ".map(|(x, y)| Self::Moved { x, y })",
+        "OperationMode::Normal, codegen::one)",
+        "request.decode(OperationMode::Idempotent, codegen::all).map(",
+        "|(x, y)| Self::Moved { x, y },",
     ] {
         assert!(text.contains(variant), "{variant}: {text}");
     }

@@ -18,8 +18,11 @@ fn a_view_borrows_what_has_one_and_owns_the_rest() {
     let cases = [
         ("string s;", "pub s: &'a str,"),
         ("Data data;", "pub data: &'a [u8],"),
-        ("Numbers numbers;", "pub numbers: ::floe::Packed<'a, f64>,"),
-        ("Points points;", "pub points: ::floe::Packed<'a, Point>,"),
+        (
+            "Numbers numbers;",
+            "pub numbers: encoding::Packed<'a, f64>,",
+        ),
+        ("Points points;", "pub points: encoding::Packed<'a, Point>,"),
         ("Names names;", "pub names: Vec<&'a str>,"),
         ("Names table;", "table: decoder.view()? }"),
         ("Inner inner;", "pub inner: InnerView<'a>,"),
@@ -114,7 +117,7 @@ fn a_parameter_in_a_chosen_container_is_borrowed_as_it_is() {
         text.contains("pub type Window = std::collections::VecDeque<i32>;"),
         "{text}"
     );
-    assert!(text.contains("pub type Data = ::floe::Bytes;"), "{text}");
+    assert!(text.contains("pub type Data = Bytes;"), "{text}");
     let parameters = "(&'call self, window: &'call Window, data: Option<&'call Data>)";
     let flat: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(

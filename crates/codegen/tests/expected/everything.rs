@@ -3,20 +3,18 @@
 /// Slice module `::Everything`.
 #[allow(deprecated, dead_code, missing_docs, unreachable_pub, clippy::all, rustdoc::all)]
 pub mod everything {
+    use ::floe::{
+        Call, Current, EncodingVersion, Identity, InvokeError, OperationMode, Proxy, codegen,
+        contracts, dispatch,
+    };
+
     pub const YES: bool = true;
-
     pub const HIGHEST: u8 = 255;
-
     pub const LOWEST: i16 = -32768;
-
     pub const MAX_COST: i32 = 2147483647;
-
     pub const LEAST: i64 = -9223372036854775808;
-
     pub const HALF: f32 = 0.5;
-
-    pub const TINY: f64 = -0.0000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000000015;
-
+    pub const TINY: f64 = -1.5e-300;
     pub const ROUGHLY_PI: f64 = 3.14159;
 
     /// What to say.
@@ -33,9 +31,7 @@ pub mod everything {
         VeryLoud = 6,
         Self_ = 126,
     }
-    ::floe::codegen::enumeration!(Volume = "::Everything::Volume" {
-        Silent, Normal, VeryLoud, Self_
-    });
+    codegen::enumeration!(Volume = "::Everything::Volume" { Silent, Normal, VeryLoud, Self_ });
 
     /// The largest value decides the width in encoding 1.0.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -45,7 +41,7 @@ pub mod everything {
         Near = 1,
         Beyond = 127,
     }
-    ::floe::codegen::enumeration!(WideOne = "::Everything::wide_one" { Near, Beyond });
+    codegen::enumeration!(WideOne = "::Everything::wide_one" { Near, Beyond });
 
     /// Slice enumeration `::Everything::Huge`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -55,7 +51,7 @@ pub mod everything {
         None = 0,
         All = 2147483647,
     }
-    ::floe::codegen::enumeration!(Huge = "::Everything::Huge" { None, All });
+    codegen::enumeration!(Huge = "::Everything::Huge" { None, All });
 
     pub const USUAL: Volume = Volume::Normal;
 
@@ -69,13 +65,13 @@ pub mod everything {
     pub type Table = ::std::vec::Vec<Names>;
 
     /// Slice sequence `::Everything::Objects`.
-    pub type Objects = ::std::vec::Vec<::std::option::Option<::floe::Proxy>>;
+    pub type Objects = ::std::vec::Vec<::std::option::Option<Proxy>>;
 
     /// Slice dictionary `::Everything::Tables`.
     pub type Tables = ::std::collections::BTreeMap<String, Table>;
 
     /// Slice dictionary `::Everything::Volumes`.
-    pub type Volumes = ::std::collections::BTreeMap<::floe::Identity, Volume>;
+    pub type Volumes = ::std::collections::BTreeMap<Identity, Volume>;
 
     /// Legal as a key: nothing in it is a floating-point number.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -83,7 +79,7 @@ pub mod everything {
         pub x: i32,
         pub kind: WideOne,
     }
-    ::floe::codegen::structure!(Key { x, kind });
+    codegen::structure!(Key { x, kind });
 
     /// Slice dictionary `::Everything::Weights`.
     pub type Weights = ::std::collections::BTreeMap<Key, f64>;
@@ -107,35 +103,20 @@ pub mod everything {
         pub data: Bytes,
         pub weights: Weights,
         pub volumes: Volumes,
-        pub id: ::floe::Identity,
-        pub encoding: ::floe::EncodingVersion,
-        pub anything: ::std::option::Option<::floe::Proxy>,
+        pub id: Identity,
+        pub encoding: EncodingVersion,
+        pub anything: ::std::option::Option<Proxy>,
         #[deprecated(note = "use name")]
         pub old_name: String,
         /// Slice member `self`.
         pub renamed: i32,
     }
-    ::floe::codegen::defaults!(Item {
-        flag = true,
-        octet = 200,
-        small = -7,
-        r#type = 70000,
-        large = 5000000000,
-        ratio = 1.5,
-        exact = -0.125,
-        name = String::from("none"),
-        volume = Volume::VeryLoud,
-        key,
-        data,
-        weights,
-        volumes,
-        id,
-        encoding,
-        anything,
-        old_name,
-        renamed,
+    codegen::defaults!(Item {
+        flag = true, octet = 200, small = -7, r#type = 70000, large = 5000000000, ratio = 1.5,
+        exact = -0.125, name = String::from("none"), volume = Volume::VeryLoud, key, data, weights,
+        volumes, id, encoding, anything, old_name, renamed
     });
-    ::floe::codegen::structure!(Item {
+    codegen::structure!(Item {
         flag, octet, small, r#type, large, ratio, exact, name, volume, key, data, weights, volumes,
         id, encoding, anything, old_name, renamed
     });
@@ -145,7 +126,7 @@ pub mod everything {
     pub struct Option {
         pub result: Bytes,
     }
-    ::floe::codegen::structure!(Option { result });
+    codegen::structure!(Option { result });
 
     /// Slice sequence `::Everything::Vec`.
     pub type Vec = ::std::vec::Vec<Option>;
@@ -155,8 +136,8 @@ pub mod everything {
     pub struct Base {
         pub code: i32,
     }
-    ::floe::codegen::defaults!(Base { code = 1 });
-    ::floe::codegen::exception!(Base = "::Everything::Base" { code });
+    codegen::defaults!(Base { code = 1 });
+    codegen::exception!(Base = "::Everything::Base" { code });
 
     /// Two levels up.
     #[derive(Debug, Clone, PartialEq)]
@@ -165,8 +146,8 @@ pub mod everything {
         pub reason: String,
         pub seconds: f64,
     }
-    ::floe::codegen::defaults!(Derived { code = 1, reason, seconds });
-    ::floe::codegen::exception!(Derived = "::Everything::Derived" { code, reason, seconds } slices {
+    codegen::defaults!(Derived { code = 1, reason, seconds });
+    codegen::exception!(Derived = "::Everything::Derived" { code, reason, seconds } slices {
         "::Everything::Derived" { reason, seconds }
         "::Everything::Base" { code }
     });
@@ -179,8 +160,8 @@ pub mod everything {
         pub seconds: f64,
         pub r#where: Item,
     }
-    ::floe::codegen::defaults!(Deepest { code = 1, reason, seconds, r#where });
-    ::floe::codegen::exception!(
+    codegen::defaults!(Deepest { code = 1, reason, seconds, r#where });
+    codegen::exception!(
         Deepest = "::Everything::Deepest" { code, reason, seconds, r#where = "where" }
         slices {
             "::Everything::Deepest" { r#where }
@@ -192,53 +173,54 @@ pub mod everything {
     /// Slice exception `::Everything::Empty`.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
     pub struct Empty {}
-    ::floe::codegen::exception!(Empty = "::Everything::Empty" {});
+    codegen::exception!(Empty = "::Everything::Empty" {});
 
     /// Slice exception `::Everything::Invoke`.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
     pub struct Invoke {
-        pub by: ::std::option::Option<::floe::Proxy>,
+        pub by: ::std::option::Option<Proxy>,
     }
-    ::floe::codegen::exception!(Invoke = "::Everything::Invoke" { by } slices {
+    codegen::exception!(Invoke = "::Everything::Invoke" { by } slices {
         "::Everything::Invoke" { by }
         "::Everything::Empty" {}
     });
 
     /// Proxy to an object with interface `::Everything::Named`.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-    pub struct NamedProxy(::floe::Proxy);
-    ::floe::codegen::proxy!(NamedProxy = "::Everything::Named");
+    pub struct NamedProxy(Proxy);
+    codegen::proxy!(NamedProxy = "::Everything::Named");
 
     impl NamedProxy {
         /// The name.
-        pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
+        pub fn name(&self) -> Call<'_, String, InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::idempotent("name", true);
+            codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
     }
 
-    ::floe::codegen::servant! {
+    codegen::servant! {
         /// A servant with interface `::Everything::Named`.
         pub trait Named {
             /// The name.
-            async fn name(&self, current: &::floe::Current) -> Result<String, ::floe::InvokeError>;
+            async fn name(&self, current: &Current) -> Result<String, InvokeError>;
         }
     }
 
-    ::floe::codegen::dispatcher! {
+    codegen::dispatcher! {
         /// Dispatches requests to a servant with interface `::Everything::Named`.
         pub struct NamedDispatcher<S: Named>;
     }
 
-    impl<S: Named> ::floe::codegen::Answer for NamedDispatcher<S> {
-        async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+    impl<S: Named> codegen::Answer for NamedDispatcher<S> {
+        async fn answer(&self, request: dispatch::Request) -> codegen::Answered {
             match request.operation_bytes() {
                 b"name" => {
-                    request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                    request.decode_nothing(OperationMode::Idempotent)?;
                     let result = <S as Named>::name(&self.servant, request.current()).await;
-                    ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
+                    codegen::reply(request, result, codegen::put_one)
                 }
-                _ => request.builtin(
+                _ => codegen::builtin(
+                    request,
                     "::Everything::Named",
                     &["::Everything::Named", "::Ice::Object"],
                 ),
@@ -246,7 +228,7 @@ pub mod everything {
         }
     }
 
-    ::floe::codegen::errors! {
+    codegen::errors! {
         /// What an operation that throws `::Everything::Base` or `::Everything::Invoke` fails with.
         pub enum BaseOrInvokeError {
             Base(Base),
@@ -256,7 +238,7 @@ pub mod everything {
         }
     }
 
-    ::floe::codegen::errors! {
+    codegen::errors! {
         /// What an operation that throws `::Everything::Derived` or `::Everything::Empty` fails with.
         pub enum DerivedOrEmptyError {
             Derived(Derived),
@@ -274,19 +256,19 @@ pub mod everything {
     ///
     /// - see `Later`
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-    pub struct ToolProxy(::floe::Proxy);
-    ::floe::codegen::proxy!(ToolProxy = "::Everything::Tool", NamedProxy);
+    pub struct ToolProxy(Proxy);
+    codegen::proxy!(ToolProxy = "::Everything::Tool", NamedProxy);
 
     impl ToolProxy {
         /// The name.
-        pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
+        pub fn name(&self) -> Call<'_, String, InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::idempotent("name", true);
+            codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
 
-        pub fn nothing<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("nothing", false);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
+        pub fn nothing(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("nothing", false);
+            codegen::call(&self.0, &OPERATION, (), codegen::nothing)
         }
 
         /// Takes one of everything.
@@ -303,16 +285,16 @@ pub mod everything {
             data: &'call [u8],
             tables: &'call Tables,
             item: &'call Item,
-            anything: ::std::option::Option<&'call ::floe::Proxy>,
+            anything: ::std::option::Option<&'call Proxy>,
             later: ::std::option::Option<&'call LaterProxy>,
-            objects: &'call [::std::option::Option<::floe::Proxy>],
-        ) -> ::floe::Call<'call, (
+            objects: &'call [::std::option::Option<Proxy>],
+        ) -> Call<'call, (
             Item,
             Vec,
             ::std::option::Option<ToolProxy>,
-        ), BaseOrInvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("everything", true);
-            ::floe::codegen::call(
+        ), BaseOrInvokeError, impl codegen::EncodeParameters<'call>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("everything", true);
+            codegen::call(
                 &self.0,
                 &OPERATION,
                 (
@@ -322,8 +304,8 @@ pub mod everything {
                     data,
                     tables,
                     item,
-                    ::floe::codegen::NilableParameter(anything),
-                    ::floe::codegen::NilableParameter(later),
+                    codegen::NilableParameter(anything),
+                    codegen::NilableParameter(later),
                     objects,
                 ),
                 |decoder| {
@@ -331,13 +313,13 @@ pub mod everything {
                     let other: ::std::option::Option<ToolProxy> = decoder.get()?;
                     let returned: Item = decoder.get()?;
                     Ok((returned, results, other))
-                }
+                },
             )
         }
 
         /// Parameters with the names of locals, keywords and types.
-        pub fn encoder<'call>(
-            &'call self,
+        pub fn encoder(
+            &self,
             encoder: i32,
             decoder: i32,
             request: i32,
@@ -345,13 +327,9 @@ pub mod everything {
             result: i32,
             self_: i32,
             r#type: i32,
-        ) -> ::floe::Call<'call, (
-            i64,
-            i32,
-            i32,
-        ), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("encoder", true);
-            ::floe::codegen::call(
+        ) -> Call<'_, (i64, i32, i32), InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("encoder", true);
+            codegen::call(
                 &self.0,
                 &OPERATION,
                 (encoder, decoder, request, current, result, self_, r#type),
@@ -360,39 +338,41 @@ pub mod everything {
                     let r#move: i32 = decoder_.get()?;
                     let returned_: i64 = decoder_.get()?;
                     Ok((returned_, returned, r#move))
-                }
+                },
             )
         }
 
-        pub fn compact<'call>(&'call self) -> ::floe::Call<'call, String, DerivedOrEmptyError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("compact", true);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
+        pub fn compact(
+            &self,
+        ) -> Call<'_, String, DerivedOrEmptyError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("compact", true);
+            codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
 
         #[deprecated(note = "use name")]
-        pub fn into<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("into", false);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
+        pub fn into(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("into", false);
+            codegen::call(&self.0, &OPERATION, (), codegen::nothing)
         }
 
         /// Slice operation `clone`.
-        pub fn renamed<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("clone", false);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
+        pub fn renamed(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("clone", false);
+            codegen::call(&self.0, &OPERATION, (), codegen::nothing)
         }
 
-        pub fn len<'call>(&'call self) -> ::floe::Call<'call, i32, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("len", true);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
+        pub fn len(&self) -> Call<'_, i32, InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::idempotent("len", true);
+            codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
     }
 
-    ::floe::codegen::servant! {
+    codegen::servant! {
         /// Something to call.
         ///
         /// - see `Later`
         pub trait Tool: Named {
-            async fn nothing(&self, current: &::floe::Current) -> Result<(), ::floe::InvokeError>;
+            async fn nothing(&self, current: &Current) -> Result<(), InvokeError>;
 
             /// Takes one of everything.
             ///
@@ -408,10 +388,10 @@ pub mod everything {
                 data: Bytes,
                 tables: Tables,
                 item: Item,
-                anything: ::std::option::Option<::floe::Proxy>,
+                anything: ::std::option::Option<Proxy>,
                 later: ::std::option::Option<LaterProxy>,
                 objects: Objects,
-                current: &::floe::Current,
+                current: &Current,
             ) -> Result<(Item, Vec, ::std::option::Option<ToolProxy>), BaseOrInvokeError>;
 
             /// Parameters with the names of locals, keywords and types.
@@ -424,51 +404,48 @@ pub mod everything {
                 result: i32,
                 self_: i32,
                 r#type: i32,
-                current_: &::floe::Current,
-            ) -> Result<(i64, i32, i32), ::floe::InvokeError>;
+                current_: &Current,
+            ) -> Result<(i64, i32, i32), InvokeError>;
 
-            async fn compact(
-                &self,
-                current: &::floe::Current,
-            ) -> Result<String, DerivedOrEmptyError>;
+            async fn compact(&self, current: &Current) -> Result<String, DerivedOrEmptyError>;
 
             #[deprecated(note = "use name")]
-            async fn into(&self, current: &::floe::Current) -> Result<(), ::floe::InvokeError>;
+            async fn into(&self, current: &Current) -> Result<(), InvokeError>;
 
             /// Slice operation `clone`.
-            async fn renamed(&self, current: &::floe::Current) -> Result<(), ::floe::InvokeError>;
+            async fn renamed(&self, current: &Current) -> Result<(), InvokeError>;
 
-            async fn len(&self, current: &::floe::Current) -> Result<i32, ::floe::InvokeError>;
+            async fn len(&self, current: &Current) -> Result<i32, InvokeError>;
         }
     }
 
-    ::floe::codegen::dispatcher! {
+    codegen::dispatcher! {
         /// Dispatches requests to a servant with interface `::Everything::Tool`.
         pub struct ToolDispatcher<S: Tool>;
     }
 
-    impl<S: Tool> ::floe::codegen::Answer for ToolDispatcher<S> {
-        async fn answer(&self, request_: ::floe::Request) -> ::floe::codegen::Answered {
+    impl<S: Tool> codegen::Answer for ToolDispatcher<S> {
+        async fn answer(&self, request_: dispatch::Request) -> codegen::Answered {
             match request_.operation_bytes() {
                 b"name" => {
-                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
+                    request_.decode_nothing(OperationMode::Idempotent)?;
                     let result = <S as Named>::name(&self.servant, request_.current()).await;
-                    ::floe::codegen::reply(request_, result, ::floe::codegen::put_one)
+                    codegen::reply(request_, result, codegen::put_one)
                 }
                 b"nothing" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    request_.decode_nothing(OperationMode::Normal)?;
                     let result = <S as Tool>::nothing(&self.servant, request_.current()).await;
-                    ::floe::codegen::reply(request_, result, |_, _| {})
+                    codegen::reply(request_, result, |_, _| {})
                 }
                 b"everything" => {
                     let (
-                        flag, volume, name, data, tables, item, anything, later, objects
-                    ) = request_.decode(::floe::OperationMode::Normal, ::floe::codegen::all)?;
+                        flag, volume, name, data, tables, item, anything, later, objects,
+                    ) = request_.decode(OperationMode::Normal, codegen::all)?;
                     let result = <S as Tool>::everything(
                         &self.servant, flag, volume, name, data, tables, item, anything, later,
                         objects, request_.current(),
                     ).await;
-                    ::floe::codegen::reply(request_, result, |(returned, results, other), encoder| {
+                    codegen::reply(request_, result, |(returned, results, other), encoder| {
                         encoder.put(results);
                         encoder.put(other);
                         encoder.put(returned);
@@ -476,43 +453,40 @@ pub mod everything {
                 }
                 b"encoder" => {
                     let (
-                        encoder, decoder, request, current, result, self_, r#type
-                    ) = request_.decode(::floe::OperationMode::Normal, ::floe::codegen::all)?;
+                        encoder, decoder, request, current, result, self_, r#type,
+                    ) = request_.decode(OperationMode::Normal, codegen::all)?;
                     let result_ = <S as Tool>::encoder(
                         &self.servant, encoder, decoder, request, current, result, self_, r#type,
                         request_.current(),
                     ).await;
-                    ::floe::codegen::reply(
-                        request_,
-                        result_,
-                        |(returned_, returned, r#move), encoder_| {
-                            encoder_.put(returned);
-                            encoder_.put(r#move);
-                            encoder_.put(returned_);
-                        }
-                    )
+                    codegen::reply(request_, result_, |(returned_, returned, r#move), encoder_| {
+                        encoder_.put(returned);
+                        encoder_.put(r#move);
+                        encoder_.put(returned_);
+                    })
                 }
                 b"compact" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    request_.decode_nothing(OperationMode::Normal)?;
                     let result = <S as Tool>::compact(&self.servant, request_.current()).await;
-                    ::floe::codegen::reply_compact(request_, result, ::floe::codegen::put_one)
+                    codegen::reply_compact(request_, result, codegen::put_one)
                 }
                 b"into" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    request_.decode_nothing(OperationMode::Normal)?;
                     let result = <S as Tool>::into(&self.servant, request_.current()).await;
-                    ::floe::codegen::reply(request_, result, |_, _| {})
+                    codegen::reply(request_, result, |_, _| {})
                 }
                 b"clone" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    request_.decode_nothing(OperationMode::Normal)?;
                     let result = <S as Tool>::renamed(&self.servant, request_.current()).await;
-                    ::floe::codegen::reply(request_, result, |_, _| {})
+                    codegen::reply(request_, result, |_, _| {})
                 }
                 b"len" => {
-                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
+                    request_.decode_nothing(OperationMode::Idempotent)?;
                     let result = <S as Tool>::len(&self.servant, request_.current()).await;
-                    ::floe::codegen::reply(request_, result, ::floe::codegen::put_one)
+                    codegen::reply(request_, result, codegen::put_one)
                 }
-                _ => request_.builtin(
+                _ => codegen::builtin(
+                    request_,
                     "::Everything::Tool",
                     &["::Everything::Named", "::Everything::Tool", "::Ice::Object"],
                 ),
@@ -520,79 +494,77 @@ pub mod everything {
         }
     }
 
-    ::floe::codegen::errors! {
+    codegen::errors! {
         /// What an operation that throws `::IceStorm::NoSuchTopic` fails with.
         pub enum IceStormNoSuchTopicError {
-            NoSuchTopic(::floe::contracts::ice_storm::NoSuchTopic)
+            NoSuchTopic(contracts::ice_storm::NoSuchTopic),
         }
     }
 
     /// Proxy to an object with interface `::Everything::Other`.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-    pub struct OtherProxy(::floe::Proxy);
-    ::floe::codegen::proxy!(OtherProxy = "::Everything::Other", NamedProxy);
+    pub struct OtherProxy(Proxy);
+    codegen::proxy!(OtherProxy = "::Everything::Other", NamedProxy);
 
     impl OtherProxy {
         /// The name.
-        pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
+        pub fn name(&self) -> Call<'_, String, InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::idempotent("name", true);
+            codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
 
         pub fn from_file<'call>(
             &'call self,
-            topic: ::std::option::Option<&'call ::floe::contracts::ice_storm::TopicProxy>,
-            qos: &'call ::floe::contracts::ice_storm::QoS,
-        ) -> ::floe::Call<'call, (), IceStormNoSuchTopicError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("from_file", true);
-            ::floe::codegen::call(
+            topic: ::std::option::Option<&'call contracts::ice_storm::TopicProxy>,
+            qos: &'call contracts::ice_storm::QoS,
+        ) -> Call<'call, (), IceStormNoSuchTopicError, impl codegen::EncodeParameters<'call>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("from_file", true);
+            codegen::call(
                 &self.0,
                 &OPERATION,
-                (::floe::codegen::NilableParameter(topic), qos),
-                ::floe::codegen::nothing,
+                (codegen::NilableParameter(topic), qos),
+                codegen::nothing,
             )
         }
     }
 
-    ::floe::codegen::servant! {
+    codegen::servant! {
         /// A servant with interface `::Everything::Other`.
         pub trait Other: Named {
             async fn from_file(
                 &self,
-                topic: ::std::option::Option<::floe::contracts::ice_storm::TopicProxy>,
-                qos: ::floe::contracts::ice_storm::QoS,
-                current: &::floe::Current,
+                topic: ::std::option::Option<contracts::ice_storm::TopicProxy>,
+                qos: contracts::ice_storm::QoS,
+                current: &Current,
             ) -> Result<(), IceStormNoSuchTopicError>;
         }
     }
 
-    ::floe::codegen::dispatcher! {
+    codegen::dispatcher! {
         /// Dispatches requests to a servant with interface `::Everything::Other`.
         pub struct OtherDispatcher<S: Other>;
     }
 
-    impl<S: Other> ::floe::codegen::Answer for OtherDispatcher<S> {
-        async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+    impl<S: Other> codegen::Answer for OtherDispatcher<S> {
+        async fn answer(&self, request: dispatch::Request) -> codegen::Answered {
             match request.operation_bytes() {
                 b"name" => {
-                    request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                    request.decode_nothing(OperationMode::Idempotent)?;
                     let result = <S as Named>::name(&self.servant, request.current()).await;
-                    ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
+                    codegen::reply(request, result, codegen::put_one)
                 }
                 b"from_file" => {
-                    let (topic, qos) = request.decode(
-                        ::floe::OperationMode::Normal,
-                        ::floe::codegen::all,
-                    )?;
+                    let (topic, qos) = request.decode(OperationMode::Normal, codegen::all)?;
                     let result = <S as Other>::from_file(
                         &self.servant,
                         topic,
                         qos,
                         request.current(),
                     ).await;
-                    ::floe::codegen::reply(request, result, |_, _| {})
+                    codegen::reply(request, result, |_, _| {})
                 }
-                _ => request.builtin(
+                _ => codegen::builtin(
+                    request,
                     "::Everything::Other",
                     &["::Everything::Named", "::Everything::Other", "::Ice::Object"],
                 ),
@@ -604,19 +576,19 @@ pub mod everything {
     ///
     /// Both, and a diamond.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-    pub struct LaterProxy(::floe::Proxy);
-    ::floe::codegen::proxy!(LaterProxy = "::Everything::Later", NamedProxy, ToolProxy, OtherProxy);
+    pub struct LaterProxy(Proxy);
+    codegen::proxy!(LaterProxy = "::Everything::Later", NamedProxy, ToolProxy, OtherProxy);
 
     impl LaterProxy {
         /// The name.
-        pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
+        pub fn name(&self) -> Call<'_, String, InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::idempotent("name", true);
+            codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
 
-        pub fn nothing<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("nothing", false);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
+        pub fn nothing(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("nothing", false);
+            codegen::call(&self.0, &OPERATION, (), codegen::nothing)
         }
 
         /// Takes one of everything.
@@ -633,16 +605,16 @@ pub mod everything {
             data: &'call [u8],
             tables: &'call Tables,
             item: &'call Item,
-            anything: ::std::option::Option<&'call ::floe::Proxy>,
+            anything: ::std::option::Option<&'call Proxy>,
             later: ::std::option::Option<&'call LaterProxy>,
-            objects: &'call [::std::option::Option<::floe::Proxy>],
-        ) -> ::floe::Call<'call, (
+            objects: &'call [::std::option::Option<Proxy>],
+        ) -> Call<'call, (
             Item,
             Vec,
             ::std::option::Option<ToolProxy>,
-        ), BaseOrInvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("everything", true);
-            ::floe::codegen::call(
+        ), BaseOrInvokeError, impl codegen::EncodeParameters<'call>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("everything", true);
+            codegen::call(
                 &self.0,
                 &OPERATION,
                 (
@@ -652,8 +624,8 @@ pub mod everything {
                     data,
                     tables,
                     item,
-                    ::floe::codegen::NilableParameter(anything),
-                    ::floe::codegen::NilableParameter(later),
+                    codegen::NilableParameter(anything),
+                    codegen::NilableParameter(later),
                     objects,
                 ),
                 |decoder| {
@@ -661,13 +633,13 @@ pub mod everything {
                     let other: ::std::option::Option<ToolProxy> = decoder.get()?;
                     let returned: Item = decoder.get()?;
                     Ok((returned, results, other))
-                }
+                },
             )
         }
 
         /// Parameters with the names of locals, keywords and types.
-        pub fn encoder<'call>(
-            &'call self,
+        pub fn encoder(
+            &self,
             encoder: i32,
             decoder: i32,
             request: i32,
@@ -675,13 +647,9 @@ pub mod everything {
             result: i32,
             self_: i32,
             r#type: i32,
-        ) -> ::floe::Call<'call, (
-            i64,
-            i32,
-            i32,
-        ), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("encoder", true);
-            ::floe::codegen::call(
+        ) -> Call<'_, (i64, i32, i32), InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("encoder", true);
+            codegen::call(
                 &self.0,
                 &OPERATION,
                 (encoder, decoder, request, current, result, self_, r#type),
@@ -690,87 +658,88 @@ pub mod everything {
                     let r#move: i32 = decoder_.get()?;
                     let returned_: i64 = decoder_.get()?;
                     Ok((returned_, returned, r#move))
-                }
+                },
             )
         }
 
-        pub fn compact<'call>(&'call self) -> ::floe::Call<'call, String, DerivedOrEmptyError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("compact", true);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
+        pub fn compact(
+            &self,
+        ) -> Call<'_, String, DerivedOrEmptyError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("compact", true);
+            codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
 
         #[deprecated(note = "use name")]
-        pub fn into<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("into", false);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
+        pub fn into(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("into", false);
+            codegen::call(&self.0, &OPERATION, (), codegen::nothing)
         }
 
         /// Slice operation `clone`.
-        pub fn renamed<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("clone", false);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
+        pub fn renamed(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("clone", false);
+            codegen::call(&self.0, &OPERATION, (), codegen::nothing)
         }
 
-        pub fn len<'call>(&'call self) -> ::floe::Call<'call, i32, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("len", true);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
+        pub fn len(&self) -> Call<'_, i32, InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::idempotent("len", true);
+            codegen::call(&self.0, &OPERATION, (), codegen::one)
         }
 
         pub fn from_file<'call>(
             &'call self,
-            topic: ::std::option::Option<&'call ::floe::contracts::ice_storm::TopicProxy>,
-            qos: &'call ::floe::contracts::ice_storm::QoS,
-        ) -> ::floe::Call<'call, (), IceStormNoSuchTopicError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("from_file", true);
-            ::floe::codegen::call(
+            topic: ::std::option::Option<&'call contracts::ice_storm::TopicProxy>,
+            qos: &'call contracts::ice_storm::QoS,
+        ) -> Call<'call, (), IceStormNoSuchTopicError, impl codegen::EncodeParameters<'call>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("from_file", true);
+            codegen::call(
                 &self.0,
                 &OPERATION,
-                (::floe::codegen::NilableParameter(topic), qos),
-                ::floe::codegen::nothing,
+                (codegen::NilableParameter(topic), qos),
+                codegen::nothing,
             )
         }
 
-        pub fn last<'call>(&'call self) -> ::floe::Call<'call, (), ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("last", false);
-            ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::nothing)
+        pub fn last(&self) -> Call<'_, (), InvokeError, impl codegen::EncodeParameters<'_>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("last", false);
+            codegen::call(&self.0, &OPERATION, (), codegen::nothing)
         }
     }
 
-    ::floe::codegen::servant! {
+    codegen::servant! {
         /// Both, and a diamond.
-        pub trait Later: Tool,
-        Other {
-            async fn last(&self, current: &::floe::Current) -> Result<(), ::floe::InvokeError>;
+        pub trait Later: Tool, Other {
+            async fn last(&self, current: &Current) -> Result<(), InvokeError>;
         }
     }
 
-    ::floe::codegen::dispatcher! {
+    codegen::dispatcher! {
         /// Dispatches requests to a servant with interface `::Everything::Later`.
         pub struct LaterDispatcher<S: Later>;
     }
 
-    impl<S: Later> ::floe::codegen::Answer for LaterDispatcher<S> {
-        async fn answer(&self, request_: ::floe::Request) -> ::floe::codegen::Answered {
+    impl<S: Later> codegen::Answer for LaterDispatcher<S> {
+        async fn answer(&self, request_: dispatch::Request) -> codegen::Answered {
             match request_.operation_bytes() {
                 b"name" => {
-                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
+                    request_.decode_nothing(OperationMode::Idempotent)?;
                     let result = <S as Named>::name(&self.servant, request_.current()).await;
-                    ::floe::codegen::reply(request_, result, ::floe::codegen::put_one)
+                    codegen::reply(request_, result, codegen::put_one)
                 }
                 b"nothing" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    request_.decode_nothing(OperationMode::Normal)?;
                     let result = <S as Tool>::nothing(&self.servant, request_.current()).await;
-                    ::floe::codegen::reply(request_, result, |_, _| {})
+                    codegen::reply(request_, result, |_, _| {})
                 }
                 b"everything" => {
                     let (
-                        flag, volume, name, data, tables, item, anything, later, objects
-                    ) = request_.decode(::floe::OperationMode::Normal, ::floe::codegen::all)?;
+                        flag, volume, name, data, tables, item, anything, later, objects,
+                    ) = request_.decode(OperationMode::Normal, codegen::all)?;
                     let result = <S as Tool>::everything(
                         &self.servant, flag, volume, name, data, tables, item, anything, later,
                         objects, request_.current(),
                     ).await;
-                    ::floe::codegen::reply(request_, result, |(returned, results, other), encoder| {
+                    codegen::reply(request_, result, |(returned, results, other), encoder| {
                         encoder.put(results);
                         encoder.put(other);
                         encoder.put(returned);
@@ -778,65 +747,59 @@ pub mod everything {
                 }
                 b"encoder" => {
                     let (
-                        encoder, decoder, request, current, result, self_, r#type
-                    ) = request_.decode(::floe::OperationMode::Normal, ::floe::codegen::all)?;
+                        encoder, decoder, request, current, result, self_, r#type,
+                    ) = request_.decode(OperationMode::Normal, codegen::all)?;
                     let result_ = <S as Tool>::encoder(
                         &self.servant, encoder, decoder, request, current, result, self_, r#type,
                         request_.current(),
                     ).await;
-                    ::floe::codegen::reply(
-                        request_,
-                        result_,
-                        |(returned_, returned, r#move), encoder_| {
-                            encoder_.put(returned);
-                            encoder_.put(r#move);
-                            encoder_.put(returned_);
-                        }
-                    )
+                    codegen::reply(request_, result_, |(returned_, returned, r#move), encoder_| {
+                        encoder_.put(returned);
+                        encoder_.put(r#move);
+                        encoder_.put(returned_);
+                    })
                 }
                 b"compact" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    request_.decode_nothing(OperationMode::Normal)?;
                     let result = <S as Tool>::compact(&self.servant, request_.current()).await;
-                    ::floe::codegen::reply_compact(request_, result, ::floe::codegen::put_one)
+                    codegen::reply_compact(request_, result, codegen::put_one)
                 }
                 b"into" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    request_.decode_nothing(OperationMode::Normal)?;
                     let result = <S as Tool>::into(&self.servant, request_.current()).await;
-                    ::floe::codegen::reply(request_, result, |_, _| {})
+                    codegen::reply(request_, result, |_, _| {})
                 }
                 b"clone" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    request_.decode_nothing(OperationMode::Normal)?;
                     let result = <S as Tool>::renamed(&self.servant, request_.current()).await;
-                    ::floe::codegen::reply(request_, result, |_, _| {})
+                    codegen::reply(request_, result, |_, _| {})
                 }
                 b"len" => {
-                    request_.decode_nothing(::floe::OperationMode::Idempotent)?;
+                    request_.decode_nothing(OperationMode::Idempotent)?;
                     let result = <S as Tool>::len(&self.servant, request_.current()).await;
-                    ::floe::codegen::reply(request_, result, ::floe::codegen::put_one)
+                    codegen::reply(request_, result, codegen::put_one)
                 }
                 b"from_file" => {
-                    let (topic, qos) = request_.decode(
-                        ::floe::OperationMode::Normal,
-                        ::floe::codegen::all,
-                    )?;
+                    let (topic, qos) = request_.decode(OperationMode::Normal, codegen::all)?;
                     let result = <S as Other>::from_file(
                         &self.servant,
                         topic,
                         qos,
                         request_.current(),
                     ).await;
-                    ::floe::codegen::reply(request_, result, |_, _| {})
+                    codegen::reply(request_, result, |_, _| {})
                 }
                 b"last" => {
-                    request_.decode_nothing(::floe::OperationMode::Normal)?;
+                    request_.decode_nothing(OperationMode::Normal)?;
                     let result = <S as Later>::last(&self.servant, request_.current()).await;
-                    ::floe::codegen::reply(request_, result, |_, _| {})
+                    codegen::reply(request_, result, |_, _| {})
                 }
-                _ => request_.builtin(
+                _ => codegen::builtin(
+                    request_,
                     "::Everything::Later",
                     &[
                         "::Everything::Later", "::Everything::Named", "::Everything::Other",
-                        "::Everything::Tool", "::Ice::Object"
+                        "::Everything::Tool", "::Ice::Object",
                     ],
                 ),
             }
@@ -847,54 +810,52 @@ pub mod everything {
     ///
     /// Defined in a module that was opened again.
     #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-    pub struct AgainProxy(::floe::Proxy);
-    ::floe::codegen::proxy!(AgainProxy = "::Everything::Again");
+    pub struct AgainProxy(Proxy);
+    codegen::proxy!(AgainProxy = "::Everything::Again");
 
     impl AgainProxy {
         pub fn keep<'call>(
             &'call self,
             keeper: &'call self::r#type::Keeper,
             pair: &'call self::inner::Pair,
-        ) -> ::floe::Call<'call, self::r#type::Keeper, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-            const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("keep", true);
-            ::floe::codegen::call(&self.0, &OPERATION, (keeper, pair), ::floe::codegen::one)
+        ) -> Call<'call, self::r#type::Keeper, InvokeError, impl codegen::EncodeParameters<'call>> {
+            const OPERATION: codegen::OperationInfo = codegen::operation("keep", true);
+            codegen::call(&self.0, &OPERATION, (keeper, pair), codegen::one)
         }
     }
 
-    ::floe::codegen::servant! {
+    codegen::servant! {
         /// Defined in a module that was opened again.
         pub trait Again {
             async fn keep(
                 &self,
                 keeper: self::r#type::Keeper,
                 pair: self::inner::Pair,
-                current: &::floe::Current,
-            ) -> Result<self::r#type::Keeper, ::floe::InvokeError>;
+                current: &Current,
+            ) -> Result<self::r#type::Keeper, InvokeError>;
         }
     }
 
-    ::floe::codegen::dispatcher! {
+    codegen::dispatcher! {
         /// Dispatches requests to a servant with interface `::Everything::Again`.
         pub struct AgainDispatcher<S: Again>;
     }
 
-    impl<S: Again> ::floe::codegen::Answer for AgainDispatcher<S> {
-        async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+    impl<S: Again> codegen::Answer for AgainDispatcher<S> {
+        async fn answer(&self, request: dispatch::Request) -> codegen::Answered {
             match request.operation_bytes() {
                 b"keep" => {
-                    let (keeper, pair) = request.decode(
-                        ::floe::OperationMode::Normal,
-                        ::floe::codegen::all,
-                    )?;
+                    let (keeper, pair) = request.decode(OperationMode::Normal, codegen::all)?;
                     let result = <S as Again>::keep(
                         &self.servant,
                         keeper,
                         pair,
                         request.current(),
                     ).await;
-                    ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
+                    codegen::reply(request, result, codegen::put_one)
                 }
-                _ => request.builtin(
+                _ => codegen::builtin(
+                    request,
                     "::Everything::Again",
                     &["::Everything::Again", "::Ice::Object"],
                 ),
@@ -904,12 +865,14 @@ pub mod everything {
 
     /// Slice module `::Everything::Inner`.
     pub mod inner {
+        use ::floe::{Call, Current, InvokeError, OperationMode, Proxy, codegen, dispatch};
+
         /// Shares its name with another exception.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
         pub struct Empty {
             pub more: String,
         }
-        ::floe::codegen::exception!(Empty = "::Everything::Inner::Empty" { more } slices {
+        codegen::exception!(Empty = "::Everything::Inner::Empty" { more } slices {
             "::Everything::Inner::Empty" { more }
             "::Everything::Empty" {}
         });
@@ -920,9 +883,9 @@ pub mod everything {
             pub first: super::Item,
             pub second: ::std::option::Option<super::LaterProxy>,
         }
-        ::floe::codegen::structure!(Pair { first, second });
+        codegen::structure!(Pair { first, second });
 
-        ::floe::codegen::errors! {
+        codegen::errors! {
             /// What an operation that throws `::Everything::Empty` fails with.
             pub enum EmptyError {
                 EverythingEmpty(super::Empty),
@@ -933,65 +896,63 @@ pub mod everything {
 
         /// Proxy to an object with interface `::Everything::Inner::Worker`.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct WorkerProxy(::floe::Proxy);
-        ::floe::codegen::proxy!(WorkerProxy = "::Everything::Inner::Worker", super::NamedProxy);
+        pub struct WorkerProxy(Proxy);
+        codegen::proxy!(WorkerProxy = "::Everything::Inner::Worker", super::NamedProxy);
 
         impl WorkerProxy {
             /// The name.
-            pub fn name<'call>(&'call self) -> ::floe::Call<'call, String, ::floe::InvokeError, impl ::floe::codegen::EncodeParameters<'call>> {
-                const OPERATION: ::floe::OperationInfo = ::floe::codegen::idempotent("name", true);
-                ::floe::codegen::call(&self.0, &OPERATION, (), ::floe::codegen::one)
+            pub fn name(&self) -> Call<'_, String, InvokeError, impl codegen::EncodeParameters<'_>> {
+                const OPERATION: codegen::OperationInfo = codegen::idempotent("name", true);
+                codegen::call(&self.0, &OPERATION, (), codegen::one)
             }
 
-            pub fn work<'call>(
-                &'call self,
+            pub fn work(
+                &self,
                 volume: super::Volume,
-            ) -> ::floe::Call<'call, Pair, EmptyError, impl ::floe::codegen::EncodeParameters<'call>> {
-                const OPERATION: ::floe::OperationInfo = ::floe::codegen::operation("work", true);
-                ::floe::codegen::call(&self.0, &OPERATION, (volume,), ::floe::codegen::one)
+            ) -> Call<'_, Pair, EmptyError, impl codegen::EncodeParameters<'_>> {
+                const OPERATION: codegen::OperationInfo = codegen::operation("work", true);
+                codegen::call(&self.0, &OPERATION, (volume,), codegen::one)
             }
         }
 
-        ::floe::codegen::servant! {
+        codegen::servant! {
             /// A servant with interface `::Everything::Inner::Worker`.
             pub trait Worker: super::Named {
                 async fn work(
                     &self,
                     volume: super::Volume,
-                    current: &::floe::Current,
+                    current: &Current,
                 ) -> Result<Pair, EmptyError>;
             }
         }
 
-        ::floe::codegen::dispatcher! {
+        codegen::dispatcher! {
             /// Dispatches requests to a servant with interface `::Everything::Inner::Worker`.
             pub struct WorkerDispatcher<S: Worker>;
         }
 
-        impl<S: Worker> ::floe::codegen::Answer for WorkerDispatcher<S> {
-            async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
+        impl<S: Worker> codegen::Answer for WorkerDispatcher<S> {
+            async fn answer(&self, request: dispatch::Request) -> codegen::Answered {
                 match request.operation_bytes() {
                     b"name" => {
-                        request.decode_nothing(::floe::OperationMode::Idempotent)?;
+                        request.decode_nothing(OperationMode::Idempotent)?;
                         let result = <S as super::Named>::name(
                             &self.servant,
                             request.current(),
                         ).await;
-                        ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
+                        codegen::reply(request, result, codegen::put_one)
                     }
                     b"work" => {
-                        let volume = request.decode(
-                            ::floe::OperationMode::Normal,
-                            ::floe::codegen::one,
-                        )?;
+                        let volume = request.decode(OperationMode::Normal, codegen::one)?;
                         let result = <S as Worker>::work(
                             &self.servant,
                             volume,
                             request.current(),
                         ).await;
-                        ::floe::codegen::reply(request, result, ::floe::codegen::put_one)
+                        codegen::reply(request, result, codegen::put_one)
                     }
-                    _ => request.builtin(
+                    _ => codegen::builtin(
+                        request,
                         "::Everything::Inner::Worker",
                         &["::Everything::Inner::Worker", "::Everything::Named", "::Ice::Object"],
                     ),
@@ -1002,37 +963,42 @@ pub mod everything {
 
     /// Slice module `::Everything::Type`.
     pub mod r#type {
+        use ::floe::codegen;
+
         /// Slice structure `::Everything::Type::Keeper`.
         #[derive(Debug, Clone, PartialEq, Default)]
         pub struct Keeper {
             pub pair: super::inner::Pair,
             pub worker: ::std::option::Option<super::inner::WorkerProxy>,
         }
-        ::floe::codegen::structure!(Keeper { pair, worker });
+        codegen::structure!(Keeper { pair, worker });
     }
 
     /// Slice module `::Everything::Str`.
     pub mod str_ {
+        use ::floe::{Proxy, codegen, dispatch};
+
         pub const TEXT: &str = "a";
 
         /// Proxy to an object with interface `::Everything::Str::NoOperations`.
         #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub struct NoOperationsProxy(::floe::Proxy);
-        ::floe::codegen::proxy!(NoOperationsProxy = "::Everything::Str::NoOperations");
+        pub struct NoOperationsProxy(Proxy);
+        codegen::proxy!(NoOperationsProxy = "::Everything::Str::NoOperations");
 
-        ::floe::codegen::servant! {
+        codegen::servant! {
             /// A servant with interface `::Everything::Str::NoOperations`.
             pub trait NoOperations {}
         }
 
-        ::floe::codegen::dispatcher! {
+        codegen::dispatcher! {
             /// Dispatches requests to a servant with interface `::Everything::Str::NoOperations`.
             pub struct NoOperationsDispatcher<S: NoOperations>;
         }
 
-        impl<S: NoOperations> ::floe::codegen::Answer for NoOperationsDispatcher<S> {
-            async fn answer(&self, request: ::floe::Request) -> ::floe::codegen::Answered {
-                request.builtin(
+        impl<S: NoOperations> codegen::Answer for NoOperationsDispatcher<S> {
+            async fn answer(&self, request: dispatch::Request) -> codegen::Answered {
+                codegen::builtin(
+                    request,
                     "::Everything::Str::NoOperations",
                     &["::Everything::Str::NoOperations", "::Ice::Object"],
                 )

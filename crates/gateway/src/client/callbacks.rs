@@ -2,10 +2,10 @@
 
 use std::sync::{Arc, Mutex};
 
-use floe::{
-    Adapter, DispatchSlot, Dispatcher, Event, InvokeError, Outcome, Request, Requests, Response,
-    SystemException, TypedProxy,
-};
+use floe::dispatch::{DispatchSlot, Request, Requests, Response};
+use floe::forwarding::Event;
+use floe::message::Outcome;
+use floe::{Adapter, Dispatcher, InvokeError, SystemException, TypedProxy};
 use tokio::sync::watch;
 
 use super::session::lock;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::pipeline::{Interceptor, Next};
-use floe::{Invocation, InvocationMode, InvokeError, InvokeFuture, LocalError, Reference};
+use floe::pipeline::{Interceptor, Invocation, InvokeFuture, Next};
+
+use floe::{InvocationMode, InvokeError, LocalError, Reference};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::session::{Link, Shared, lock};

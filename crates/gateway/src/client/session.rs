@@ -6,9 +6,11 @@ use std::time::Duration;
 
 use floe::contracts::glacier2::RouterProxy;
 use floe::contracts::ice::RouterProxy as PlainRouterProxy;
+use floe::encoding::{Decoder, Encapsulation, Encoder};
+use floe::message::Outcome;
 use floe::{
-    Adapter, AdapterError, Communicator, Connection, Decoder, Encapsulation, Encoder,
-    EncodingVersion, InvokeError, OperationMode, Outcome, Proxy, SystemException, TypedProxy,
+    Adapter, AdapterError, Communicator, Connection, EncodingVersion, InvokeError, OperationMode,
+    Proxy, SystemException, TypedProxy,
 };
 use tokio::sync::watch;
 use tokio::task::AbortHandle;

@@ -4,10 +4,9 @@
 //! the client unchanged.
 
 use bytes::Bytes;
-use floe::{
-    DecodeError, Decoder, Encapsulation, Encoder, EncodingVersion, ExceptionReader, InvokeError,
-    OperationMode, Outcome, Proxy, TypedProxy,
-};
+use floe::encoding::{Decoder, Encapsulation, Encoder, ExceptionReader};
+use floe::message::Outcome;
+use floe::{DecodeError, EncodingVersion, InvokeError, OperationMode, Proxy, TypedProxy};
 
 /// Why a call to the application gave no result.
 #[derive(Debug)]

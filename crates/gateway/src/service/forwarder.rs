@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use floe::{Event, InvocationMode, Proxy, Reference, SystemException, TypedProxy};
+use floe::forwarding::Event;
+use floe::{InvocationMode, Proxy, Reference, SystemException, TypedProxy};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -325,7 +326,8 @@ const QUEUE_FULL: &str =
 
 #[cfg(test)]
 mod tests {
-    use floe::{Communicator, EventsBuilder};
+    use floe::Communicator;
+    use floe::forwarding::EventsBuilder;
 
     use super::*;
 

@@ -5,7 +5,8 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use floe::contracts::ice::RouterFinderDispatcher;
-use floe::{Adapter, AdapterSettings, Communicator, IdleCheck};
+use floe::settings::{AdapterSettings, IdleCheck};
+use floe::{Adapter, Communicator};
 use floe_access::Access;
 use tokio::task::AbortHandle;
 use tokio::time::{interval, timeout};

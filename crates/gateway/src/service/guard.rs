@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use floe::{ConnectionInfo, Identity, Reference, SystemException, Target};
+use floe::reference::Target;
+use floe::{ConnectionInfo, Identity, Reference, SystemException};
 use floe_access::{
     Access, Action, AuditLines, Called, Caller, Decision, DistinguishedName, Place, Reason,
     Refusal, check_name,

@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use floe::codegen::Nilable;
 use floe::contracts::glacier2::{
     CannotCreateSessionException, PermissionDeniedException, SessionControlProxy, SessionProxy,
     SslInfo,
 };
+use floe::encoding::Encoder;
 use floe::{
-    Connection, ConnectionInfo, Context, Current, Encoder, EncodingVersion, Nilable, OperationMode,
-    Proxy, Reference, TypedProxy, UserException,
+    Connection, ConnectionInfo, Context, Current, EncodingVersion, OperationMode, Proxy, Reference,
+    TypedProxy, UserException,
 };
 
 use floe_access::{Caller, Users};

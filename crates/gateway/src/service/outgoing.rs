@@ -5,10 +5,11 @@ use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
-use floe::{
-    Context, Encode, Encoder, EncodingVersion, Event, EventParts, EventsBuilder, InvokeError,
-    Outcome, Proxy, Request, Response, SystemException,
-};
+use floe::dispatch::{Request, Response};
+use floe::encoding::{Encode, Encoder};
+use floe::forwarding::{Event, EventParts, EventsBuilder};
+use floe::message::Outcome;
+use floe::{Context, EncodingVersion, InvokeError, Proxy, SystemException};
 
 use super::failure;
 
@@ -84,7 +85,7 @@ pub(crate) fn with_context(event: &Event, context: &Context) -> Event {
         Ok(())
     });
     let events = written.ok().and_then(|()| builder.finish());
-    let mut events = events.iter().flat_map(floe::Events::each);
+    let mut events = events.iter().flat_map(floe::forwarding::Events::each);
     events.next().unwrap_or_else(|| event.clone())
 }
 

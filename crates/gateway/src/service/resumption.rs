@@ -10,9 +10,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use floe::forwarding::Event;
+use floe::message::Outcome;
 use floe::{
-    Connection, Context, Event, Identity, InvocationMode, InvokeError, LocalError, Outcome,
-    Reference, SystemException, TypedProxy,
+    Connection, Context, Identity, InvocationMode, InvokeError, LocalError, Reference,
+    SystemException, TypedProxy,
 };
 use tokio::sync::{Notify, oneshot, watch};
 

@@ -11,7 +11,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::{DispatchSlot, Dispatcher, OperationMode, Request, Requests, Response, SystemException};
+use floe::dispatch::{DispatchSlot, Request, Requests, Response};
+use floe::{Dispatcher, OperationMode, SystemException};
 
 use super::router::session_of;
 use super::sessions::Sessions;

@@ -10,9 +10,11 @@ use floe::contracts::glacier2::{
     PermissionDeniedException, SessionNotExistError, SessionNotExistException,
 };
 use floe::contracts::ice::{RouterFinder, RouterProxy};
+use floe::dispatch::{DispatchSlot, Request, Requests, Response};
+use floe::encoding::ExceptionFormat;
+use floe::message::{Outcome, RequestFailed};
 use floe::{
-    Connection, Current, DispatchSlot, Dispatcher, ExceptionFormat, Identity, InvokeError,
-    OperationError, OperationMode, Outcome, Proxy, Request, RequestFailed, Requests, Response,
+    Connection, Current, Dispatcher, Identity, InvokeError, OperationError, OperationMode, Proxy,
     SystemException, TypedProxy,
 };
 

@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex};
 
+use floe::dispatch::{DispatchSlot, Request, Requests, Response};
+use floe::forwarding::Event;
+use floe::message::RequestFailed;
 use floe::{
-    Context, DispatchSlot, Dispatcher, Event, Identity, InvocationMode, Proxy, Reference, Request,
-    RequestFailed, Requests, Response, SystemException, TypedProxy,
+    Context, Dispatcher, Identity, InvocationMode, Proxy, Reference, SystemException, TypedProxy,
 };
 
 use tokio::sync::oneshot;

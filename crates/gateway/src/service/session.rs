@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use floe::contracts::glacier2::SessionProxy;
-use floe::{Communicator, Connection, Context, Identity, Proxy, Reference, Target, TypedProxy};
+use floe::reference::Target;
+use floe::{Communicator, Connection, Context, Identity, Proxy, Reference, TypedProxy};
 use floe_access::Caller;
 
 use super::forwarder::Forwarder;

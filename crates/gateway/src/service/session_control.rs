@@ -24,7 +24,9 @@ pub(super) fn register(
     let adapter = sessions.server_adapter.as_ref()?;
     let control = register_all(adapter, sessions, session);
     control
-        .inspect_err(|error| tracing::warn!("no control of a session: {error}"))
+        .inspect_err(|error| {
+            tracing::warn!("cannot give the application control of a session: {error}")
+        })
         .ok()
 }
 
@@ -78,7 +80,7 @@ fn session(session: &Weak<Session>, current: &Current) -> Result<Arc<Session>, I
 
 /// The exception that the runtime throws for an object that is no longer registered.
 fn gone(current: &Current) -> InvokeError {
-    let target = floe::RequestFailed {
+    let target = floe::message::RequestFailed {
         identity: current.identity(),
         facet: current.facet().to_owned(),
         operation: current.operation().to_owned(),

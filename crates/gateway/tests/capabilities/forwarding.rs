@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use floe::{Communicator, Context, OperationMode, Proxy, TypedProxy, dispatch_fn};
+use floe::dispatch::dispatch_fn;
+use floe::{Communicator, Context, OperationMode, Proxy, TypedProxy};
 use floe_gateway::{Batching, ConnectionContext, ForwardingSettings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};

@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use floe::contracts::glacier2::RouterProxy;
+use floe::dispatch::{DispatchSlot, Requests};
+use floe::encoding::{Encapsulation, Encoder};
+use floe::message::Outcome;
 use floe::{
-    Communicator, Connection, DispatchSlot, Dispatcher, Encapsulation, Encoder, EncodingVersion,
-    Identity, InvokeError, OperationMode, Outcome, Proxy, Requests, SystemException, TypedProxy,
+    Communicator, Connection, Dispatcher, EncodingVersion, Identity, InvokeError, OperationMode,
+    Proxy, SystemException, TypedProxy,
 };
 use floe_gateway::ResumableSession;
 use proptest::prelude::*;

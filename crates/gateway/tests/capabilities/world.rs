@@ -7,9 +7,11 @@ use std::time::Duration;
 use floe::contracts::glacier2::{
     PermissionDeniedError, PermissionsVerifier, PermissionsVerifierDispatcher, RouterProxy,
 };
+use floe::dispatch::{DispatchSlot, Requests};
+use floe::message::Outcome;
 use floe::{
-    Adapter, Communicator, Connection, Current, DispatchSlot, Dispatcher, Identity, InvokeError,
-    OperationMode, Outcome, Proxy, Reference, Requests, TypedProxy,
+    Adapter, Communicator, Connection, Current, Dispatcher, Identity, InvokeError, OperationMode,
+    Proxy, Reference, TypedProxy,
 };
 use floe_gateway::{Gateway, GatewaySettings, PasswordVerifier};
 use tokio::time::timeout;

@@ -1,6 +1,7 @@
 //! Counts what happened to events.
 
 use std::ops::AddAssign;
+use std::time::Duration;
 
 /// What happened to the events for one subscriber, or for all subscribers of a topic.
 ///
@@ -15,6 +16,8 @@ pub(crate) struct Accounts {
     pub(crate) delivered: u64,
     /// Events that did not reach the subscriber.
     pub(crate) lost: Losses,
+    /// For how long publishers were held back until now, without the hold that lasts.
+    pub(crate) held: Duration,
 }
 
 /// Lost events, by reason.
@@ -35,6 +38,7 @@ impl AddAssign for Accounts {
         self.offered += other.offered;
         self.delivered += other.delivered;
         self.lost += other.lost;
+        self.held += other.held;
     }
 }
 

@@ -7,7 +7,10 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use floe::{Event, EventParts, InvokeError, SystemException};
+use floe::forwarding::{Event, EventParts};
+use floe::{InvokeError, SystemException};
+
+use super::window::{Answered, Window};
 
 /// The unanswered events. `H` is the handle of a sent event; dropping it gives up the reply.
 ///
@@ -23,12 +26,16 @@ use floe::{Event, EventParts, InvokeError, SystemException};
 /// ```
 #[derive(Debug)]
 pub(crate) struct InFlightEvents<H> {
+    /// How many there may be.
+    window: Window,
     /// In the order of their numbers. Replies come in nearly the same order.
     sent: VecDeque<(u64, Sent<H>)>,
     /// Bytes of the events in `sent`.
     sent_bytes: usize,
     /// The number of the event that is sent next.
     next: u64,
+    /// Events before this number are, or were, among the first of the window, so that their time runs.
+    timed_to: u64,
     /// Replies to events that are being sent and are not noted yet.
     early: Vec<(u64, Result<(), InvokeError>)>,
     /// Events that failed since the delivery task last took them.
@@ -82,6 +89,10 @@ pub(crate) struct WindowRoom {
 struct Sent<H> {
     event: Event,
     handle: H,
+    /// When it was sent.
+    sent: Instant,
+    /// Since when its time runs: it does so only for as many events as the window has at first. If the window has
+    /// grown, a subscriber that suddenly needs long for each event has as much time for it as before.
     since: Instant,
 }
 
@@ -90,20 +101,22 @@ struct Sent<H> {
 const IN_FLIGHT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 impl WindowRoom {
-    /// The room in a window that holds this load, if there is any.
-    pub(crate) fn beside(load: Load, outstanding_max: usize) -> Option<Self> {
-        let events = outstanding_max.saturating_sub(load.count);
+    /// The room in a window of this size that holds this load, if there is any.
+    pub(crate) fn beside(load: Load, window_size: usize) -> Option<Self> {
+        let events = window_size.saturating_sub(load.count);
         let bytes = IN_FLIGHT_BYTES_MAX.saturating_sub(load.bytes);
         (events > 0 && bytes > 0).then_some(Self { events, bytes })
     }
 }
 
-impl<H> Default for InFlightEvents<H> {
-    fn default() -> Self {
+impl<H> InFlightEvents<H> {
+    pub(crate) fn new(window: Window) -> Self {
         Self {
+            window,
             sent: VecDeque::new(),
             sent_bytes: 0,
             next: 0,
+            timed_to: 0,
             early: Vec::new(),
             failed: Vec::new(),
             returned: Vec::new(),
@@ -113,9 +126,12 @@ impl<H> Default for InFlightEvents<H> {
             is_timed: false,
         }
     }
-}
 
-impl<H> InFlightEvents<H> {
+    /// How many events may be unanswered now.
+    pub(crate) fn window_size(&self) -> usize {
+        self.window.size()
+    }
+
     /// Whether the scheduler may send, or is sending.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self.sender, SendRight::Scheduler | SendRight::Sending)
@@ -251,15 +267,42 @@ impl<H> InFlightEvents<H> {
         since
     }
 
-    /// Takes the events that were sent at least `limit` ago. Drop the handles after the lock is released.
+    /// Takes the events whose time has run for at least `limit`. Drop the handles after the lock is released.
     pub(crate) fn take_late(&mut self, limit: Duration, now: Instant) -> Vec<H> {
         let is_late = |sent: &Sent<H>| now.saturating_duration_since(sent.since) >= limit;
-        let count = self.sent.partition_point(|(_, sent)| is_late(sent));
+        let timed = self.sent.iter().take(self.timed_count());
+        let count = timed.take_while(|(_, sent)| is_late(sent)).count();
         let late = self.sent.drain(..count).map(|(_, sent)| {
             self.sent_bytes -= sent.event.len();
             sent.handle
         });
-        late.collect()
+        let late: Vec<_> = late.collect();
+        if !late.is_empty() {
+            self.window.handle_trouble(self.next);
+            self.begin_times(now);
+        }
+        late
+    }
+
+    /// The number of events, from the oldest, whose time runs.
+    fn timed_count(&self) -> usize {
+        match self.window.may_grow() {
+            true => self.window.first(),
+            false => usize::MAX,
+        }
+    }
+
+    /// Lets the time run for the events that are among the first now.
+    fn begin_times(&mut self, now: Instant) {
+        if !self.window.may_grow() {
+            return;
+        }
+        for (number, sent) in self.sent.iter_mut().take(self.window.first()) {
+            if *number >= self.timed_to {
+                sent.since = now;
+                self.timed_to = *number + 1;
+            }
+        }
     }
 
     /// Notes sent events, numbered from the next one. Returns the replies that came before this note, for
@@ -275,25 +318,44 @@ impl<H> InFlightEvents<H> {
             let sent = Sent {
                 event,
                 handle,
+                sent: since,
                 since,
             };
             self.sent.push_back((self.next, sent));
             self.next += 1;
         }
+        self.begin_times(since);
         match self.early.is_empty() {
             true => Vec::new(),
             false => std::mem::take(&mut self.early),
         }
     }
 
-    /// Replies without results: the events arrived. `end` ends the handles. Returns how many of the events were in the
-    /// window.
-    pub(crate) fn handle_returned(&mut self, numbers: Range<u64>, end: impl Fn(H)) -> u64 {
+    /// Replies without results: the events arrived. `end` ends the handles, and is told when their events were sent.
+    /// Returns how many of the events were in the window.
+    pub(crate) fn handle_returned(
+        &mut self,
+        numbers: Range<u64>,
+        now: Instant,
+        end: impl Fn(H, Instant),
+    ) -> u64 {
         let known = numbers.start..numbers.end.min(self.next);
         let early = numbers.start.max(self.next)..numbers.end;
         self.early.extend(early.map(|number| (number, Ok(()))));
-        let taken = known.filter_map(|number| self.take_sent(number));
-        taken.map(|sent| end(sent.handle)).count() as u64
+        let before = self.load().count;
+        let is_in_order = self.is_oldest(known.start);
+        let (mut count, mut last) = (0, None);
+        for number in known {
+            if let Some(sent) = self.take_sent(number) {
+                count += 1;
+                last = Some((number, sent.sent));
+                end(sent.handle, sent.sent);
+            }
+        }
+        if let Some((last, sent)) = last {
+            self.note_answered(count, last, sent, is_in_order, before, now);
+        }
+        count as u64
     }
 
     /// A reply, or an error in its place. It is kept if the event is not noted yet; a failure is kept for the delivery
@@ -302,25 +364,60 @@ impl<H> InFlightEvents<H> {
         &mut self,
         number: u64,
         answer: Result<(), InvokeError>,
+        now: Instant,
         end: impl Fn(H),
     ) -> u64 {
         if number >= self.next {
             self.early.push((number, answer));
             return 0;
         }
+        let before = self.load().count;
+        let is_in_order = self.is_oldest(number);
         // The event may have been given up at the same moment.
         let Some(sent) = self.take_sent(number) else {
             return 0;
         };
         end(sent.handle);
         match answer {
-            Ok(()) => 1,
+            Ok(()) => {
+                self.note_answered(1, number, sent.sent, is_in_order, before, now);
+                1
+            }
             Err(error) => {
                 self.failed.push((number, sent.event, error));
                 self.is_awaited = true;
+                self.window.handle_trouble(self.next);
+                self.begin_times(now);
                 0
             }
         }
+    }
+
+    /// Whether no earlier event is unanswered.
+    fn is_oldest(&self, number: u64) -> bool {
+        let oldest = self.sent.front();
+        oldest.is_none_or(|(oldest, _)| number <= *oldest)
+    }
+
+    /// The window hears of answers. `before` is the load before them.
+    fn note_answered(
+        &mut self,
+        count: usize,
+        last: u64,
+        sent: Instant,
+        is_in_order: bool,
+        before: usize,
+        now: Instant,
+    ) {
+        self.window.handle_answered(Answered {
+            count,
+            last,
+            time: now.saturating_duration_since(sent),
+            is_in_order,
+            was_full: before >= self.window.size(),
+            next: self.next,
+        });
+        self.begin_times(now);
     }
 
     /// Forgets all unanswered events, `outstanding` of them counting those that are being sent. Later replies to them
@@ -331,10 +428,11 @@ impl<H> InFlightEvents<H> {
             SendRight::Task | SendRight::Scheduler => SendRight::Task,
         };
         let next = self.next + outstanding;
+        self.window.handle_trouble(next);
         let new = Self {
             next,
             sender,
-            ..Self::default()
+            ..Self::new(self.window)
         };
         std::mem::replace(self, new)
     }

@@ -1,6 +1,7 @@
 //! The limits of a queue, and the policy for events beyond them.
 
 use std::str::FromStr;
+use std::time::Duration;
 
 /// How many events may be queued for one subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,7 +12,12 @@ pub struct QueueLimits {
     /// Bytes of operation, mode, context and parameters. Default 64 MiB. An event in several queues is stored once, and
     /// counts in each.
     pub bytes: usize,
-    /// What happens to an event beyond the limits.
+    /// How long a full queue may hold publishers back, so that nothing is lost while the subscriber is only slower than
+    /// they are. The time begins anew whenever the subscriber has taken a hundredth of its queue. If it does not, further
+    /// events are left to `overflow` until it takes events again, and for at least 20 times as long. Default 1 s; zero
+    /// never holds anyone back.
+    pub patience: Duration,
+    /// What happens to an event beyond the limits when the patience is over.
     pub overflow: OverflowPolicy,
 }
 
@@ -20,6 +26,7 @@ impl Default for QueueLimits {
         Self {
             events: 100_000,
             bytes: 64 * 1024 * 1024,
+            patience: Duration::from_secs(1),
             overflow: OverflowPolicy::DropOldest,
         }
     }
@@ -38,17 +45,17 @@ pub enum OverflowPolicy {
     DropOldest,
     /// The event that does not fit is lost. Queued events stay.
     DropNewest,
-    /// A publisher that asks for it waits until there is room, and nothing is lost: it publishes to the facet
-    /// [`WAITING_FACET`] of the publisher object. Events of other publishers are lost as with
-    /// [`OverflowPolicy::DropNewest`].
+    /// A publisher that asks for it waits until there is room, however long that takes, and nothing is lost: it
+    /// publishes to the facet [`WAITING_FACET`] of the publisher object. Events of other publishers are lost as with
+    /// [`OverflowPolicy::DropNewest`] when the patience is over.
     Block,
     /// The subscription ends, and all queued events are lost.
     #[doc(alias = "RemoveSubscriber")]
     Disconnect,
 }
 
-/// Facet of a publisher object for publishers that wait while the queue of a subscriber with [`OverflowPolicy::Block`]
-/// is full. A twoway request is answered when all queues have the event.
+/// Facet of a publisher object for publishers that wait without a limit while the queue of a subscriber with
+/// [`OverflowPolicy::Block`] is full. A twoway request is answered when all queues have the event.
 pub const WAITING_FACET: &str = "floe.wait";
 
 impl OverflowPolicy {

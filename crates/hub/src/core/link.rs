@@ -1,9 +1,8 @@
 //! Links between topics: which events pass, and how one call forwards them.
 
-use floe::{
-    DecodeError, Decoder, EncodeError, Encoder, EncodingVersion, EventParts, Events, EventsBuilder,
-    OperationMode,
-};
+use floe::encoding::{Decoder, Encoder};
+use floe::forwarding::{EventParts, Events, EventsBuilder};
+use floe::{DecodeError, EncodeError, EncodingVersion, OperationMode};
 
 /// The cost of a link, which decides which events pass.
 ///

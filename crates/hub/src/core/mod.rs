@@ -2,36 +2,56 @@
 //!
 //! - `subscription.rs`: a subscriber: its queue, its state, and an account of every event
 //! - `queue.rs`: queued events, limited in number and bytes
+//! - `queue_memory.rs`: how all queues share the memory that there is
 //! - `limits.rs`: the limits of a queue, and the policy for events beyond them
+//! - `hub_limits.rs`: the limits of the whole hub
+//! - `held.rs`: publications that wait for room in a queue
+//! - `patience.rs`: how long a subscriber may hold publishers back
 //! - `overflow.rs`: when to log that a queue is full
 //! - `accounts.rs`: counts of delivered and lost events
 //! - `snapshot.rs`: the state and accounts of a subscriber at one moment
-//! - `in_flight.rs`: the window of unanswered events
+//! - `in_flight.rs`: the unanswered events
+//! - `window.rs`: how many of them there may be
 //! - `schedule.rs`: when rounds of deliveries rest, and for how long
 //! - `back_off.rs`: an exponential back-off
 //! - `qos.rs`: the quality of service of a subscriber
+//! - `log/`: what the log of a durable topic keeps, where, and for how long
 //! - `link.rs`: which events pass a link, and how they are forwarded
+//! - `hops.rs`: how many hubs an event has passed
 //! - `token.rs`: the token of a publisher, which its subscribers do not get
+//! - `durable/`: positions of durable subscriptions, redelivery, start positions, duplicates
 //! - `metrics/`: what a metrics view keeps
 //! - `names.rs`: which object an identity names
 
 mod accounts;
 mod back_off;
+pub(crate) mod durable;
+mod held;
+mod hops;
+mod hub_limits;
 mod in_flight;
 mod limits;
 mod link;
+pub(crate) mod log;
 mod metrics;
 mod names;
 mod overflow;
+mod patience;
 mod qos;
 mod queue;
+mod queue_memory;
 mod schedule;
 mod snapshot;
 mod subscription;
 mod token;
+mod window;
 
 pub(crate) use accounts::{Accounts, Losses};
 pub(crate) use back_off::BackOff;
+pub(crate) use held::Ticket;
+pub(crate) use hops::{HOPS_MAX, counts_hops, passing_count, with_next_hop};
+pub use hub_limits::{HubLimits, LimitUse};
+pub(crate) use hub_limits::{LimitReached, Usage};
 pub(crate) use in_flight::{InFlightEvents, Load, Resend, WindowRoom, may_resend};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};
@@ -42,11 +62,13 @@ pub(crate) use names::{
     topic_name,
 };
 pub(crate) use overflow::{OverflowNotice, OverflowSummary};
-pub(crate) use qos::{Delivery, Qos, QosError};
+pub(crate) use qos::{Delivery, OUTSTANDING_LIMIT, Qos, QosError};
+pub(crate) use queue_memory::queue_len_max;
 pub(crate) use schedule::Schedule;
 pub(crate) use snapshot::{Snapshot, SubscriptionState};
 pub(crate) use subscription::{DeliveryFailure, DeliveryStep, Subscription};
 pub(crate) use token::{TOKEN_KEY, without_token};
+pub(crate) use window::Window;
 
 #[cfg(test)]
 mod tests;

@@ -68,6 +68,12 @@ pub(crate) fn subscriber_publisher_name(topic: &str, subscriber: &Identity) -> S
     format!("{TOPIC_PREFIX}{topic}{PUBLISHER_SUFFIX}.{subscriber}")
 }
 
+/// Whether an identity of this name is that of a publisher object, of this hub or of another.
+pub(crate) fn is_publisher_name(name: &str) -> bool {
+    let infix = format!("{PUBLISHER_SUFFIX}.");
+    name.ends_with(PUBLISHER_SUFFIX) || name.starts_with(TOPIC_PREFIX) && name.contains(&infix)
+}
+
 /// Whether the names of topic and subscriber together are longer than IceStorm can store. The identity is empty if
 /// there is no subscriber.
 pub(crate) fn is_too_long(instance_name: &str, topic: &str, subscriber: &Identity) -> bool {

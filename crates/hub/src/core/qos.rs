@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use floe::InvocationMode;
 
+use super::durable::Reading;
 use super::limits::{OverflowPolicy, QueueLimits};
 
-/// The default number of unanswered requests to a twoway subscriber, as in IceStorm.
-pub(crate) const TWOWAY_OUTSTANDING_MAX: usize = 5;
+/// The number of unanswered requests to a twoway subscriber at first, as in IceStorm. It grows by itself.
+pub(crate) const TWOWAY_OUTSTANDING: usize = 5;
 
-/// The maximum number that a subscriber may ask for. If a connection breaks, that many events are in doubt.
+/// The maximum number, whether it grows or the subscriber asks for it. If a connection breaks, that many events are in doubt.
 pub(crate) const OUTSTANDING_LIMIT: usize = 1024;
 
 /// How events are delivered to a subscriber.
@@ -37,8 +38,12 @@ pub(crate) struct Qos {
     pub(crate) events_max: Option<usize>,
     /// The maximum bytes of queued events, if lower than that of the hub.
     pub(crate) bytes_max: Option<usize>,
+    /// How long publishers may be held back for the subscriber, if shorter than in the hub.
+    pub(crate) patience_max: Option<Duration>,
     /// The facet to notify of lost events, if the subscriber asked for it.
     pub(crate) lost_facet: Option<String>,
+    /// How the subscriber reads the log of its topic; `None` if it gets events as they are published.
+    pub(crate) reading: Option<Reading>,
 }
 
 /// How events are sent to a subscriber.
@@ -48,9 +53,11 @@ pub(crate) enum Delivery {
     Oneway,
     /// Collected for a while and sent in one message, without replies.
     Batch,
-    /// Sent with replies, of which at most this many are outstanding; 1 keeps the order.
+    /// Sent with replies, of which some may be outstanding; 1 keeps the order.
     Twoway {
-        /// The limit.
+        /// How many at first, and after trouble.
+        outstanding: usize,
+        /// How many at most.
         outstanding_max: usize,
     },
     /// All queued events in one call with a reply, one call at a time.
@@ -106,6 +113,12 @@ impl Qos {
             return Err(QosError::Bad(reason.to_owned()));
         }
         let outstanding = ours(qos, "floe.outstanding", limit)?;
+        let reading = Reading::parse(qos).map_err(QosError::Bad)?;
+        if reading.is_some() && mode != InvocationMode::Twoway {
+            let reason =
+                "floe.durable and floe.from require a twoway proxy: its replies acknowledge events";
+            return Err(QosError::Bad(reason.to_owned()));
+        }
         Ok(Self {
             is_connection_cached: cached.map(|cached| cached > 0),
             locator_cache_timeout: timeout,
@@ -114,7 +127,9 @@ impl Qos {
             overflow: ours(qos, "floe.overflow", str::parse)?,
             events_max: ours(qos, "floe.queueEvents", limit)?,
             bytes_max: ours(qos, "floe.queueBytes", limit)?,
+            patience_max: ours(qos, "floe.patience", milliseconds)?,
             lost_facet: qos.get("floe.lostFacet").cloned(),
+            reading,
         })
     }
 
@@ -128,7 +143,9 @@ impl Qos {
             overflow: None,
             events_max: None,
             bytes_max: None,
+            patience_max: None,
             lost_facet: None,
+            reading: None,
         }
     }
 
@@ -138,6 +155,9 @@ impl Qos {
         QueueLimits {
             events: least(self.events_max, limits.events),
             bytes: least(self.bytes_max, limits.bytes),
+            patience: self
+                .patience_max
+                .map_or(limits.patience, |wish| wish.min(limits.patience)),
             overflow: self.overflow.unwrap_or(limits.overflow),
         }
     }
@@ -147,14 +167,26 @@ impl Delivery {
     /// `outstanding` is what the subscriber asked for. If it asked for ordered delivery too, that takes precedence.
     fn of(mode: InvocationMode, is_ordered: bool, outstanding: Option<usize>) -> Self {
         match mode {
-            InvocationMode::Twoway if is_ordered => Self::Twoway { outstanding_max: 1 },
-            InvocationMode::Twoway => Self::Twoway {
-                outstanding_max: outstanding
-                    .unwrap_or(TWOWAY_OUTSTANDING_MAX)
-                    .min(OUTSTANDING_LIMIT),
+            InvocationMode::Twoway if is_ordered => Self::fixed(1),
+            InvocationMode::Twoway => match outstanding {
+                Some(wish) => Self::fixed(wish.min(OUTSTANDING_LIMIT)),
+                None => Self::Twoway {
+                    outstanding: TWOWAY_OUTSTANDING,
+                    outstanding_max: OUTSTANDING_LIMIT,
+                },
             },
             InvocationMode::Oneway | InvocationMode::Datagram => Self::Oneway,
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => Self::Batch,
+        }
+    }
+}
+
+impl Delivery {
+    /// As many unanswered requests at any time.
+    fn fixed(outstanding: usize) -> Self {
+        Self::Twoway {
+            outstanding,
+            outstanding_max: outstanding,
         }
     }
 }
@@ -179,7 +211,7 @@ impl RetryCount {
     }
 
     /// Whether one more failure is tolerated after this many.
-    pub(super) fn tolerates(self, failure_count: u32) -> bool {
+    pub(crate) fn tolerates(self, failure_count: u32) -> bool {
         match self {
             Self::Limited(count) => failure_count < count,
             Self::Unlimited => true,
@@ -211,6 +243,11 @@ fn ours<T>(
 fn limit(text: &str) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number| *number > 0);
     number.ok_or_else(|| format!("expected a number of at least 1, got {text:?}"))
+}
+
+fn milliseconds(text: &str) -> Result<Duration, String> {
+    let number = text.parse().map(Duration::from_millis);
+    number.map_err(|_| format!("expected a number of milliseconds, got {text:?}"))
 }
 
 /// Parses the number of a key, if it is set. `what` is IceStorm's name for it.
@@ -245,13 +282,16 @@ mod tests {
     }
 
     #[test]
-    fn a_twoway_subscriber_has_five_requests_in_flight_and_an_ordered_one_has_one() {
+    fn a_twoway_subscriber_begins_with_five_requests_in_flight_and_an_ordered_one_has_one() {
         let outstanding = |pairs| twoway(pairs).unwrap().delivery;
-        assert_eq!(outstanding(&[]), Delivery::Twoway { outstanding_max: 5 });
+        let growing = Delivery::Twoway {
+            outstanding: 5,
+            outstanding_max: OUTSTANDING_LIMIT,
+        };
+        assert_eq!(outstanding(&[]), growing);
         let ordered = outstanding(&[("reliability", "ordered")]);
-        assert_eq!(ordered, Delivery::Twoway { outstanding_max: 1 });
-        let empty = outstanding(&[("reliability", "")]);
-        assert_eq!(empty, Delivery::Twoway { outstanding_max: 5 });
+        assert_eq!(ordered, Delivery::fixed(1));
+        assert_eq!(outstanding(&[("reliability", "")]), growing);
     }
 
     #[test]
@@ -260,7 +300,7 @@ mod tests {
             let wishes = [("floe.outstanding", wish), ("reliability", reliability)];
             twoway(&wishes).map(|qos| qos.delivery)
         };
-        let twoway = |outstanding_max| Ok(Delivery::Twoway { outstanding_max });
+        let twoway = |outstanding| Ok(Delivery::fixed(outstanding));
         assert_eq!(outstanding_max("7", ""), twoway(7));
         assert_eq!(outstanding_max("1000000", ""), twoway(OUTSTANDING_LIMIT));
         assert_eq!(outstanding_max("7", "ordered"), twoway(1));
@@ -342,18 +382,30 @@ mod tests {
         let expected = QueueLimits {
             events: 7,
             bytes: hub.bytes,
+            patience: hub.patience,
             overflow: OverflowPolicy::Block,
         };
         assert_eq!(qos.limits_within(hub), expected);
         let huge = usize::MAX.to_string();
-        let qos = twoway(&[("floe.queueBytes", &huge), ("floe.queueEvents", &huge)]).unwrap();
+        let wishes = [
+            ("floe.queueBytes", huge.as_str()),
+            ("floe.queueEvents", &huge),
+            ("floe.patience", "3600000"),
+        ];
+        let qos = twoway(&wishes).unwrap();
         assert_eq!(qos.limits_within(hub), hub, "the hub's limits stand");
+        let qos = twoway(&[("floe.patience", "20")]).unwrap();
+        let expected = Duration::from_millis(20);
+        assert_eq!(qos.limits_within(hub).patience, expected);
     }
 
     #[test]
     fn a_wrong_value_of_a_floe_key_is_refused_with_what_was_expected() {
         let error = twoway(&[("floe.overflow", "drop")]).unwrap_err();
         let expected = "invalid floe.overflow: expected block, drop-oldest, drop-newest or disconnect, got \"drop\"";
+        assert_eq!(error, bad(expected));
+        let error = twoway(&[("floe.patience", "1s")]).unwrap_err();
+        let expected = "invalid floe.patience: expected a number of milliseconds, got \"1s\"";
         assert_eq!(error, bad(expected));
         let error = twoway(&[("floe.queueEvents", "0")]).unwrap_err();
         let expected = "invalid floe.queueEvents: expected a number of at least 1, got \"0\"";

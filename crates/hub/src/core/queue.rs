@@ -25,7 +25,7 @@ pub(crate) trait EventBatch: Clone {
     }
 }
 
-impl EventBatch for floe::Events {
+impl EventBatch for floe::forwarding::Events {
     fn len(&self) -> usize {
         self.len()
     }

@@ -1,6 +1,6 @@
 //! The state and accounts of a subscriber at one moment.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::accounts::Accounts;
 
@@ -32,9 +32,28 @@ pub(crate) struct Snapshot {
     pub(crate) outstanding: u64,
     /// When the oldest queued event came.
     pub(crate) oldest: Option<Instant>,
+    /// Events whose publishers are held back.
+    pub(crate) held: u64,
+    /// Since when at least one publisher is held back.
+    pub(crate) held_since: Option<Instant>,
 }
 
 impl Snapshot {
+    /// For how long publishers have been held back.
+    pub(crate) fn held_time(&self, now: Instant) -> Duration {
+        let current = self
+            .held_since
+            .map(|since| now.saturating_duration_since(since));
+        self.accounts.held + current.unwrap_or_default()
+    }
+
+    /// The same with events that wait in the log of the topic.
+    pub(crate) fn with_waiting(mut self, count: u64) -> Self {
+        self.queued += count;
+        self.accounts.offered += count;
+        self
+    }
+
     /// Lost events, for any reason.
     pub(crate) fn lost(&self) -> u64 {
         let lost = self.accounts.lost;

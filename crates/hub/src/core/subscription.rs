@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::accounts::Accounts;
+use super::held::{HeldPublications, Taken, Ticket};
 use super::limits::{OverflowPolicy, QueueLimits};
 use super::overflow::{Overflow, OverflowNotice, OverflowSummary};
 use super::qos::{Delivery, Qos, RetryCount};
@@ -48,8 +49,9 @@ pub(crate) struct Subscription<R> {
     overflow: Overflow,
     /// Whether the subscriber is notified of lost events before the next event.
     notices_gaps: bool,
-    /// Events whose publishers wait for room. They count as offered when there is room, or when there never will be.
-    waiting: u64,
+    /// Publications that wait for room. Their events count as offered when there is room, or when they are held no
+    /// longer. It is created when the first one is held.
+    held: Option<Box<HeldPublications<R>>>,
     /// The queued bytes at which the delivery task is woken; `None` if it does not wait.
     wake_at: Option<usize>,
 }
@@ -99,14 +101,75 @@ impl<R: EventBatch> Subscription<R> {
             is_leaving: false,
             overflow: Overflow::default(),
             notices_gaps: qos.lost_facet.is_some(),
-            waiting: 0,
+            held: None,
             wake_at: None,
         }
     }
 
-    /// Events were published. Returns true if the delivery task must be woken. A subscription that has ended ignores
-    /// them.
-    pub(crate) fn handle_events(&mut self, batch: R, now: Instant) -> bool {
+    /// Events were published. The flag is true if the delivery task must be woken. Events for which there is no room are
+    /// held back if the subscriber still has patience; the publisher then waits until its ticket is released.
+    ///
+    /// `waits_for_room` says that the publisher asked to wait without a limit. It does so if the policy allows it.
+    pub(crate) fn publish(
+        &mut self,
+        batch: R,
+        waits_for_room: bool,
+        now: Instant,
+    ) -> (bool, Option<Ticket>) {
+        let is_first = self.held.as_ref().is_none_or(|held| held.is_empty());
+        if is_first && self.accepts_all(&batch) {
+            self.queue.push(batch, now);
+            return (self.wake_at_bytes(), None);
+        }
+        self.end_offline(now);
+        let waits_for_room = waits_for_room && self.limits.overflow == OverflowPolicy::Block;
+        if !self.may_hold(waits_for_room, now) {
+            return (self.handle_events(batch, now), None);
+        }
+        let (is_woken, rest) = match is_first {
+            true => self.fill(batch, now, now),
+            false => (false, Some(batch)),
+        };
+        let held = self.held.get_or_insert_default();
+        let ticket = rest.map(|rest| held.push(rest, waits_for_room, now));
+        (is_woken || self.wake_at_bytes(), ticket)
+    }
+
+    /// Whether a publication waits for room; `Some(None)` if it does so without a limit, and otherwise the time at which
+    /// [`Subscription::handle_time`] is due.
+    pub(crate) fn held_until(&self, ticket: Ticket) -> Option<Option<Instant>> {
+        let held = self.held.as_ref()?;
+        held.deadline(ticket, self.limits.patience)
+    }
+
+    /// Releases publications if the patience is over: the policy decides about their events. Returns true if the delivery
+    /// task must be woken.
+    pub(crate) fn handle_time(&mut self, now: Instant) -> bool {
+        let Some(held) = &mut self.held else {
+            return false;
+        };
+        if !held.patience.end(self.limits.patience, now) {
+            return false;
+        }
+        let mut is_woken = false;
+        while let Some(held) = &mut self.held
+            && let Some(first) = held.take_first_impatient()
+        {
+            held.note_released();
+            is_woken |= self.handle_events(first.batch, now);
+        }
+        self.end_hold_if_empty(now);
+        is_woken
+    }
+
+    /// Whether publications were released since the last call.
+    pub(crate) fn poll_released(&mut self) -> bool {
+        self.held.as_mut().is_some_and(|held| held.poll_released())
+    }
+
+    /// Events were published, and are not held back. Returns true if the delivery task must be woken. A subscription that
+    /// has ended ignores them.
+    fn handle_events(&mut self, batch: R, now: Instant) -> bool {
         if self.accepts_all(&batch) {
             self.queue.push(batch, now);
             return self.wake_at_bytes();
@@ -118,7 +181,7 @@ impl<R: EventBatch> Subscription<R> {
         let count = batch.len() as u64;
         match self.state {
             SubscriptionState::Online if !self.is_draining => {
-                let is_woken = self.enqueue(batch, now);
+                let is_woken = self.enqueue(batch, now, now);
                 is_woken || self.wake_at_bytes()
             }
             SubscriptionState::Offline => {
@@ -152,56 +215,24 @@ impl<R: EventBatch> Subscription<R> {
         has_failed
     }
 
-    /// Events were published by a publisher that waits for room. Returns the events for which there is no room, to be
-    /// offered again. The flag is true if the delivery task must be woken.
-    pub(crate) fn offer(&mut self, mut batch: R, now: Instant) -> (bool, Option<R>) {
-        if self.accepts_all(&batch) {
-            self.queue.push(batch, now);
-            return (self.wake_at_bytes(), None);
-        }
-        self.end_offline(now);
-        let mut is_woken = false;
-        loop {
-            let can_wait = self.is_waited_for()
-                && self.state == SubscriptionState::Online
-                && !self.is_draining;
-            let room = self.queue.room_for(&batch, &self.limits);
-            if can_wait && room == 0 && self.can_ever_fit(&batch) {
-                self.waiting += batch.len() as u64;
-                return (is_woken, Some(batch));
-            }
-            // An event that is too long for any queue is lost alone.
-            let count = if can_wait { room.max(1) } else { batch.len() };
-            if count == batch.len() {
-                return (self.handle_events(batch, now) || is_woken, None);
-            }
-            is_woken |= self.handle_events(batch.split_to(count), now);
-        }
-    }
-
-    /// Events that have waited are offered again.
-    pub(crate) fn offer_again(&mut self, batch: R, now: Instant) -> (bool, Option<R>) {
-        if self.is_ending() {
-            // They were counted as lost when the wait ended.
-            return (false, None);
-        }
-        self.waiting -= batch.len() as u64;
-        self.offer(batch, now)
-    }
-
-    /// Whether the publisher of these events waits behind others. It also waits behind publishers that began to wait
-    /// under an earlier policy. If it does not wait, its events are to be published.
-    pub(crate) fn wait_behind(&mut self, count: usize) -> bool {
-        let is_waiting = (self.is_waited_for() || self.waiting > 0) && !self.is_ending();
-        self.waiting += if is_waiting { count as u64 } else { 0 };
-        is_waiting
-    }
-
-    /// Puts other limits in force. Queued events stay, even if they exceed the new limits.
-    pub(crate) fn reconfigure(&mut self, limits: QueueLimits, discard_interval: Duration) {
+    /// Puts other limits in force. Queued events stay, even if they exceed the new limits. Returns true if the delivery
+    /// task must be woken.
+    pub(crate) fn reconfigure(
+        &mut self,
+        limits: QueueLimits,
+        discard_interval: Duration,
+        now: Instant,
+    ) -> bool {
         self.limits = limits;
         self.discard_interval = discard_interval;
         self.end_overflow_if_roomy();
+        if self.limits.overflow != OverflowPolicy::Block
+            && let Some(held) = &mut self.held
+        {
+            held.limit_all(now);
+        }
+        let is_woken = self.admit_held(now);
+        self.handle_time(now) || is_woken
     }
 
     /// What the delivery task does next, if it is worth delivering from `bytes_min` queued bytes on.
@@ -223,20 +254,31 @@ impl<R: EventBatch> Subscription<R> {
     }
 
     /// Gives events to the delivery task, which later reports the result: at least one if there is any, then as many as
-    /// the limits allow. Returns the number of events that were lost just before them, if the subscriber is to be
-    /// notified.
+    /// the limits allow. Held publications get the room; the flag is true if the delivery task must be woken for them.
+    /// Also returns the number of events that were lost just before the taken ones, if the subscriber is to be notified.
+    /// `now` is called only if publishers are or were held back.
     pub(crate) fn take(
         &mut self,
         events_max: usize,
         bytes_max: usize,
         taken: &mut Vec<R>,
-    ) -> Option<u64> {
-        let before = self.queue.len();
+        now: impl FnOnce() -> Instant,
+    ) -> (bool, Option<u64>) {
+        let (before, bytes_before) = (self.queue.len(), self.queue.bytes());
         let queue = &mut self.queue;
         let gap = queue.take(events_max, bytes_max, self.notices_gaps, taken);
-        self.outstanding += (before - self.queue.len()) as u64;
+        let events = before - self.queue.len();
+        self.outstanding += events as u64;
         self.end_overflow_if_roomy();
-        (self.notices_gaps && gap > 0).then_some(gap)
+        let bytes = bytes_before - self.queue.bytes();
+        let is_woken = self.handle_taken(Taken { events, bytes }, now);
+        let gap = (self.notices_gaps && gap > 0).then_some(gap);
+        (is_woken, gap)
+    }
+
+    /// When the event came that waits longest.
+    pub(crate) fn oldest(&self) -> Option<Instant> {
+        self.queue.oldest()
     }
 
     /// Whether the subscriber must be notified of lost events before it gets the next one.
@@ -244,22 +286,13 @@ impl<R: EventBatch> Subscription<R> {
         self.notices_gaps && self.queue.begins_with_gap()
     }
 
-    /// Whether a waiting publisher may try again: there is room, or publishers need not wait any more.
-    pub(crate) fn is_roomy(&self) -> bool {
-        self.state != SubscriptionState::Online
-            || self.is_draining
-            || self.queue.is_half_empty(&self.limits)
-    }
-
     /// Whether there are so many events that they should not wait for others: as many as leave at a time, or half a
     /// queue.
     pub(crate) fn has_full_batch(&self, events_max: usize) -> bool {
-        self.queue.len() >= events_max || !self.is_roomy()
-    }
-
-    /// Whether publishers may wait for room.
-    pub(crate) fn is_waited_for(&self) -> bool {
-        self.limits.overflow == OverflowPolicy::Block
+        let is_roomy = self.state != SubscriptionState::Online
+            || self.is_draining
+            || self.queue.is_half_empty(&self.limits);
+        self.queue.len() >= events_max || !is_roomy
     }
 
     /// The notice since the last call.
@@ -283,6 +316,30 @@ impl<R: EventBatch> Subscription<R> {
         self.queue.note_lost_before(count);
     }
 
+    /// Events were taken from the log of the topic, and are being delivered.
+    pub(crate) fn handle_read(&mut self, count: u64) {
+        self.accounts.offered += count;
+        self.outstanding += count;
+    }
+
+    /// Events that were taken from the log are not delivered now: they count when they are taken again.
+    pub(crate) fn handle_unread(&mut self, count: u64) {
+        self.accounts.offered -= count;
+        self.outstanding -= count;
+    }
+
+    /// Events that were taken from the log became dead letters.
+    pub(crate) fn handle_dead(&mut self, count: u64) {
+        self.outstanding -= count;
+        self.accounts.lost.failed += count;
+    }
+
+    /// The log does not have events any more that were meant for the subscriber.
+    pub(crate) fn handle_expired(&mut self, count: u64) {
+        self.accounts.offered += count;
+        self.accounts.lost.overflow += count;
+    }
+
     /// Events reached the subscriber.
     pub(crate) fn handle_delivered(&mut self, count: u64) {
         self.outstanding -= count;
@@ -293,16 +350,21 @@ impl<R: EventBatch> Subscription<R> {
         }
     }
 
-    /// The delivery of events failed. They count as one failure.
-    pub(crate) fn handle_failed(&mut self, count: u64, failure: DeliveryFailure, now: Instant) {
+    /// The delivery of events failed. They count as one failure. Returns true if the delivery task must be woken.
+    pub(crate) fn handle_failed(
+        &mut self,
+        count: u64,
+        failure: DeliveryFailure,
+        now: Instant,
+    ) -> bool {
         self.outstanding -= count;
         self.accounts.lost.failed += count;
         self.queue.note_lost_before(count);
         if self.state != SubscriptionState::Online || failure == DeliveryFailure::Ours {
-            return;
+            return false;
         }
         if failure == DeliveryFailure::Broken && !std::mem::replace(&mut self.has_broken, true) {
-            return;
+            return false;
         }
         if failure != DeliveryFailure::Hard && self.retry_count.tolerates(self.failure_count) {
             self.failure_count += 1;
@@ -314,6 +376,7 @@ impl<R: EventBatch> Subscription<R> {
         } else {
             self.fail();
         }
+        self.release_held(now)
     }
 
     /// Ends the subscription. Returns true if the delivery task must be woken. Queued events are lost, with one
@@ -334,7 +397,7 @@ impl<R: EventBatch> Subscription<R> {
     /// woken.
     pub(crate) fn drain(&mut self) -> bool {
         self.is_draining = true;
-        self.end_waits();
+        self.lose_held();
         self.wake()
     }
 
@@ -346,6 +409,8 @@ impl<R: EventBatch> Subscription<R> {
             queued_bytes: self.queue.bytes() as u64,
             outstanding: self.outstanding,
             oldest: self.queue.oldest(),
+            held: self.held.as_ref().map_or(0, |held| held.len() as u64),
+            held_since: self.held.as_ref().and_then(|held| held.since()),
         }
     }
 
@@ -377,19 +442,100 @@ impl<R: EventBatch> Subscription<R> {
 
     fn end(&mut self) {
         self.state = SubscriptionState::Gone;
-        self.end_waits();
+        self.lose_held();
     }
 
-    /// Publishers wait no longer, and their events are lost.
-    fn end_waits(&mut self) {
-        let count = std::mem::take(&mut self.waiting);
+    /// Publishers are held back no longer, and their events are lost.
+    fn lose_held(&mut self) {
+        let Some(held) = &mut self.held else {
+            return;
+        };
+        let count = held.len() as u64;
+        held.clear();
         self.accounts.offered += count;
         self.accounts.lost.removed += count;
     }
 
-    /// Whether there will never be room again.
-    fn is_ending(&self) -> bool {
-        self.state == SubscriptionState::Gone || self.is_draining
+    /// Whether publications without room may be held.
+    fn may_hold(&mut self, waits_for_room: bool, now: Instant) -> bool {
+        let max = self.limits.patience;
+        let is_patient = |held: &mut Box<HeldPublications<R>>| held.patience.may_hold(max, now);
+        self.state == SubscriptionState::Online
+            && !self.is_draining
+            && (waits_for_room || !max.is_zero() && self.held.as_mut().is_none_or(is_patient))
+    }
+
+    /// The subscriber has taken events. Returns true if the delivery task must be woken.
+    fn handle_taken(&mut self, taken: Taken, now: impl FnOnce() -> Instant) -> bool {
+        let is_empty = self.queue.len() == 0;
+        let Some(held) = &mut self.held else {
+            return false;
+        };
+        if !held.note_taken(taken, &self.limits) && !is_empty {
+            return false;
+        }
+        let now = now();
+        held.note_progress(now);
+        self.admit_held(now)
+    }
+
+    /// Queues held publications as far as there is room. Returns true if the delivery task must be woken.
+    fn admit_held(&mut self, now: Instant) -> bool {
+        let mut is_woken = false;
+        while let Some(mut first) = self.held.as_mut().and_then(|held| held.take_first()) {
+            let (woken, rest) = self.fill(first.batch, first.since, now);
+            is_woken |= woken;
+            let Some(held) = &mut self.held else {
+                break;
+            };
+            let Some(rest) = rest else {
+                held.note_released();
+                continue;
+            };
+            first.batch = rest;
+            held.give_back(first);
+            break;
+        }
+        self.end_hold_if_empty(now);
+        is_woken || self.wake_at_bytes()
+    }
+
+    /// Queues the first events, as many as there is room for. Returns the others, and whether the delivery task must be
+    /// woken. An event that is too long for any queue is lost alone.
+    fn fill(&mut self, mut batch: R, since: Instant, now: Instant) -> (bool, Option<R>) {
+        let mut is_woken = false;
+        while self.state == SubscriptionState::Online {
+            let room = self.queue.room_for(&batch, &self.limits);
+            if room == 0 && self.can_ever_fit(&batch) {
+                return (is_woken, Some(batch));
+            }
+            if room.max(1) == batch.len() {
+                is_woken |= self.enqueue(batch, since, now);
+                return (is_woken, None);
+            }
+            is_woken |= self.enqueue(batch.split_to(room.max(1)), since, now);
+        }
+        (is_woken, None)
+    }
+
+    /// Publications are held no longer, because the subscriber has failed. Returns true if the delivery task must be
+    /// woken.
+    fn release_held(&mut self, now: Instant) -> bool {
+        let mut is_woken = false;
+        while let Some(held) = &mut self.held
+            && let Some(first) = held.take_first()
+        {
+            held.note_released();
+            is_woken |= self.handle_events(first.batch, now);
+        }
+        self.end_hold_if_empty(now);
+        is_woken
+    }
+
+    fn end_hold_if_empty(&mut self, now: Instant) {
+        if let Some(held) = &mut self.held {
+            self.accounts.held += held.end_if_empty(now);
+        }
     }
 
     fn end_offline(&mut self, now: Instant) {
@@ -400,11 +546,12 @@ impl<R: EventBatch> Subscription<R> {
         }
     }
 
-    /// Queues events. Returns true if the subscription ended with one of them and the delivery task must be woken.
-    fn enqueue(&mut self, mut batch: R, now: Instant) -> bool {
+    /// Queues events that came at `since`. Returns true if the subscription ended with one of them and the delivery task
+    /// must be woken.
+    fn enqueue(&mut self, mut batch: R, since: Instant, now: Instant) -> bool {
         if self.queue.room_for(&batch, &self.limits) == batch.len() {
             self.accounts.offered += batch.len() as u64;
-            self.queue.push(batch, now);
+            self.queue.push(batch, since);
             return false;
         }
         while batch.len() > 1 && self.state == SubscriptionState::Online {
@@ -462,6 +609,23 @@ impl<R: EventBatch> Subscription<R> {
     fn begin_overflow(&mut self, now: Instant) {
         let lost = self.accounts.lost.overflow;
         self.overflow.begin(self.limits.overflow, lost, now);
+    }
+
+    /// Drops the oldest events beyond the limits, if that is the policy of the subscriber. Held publications get room that
+    /// is left then. Returns true if the delivery task must be woken.
+    pub(crate) fn shed(&mut self, now: Instant) -> bool {
+        let QueueLimits { events, bytes, .. } = self.limits;
+        if self.limits.overflow != OverflowPolicy::DropOldest {
+            return false;
+        }
+        while self.queue.len() > events || self.queue.bytes() > bytes {
+            self.begin_overflow(now);
+            if !self.queue.drop_oldest() {
+                break;
+            }
+            self.accounts.lost.overflow += 1;
+        }
+        self.admit_held(now)
     }
 
     fn end_overflow_if_roomy(&mut self) {

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use floe::{Decoder, Encoder, EncodingVersion, EventParts, Events, EventsBuilder, OperationMode};
+use floe::encoding::{Decoder, Encoder};
+use floe::forwarding::{EventParts, Events, EventsBuilder};
+use floe::{EncodingVersion, OperationMode};
 use proptest::prelude::*;
 
 use super::qos::RetryCount;
@@ -17,7 +19,10 @@ const PUBLISHERS: usize = 2;
 /// The maximum number of recipients of a topic.
 const RECIPIENTS_MAX: usize = 4;
 const DISCARD_INTERVAL: Duration = Duration::from_secs(60);
-const TWOWAY: Delivery = Delivery::Twoway { outstanding_max: 5 };
+const TWOWAY: Delivery = Delivery::Twoway {
+    outstanding: 5,
+    outstanding_max: 5,
+};
 
 /// The publisher of an event, and its number.
 type Name = (usize, u32);
@@ -118,6 +123,7 @@ impl Recipient {
         let limits = QueueLimits {
             events: 7,
             bytes: 10_000,
+            patience: Duration::ZERO,
             overflow,
         };
         Self {
@@ -138,7 +144,7 @@ impl Recipient {
         };
         for batch in batches {
             let before = self.subscription.snapshot().accounts.offered;
-            self.subscription.handle_events(batch.clone(), now);
+            self.subscription.publish(batch.clone(), false, now);
             let offered = self.subscription.snapshot().accounts.offered - before;
             // If a subscription ends within a batch, the rest of the batch does not count as offered.
             self.offered += offered;
@@ -152,7 +158,8 @@ impl Recipient {
             return Ok(());
         }
         let mut taken = Vec::new();
-        self.subscription.take(events_max, usize::MAX, &mut taken);
+        self.subscription
+            .take(events_max, usize::MAX, &mut taken, Instant::now);
         for name in taken.iter().flat_map(names) {
             // It is the next of the expected events, except for those that were lost before it.
             let at = self.meant.iter().position(|meant| *meant == name);
@@ -388,14 +395,15 @@ fn accepted_events_do_not_keep_the_memory_of_lost_ones() {
     let qos = Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway).expect("no wishes");
     let limits = QueueLimits {
         events: 2,
+        patience: Duration::ZERO,
         overflow: OverflowPolicy::DropNewest,
         ..QueueLimits::default()
     };
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
     let events = batch(0, 0, &[None; 100]);
-    subscription.handle_events(events.clone(), Instant::now());
+    subscription.publish(events.clone(), false, Instant::now());
     let mut queued = Vec::new();
-    subscription.take(2, usize::MAX, &mut queued);
+    subscription.take(2, usize::MAX, &mut queued, Instant::now);
     let accepted: Vec<_> = queued.iter().flat_map(names).collect();
     assert_eq!(accepted, [(0, 0), (0, 1)]);
     let came = events.each().map(|event| event.as_bytes().as_ptr());

@@ -1,8 +1,8 @@
 //! The token in the context of a request. It says who publishes, and is a secret from those who subscribe.
 
-use floe::{
-    DecodeError, Decoder, Encoder, EncodingVersion, Event, EventParts, Events, EventsBuilder,
-};
+use floe::encoding::{Decoder, Encoder};
+use floe::forwarding::{Event, EventParts, Events, EventsBuilder};
+use floe::{DecodeError, EncodingVersion};
 
 /// The key that a token has in a context.
 pub(crate) const TOKEN_KEY: &str = "floe.token";
@@ -22,24 +22,35 @@ pub(crate) fn without_token(event: Event) -> Result<Events, DecodeError> {
         let entries: Vec<_> = entries
             .iter()
             .filter(|(key, _)| *key != TOKEN_KEY)
+            .copied()
             .collect();
-        let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
-        encoder.bytes(parts.head);
-        encoder.size(entries.len());
-        for (key, value) in entries {
-            encoder.string(key);
-            encoder.string(value);
-        }
-        encoder.bytes(parts.parameters);
-        encoder
-            .finish()
-            .expect("texts that came in a message fit into one");
+        encode_with_context(&parts, &entries, buffer);
         Ok(())
     })?;
     Ok(kept.finish().expect("an event was added"))
 }
 
-fn entries(context: &[u8]) -> Result<Vec<(&str, &str)>, DecodeError> {
+/// Appends an event with another context.
+pub(super) fn encode_with_context(
+    parts: &EventParts<'_>,
+    context: &[(&str, &str)],
+    buffer: &mut Vec<u8>,
+) {
+    let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
+    encoder.bytes(parts.head);
+    encoder.size(context.len());
+    for (key, value) in context {
+        encoder.string(key);
+        encoder.string(value);
+    }
+    encoder.bytes(parts.parameters);
+    encoder
+        .finish()
+        .expect("texts that came in a message fit into one");
+}
+
+/// The entries of an encoded context.
+pub(super) fn entries(context: &[u8]) -> Result<Vec<(&str, &str)>, DecodeError> {
     let mut decoder = Decoder::new(context, EncodingVersion::V1_0);
     let count = decoder.count(2, "context")?;
     let mut entry = || Ok((decoder.str("context key")?, decoder.str("context value")?));

@@ -101,11 +101,13 @@ impl Records {
 mod tests {
     use std::time::Instant;
 
-    use floe::{Encoder, EncodingVersion, EventsBuilder, OperationMode};
+    use floe::encoding::Encoder;
+    use floe::forwarding::EventsBuilder;
+    use floe::{EncodingVersion, OperationMode};
 
     use super::*;
 
-    fn events(count: usize) -> floe::Events {
+    fn events(count: usize) -> floe::forwarding::Events {
         let mut events = EventsBuilder::default();
         for _ in 0..count {
             let write = |buffer: &mut Vec<u8>| {
@@ -125,11 +127,11 @@ mod tests {
     #[test]
     fn events_published_while_a_topic_leaves_count_and_its_memory_is_released_afterwards() {
         let destroyed = DestroyedTopics::default();
-        let topic = Topic::new("t".to_owned());
-        topic.publish(events(2), Instant::now());
+        let topic = Topic::new("t".to_owned(), None);
+        topic.publish(events(2), false, Instant::now());
         destroyed.add(topic.clone());
-        topic.publish(events(1), Instant::now());
-        topic.publish_forwarded(&events(4));
+        topic.publish(events(1), false, Instant::now());
+        let _ = topic.publish_forwarded(&events(4));
         let counts = destroyed.counts();
         assert_eq!((counts.published, counts.forwarded), (3, 4));
         let forgotten = Arc::downgrade(&topic);

@@ -1,10 +1,12 @@
 //! The objects of a hub by name.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::destroyed_topics::{DestroyedTopics, TopicCounts};
+use super::durable::TopicLog;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
 use crate::core::{ObjectName, subscriber_publisher_name};
@@ -20,7 +22,8 @@ pub(crate) struct ObjectDirectory {
 
 #[derive(Default)]
 struct Names {
-    topics: HashMap<String, Arc<Topic>>,
+    /// In the order of their names, for those who read them in pages.
+    topics: BTreeMap<Arc<str>, Arc<Topic>>,
     /// By the name of the publisher object that sends to this subscriber alone.
     subscriber_publishers: HashMap<String, Arc<Subscriber>>,
 }
@@ -56,9 +59,22 @@ impl ObjectDirectory {
         self.read().topics.get(name).cloned()
     }
 
+    /// How many topics there are.
+    pub(crate) fn topic_count(&self) -> usize {
+        self.read().topics.len()
+    }
+
     /// All topics.
     pub(crate) fn topics(&self) -> Vec<Arc<Topic>> {
         self.read().topics.values().cloned().collect()
+    }
+
+    /// Topics in the order of their names, from the first behind this name on, at most `count` of them.
+    pub(crate) fn topics_after(&self, name: Option<&str>, count: usize) -> Vec<Arc<Topic>> {
+        let names = self.read();
+        let start = name.map_or(Bound::Unbounded, Bound::Excluded);
+        let behind = names.topics.range::<str, _>((start, Bound::Unbounded));
+        behind.take(count).map(|(_, topic)| topic.clone()).collect()
     }
 
     /// All topics, and the counts of those that were destroyed.
@@ -76,10 +92,13 @@ impl ObjectDirectory {
         recipients
     }
 
-    /// Adds a new topic.
-    pub(crate) fn add_topic(&self, name: String) -> Arc<Topic> {
-        let topic = Topic::new(name.clone());
-        self.write().topics.insert(name, topic.clone());
+    /// Adds a new topic, with its log if it is durable.
+    pub(crate) fn add_topic(&self, name: String, log: Option<Arc<TopicLog>>) -> Arc<Topic> {
+        let topic = Topic::new(name, log);
+        let mut names = self.write();
+        names
+            .topics
+            .insert(topic.shared_name().clone(), topic.clone());
         topic
     }
 

@@ -1,14 +1,18 @@
 //! The hub, as its user sees it.
 
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use floe::{Adapter, Communicator, Identity};
 
+use super::latency::HubLatencies;
 use super::listeners::Listeners;
 use super::observe::status;
+use super::queue_memory;
 use super::registry::{Adapters, Registry};
 use super::servants;
 use crate::contracts::floe::{HubStatus, TopicStatus, TopicTotals};
+use crate::core::LimitUse;
 use crate::error::{HubError, StoreError};
 use crate::settings::{AdminSettings, HubSettings, StoreSettings};
 use crate::store::{Disk, Memory, Store, StoredTopic};
@@ -37,14 +41,21 @@ impl Hub {
         }
         // The adapters come before the store: a hub that cannot listen must not create a store.
         let listeners = Listeners::open(communicator, &settings).await?;
-        let (store, stored) = match open_store(&settings.store) {
+        let (store, stored) = match open_store(&settings) {
             Ok(opened) => opened,
             Err(error) => {
                 listeners.destroy().await;
                 return Err(error.into());
             }
         };
-        let registry = Registry::open(settings, store, stored, communicator);
+        let registry = match Registry::open(settings, store, stored, communicator) {
+            Ok(opened) => opened,
+            Err(error) => {
+                listeners.destroy().await;
+                return Err(error.into());
+            }
+        };
+        tokio::spawn(queue_memory::watch(Arc::downgrade(&registry)));
         // From here on an early return drops the hub, which ends it.
         let hub = Self {
             listeners,
@@ -145,10 +156,10 @@ impl Hub {
 }
 
 /// Opens the store, and loads what it keeps.
-fn open_store(settings: &StoreSettings) -> Result<(Box<dyn Store>, Vec<StoredTopic>), StoreError> {
-    let mut store: Box<dyn Store> = match settings {
+fn open_store(settings: &HubSettings) -> Result<(Box<dyn Store>, Vec<StoredTopic>), StoreError> {
+    let mut store: Box<dyn Store> = match &settings.store {
         StoreSettings::Memory => Box::new(Memory),
-        StoreSettings::Disk(directory) => Box::new(Disk::open(directory)?),
+        StoreSettings::Disk(directory) => Box::new(Disk::open(directory, settings.accept_damage)?),
     };
     let stored = store.load()?;
     Ok((store, stored))
@@ -169,9 +180,35 @@ impl HubView {
         Some(status::of_all(&*self.0.upgrade()?))
     }
 
+    /// Begins to measure how long events take, for [`HubView::latencies`].
+    pub fn measure_latencies(&self) {
+        if let Some(registry) = self.0.upgrade() {
+            registry.latencies().measure();
+        }
+    }
+
+    /// How long events took since [`HubView::measure_latencies`].
+    pub fn latencies(&self) -> Option<HubLatencies> {
+        Some(self.0.upgrade()?.latencies().counts())
+    }
+
     /// How many requests the rules refused.
     pub fn refused(&self) -> Option<u64> {
         Some(self.0.upgrade()?.guard().refused())
+    }
+
+    /// How much of each limit is used.
+    pub fn limits(&self) -> Option<Vec<LimitUse>> {
+        let registry = self.0.upgrade()?;
+        let limits = registry.live_settings().limits;
+        Some(registry.usage().of_limits(&limits).to_vec())
+    }
+
+    /// For how long subscribers of a topic have held publishers back, those that have left included; `None` also if there
+    /// is no topic of this name.
+    pub fn held_time(&self, name: &str) -> Option<Duration> {
+        let topic = self.0.upgrade()?.directory().topic(name)?;
+        Some(topic.totals().held)
     }
 
     /// The status of a topic and its subscribers now; `None` also if there is no topic of this name.

@@ -1,5 +1,6 @@
 //! The adapters at which a hub listens.
 
+use floe::settings::AdapterSettings;
 use floe::{Adapter, Communicator, Endpoint};
 use tokio::runtime::Handle;
 
@@ -16,6 +17,11 @@ pub(super) struct Listeners {
     pub(super) admin: Option<Adapter>,
 }
 
+/// How many requests of one connection may be in dispatch. While a publisher is held back, its connection is read up to
+/// this limit, or 256 KiB of events: enough to go on without a pause, and so little that publishers who wait for replies
+/// do not wait long behind one that does not.
+const DISPATCH_LIMIT: usize = 16;
+
 impl Listeners {
     /// Opens all adapters, or none.
     pub(super) async fn open(
@@ -25,7 +31,10 @@ impl Listeners {
         warn_of_names(settings, communicator.settings().locator.is_some());
         let mut listeners = Self {
             main: communicator
-                .adapter_with(&settings.listen, settings.main_adapter())
+                .adapter_with(
+                    &settings.listen,
+                    limited(settings.main_adapter(), communicator),
+                )
                 .await?,
             publish: None,
             admin: None,
@@ -46,7 +55,8 @@ impl Listeners {
     ) -> Result<(), HubError> {
         publish(&self.main, settings.published_endpoints.as_deref())?;
         if let Some(listen) = &settings.publish_listen {
-            let adapter = communicator.adapter_with(listen, settings.publish_adapter());
+            let names = limited(settings.publish_adapter(), communicator);
+            let adapter = communicator.adapter_with(listen, names);
             self.publish = Some(adapter.await?);
         }
         match &self.publish {
@@ -131,6 +141,14 @@ fn warn_of_names(settings: &HubSettings, has_locator: bool) {
             _ => {}
         }
     }
+}
+
+/// The same settings, with the limit of dispatches.
+fn limited(settings: AdapterSettings, communicator: &Communicator) -> AdapterSettings {
+    let limit = communicator.settings().dispatch_limit.min(DISPATCH_LIMIT);
+    let mut settings = settings;
+    settings.dispatch_limit = Some(limit);
+    settings
 }
 
 /// Puts these endpoints into the proxies of an adapter.

@@ -3,34 +3,42 @@
 //! Each module uses only modules above it in this list:
 //!
 //! - `one_line.rs`, `count.rs`: text from peers for the log; counts for the contracts
+//! - `latency.rs`: how long events wait, and how long answers take
 //! - `failure.rs`: classifies the failure of a delivery
-//! - `backpressure.rs`: makes publishers wait for room in a queue
 //! - `topic_link.rs`: the other end of a link
-//! - `subscriber.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
+//! - `durable/`: the logs of durable topics, and the positions of their subscriptions
+//! - `subscriber.rs`, `subscribers.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
 //! - `directory.rs`: the objects of the hub by name
+//! - `dead_letters.rs`: events that could not be delivered
 //! - `delivery/`: how events leave, a file for each mode
 //! - `guard/`: asks the rules who may do what
 //! - `registry.rs`: every change to topics, subscriptions and links
+//! - `queue_memory.rs`: keeps all queues together within their memory
 //! - `observe/`: status and metrics
 //! - `servants/`: the objects that peers invoke
 //! - `listeners.rs`, `hub.rs`: the adapters, and the hub as its user sees it
 
-mod backpressure;
 mod count;
+mod dead_letters;
 mod delivery;
 mod destroyed_topics;
 mod directory;
+mod durable;
 mod failure;
 mod guard;
 mod hub;
+mod latency;
 mod listeners;
 mod observe;
 mod one_line;
+mod queue_memory;
 mod registry;
 mod servants;
 mod subscriber;
+mod subscribers;
 mod topic;
 mod topic_link;
 
 pub use hub::{Hub, HubView};
-pub use servants::HUB_ADMIN;
+pub use latency::{HubLatencies, LatencyCounts};
+pub use servants::{DURABLE_TOPICS, HUB_ADMIN};

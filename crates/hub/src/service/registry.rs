@@ -5,12 +5,15 @@
 //!
 //! - `registry/subscriptions.rs`: subscriptions
 //! - `registry/links.rs`: links between topics
+//! - `registry/durable.rs`: durable topics
 //! - `registry/deliveries.rs`: the tasks that deliver, and how they end
 
 mod deliveries;
+mod durable;
 mod links;
 mod subscriptions;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -19,10 +22,12 @@ use floe::{Adapter, Communicator, Identity};
 use deliveries::Deliveries;
 
 use super::directory::ObjectDirectory;
+use super::durable::LogFolders;
 use super::guard::Guard;
+use super::latency::Latencies;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
-use crate::core::{is_too_long, publisher_name, receiver_name, topic_name};
+use crate::core::{Usage, is_too_long, publisher_name, receiver_name, topic_name};
 use crate::error::{ChangeError, StoreError};
 use crate::settings::{HubSettings, LiveSettings};
 use crate::store::{Change, Closed, Store, StoredRecipient, StoredTopic};
@@ -35,11 +40,14 @@ pub(crate) struct Registry {
     /// When the registry was opened.
     started: Instant,
     directory: ObjectDirectory,
+    /// Where the logs of durable topics are.
+    logs: LogFolders,
     /// Makes changes wait for each other. It is held while a change is committed.
     changes: Mutex<Changes>,
     has_slow_store: bool,
     deliveries: Deliveries,
     guard: Guard,
+    counts: RecipientCounts,
 }
 
 /// The adapters at which clients find the objects of a hub.
@@ -65,6 +73,24 @@ impl Adapters {
     }
 }
 
+/// How many subscriptions and links there are, which only changes write, and what is queued for them.
+#[derive(Default)]
+struct RecipientCounts {
+    subscriptions: AtomicUsize,
+    links: AtomicUsize,
+    /// Bytes of all queues at the last look.
+    queue_bytes: AtomicUsize,
+}
+
+impl RecipientCounts {
+    fn of(&self, recipient: &Subscriber) -> &AtomicUsize {
+        match recipient.link() {
+            Some(_) => &self.links,
+            None => &self.subscriptions,
+        }
+    }
+}
+
 /// The store, and what is still to be removed from it.
 struct Changes {
     store: Box<dyn Store>,
@@ -74,15 +100,20 @@ struct Changes {
 
 impl Registry {
     /// Opens a registry with the topics and subscriptions from its store.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the log of a durable topic cannot be opened.
     pub(crate) fn open(
         settings: HubSettings,
         store: Box<dyn Store>,
         stored: Vec<StoredTopic>,
         communicator: &Communicator,
-    ) -> Arc<Self> {
+    ) -> Result<Arc<Self>, StoreError> {
         let registry = Arc::new(Self {
+            logs: LogFolders::new(&settings.store),
             deliveries: Deliveries::start(&settings),
             guard: Guard::new(&settings),
+            counts: RecipientCounts::default(),
             settings: LiveSettings::new(settings),
             adapters: OnceLock::new(),
             started: Instant::now(),
@@ -94,7 +125,8 @@ impl Registry {
             }),
         });
         for stored in stored {
-            let topic = registry.directory.add_topic(stored.name);
+            let log = registry.log_of(&stored.name, false)?;
+            let topic = registry.directory.add_topic(stored.name, log);
             for recipient in stored.recipients {
                 match recipient {
                     StoredRecipient::Subscription(subscription) => {
@@ -104,7 +136,10 @@ impl Registry {
                 }
             }
         }
-        registry
+        registry.create_durable_topics()?;
+        let directory = &registry.directory;
+        registry.logs.tidy(|name| directory.topic(name).is_some());
+        Ok(registry)
     }
 
     /// The settings that the hub started with.
@@ -135,8 +170,18 @@ impl Registry {
             for subscriber in topic.all_subscribers() {
                 subscriber.reconfigure(&settings);
             }
+            if let Some(log) = topic.log() {
+                let name = topic.name();
+                let history = settings.history_of(name).filter(|_| !log.is_durable());
+                log.reconfigure(history.unwrap_or_else(|| settings.durable_of(name)));
+            }
         }
         pending
+    }
+
+    /// How long events take.
+    pub(crate) fn latencies(&self) -> &Latencies {
+        self.deliveries.ready().latencies()
     }
 
     /// Asks the rules.
@@ -159,27 +204,65 @@ impl Registry {
         self.started.elapsed()
     }
 
-    /// Creates a topic.
+    /// What the hub has of the things that it limits.
+    pub(crate) fn usage(&self) -> Usage {
+        Usage {
+            topics: self.directory.topic_count(),
+            subscriptions: self.counts.subscriptions.load(Ordering::Relaxed),
+            links: self.counts.links.load(Ordering::Relaxed),
+            queue_bytes: self.counts.queue_bytes.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Notes how many bytes are queued.
+    pub(crate) fn note_queue_bytes(&self, len: u64) {
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        self.counts.queue_bytes.store(len, Ordering::Relaxed);
+    }
+
+    /// Creates a topic, durable if the settings say so.
     pub(crate) fn create(&self, name: String) -> Result<Arc<Topic>, ChangeError> {
+        self.create_topic(name, false)
+    }
+
+    /// Creates a topic, durable if that is asked for or the settings say so.
+    pub(super) fn create_topic(
+        &self,
+        name: String,
+        is_durable: bool,
+    ) -> Result<Arc<Topic>, ChangeError> {
         let mut changes = self.begin_change();
         if self.directory.topic(&name).is_some() {
             return Err(ChangeError::TopicExists);
         }
         self.check_topic_name(&name)?;
+        self.usage().check_topics(&self.live_settings().limits)?;
+        // The log comes first: a durable topic must not be without.
+        let log = self.log_of(&name, is_durable)?;
         self.apply(&mut changes, &Change::CreateTopic { topic: &name })?;
-        tracing::info!("created topic {name:?}");
-        Ok(self.directory.add_topic(name))
+        let is_durable = log.as_ref().is_some_and(|log| log.is_durable());
+        tracing::info!("created {}topic {name:?}", durable_text(is_durable));
+        Ok(self.directory.add_topic(name, log))
     }
 
     /// Destroys a topic and ends its subscriptions.
     pub(crate) fn destroy(&self, topic: &Topic) -> Result<(), ChangeError> {
         let mut changes = self.begin_change_of(topic)?;
         let name = topic.name();
+        if topic.is_durable() {
+            self.logs.mark_destroyed(name)?;
+        }
         self.apply(&mut changes, &Change::DestroyTopic { topic: name })?;
         topic.set_destroyed();
         self.directory.remove_topic(name);
         for subscriber in topic.all_subscribers() {
             self.take_out(topic, &subscriber);
+        }
+        if let Some(log) = topic.log() {
+            log.close();
+        }
+        if topic.is_durable() {
+            self.logs.remove(name);
         }
         tracing::info!("destroyed topic {name:?}");
         Ok(())
@@ -206,6 +289,7 @@ impl Registry {
     /// Ends all deliveries immediately, and closes the store.
     pub(crate) fn end(&self) {
         self.deliveries.abort();
+        self.close_logs();
         *self.lock_changes() = Changes {
             store: Box::new(Closed),
             unremoved: Vec::new(),
@@ -257,6 +341,13 @@ impl Registry {
     fn lock_changes(&self) -> MutexGuard<'_, Changes> {
         // If a change panics, either it is not committed, or it is committed and becomes visible at the next start.
         self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn durable_text(is_durable: bool) -> &'static str {
+    match is_durable {
+        true => "durable ",
+        false => "",
     }
 }
 

@@ -1,13 +1,18 @@
 //! A subscriber or link: the pure subscription, its proxy, and the waker of its delivery task.
 //!
+//! - `subscriber/held_publishers.rs`: the publishers that wait for room in its queue
 //! - `subscriber/ready.rs`: the queue between publishers and the delivery scheduler
 //! - `subscriber/settling.rs`: counts and logs delivered and lost events
+//! - `subscriber/loop_guard.rs`: ends the loops of events between hubs
 //! - `subscriber/loss_log.rs`: logs losses, and notifies the subscriber of them
 
+mod held_publishers;
+mod loop_guard;
 mod loss_log;
 mod ready;
 mod settling;
 
+pub(crate) use held_publishers::HeldPublication;
 pub(super) use ready::{ReadyQueue, SchedulerPace};
 
 use std::collections::BTreeMap;
@@ -16,14 +21,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use floe::{Events, Identity, PendingEvent, Proxy, TypedProxy};
+use floe::forwarding::{Events, PendingEvent};
+use floe::{Identity, Proxy, TypedProxy};
 
-use super::backpressure::{Backpressure, Waiter};
+use super::durable::Reader;
+use super::latency::Latencies;
 use super::topic_link::TopicLink;
 use crate::core::{
-    Delivery, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState,
+    Delivery, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState, Ticket,
+    Window, passing_count,
 };
 use crate::settings::HubSettings;
+use held_publishers::HeldPublisher;
+use loop_guard::LoopGuard;
 
 /// A subscriber of a topic, or a link to another topic. The tasks that read publishers, and its delivery task,
 /// share it.
@@ -34,29 +44,37 @@ pub(crate) struct Subscriber {
     proxy: Proxy,
     /// The other end, if this is a link.
     link: Option<Box<TopicLink>>,
+    /// What reads the log of the topic for it, if it does not get events as they are published.
+    reader: Option<Arc<Reader>>,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
+    /// Ends the loops of events that come back; set if the subscriber is a publisher object.
+    loop_guard: Option<LoopGuard>,
     /// Guards the queue, the state, the accounts, the unanswered events, and the waker. It is held for a few moves, and
     /// never across a wait.
     shared: Mutex<GuardedState>,
-    /// Makes publishers wait while the queue is full.
-    backpressure: Backpressure,
     /// Where publishers announce events while the delivery scheduler may send them.
     ready: Arc<ReadyQueue>,
 }
 
 pub(super) struct GuardedState {
     pub(super) subscription: Subscription<Events>,
+    /// How many events may be unanswered at first, and at most.
+    window: Window,
     /// The unanswered events that left by the fast path. It is created when the first event may leave.
     in_flight: Option<Box<InFlightEvents<PendingEvent>>>,
     /// Wakes the delivery task when the subscription says so, or when a reply comes that the task waits for.
     delivery: Option<Waker>,
+    /// The publishers that are held back.
+    publishers: Vec<HeldPublisher>,
 }
 
 impl GuardedState {
     /// The unanswered events that left by the fast path.
     pub(super) fn in_flight(&mut self) -> &mut InFlightEvents<PendingEvent> {
-        self.in_flight.get_or_insert_default()
+        let window = self.window;
+        self.in_flight
+            .get_or_insert_with(|| Box::new(InFlightEvents::new(window)))
     }
 
     /// Whether the scheduler may send.
@@ -66,8 +84,11 @@ impl GuardedState {
     }
 
     /// Whether the scheduler may send, and the queue holds at least as many events as leave at a time, or is half full.
-    fn has_full_batch(&self, sent_max: usize) -> bool {
-        self.is_open() && self.subscription.has_full_batch(sent_max)
+    fn has_full_batch(&self) -> bool {
+        let in_flight = self.in_flight.as_ref();
+        in_flight.is_some_and(|in_flight| {
+            in_flight.is_open() && self.subscription.has_full_batch(in_flight.window_size())
+        })
     }
 
     /// Notes how to wake the delivery task, which begins to wait.
@@ -97,6 +118,8 @@ impl Subscriber {
     ) -> Self {
         let limits = settings.limits_of(topic);
         let subscription = Subscription::new(&qos, limits, settings.discard_interval);
+        let loop_guard = LoopGuard::of(&proxy.reference().identity.name);
+        let window = window_of(&qos);
         let mut proxy = proxy.ice_timeout(settings.send_timeout);
         if let Some(is_cached) = qos.is_connection_cached {
             proxy = proxy.ice_connection_cached(is_cached);
@@ -108,14 +131,17 @@ impl Subscriber {
             topic: topic.clone(),
             proxy,
             link: None,
+            reader: None,
             qos_text,
             qos,
+            loop_guard,
             shared: Mutex::new(GuardedState {
                 subscription,
+                window,
                 in_flight: None,
                 delivery: None,
+                publishers: Vec::new(),
             }),
-            backpressure: Backpressure::default(),
             ready: ready.clone(),
         }
     }
@@ -132,19 +158,36 @@ impl Subscriber {
         let subscriber = Self::new(topic, &receiver, BTreeMap::new(), qos, settings, ready);
         Self {
             link: Some(Box::new(link)),
+            loop_guard: None,
             ..subscriber
         }
+    }
+
+    /// Lets it read the log of its topic.
+    #[must_use]
+    pub(crate) fn with_reader(self, reader: Option<Arc<Reader>>) -> Self {
+        Self { reader, ..self }
+    }
+
+    /// What reads the log of the topic for it.
+    pub(crate) fn reader(&self) -> Option<&Arc<Reader>> {
+        self.reader.as_ref()
     }
 
     /// Puts other settings in force. The send timeout remains that of the time of subscription.
     pub(super) fn reconfigure(&self, settings: &HubSettings) {
         let limits = self.qos.limits_within(settings.limits_of(&self.topic));
+        let now = Instant::now();
         self.change(|subscription| {
-            subscription.reconfigure(limits, settings.discard_interval);
-            (false, ())
+            let is_woken = subscription.reconfigure(limits, settings.discard_interval, now);
+            (is_woken, ())
         });
-        // A waiting publisher looks again: the queue may be larger now, or the policy may have changed.
-        self.backpressure.notify();
+        self.wake_held_publishers();
+    }
+
+    /// Drops queued events beyond the limits, if that is its policy.
+    pub(super) fn shed(&self, now: Instant) {
+        self.change(|subscription| (subscription.shed(now), ()));
     }
 
     /// The name of its topic.
@@ -183,36 +226,28 @@ impl Subscriber {
         &self.qos
     }
 
-    /// Queues events. A link queues only those that its cost lets pass.
-    pub(crate) fn publish(self: &Arc<Self>, events: Events, now: Instant) {
-        for events in self.passing(events) {
-            self.change_queue(|subscription| (subscription.handle_events(events, now), ()));
-        }
-    }
-
-    /// Queues the events that need no wait. Returns what is left to wait for, until the other events are queued too.
-    pub(crate) fn publish_or_wait(
+    /// Queues events, or holds them back while the queue is full. A link queues only those that its cost lets pass.
+    /// `waits_for_room` says that the publisher asked to wait however long it takes.
+    pub(crate) fn publish(
         self: &Arc<Self>,
         events: Events,
+        waits_for_room: bool,
         now: Instant,
-    ) -> Option<impl Future<Output = ()> + Send + use<>> {
-        let rest = self.publish_without_wait(events, now)?;
-        let subscriber = self.clone();
-        Some(async move { subscriber.wait_and_publish(rest).await })
+    ) -> Option<HeldPublication> {
+        let mut held = None;
+        for events in self.passing(events) {
+            let publish = |subscription: &mut Subscription<Events>| {
+                subscription.publish(events, waits_for_room, now)
+            };
+            // If several are held, the last one is released last.
+            held = self.change_queue(publish, now).or(held);
+        }
+        held.map(|ticket| HeldPublication::new(self.clone(), ticket))
     }
 
-    /// Queues the events that need no wait, and returns the others.
-    fn publish_without_wait(self: &Arc<Self>, events: Events, now: Instant) -> Option<Events> {
-        // A link with a cost lets only some events pass. This is rare, so it takes the general way below.
-        if self.link().is_none() && self.backpressure.is_free() {
-            return self.change_queue(|subscription| subscription.offer(events, now));
-        }
-        let count = self.passing_count(&events);
-        if self.lock().subscription.wait_behind(count) {
-            return Some(events);
-        }
-        self.publish(events, now);
-        None
+    /// The patience with which publishers are held back may be over.
+    pub(super) fn end_patience(self: &Arc<Self>, now: Instant) {
+        self.change_queue(|subscription| (subscription.handle_time(now), None), now);
     }
 
     /// Whether these events, which came for this subscriber alone, are lost because it has failed.
@@ -224,7 +259,10 @@ impl Subscriber {
     /// The events, for a link only those that may pass.
     fn passing(&self, events: Events) -> impl Iterator<Item = Events> + Send + use<> {
         let (whole, parts) = match self.link() {
-            None => (Some(events), None),
+            None => match &self.loop_guard {
+                None => (Some(events), None),
+                Some(guard) => (guard.passing(&events, self), None),
+            },
             Some(link) => (None, Some(link.cost().passing(&events))),
         };
         whole.into_iter().chain(parts.into_iter().flatten())
@@ -233,44 +271,20 @@ impl Subscriber {
     /// The number of events, for a link of those that may pass.
     fn passing_count(&self, events: &Events) -> usize {
         match self.link() {
+            None if self.loop_guard.is_some() => passing_count(events),
             None => events.len(),
             Some(link) => link.cost().passing_count(events),
-        }
-    }
-
-    /// Queues events when there is room. Publishers get room in the order in which they began to wait. If this is
-    /// cancelled, some events may be queued; the others are lost, and they are counted as soon as no publisher can wait
-    /// any more.
-    async fn wait_and_publish(self: &Arc<Self>, events: Events) {
-        let waiter = self.backpressure.join();
-        let _first = waiter.acquire().await;
-        for events in self.passing(events) {
-            self.queue_waiting(&waiter, events).await;
-        }
-    }
-
-    /// Only the first waiter calls this.
-    async fn queue_waiting(self: &Arc<Self>, first: &Waiter<'_>, events: Events) {
-        let mut rest = Some(events);
-        while let Some(events) = rest {
-            let now = Instant::now();
-            rest = self.change_queue(|subscription| subscription.offer_again(events, now));
-            if rest.is_some() {
-                first.wait().await;
-            }
         }
     }
 
     /// Ends the subscription: queued events are lost.
     pub(crate) fn remove(&self) {
         self.change(|subscription| (subscription.remove(), ()));
-        self.backpressure.notify();
     }
 
     /// Accepts no more events; queued events are still delivered.
     pub(crate) fn drain(&self) {
         self.change(|subscription| (subscription.drain(), ()));
-        self.backpressure.notify();
     }
 
     pub(crate) fn is_gone(&self) -> bool {
@@ -283,7 +297,11 @@ impl Subscriber {
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        self.lock().subscription.snapshot()
+        let own = self.lock().subscription.snapshot();
+        match &self.reader {
+            Some(reader) => own.with_waiting(reader.standing().waiting()),
+            None => own,
+        }
     }
 
     /// Waits until at least this many bytes are queued. Returns false if the delivery ends instead. It may be
@@ -305,22 +323,27 @@ impl Subscriber {
         }
     }
 
-    /// How many events may be unanswered, if the subscriber answers events.
-    pub(super) fn outstanding_max(&self) -> Option<usize> {
-        match self.qos.delivery {
-            Delivery::Twoway { outstanding_max } => Some(outstanding_max),
-            _ => None,
-        }
+    /// The window of a delivery that begins.
+    pub(super) fn window(&self) -> Window {
+        window_of(&self.qos)
     }
 
-    /// The maximum number of events that leave at a time.
-    fn sent_max(&self) -> usize {
-        self.outstanding_max().unwrap_or(usize::MAX)
+    /// How many events may be unanswered at first, if the subscriber answers events.
+    pub(super) fn outstanding(&self) -> Option<usize> {
+        match self.qos.delivery {
+            Delivery::Twoway { outstanding, .. } => Some(outstanding),
+            _ => None,
+        }
     }
 
     /// How long the reply to an event may take.
     pub(super) fn send_timeout(&self) -> Option<Duration> {
         self.proxy.timeout()
+    }
+
+    /// How long events of all subscribers of the hub take.
+    pub(super) fn latencies(&self) -> &Latencies {
+        self.ready.latencies()
     }
 
     /// Takes queued events, within limits. Returns how many. Notifies the subscriber of events that were lost before
@@ -332,26 +355,15 @@ impl Subscriber {
         taken: &mut Vec<Events>,
     ) -> usize {
         let known = taken.len();
-        let (gap, is_roomy) = self.change(|subscription| {
-            let gap = subscription.take(events_max, bytes_max, taken);
-            (false, (gap, subscription.is_roomy()))
+        let gap = self.change(|subscription| {
+            self.latencies().note_wait(subscription.oldest());
+            subscription.take(events_max, bytes_max, taken, Instant::now)
         });
-        if is_roomy {
-            self.notify_room();
-        }
         if let Some(count) = gap {
             // Boxed, because it takes 900 bytes and is seldom needed, and every idle delivery would hold them.
             Box::pin(self.notify_lost(count)).await;
         }
         taken[known..].iter().map(Events::len).sum()
-    }
-
-    /// The queue has room: a waiting publisher looks again.
-    pub(super) fn notify_room(&self) {
-        // A waiter that just missed this room looks before it waits.
-        if !self.backpressure.is_free() {
-            self.backpressure.notify();
-        }
     }
 
     /// Changes the subscription. Wakes the delivery task if the change says so, and logs a notice if there is one.
@@ -360,40 +372,43 @@ impl Subscriber {
         let (must_wake, changed) = change(&mut shared.subscription);
         let delivery = shared.delivery.take_if(|_| must_wake);
         let notice = shared.subscription.poll_notice();
+        let released = shared.take_released();
         drop(shared);
-        if let Some(delivery) = delivery {
-            delivery.wake();
-        }
+        delivery.into_iter().chain(released).for_each(Waker::wake);
         self.log_notice(notice);
         changed
     }
 
-    /// Changes the queue. Announces events to the scheduler if it may send them, and wakes the delivery task otherwise.
-    fn change_queue<T>(
+    /// Publishes events. Announces them to the scheduler if it may send them, and wakes the delivery task otherwise. If
+    /// the publication is held, its publisher counts as held back.
+    fn change_queue(
         self: &Arc<Self>,
-        change: impl FnOnce(&mut Subscription<Events>) -> (bool, T),
-    ) -> T {
+        change: impl FnOnce(&mut Subscription<Events>) -> (bool, Option<Ticket>),
+        now: Instant,
+    ) -> Option<Ticket> {
         let mut shared = self.lock();
-        let (must_wake, changed) = change(&mut shared.subscription);
+        let (must_wake, held) = change(&mut shared.subscription);
+        if let Some(ticket) = held {
+            shared.publishers.push(HeldPublisher::new(ticket, now));
+        }
+        let released = shared.take_released();
         let notice = shared.subscription.poll_notice();
         let is_delivered = must_wake && shared.is_open() && self.ready.push(self);
-        let has_full_batch = self.ready.is_resting() && shared.has_full_batch(self.sent_max());
+        let has_full_batch = self.ready.is_resting() && shared.has_full_batch();
         let delivery = shared
             .delivery
             .take_if(|_| must_wake && !is_delivered || has_full_batch);
         drop(shared);
-        if let Some(delivery) = delivery {
-            delivery.wake();
-        }
+        delivery.into_iter().chain(released).for_each(Waker::wake);
         self.log_notice_and_summaries(notice);
-        changed
+        held
     }
 
     /// Wakes the delivery task if the scheduler may send, and there are so many events that they should not wait for
     /// it.
     pub(super) fn wake_delivery_if_full_batch(&self) {
         let mut shared = self.lock();
-        let has_full_batch = shared.has_full_batch(self.sent_max());
+        let has_full_batch = shared.has_full_batch();
         let delivery = shared.delivery.take_if(|_| has_full_batch);
         drop(shared);
         if let Some(delivery) = delivery {
@@ -412,6 +427,17 @@ impl Subscriber {
     pub(super) fn lock(&self) -> MutexGuard<'_, GuardedState> {
         // The changes under this lock only move events between counters, so a panic leaves none half done.
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Only a twoway subscriber has unanswered events.
+fn window_of(qos: &Qos) -> Window {
+    match qos.delivery {
+        Delivery::Twoway {
+            outstanding,
+            outstanding_max,
+        } => Window::new(outstanding, outstanding_max),
+        Delivery::Oneway | Delivery::Batch | Delivery::Link => Window::new(0, 0),
     }
 }
 

@@ -3,15 +3,17 @@
 use std::future::poll_fn;
 use std::iter::repeat_n;
 use std::ops::AddAssign;
-use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::task::Poll;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use floe::{Events, Identity};
+use floe::forwarding::Events;
+use floe::{Identity, SystemException};
 
-use super::subscriber::Subscriber;
+use super::durable::{Appending, TopicLog};
+use super::subscriber::{HeldPublication, Subscriber};
+use super::subscribers::{LeavingSubscribers, Subscribers};
 use crate::core::{Accounts, Snapshot};
 
 /// A topic, which the servants and the registry share.
@@ -20,19 +22,28 @@ pub(crate) struct Topic {
     published: AtomicU64,
     forwarded: AtomicU64,
     is_destroyed: AtomicBool,
-    /// In the order of subscription. The lock is held while an event goes into all queues, which waits for nothing.
-    /// Only the registry writes it.
-    subscribers: RwLock<Vec<Arc<Subscriber>>>,
+    /// The lock is held while an event goes into all queues, which waits for nothing. Only the registry writes it.
+    subscribers: RwLock<Subscribers>,
     ended: Mutex<EndedSubscriptions>,
+    /// The log, if the topic is durable or remembers events in memory.
+    log: Option<Arc<TopicLog>>,
+}
+
+/// What a publisher waits for.
+pub(crate) struct Published<Stored> {
+    /// What subscribers hold back.
+    pub(crate) held: Vec<HeldPublication>,
+    /// Done when the events are as safe as the publisher or the topic wants; only a durable topic has it.
+    pub(crate) stored: Option<Stored>,
 }
 
 /// Subscriptions that have ended.
 #[derive(Default)]
 struct EndedSubscriptions {
     /// Subscribers with deliveries under way.
-    leaving: Vec<Arc<Subscriber>>,
-    /// The sum of the accounts of all other subscribers.
-    accounts: Accounts,
+    leaving: LeavingSubscribers,
+    /// The sum of the accounts of all other subscribers. Boxed, because most topics have had none.
+    accounts: Option<Box<Accounts>>,
 }
 
 /// The sum over all subscribers of a topic.
@@ -48,6 +59,8 @@ pub(crate) struct Totals {
     pub(crate) outstanding: u64,
     /// When the oldest queued event came.
     pub(crate) oldest: Option<Instant>,
+    /// For how long they have held publishers back.
+    pub(crate) held: Duration,
 }
 
 impl AddAssign for Totals {
@@ -56,6 +69,7 @@ impl AddAssign for Totals {
         self.queued += other.queued;
         self.queued_bytes += other.queued_bytes;
         self.outstanding += other.outstanding;
+        self.held += other.held;
         let both = [self.oldest, other.oldest];
         self.oldest = both.into_iter().flatten().min();
     }
@@ -69,12 +83,13 @@ impl Totals {
             queued_bytes: subscriber.queued_bytes,
             outstanding: subscriber.outstanding,
             oldest: subscriber.oldest,
+            held: subscriber.held_time(Instant::now()),
         };
     }
 }
 
 impl Topic {
-    pub(crate) fn new(name: String) -> Arc<Self> {
+    pub(crate) fn new(name: String, log: Option<Arc<TopicLog>>) -> Arc<Self> {
         Arc::new(Self {
             name: name.into(),
             published: AtomicU64::new(0),
@@ -82,7 +97,18 @@ impl Topic {
             is_destroyed: AtomicBool::new(false),
             subscribers: RwLock::default(),
             ended: Mutex::default(),
+            log,
         })
+    }
+
+    /// Whether its events are kept on disk.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| log.is_durable())
+    }
+
+    /// The log, if the topic is durable or remembers events in memory.
+    pub(crate) fn log(&self) -> Option<&Arc<TopicLog>> {
+        self.log.as_ref()
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -94,39 +120,77 @@ impl Topic {
         &self.name
     }
 
-    /// Puts events into the queues of all subscribers.
-    pub(crate) fn publish(&self, events: Events, now: Instant) {
-        self.count(&events);
-        for (subscriber, events) in with_each(&self.read(), events) {
-            subscriber.publish(events, now);
+    /// Puts events into the log of a durable topic, and into the queues of the subscribers that do not read the log.
+    ///
+    /// The log is an argument, because only a durable topic has one.
+    pub(crate) fn store(
+        &self,
+        log: &TopicLog,
+        events: Events,
+        waits_for_room: bool,
+        now: Instant,
+    ) -> Published<impl Future<Output = Result<(), SystemException>> + Send + use<>> {
+        let Appending { fresh, outcome } = log.append(events);
+        let mut held = Vec::new();
+        for events in fresh {
+            self.count(&events);
+            let subscribers = self.read();
+            let live = subscribers.iter().filter(|s| s.reader().is_none());
+            held.extend(live.filter_map(|s| s.publish(events.clone(), waits_for_room, now)));
+        }
+        Published {
+            held,
+            stored: Some(outcome),
         }
     }
 
-    /// Puts events into the queues of all subscribers. Returns what is left to wait for if a subscriber makes
-    /// publishers wait for room. The other subscribers have the events immediately.
-    pub(crate) fn publish_or_wait(
+    /// Puts events into the queues of all subscribers. Returns what subscribers hold back because their queues are full;
+    /// the other subscribers have the events immediately. `waits_for_room` says that the publisher asked to wait however
+    /// long it takes.
+    pub(crate) fn publish(
         &self,
         events: Events,
+        waits_for_room: bool,
         now: Instant,
-    ) -> Option<impl Future<Output = ()> + Send + use<>> {
+    ) -> Vec<HeldPublication> {
         self.count(&events);
-        let mut waiting = Vec::new();
-        for (subscriber, events) in with_each(&self.read(), events) {
-            waiting.extend(subscriber.publish_or_wait(events, now).map(Box::pin));
-        }
-        (!waiting.is_empty()).then(|| all(waiting))
+        with_each(&self.read(), events)
+            .filter_map(|(subscriber, events)| subscriber.publish(events, waits_for_room, now))
+            .collect()
     }
 
     /// Puts events that came over a link into the queues of all subscribers, but not of links: an event crosses one
     /// link only.
-    pub(crate) fn publish_forwarded(&self, events: &Events) {
+    pub(crate) fn publish_forwarded(
+        &self,
+        events: &Events,
+    ) -> Published<impl Future<Output = Result<(), SystemException>> + Send + use<>> {
         let count = events.len() as u64;
         self.forwarded.fetch_add(count, Ordering::Relaxed);
-        let now = Instant::now();
-        let subscribers = self.read();
-        for subscriber in subscribers.iter().filter(|s| s.link().is_none()) {
-            subscriber.publish(events.clone(), now);
+        let Some(log) = &self.log else {
+            return Published {
+                held: self.put_forwarded(events),
+                stored: None,
+            };
+        };
+        let Appending { fresh, outcome } = log.append(events.clone());
+        Published {
+            held: fresh
+                .iter()
+                .flat_map(|fresh| self.put_forwarded(fresh))
+                .collect(),
+            stored: Some(outcome),
         }
+    }
+
+    /// Puts events that came over a link into the queues of subscribers that do not read the log.
+    fn put_forwarded(&self, events: &Events) -> Vec<HeldPublication> {
+        let now = Instant::now();
+        let is_live = |s: &&Arc<Subscriber>| s.link().is_none() && s.reader().is_none();
+        let subscribers = self.read();
+        let live = subscribers.iter().filter(is_live);
+        live.filter_map(|s| s.publish(events.clone(), false, now))
+            .collect()
     }
 
     fn count(&self, events: &Events) {
@@ -155,11 +219,13 @@ impl Topic {
 
     /// The subscriber or link with this identity, even if it is about to be removed.
     pub(crate) fn find(&self, identity: &Identity) -> Option<Arc<Subscriber>> {
-        let subscribers = self.read();
-        let found = subscribers
-            .iter()
-            .find(|known| known.identity() == identity);
-        found.cloned()
+        self.read().find(identity).cloned()
+    }
+
+    /// Subscribers and links from this number on, in the order of subscription, at most `count` of them, and the number
+    /// from which to continue, if there are more.
+    pub(crate) fn page(&self, from: u64, count: usize) -> (Vec<Arc<Subscriber>>, Option<u64>) {
+        self.read().page(from, count)
     }
 
     /// The sum over all subscribers, those that have left included.
@@ -167,11 +233,13 @@ impl Topic {
         // Locks the present subscribers first, because subscribers move only from there to the ended ones.
         let present = self.read();
         let ended = self.ended();
+        let accounts = ended.accounts.as_deref().copied().unwrap_or_default();
         let mut totals = Totals {
-            accounts: ended.accounts,
+            accounts,
+            held: accounts.held,
             ..Totals::default()
         };
-        for subscriber in present.iter().chain(&ended.leaving) {
+        for subscriber in present.iter().chain(ended.leaving.iter()) {
             totals.add(&subscriber.snapshot());
         }
         totals
@@ -179,7 +247,7 @@ impl Topic {
 
     /// The subscribers and links, with those that are about to be removed.
     pub(super) fn all_subscribers(&self) -> Vec<Arc<Subscriber>> {
-        self.read().clone()
+        self.read().to_vec()
     }
 
     /// All subscribers with deliveries under way: present ones, and those that are leaving.
@@ -189,42 +257,41 @@ impl Topic {
         recipients
     }
 
+    /// The subscriber of a durable subscription.
+    pub(crate) fn find_reader(&self, name: &str) -> Vec<Arc<Subscriber>> {
+        let subscribers = self.read();
+        let of_name = |s: &&Arc<Subscriber>| s.reader().is_some_and(|reader| reader.name() == name);
+        subscribers.iter().filter(of_name).cloned().collect()
+    }
+
     /// Whether this subscriber has not been removed.
     pub(super) fn has(&self, subscriber: &Arc<Subscriber>) -> bool {
-        self.read()
-            .iter()
-            .any(|known| Arc::ptr_eq(known, subscriber))
+        self.read().has(subscriber)
     }
 
     pub(super) fn add(&self, subscriber: Arc<Subscriber>) {
-        let mut subscribers = self.write();
-        subscribers.push(subscriber);
+        self.write().add(subscriber);
     }
 
-    /// Ends a subscription. When its delivery has ended, the registry calls [`Topic::settle`].
-    pub(super) fn remove(&self, subscriber: &Arc<Subscriber>) {
+    /// Ends a subscription. When its delivery has ended, the registry calls [`Topic::settle`]. Returns false if it was
+    /// removed already.
+    pub(super) fn remove(&self, subscriber: &Arc<Subscriber>) -> bool {
         let mut subscribers = self.write();
-        let Some(at) = subscribers
-            .iter()
-            .position(|known| Arc::ptr_eq(known, subscriber))
-        else {
-            return;
-        };
-        let subscriber = subscribers.remove(at);
-        self.ended().leaving.push(subscriber.clone());
+        if !subscribers.remove(subscriber) {
+            return false;
+        }
+        self.ended().leaving.add(subscriber.clone());
         drop(subscribers);
         subscriber.remove();
+        true
     }
 
     /// Keeps the accounts of a subscriber whose delivery has ended.
     pub(super) fn settle(&self, subscriber: &Arc<Subscriber>) {
         let mut ended = self.ended();
-        let known = ended.leaving.len();
-        ended
-            .leaving
-            .retain(|leaving| !Arc::ptr_eq(leaving, subscriber));
-        if ended.leaving.len() < known {
-            ended.accounts += subscriber.snapshot().accounts;
+        if ended.leaving.remove(subscriber) {
+            let accounts = ended.accounts.get_or_insert_default();
+            **accounts += subscriber.snapshot().accounts;
         }
     }
 
@@ -236,13 +303,13 @@ impl Topic {
         self.is_destroyed.store(true, Ordering::Release);
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, Vec<Arc<Subscriber>>> {
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, Subscribers> {
         self.subscribers
             .read()
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Vec<Arc<Subscriber>>> {
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, Subscribers> {
         self.subscribers
             .write()
             .unwrap_or_else(PoisonError::into_inner)
@@ -262,13 +329,13 @@ fn with_each(
     subscribers.iter().zip(repeat_n(events, subscribers.len()))
 }
 
-/// Waits for all of these. Each takes its place in its queue with the first poll.
-pub(crate) fn all<F: Future<Output = ()>>(
-    mut waits: Vec<Pin<Box<F>>>,
-) -> impl Future<Output = ()> + use<F> {
+/// Waits until no subscriber holds these back any more.
+pub(crate) fn all_released(held: Vec<HeldPublication>) -> impl Future<Output = ()> + Send + use<> {
+    let held = held.into_iter().map(|held| Box::pin(held.released()));
+    let mut held: Vec<_> = held.collect();
     poll_fn(move |context| {
-        waits.retain_mut(|wait| wait.as_mut().poll(context).is_pending());
-        match waits.is_empty() {
+        held.retain_mut(|held| held.as_mut().poll(context).is_pending());
+        match held.is_empty() {
             true => Poll::Ready(()),
             false => Poll::Pending,
         }

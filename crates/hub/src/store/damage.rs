@@ -3,25 +3,17 @@
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 
-use super::StoreError;
+/// What to do about a file that was damaged while the hub ran.
+pub(super) const DAMAGED: &str =
+    " (it is damaged: start the hub again, which restores the file from its backup)";
 
-/// Explains a file that the library cannot read, and what to do.
-pub(super) const DAMAGED: &str = " (it is damaged, or no store of a hub: put a copy of it back, or move it away to begin without topics)";
-
-/// Reads the file, and turns a panic into an error.
-pub(super) fn guarded<T>(
-    file: &Path,
-    read: impl FnOnce() -> Result<T, StoreError>,
-) -> Result<T, StoreError> {
-    READING.set(true);
+/// Reads a file; `None` after a panic.
+pub(super) fn guarded<T>(read: impl FnOnce() -> T) -> Option<T> {
+    let outer = READING.replace(true);
     let result = catch_unwind(AssertUnwindSafe(read));
-    READING.set(false);
-    result.unwrap_or_else(|_panic| {
-        let shown = file.display();
-        Err(StoreError::new(format!("cannot read \"{shown}\"{DAMAGED}")))
-    })
+    READING.set(outer);
+    result.ok()
 }
 
 thread_local! {

@@ -1,14 +1,21 @@
 //! Keeps topics, subscriptions and links when the process ends. Events and counters are not kept.
 //!
 //! - `memory.rs`: keeps nothing
-//! - `disk.rs`: keeps them in a file
+//! - `disk.rs`: keeps them in two files that say the same
+//! - `file.rs`: one of these files; `contents.rs` what it says, `format_1.rs` how earlier hubs wrote it
+//! - `record.rs`, `codec.rs`: sealed records, and what they say; pure
 //! - `damage.rs`: reads a file that may be damaged
 //! - `closed.rs`: takes the place of a store when the hub has ended
 
 mod closed;
+mod codec;
+mod contents;
 mod damage;
 mod disk;
+mod file;
+mod format_1;
 mod memory;
+mod record;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -96,6 +103,7 @@ pub(crate) struct StoredLink {
 #[derive(Debug, Clone)]
 pub struct StoreError {
     what: String,
+    is_damage: bool,
     source: Option<Arc<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -103,16 +111,31 @@ impl StoreError {
     pub(crate) fn new(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
+            is_damage: false,
             source: None,
         }
     }
 
-    fn because(
+    /// That a store on disk does not verify.
+    fn damaged(what: String) -> Self {
+        Self {
+            is_damage: true,
+            ..Self::new(what)
+        }
+    }
+
+    /// Whether the store is damaged, and a hub starts with it only if its user accepts that.
+    pub fn is_damage(&self) -> bool {
+        self.is_damage
+    }
+
+    pub(crate) fn because(
         what: impl Into<String>,
         source: impl std::error::Error + Send + Sync + 'static,
     ) -> Self {
         Self {
             what: what.into(),
+            is_damage: false,
             source: Some(Arc::new(source)),
         }
     }

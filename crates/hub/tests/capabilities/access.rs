@@ -6,7 +6,8 @@ use std::sync::Arc;
 use floe::contracts::ice_storm::{
     AlreadySubscribedOrBadQoSOrInvalidSubscriberError as Error, QoS, TopicInternalProxy, TopicProxy,
 };
-use floe::{Context, InvokeError, OperationMode, Outcome, Proxy, SystemException, TypedProxy};
+use floe::message::Outcome;
+use floe::{Context, InvokeError, OperationMode, Proxy, SystemException, TypedProxy};
 use floe_access::{Access, Settings};
 use floe_hub::HubSettings;
 use floe_hub::contracts::floe::HubAdminProxy;

@@ -3,12 +3,13 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use floe::dispatch::Request;
+use floe::encoding::Encoder;
 use floe::hub::{
     Delivery, HubClient, HubError, Interruption, Overflow, Qos, Subscription, TypedEvent,
 };
 use floe::{
-    Communicator, Current, Encoder, EncodingVersion, OperationMode, Proxy, Request,
-    SystemException, TypedProxy,
+    Communicator, Current, EncodingVersion, OperationMode, Proxy, SystemException, TypedProxy,
 };
 use floe_hub::{Hub, HubSettings, StoreSettings, WAITING_FACET};
 

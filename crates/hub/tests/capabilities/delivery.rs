@@ -2,7 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use floe::{Context, EncodingVersion, OperationMode, Outcome, TypedProxy};
+use floe::message::Outcome;
+use floe::{Context, EncodingVersion, OperationMode, TypedProxy};
 use floe_hub::contracts::floe::Losses;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use floe::contracts::ice_storm::TopicProxy;
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
 use floe::pipeline::{Interceptor, Invocation, InvokeFuture, Next};
 use floe::{
-    Communicator, DispatchFuture, DispatchSlot, Dispatcher, EncodingVersion, InvokeError,
-    OperationMode, Request, Requests, Settings, SystemException, TypedProxy,
+    Communicator, Dispatcher, EncodingVersion, InvokeError, OperationMode, Settings,
+    SystemException, TypedProxy,
 };
 use floe_hub::WAITING_FACET;
 use floe_hub::contracts::floe::{SubscriberInfo, SubscriberState, TopicInfo};

@@ -7,10 +7,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use floe::{
-    Communicator, Encoder, EncodingVersion, Event, EventsBuilder, InvokeError, OperationMode,
-    Outcome, PendingEvent, Proxy, ReplySink, Settings,
-};
+use floe::encoding::Encoder;
+use floe::forwarding::{Event, EventsBuilder, PendingEvent, ReplySink};
+use floe::message::Outcome;
+use floe::{Communicator, EncodingVersion, InvokeError, OperationMode, Proxy, Settings};
 use floe_hub::HubSettings;
 use floe_hub::contracts::floe::TopicInfo;
 use tokio::io::copy_bidirectional;

@@ -301,3 +301,32 @@ async fn the_link_receiver_has_its_type_id_and_takes_only_events() {
     );
     assert_eq!(world.info("a").await.forwarded, 0);
 }
+
+#[tokio::test]
+async fn events_that_hubs_send_in_a_circle_come_to_an_end() {
+    let (a, b) = (World::start().await, World::start().await);
+    let (topic_a, topic_b) = (a.create("a").await, b.create("b").await);
+    let (publisher_a, publisher_b) = (publisher(&topic_a).await, publisher(&topic_b).await);
+    // The wire gives each hub a proxy of its own.
+    subscribe(&topic_a, &publisher_b, &[]).await;
+    subscribe(&topic_b, &publisher_a, &[]).await;
+    let subscribers = Subscribers::start().await;
+    let (plain, mut inbox) = subscribers.add("s");
+    subscribe(&topic_b, &plain, &[]).await;
+    for round in 1..=2 {
+        publish(&publisher_a, "e").await;
+        // Each event comes back 8 times, and is sent there 8 times.
+        let all = a.info_when("a", |info| info.published == 9 * round).await;
+        assert_eq!(all.subscribers.len(), 1);
+        b.info_when("b", |info| info.published == 8 * round).await;
+        b.info_when("b", |info| info.delivered == 16 * round).await;
+        a.info_when("a", |info| info.delivered == 8 * round).await;
+    }
+    for _ in 0..16 {
+        let received = inbox.next().await;
+        assert!(received.context.len() <= 1, "{:?}", received.context);
+    }
+    assert!(!inbox.has_more());
+    assert_eq!(a.info("a").await.published, 18);
+    assert_eq!(b.info("b").await.published, 16);
+}

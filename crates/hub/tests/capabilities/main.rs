@@ -1,11 +1,14 @@
 //! What a user of the hub can do, with Floe on both sides.
 
 mod access;
+mod backpressure;
 mod client;
 mod delivery;
+mod durable;
 mod failures;
 mod info;
 mod late_reports;
+mod limits;
 mod links;
 mod located;
 mod locator;

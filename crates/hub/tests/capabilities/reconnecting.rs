@@ -12,8 +12,14 @@ use crate::world::{
     Inbox, Subscribers, World, encapsulation, nothing, publish, publisher, soon, subscribe,
 };
 
-/// Events of a round: eight windows of a twoway subscriber.
+/// Events of a round: eight short windows of a twoway subscriber.
 const EVENTS: usize = 40;
+/// A quality of service, and how many requests may be unanswered with it.
+type Window = (&'static [(&'static str, &'static str)], usize);
+/// It begins with 5, and may have grown to any number.
+const GROWING: Window = (&[], EVENTS);
+const SHORT: Window = (&[("floe.outstanding", "5")], 5);
+const LONG: Window = (&[("floe.outstanding", "32")], 32);
 /// A request takes about 36 bytes: connections break at its start, in its middle, at its end, and in every window.
 const STEP: usize = 47;
 const CUTS: std::ops::Range<usize> = 1..30;
@@ -168,10 +174,10 @@ fn is_increasing(numbers: &[usize]) -> bool {
 
 #[tokio::test]
 async fn idempotent_events_of_a_broken_window_are_sent_again_and_not_overtaken() {
-    for cut in CUTS {
-        let sent = hear_beside(0, cut * STEP, OperationMode::Idempotent, twoway, &[]);
+    for (cut, (qos, window)) in CUTS.flat_map(|cut| [(cut, GROWING), (cut, SHORT)]) {
+        let sent = hear_beside(0, cut * STEP, OperationMode::Idempotent, twoway, qos);
         let (heard, info) = sent.await;
-        check_again(cut, 5, &heard, &info);
+        check_again(cut, window, &heard, &info);
         // Replies come in order here.
         let last = heard.last().expect("something is heard");
         let all_again = last.iter().copied().eq(last[0]..EVENTS);
@@ -181,8 +187,7 @@ async fn idempotent_events_of_a_broken_window_are_sent_again_and_not_overtaken()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_sent_again_are_not_overtaken_if_another_subscriber_reconnects() {
-    let many: &[(&str, &str)] = &[("floe.outstanding", "32")];
-    for (cut, (qos, window)) in CUTS.flat_map(|cut| [(cut, (&[][..], 5)), (cut, (many, 32))]) {
+    for (cut, (qos, window)) in CUTS.flat_map(|cut| [GROWING, SHORT, LONG].map(|it| (cut, it))) {
         let mode = OperationMode::Idempotent;
         // The requests of the other subscribers are in between.
         let (heard, info) = hear_beside(3, cut * STEP * 4, mode, twoway, qos).await;
@@ -211,7 +216,7 @@ fn check_again(cut: usize, window: usize, heard: &[Vec<usize>], info: &Subscribe
 #[tokio::test]
 async fn events_that_are_not_idempotent_are_lost_and_counted_and_the_rest_keeps_its_order() {
     let ordered: &[(&str, &str)] = &[("reliability", "ordered")];
-    for (cut, qos) in CUTS.flat_map(|cut| [(cut, &[][..]), (cut, ordered)]) {
+    for (cut, qos) in CUTS.flat_map(|cut| [GROWING.0, SHORT.0, ordered].map(|qos| (cut, qos))) {
         let (heard, info) = hear(cut * STEP, OperationMode::Normal, twoway, qos).await;
         let context = format!("cut after {} bytes: {heard:?}, {info:?}", cut * STEP);
         assert!(is_increasing(&heard), "{context}");

@@ -8,10 +8,12 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::{Duration, Instant};
 
 use floe::contracts::ice_storm::{TopicManagerProxy, TopicProxy};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::encoding::Encoder;
+use floe::message::Outcome;
 use floe::{
-    Adapter, Communicator, Context, DispatchFuture, DispatchSlot, Dispatcher, Encoder,
-    EncodingVersion, Identity, OperationMode, Outcome, Proxy, Request, Requests, Settings,
-    TypedProxy,
+    Adapter, Communicator, Context, Dispatcher, EncodingVersion, Identity, OperationMode, Proxy,
+    Settings, TypedProxy,
 };
 use floe_hub::contracts::floe::{HubAdminProxy, TopicInfo};
 use floe_hub::{HUB_ADMIN, Hub, HubSettings};

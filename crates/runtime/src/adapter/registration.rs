@@ -20,7 +20,7 @@ const REGISTRY_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Adapter {
     /// Registers this adapter with the communicator's locator ([`Settings::locator`](crate::Settings::locator)), so
-    /// that proxies which name its id ([`AdapterSettings::adapter_id`](crate::AdapterSettings::adapter_id)) lead here.
+    /// that proxies which name its id ([`AdapterSettings::adapter_id`](crate::settings::AdapterSettings::adapter_id)) lead here.
     /// Ice registers an adapter whenever it is activated. With Floe, call this after [`Adapter::activate`], and again
     /// after [`Adapter::publish`].
     ///

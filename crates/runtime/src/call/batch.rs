@@ -80,23 +80,25 @@ impl Proxy {
         &self,
         operation: &'static OperationInfo,
         encode: &impl Fn(&mut Encoder<'_>),
-    ) -> Result<SendAttempt, InvokeError> {
+    ) -> SendAttempt {
         let len_max = self.inner.batch_size_max;
         let mut batch = self.lock_batch();
         if !batch.given_back.is_empty() {
-            return Ok(SendAttempt::No(None));
+            return SendAttempt::No(None);
         }
         if let Some(head) = self.head_of(operation)
             && batch.writer.extend_prepared(head, len_max, encode)
         {
-            return Ok(SendAttempt::Done);
+            return SendAttempt::Done;
         }
         let context = self.sent_context();
         let head = self.header(operation.name, operation.mode, &context);
         let encoding = self.sending_encoding();
         let write = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, encode);
-        let full = self.push(batch, |batch| batch.writer.push_head(&head, len_max, write))?;
-        Ok(full.map_or(SendAttempt::Done, SendAttempt::Full))
+        match self.push(batch, |batch| batch.writer.push_head(&head, len_max, write)) {
+            Ok(full) => full.map_or(SendAttempt::Done, SendAttempt::Full),
+            Err(error) => SendAttempt::Failed(Box::new(error)),
+        }
     }
 
     /// Collects a request. If the batch would get too long, the requests collected before are sent first; if that

@@ -15,7 +15,7 @@ use crate::proxy::FullBatch;
 use crate::proxy::RoutedConnection;
 use crate::proxy::{OperationInfo, Proxy};
 
-/// The result of the fast path.
+/// The result of the fast path. Failures are boxed, so that the usual results are cheap to return.
 pub(super) enum SendAttempt {
     /// The request was sent, and this future waits for its reply.
     Requested(Reply),
@@ -24,24 +24,23 @@ pub(super) enum SendAttempt {
     /// The request was collected, and this full batch must be sent.
     Full(FullBatch),
     /// The invocation needs a wait. If a first attempt was made, this is its failure.
-    No(Option<AttemptError>),
+    No(Option<Box<AttemptError>>),
+    /// The invocation failed: its parameters cannot be encoded, so the request cannot be collected.
+    Failed(Box<InvokeError>),
 }
 
 impl Proxy {
     /// Invokes an operation if no wait is needed before the reply. `wait_depth` says within how many nested waits of
     /// this thread the reply will be awaited.
-    ///
-    /// # Errors
-    /// The parameters cannot be encoded, so the request cannot be collected.
     #[inline]
     pub(super) fn try_invoke(
         &self,
         operation: &'static OperationInfo,
         encode: &impl Fn(&mut Encoder<'_>),
         wait_depth: usize,
-    ) -> Result<SendAttempt, InvokeError> {
+    ) -> SendAttempt {
         if !self.inner.options.interceptors.is_empty() {
-            return Ok(SendAttempt::No(None));
+            return SendAttempt::No(None);
         }
         let is_twoway = match self.reference().mode {
             InvocationMode::Twoway => true,
@@ -49,13 +48,13 @@ impl Proxy {
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
                 return self.try_collect(operation, encode);
             }
-            InvocationMode::Datagram => return Ok(SendAttempt::No(None)),
+            InvocationMode::Datagram => return SendAttempt::No(None),
         };
         let Some(found) = self.known_connection() else {
-            return Ok(SendAttempt::No(None));
+            return SendAttempt::No(None);
         };
         if self.compresses(&found) {
-            return Ok(SendAttempt::No(None));
+            return SendAttempt::No(None);
         }
         let connection = found.connection;
         let head = self.head_of(operation);
@@ -74,10 +73,10 @@ impl Proxy {
                 sent.map(|is_sent| is_sent.then_some(SendAttempt::Done))
             }
         };
-        Ok(match tried {
+        match tried {
             Ok(done) => done.unwrap_or(SendAttempt::No(None)),
-            Err(failure) => SendAttempt::No(Some(failure)),
-        })
+            Err(failure) => SendAttempt::No(Some(Box::new(failure))),
+        }
     }
 
     /// Appends a request whose header is not in the cache.

@@ -66,6 +66,15 @@ pub struct Call<'a, R, E, Encode, Decode = fn(&mut Decoder<'_>) -> Result<R, Dec
     returns: PhantomData<fn() -> (R, E)>,
 }
 
+/// How a call has begun.
+enum Begun {
+    /// There is something to wait for.
+    Waits,
+    /// The request has left or is collected, and gets no reply.
+    Done,
+    Failed(Box<InvokeError>),
+}
+
 /// The progress of a call.
 enum CallState<'a> {
     /// Nothing is sent.
@@ -148,8 +157,10 @@ where
         let is_twoway = self.proxy.reference().mode == InvocationMode::Twoway;
         if matches!(self.state, CallState::New) && (!is_twoway || may_wait_directly()) {
             // The reply is read within the wait that begins now.
-            if let Some(result) = self.begin(wait_depth() + 1) {
-                return result;
+            match self.begin(wait_depth() + 1) {
+                Begun::Waits => {}
+                Begun::Done => return self.open_nothing(),
+                Begun::Failed(error) => return Err((*error).into()),
             }
             match std::mem::replace(&mut self.state, CallState::Ended) {
                 CallState::Requested(reply, None) => {
@@ -166,31 +177,33 @@ where
         Wait::wait(self)
     }
 
-    /// Sends the request on the fast path, or starts an invocation. Returns the result if the call is done.
+    /// Sends the request on the fast path, or starts an invocation.
     /// `wait_depth` says within how many nested waits of this thread the reply will be awaited.
     #[inline]
-    fn begin(&mut self, wait_depth: usize) -> Option<Result<R, E>> {
-        let encode = self.encode.as_ref()?;
+    fn begin(&mut self, wait_depth: usize) -> Begun {
+        let Some(encode) = &self.encode else {
+            return Begun::Waits;
+        };
         let proxy = self.proxy;
         let is_oneway = proxy.reference().mode != InvocationMode::Twoway;
         if is_oneway && self.operation.returns_data {
             let operation = self.operation.name.to_owned();
             let error = InvokeError::NotDispatched(LocalError::NotTwoway { operation });
-            return Some(Err(error.into()));
+            return Begun::Failed(Box::new(error));
         }
         match proxy.try_invoke(self.operation, encode, wait_depth) {
-            Ok(SendAttempt::Requested(reply)) => {
+            SendAttempt::Requested(reply) => {
                 self.state = CallState::Requested(reply, proxy.timeout().map(TimeLimit::new));
             }
-            Ok(SendAttempt::Done) => return Some(self.open_nothing()),
-            Ok(SendAttempt::Full(full)) => {
+            SendAttempt::Done => return Begun::Done,
+            SendAttempt::Full(full) => {
                 let sent = async move { proxy.post_full(full).await.map(|()| None) };
                 self.state = CallState::Invoking(Box::pin(sent));
             }
-            Ok(SendAttempt::No(failure)) => self.invoke(failure.into()),
-            Err(error) => return Some(Err(error.into())),
+            SendAttempt::No(failure) => self.invoke(failure.map(|failure| *failure).into()),
+            SendAttempt::Failed(error) => return Begun::Failed(error),
         }
-        None
+        Begun::Waits
     }
 
     /// Starts an invocation, after a first attempt if there was one.
@@ -279,11 +292,18 @@ where
     #[inline]
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<R, E>> {
         let this = self.get_mut();
-        if matches!(this.state, CallState::New)
-            && let Some(result) = this.begin(wait_depth())
-        {
-            this.state = CallState::Ended;
-            return Poll::Ready(result);
+        if matches!(this.state, CallState::New) {
+            match this.begin(wait_depth()) {
+                Begun::Waits => {}
+                Begun::Done => {
+                    this.state = CallState::Ended;
+                    return Poll::Ready(this.open_nothing());
+                }
+                Begun::Failed(error) => {
+                    this.state = CallState::Ended;
+                    return Poll::Ready(Err((*error).into()));
+                }
+            }
         }
         if let CallState::Requested(reply, time_limit) = &mut this.state {
             let failure = match (Pin::new(reply).poll(context), time_limit) {

@@ -6,8 +6,8 @@ use floe_wire::message::SystemException;
 use crate::dispatch::{Request, Response};
 use crate::error::OperationError;
 
-/// The result of a dispatch.
-pub type Answered = Result<Response, SystemException>;
+/// The result of a dispatch. The exception is boxed, so that a response is returned in registers.
+pub type Answered = Result<Response, Box<SystemException>>;
 
 /// Writes one result.
 #[inline]
@@ -25,7 +25,7 @@ pub fn reply<T, E: OperationError>(
     result: Result<T, E>,
     encode: impl FnOnce(&T, &mut Encoder<'_>),
 ) -> Answered {
-    request.reply(result, ExceptionFormat::Sliced, encode)
+    Ok(request.reply(result, ExceptionFormat::Sliced, encode)?)
 }
 
 /// Makes the response for what a servant returned; exceptions use the compact format.
@@ -38,7 +38,15 @@ pub fn reply_compact<T, E: OperationError>(
     result: Result<T, E>,
     encode: impl FnOnce(&T, &mut Encoder<'_>),
 ) -> Answered {
-    request.reply(result, ExceptionFormat::Compact, encode)
+    Ok(request.reply(result, ExceptionFormat::Compact, encode)?)
+}
+
+/// Answers the operations that every object has.
+///
+/// # Errors
+/// See [`Request::builtin`].
+pub fn builtin(request: Request, type_id: &str, type_ids: &[&str]) -> Answered {
+    Ok(request.builtin(type_id, type_ids)?)
 }
 
 /// Declares the dispatcher to a servant; generated code implements [`Answer`](super::Answer) for it.
@@ -67,8 +75,8 @@ macro_rules! __dispatcher {
         impl<$servant: $interface> $crate::Dispatcher for $name<$servant> {
             fn dispatch(
                 self: ::std::sync::Arc<Self>,
-                requests: $crate::Requests,
-                slot: &mut $crate::DispatchSlot,
+                requests: $crate::dispatch::Requests,
+                slot: &mut $crate::dispatch::DispatchSlot,
             ) {
                 $crate::codegen::dispatch(self, requests, slot);
             }

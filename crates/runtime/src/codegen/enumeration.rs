@@ -32,32 +32,32 @@ macro_rules! __enumeration {
             }
         }
 
-        impl $crate::Encode for $name {
-            fn encode(&self, encoder: &mut $crate::Encoder<'_>) {
+        impl $crate::encoding::Encode for $name {
+            fn encode(&self, encoder: &mut $crate::encoding::Encoder<'_>) {
                 const MAX: i32 =
                     $crate::codegen::enumerator_max(&[$($name::$enumerator as i32),*]);
                 $crate::codegen::EnumWidth::for_max(MAX).encode(self.value(), encoder);
             }
         }
 
-        impl $crate::Decode for $name {
+        impl $crate::encoding::Decode for $name {
             const MIN_WIRE_LEN: usize = 1;
 
             fn decode(
-                decoder: &mut $crate::Decoder<'_>,
+                decoder: &mut $crate::encoding::Decoder<'_>,
             ) -> ::std::result::Result<Self, $crate::DecodeError> {
                 const MAX: i32 =
                     $crate::codegen::enumerator_max(&[$($name::$enumerator as i32),*]);
                 let value = $crate::codegen::EnumWidth::for_max(MAX).decode(decoder, $type_id)?;
                 Self::from_value(value).ok_or_else(|| {
-                    let kind = $crate::DecodeErrorKind::UnknownEnumerator(value);
+                    let kind = $crate::encoding::DecodeErrorKind::UnknownEnumerator(value);
                     decoder.error($type_id, kind)
                 })
             }
         }
 
-        impl $crate::Tagged for $name {
-            const FORMAT: $crate::TagFormat = $crate::TagFormat::Size;
+        impl $crate::encoding::Tagged for $name {
+            const FORMAT: $crate::encoding::TagFormat = $crate::encoding::TagFormat::Size;
         }
     };
 }

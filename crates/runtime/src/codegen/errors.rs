@@ -70,7 +70,7 @@ macro_rules! __errors {
 
         impl $crate::OperationError for $name {
             fn decode(
-                reader: &mut $crate::ExceptionReader<'_>,
+                reader: &mut $crate::encoding::ExceptionReader<'_>,
             ) -> ::std::result::Result<::std::option::Option<Self>, $crate::DecodeError> {
                 $(reader.know_classes(&$classes);)?
                 match reader.type_id() {
@@ -90,7 +90,7 @@ macro_rules! __errors {
                 }
             }
 
-            fn encode_slices(&self, writer: &mut $crate::ExceptionWriter<'_, '_>) {
+            fn encode_slices(&self, writer: &mut $crate::encoding::ExceptionWriter<'_, '_>) {
                 match self {
                     $(Self::$variant(exception) => {
                         $crate::UserException::encode_slices(exception, writer);

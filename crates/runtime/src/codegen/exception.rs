@@ -38,14 +38,14 @@ macro_rules! __exception {
         impl $crate::UserException for $name {
             const TYPE_ID: &'static str = $type_id;
 
-            fn encode_slices(&self, writer: &mut $crate::ExceptionWriter<'_, '_>) {
+            fn encode_slices(&self, writer: &mut $crate::encoding::ExceptionWriter<'_, '_>) {
                 writer.slice($type_id, true, |_encoder| {
                     $(_encoder.put(&self.$member);)*
                 });
             }
 
             fn decode_slices(
-                reader: &mut $crate::ExceptionReader<'_>,
+                reader: &mut $crate::encoding::ExceptionReader<'_>,
             ) -> ::std::result::Result<Self, $crate::DecodeError> {
                 reader.members(|_decoder| Ok(Self { $($member: _decoder.get()?,)* }))
             }
@@ -62,10 +62,10 @@ macro_rules! __exception {
         impl $crate::UserException for $name {
             const TYPE_ID: &'static str = $type_id;
 
-            fn encode_slices(&self, writer: &mut $crate::ExceptionWriter<'_, '_>) {
+            fn encode_slices(&self, writer: &mut $crate::encoding::ExceptionWriter<'_, '_>) {
                 const TYPE_IDS: &[&str] = &[$($slice),+];
                 const LAST: &str = TYPE_IDS[TYPE_IDS.len() - 1];
-                let slices = |writer: &mut $crate::ExceptionWriter<'_, '_>| {
+                let slices = |writer: &mut $crate::encoding::ExceptionWriter<'_, '_>| {
                     $(writer.unknown_slices(&self.$kept);)?
                     $(writer.slice($slice, $slice == LAST, |_encoder| {
                         $($crate::__exception!(@put _encoder self $field $($tag)?);)*
@@ -75,7 +75,7 @@ macro_rules! __exception {
             }
 
             fn decode_slices(
-                reader: &mut $crate::ExceptionReader<'_>,
+                reader: &mut $crate::encoding::ExceptionReader<'_>,
             ) -> ::std::result::Result<Self, $crate::DecodeError> {
                 $(reader.know_classes(&$classes);)?
                 let mut exception = <Self as ::std::default::Default>::default();

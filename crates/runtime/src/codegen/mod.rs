@@ -25,9 +25,10 @@ mod structure;
 mod typed_event;
 
 pub use crate::call::EncodeParameters;
-pub use crate::dispatch::{Answer, dispatch};
+pub use crate::dispatch::generated::{Answer, dispatch};
+pub use crate::proxy::OperationInfo;
 pub use blocking_servant::Servant;
-pub use dispatcher::{Answered, put_one, reply, reply_compact};
+pub use dispatcher::{Answered, builtin, put_one, reply, reply_compact};
 pub use enumeration::enumerator_max;
 pub use exception::write_exception;
 pub use proxy::{
@@ -46,4 +47,4 @@ pub use crate::__proxy as proxy;
 pub use crate::__servant as servant;
 pub use crate::__structure as structure;
 
-pub use floe_wire::encoding::{EnumWidth, packed_len};
+pub use floe_wire::encoding::{EnumWidth, Nilable, packed_len};

@@ -190,20 +190,20 @@ macro_rules! __proxy {
             }
         }
 
-        impl $crate::Nilable for $name {
-            const NIL_WIRE_LEN: usize = <$crate::Proxy as $crate::Nilable>::NIL_WIRE_LEN;
+        impl $crate::codegen::Nilable for $name {
+            const NIL_WIRE_LEN: usize = <$crate::Proxy as $crate::codegen::Nilable>::NIL_WIRE_LEN;
 
             fn encode_nilable(
                 value: ::std::option::Option<&Self>,
-                encoder: &mut $crate::Encoder<'_>,
+                encoder: &mut $crate::encoding::Encoder<'_>,
             ) {
-                $crate::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
+                $crate::codegen::Nilable::encode_nilable(value.map(|proxy| &proxy.0), encoder);
             }
 
             fn decode_nilable(
-                decoder: &mut $crate::Decoder<'_>,
+                decoder: &mut $crate::encoding::Decoder<'_>,
             ) -> ::std::result::Result<::std::option::Option<Self>, $crate::DecodeError> {
-                let proxy = <$crate::Proxy as $crate::Nilable>::decode_nilable(decoder)?;
+                let proxy = <$crate::Proxy as $crate::codegen::Nilable>::decode_nilable(decoder)?;
                 Ok(proxy.map(Self))
             }
         }

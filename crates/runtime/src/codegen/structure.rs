@@ -32,14 +32,14 @@ macro_rules! __defaults {
 #[macro_export]
 macro_rules! __structure {
     ($name:ident { $($member:ident),* $(,)? }) => {
-        impl $crate::Encode for $name {
+        impl $crate::encoding::Encode for $name {
             #[inline]
-            fn encode(&self, encoder: &mut $crate::Encoder<'_>) {
+            fn encode(&self, encoder: &mut $crate::encoding::Encoder<'_>) {
                 $(encoder.put(&self.$member);)*
             }
         }
 
-        impl $crate::Decode for $name {
+        impl $crate::encoding::Decode for $name {
             const MIN_WIRE_LEN: usize =
                 0 $(+ $crate::codegen::min_wire_len(|it: &Self| &it.$member))*;
             const PACKED_LEN: ::std::option::Option<usize> = $crate::codegen::packed_len(&[
@@ -48,23 +48,23 @@ macro_rules! __structure {
 
             #[inline]
             fn decode(
-                decoder: &mut $crate::Decoder<'_>,
+                decoder: &mut $crate::encoding::Decoder<'_>,
             ) -> ::std::result::Result<Self, $crate::DecodeError> {
                 Ok(Self { $($member: decoder.get()?,)* })
             }
 
             fn decode_into(
                 &mut self,
-                decoder: &mut $crate::Decoder<'_>,
+                decoder: &mut $crate::encoding::Decoder<'_>,
             ) -> ::std::result::Result<(), $crate::DecodeError> {
                 $(decoder.get_into(&mut self.$member)?;)*
                 Ok(())
             }
         }
 
-        impl $crate::Tagged for $name {
-            const FORMAT: $crate::TagFormat = $crate::TagFormat::of_parts(Self::FIXED_LEN);
-            const FIXED_LEN: ::std::option::Option<usize> = <Self as $crate::Decode>::PACKED_LEN;
+        impl $crate::encoding::Tagged for $name {
+            const FORMAT: $crate::encoding::TagFormat = $crate::encoding::TagFormat::of_parts(Self::FIXED_LEN);
+            const FIXED_LEN: ::std::option::Option<usize> = <Self as $crate::encoding::Decode>::PACKED_LEN;
         }
     };
 }

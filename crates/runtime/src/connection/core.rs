@@ -30,10 +30,10 @@ use super::stream_compression::StreamCompression;
 use super::wait::{Sleeper, wait_depth};
 use super::{budget, reentrancy_guard};
 use crate::admission::Admission;
+use crate::byte_account::ByteAccount;
 use crate::dispatch::{AdapterCore, AdapterSlot, Origin, RequestSource};
 use crate::environment::{Environment, Tasks};
 use crate::error::{AttemptError, LocalError};
-use crate::input_memory::InputMemory;
 use crate::settings::Settings;
 use crate::transport::{Stream, StreamWriter};
 
@@ -127,7 +127,7 @@ impl ConnectionCore {
             output: SendHalf::new(
                 writer,
                 ConnectionState::new(machine, queue),
-                environment.is_blocking(),
+                environment,
                 &settings,
             ),
             driver,
@@ -246,7 +246,7 @@ impl ConnectionCore {
     }
 
     /// Returns the count of what the unfinished messages of all connections hold; `None` if the communicator is gone.
-    pub(super) fn input_memory(&self) -> Option<Arc<InputMemory>> {
+    pub(super) fn input_memory(&self) -> Option<Arc<ByteAccount>> {
         let connections = self.connections.upgrade()?;
         Some(connections.environment().input_memory().clone())
     }
@@ -266,6 +266,12 @@ impl ConnectionCore {
     pub(crate) fn abort(&self, reason: String) {
         let peer = self.peer.clone();
         self.fail(LocalError::ConnectionLost { peer, reason });
+    }
+
+    /// Drops the connection because its peer reached a limit, and logs why.
+    pub(super) fn refuse(&self, reason: &str) {
+        self.warn_limited(|| format!("closed the connection with {}: {reason}", self.peer));
+        self.abort("the peer does not read its replies".to_owned());
     }
 
     /// Drops the connection. Requests in flight fail with `error`.
@@ -470,17 +476,18 @@ impl ConnectionCore {
         self.abort(reason);
     }
 
-    /// Ends the connection after its reading has ended.
+    /// Ends the connection after its reading has ended. The line in the log follows, so that it is true when it is read.
     pub(super) fn end(&self, end: ReadEnd) {
         let peer = self.peer.clone();
         match end {
             ReadEnd::Graceful => {
-                tracing::debug!("closed the connection to {peer}");
                 self.fail(LocalError::ClosedByPeer { peer });
+                tracing::debug!("closed the connection to {}", self.peer);
             }
             ReadEnd::Lost(reason) => {
-                tracing::debug!("lost the connection to {peer}: {reason}");
-                self.fail(LocalError::ConnectionLost { peer, reason });
+                let error = LocalError::ConnectionLost { peer, reason };
+                self.fail(error.clone());
+                tracing::debug!("{error}");
             }
             ReadEnd::Broken(reason) => {
                 self.warn_limited(|| format!("closed the connection to {peer}: {reason}"));

@@ -144,7 +144,8 @@ impl Dispatching {
             }
             let left = batch.len();
             match self.begin(parts, batch) {
-                Poll::Pending if batch.is_serial() => {
+                // Events that were taken keep their order: the requests after them need not wait.
+                Poll::Pending if batch.is_serial() && self.taken_len == 0 => {
                     self.defer_serial(std::mem::take(batch));
                     return Pause::Done;
                 }

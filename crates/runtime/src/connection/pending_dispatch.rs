@@ -20,7 +20,10 @@ pub(super) async fn finish(
     let dispatched = poll_fn(|context| slot.poll_guarded(context)).await;
     let (mut replies, count) = replies_of(&connection, dispatched, asked.as_ref());
     if count > 0 {
-        connection.output.wait_for_reply_room().await;
+        connection
+            .output
+            .wait_with_reply(&connection, replies.len())
+            .await;
         connection
             .output
             .send_replies(&connection, &mut replies, count);

@@ -18,6 +18,8 @@ use super::flush_policy::{FlushPolicy, flush_on_thread};
 use super::send_queue::WriteBatch;
 use super::state::ConnectionState;
 use super::stream_compression::StreamCompression;
+use crate::byte_account::{ByteAccount, HeldBytes};
+use crate::environment::Environment;
 use crate::settings::Settings;
 use crate::transport::StreamWriter;
 
@@ -39,22 +41,30 @@ pub(super) struct SendHalf {
     is_blocking: bool,
     /// Most bytes that may wait in the send queue, [`Settings::output_limit`].
     limit: usize,
+    /// Replies that the peers of all connections do not read.
+    reply_memory: Arc<ByteAccount>,
+    /// Most bytes of these, [`Settings::reply_memory_max`].
+    reply_memory_max: usize,
 }
 
 impl SendHalf {
     pub(super) fn new(
         writer: Box<dyn StreamWriter>,
         shared: ConnectionState,
-        is_blocking: bool,
+        environment: &Environment,
         settings: &Settings,
     ) -> Self {
+        let reply_memory = environment.reply_memory().clone();
         Self {
             writer,
             shared: Mutex::new(shared),
             room: Notify::new(),
             compression: StreamCompression::new(settings),
-            is_blocking,
+            is_blocking: environment.is_blocking(),
             limit: settings.output_limit,
+            reply_memory,
+            // One reply must always fit.
+            reply_memory_max: settings.reply_memory_max.max(settings.message_size_max),
         }
     }
 
@@ -73,6 +83,7 @@ impl SendHalf {
 
     /// Wakes all tasks that wait for the send queue, because nothing more will be written.
     pub(super) fn end(&self) {
+        self.lock().unread_replies = None;
         self.room.notify_waiters();
     }
 
@@ -130,6 +141,7 @@ impl SendHalf {
 
     /// Writes what a full transport did not take, and all later messages.
     async fn write_rest(&self, connection: &ConnectionCore, mut batch: WriteBatch) {
+        self.count_replies(connection);
         while !self.lock().machine.is_closed() {
             let ready = std::future::poll_fn(|context| self.writer.poll_write_ready(context));
             let written = match ready.await {
@@ -160,11 +172,53 @@ impl SendHalf {
         } else {
             Some(batch)
         };
+        if shared.unread_replies.is_some() {
+            self.count_in(&mut shared);
+        }
         drop(shared);
         if has_waiters {
             self.room.notify_waiters();
         }
         next
+    }
+
+    /// Counts the replies of a connection whose peer does not read. Closes the connection if all such replies together
+    /// hold too much memory.
+    fn count_replies(&self, connection: &ConnectionCore) {
+        let used = self.count_in(&mut self.lock());
+        self.check_replies(connection, used);
+    }
+
+    /// The same under the lock. Returns how many bytes all connections have, if this one has more than before.
+    fn count_in(&self, shared: &mut ConnectionState) -> Option<usize> {
+        let len = shared.queue.replies_len();
+        let unread = &mut shared.unread_replies;
+        let held =
+            unread.get_or_insert_with(|| Box::new(HeldBytes::none(self.reply_memory.clone())));
+        let used = held.set(len);
+        unread.take_if(|held| held.is_none());
+        used
+    }
+
+    fn check_replies(&self, connection: &ConnectionCore, used: Option<usize>) {
+        let limit = self.reply_memory_max;
+        if let Some(used) = used.filter(|used| *used > limit) {
+            connection.refuse(&format!(
+                "the replies that peers do not read would hold {used} bytes, and `Settings::reply_memory_max` allows \
+                 {limit}: raise it if they are legitimate"
+            ));
+        }
+    }
+
+    /// Waits until there is room for a reply of this length, which is counted meanwhile.
+    pub(super) async fn wait_with_reply(&self, connection: &ConnectionCore, len: usize) {
+        if self.lock().queue.replies_len() <= self.limit {
+            return;
+        }
+        let mut held = HeldBytes::none(self.reply_memory.clone());
+        let used = held.set(len);
+        self.check_replies(connection, used);
+        self.wait_for_reply_room().await;
     }
 
     /// Waits until the condition holds for the written bytes, or the connection is closed.
@@ -264,10 +318,16 @@ impl SendHalf {
         }
         let has_room = queue.replies_len() <= self.limit;
         let batch = queue.take();
+        // If another writer is at it, the peer may not be reading.
+        let used = match &batch {
+            Some(_) => None,
+            None => self.count_in(&mut shared),
+        };
         drop(shared);
         if let Some(batch) = batch {
             self.write(connection, batch);
         }
+        self.check_replies(connection, used);
         has_room
     }
 

@@ -6,6 +6,7 @@ use floe_wire::encoding::Buffer;
 use super::flush_policy::FlushState;
 use super::reply_sink::Recipient;
 use super::send_queue::SendQueue;
+use crate::byte_account::HeldBytes;
 use crate::error::LocalError;
 
 /// The state that the lock of a connection guards: the order of all messages sent, and the protocol's state machine.
@@ -16,6 +17,8 @@ pub(super) struct ConnectionState {
     pub(super) flush: FlushState,
     /// True if a task waits for the send queue to be written.
     pub(super) has_room_waiters: bool,
+    /// The replies that the peer does not read, in the account of all connections; set while the transport is full.
+    pub(super) unread_replies: Option<Box<HeldBytes>>,
     /// The reason why the connection is closed, once it is.
     pub(super) error: Option<LocalError>,
 }
@@ -27,6 +30,7 @@ impl ConnectionState {
             queue,
             flush: FlushState::default(),
             has_room_waiters: false,
+            unread_replies: None,
             error: None,
         }
     }

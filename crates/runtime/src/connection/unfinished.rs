@@ -10,18 +10,14 @@ use std::time::Duration;
 
 use tokio::time::{Instant, Sleep};
 
-use crate::input_memory::InputMemory;
+use crate::byte_account::{ByteAccount, HeldBytes};
 use crate::settings::Settings;
-
-/// A message with less memory than this is not counted, because the limit on connections bounds the sum of these.
-pub(super) const COUNTED_MIN: usize = 16 * 1024;
 
 /// The wait for the rest of a message.
 #[derive(Debug)]
 pub(super) struct Unfinished {
-    memory: Option<Arc<InputMemory>>,
-    /// Bytes of this message that are counted in `memory`.
-    counted: usize,
+    /// The memory of this message, in the account of all such messages.
+    held: Option<HeldBytes>,
     deadline: Option<Instant>,
     /// Set when a task waits with [`Unfinished::poll_late`]. A thread uses [`Unfinished::check`] instead.
     sleep: Option<Pin<Box<Sleep>>>,
@@ -32,11 +28,10 @@ pub(super) struct Unfinished {
 
 impl Unfinished {
     /// Begins the wait for the rest of a message of `size` bytes.
-    pub(super) fn new(size: usize, settings: &Settings, memory: Option<Arc<InputMemory>>) -> Self {
+    pub(super) fn new(size: usize, settings: &Settings, account: Option<Arc<ByteAccount>>) -> Self {
         let allowed = time_for(size, settings);
         Self {
-            memory,
-            counted: 0,
+            held: account.map(HeldBytes::none),
             deadline: Instant::now().checked_add(allowed),
             sleep: None,
             allowed,
@@ -49,14 +44,7 @@ impl Unfinished {
     /// # Errors
     /// All unfinished messages together would hold more than the limit.
     pub(super) fn hold(&mut self, len: usize, settings: &Settings) -> io::Result<()> {
-        let counted = if len < COUNTED_MIN { 0 } else { len };
-        let Some(memory) = &self.memory else {
-            return Ok(());
-        };
-        if counted > self.counted {
-            let more = counted - self.counted;
-            let used = memory.add(more);
-            self.counted = counted;
+        if let Some(used) = self.held.as_mut().and_then(|held| held.set(len)) {
             // One message of the largest size must always fit.
             let limit = settings.input_memory_max.max(settings.message_size_max);
             if used > limit {
@@ -103,14 +91,6 @@ impl Unfinished {
     }
 }
 
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        if let Some(memory) = &self.memory {
-            memory.take_back(self.counted);
-        }
-    }
-}
-
 /// How long a message of this size may take once it has begun.
 fn time_for(size: usize, settings: &Settings) -> Duration {
     let rate = settings.message_rate_min.max(1) as f64;
@@ -133,7 +113,7 @@ mod tests {
             message_size_max: 60_000,
             ..Settings::default()
         };
-        let memory = Arc::<InputMemory>::default();
+        let memory = Arc::<ByteAccount>::default();
         let new = || Unfinished::new(60_000, &settings, Some(memory.clone()));
         let mut first = new();
         first.hold(30_000, &settings).unwrap();

@@ -19,7 +19,7 @@ pub trait Answer: Send + Sync + 'static {
     fn answer(
         &self,
         request: Request,
-    ) -> impl Future<Output = Result<Response, SystemException>> + Send;
+    ) -> impl Future<Output = Result<Response, Box<SystemException>>> + Send;
 }
 
 /// Answers one request after another.
@@ -35,7 +35,10 @@ pub fn dispatch<A: Answer>(dispatcher: Arc<A>, requests: Requests, slot: &mut Di
         loop {
             let response = {
                 let answer = pin!(dispatcher.answer(request));
-                rest.lent_until_pending(answer).await?
+                match rest.lent_until_pending(answer).await {
+                    Ok(response) => response,
+                    Err(exception) => return Err(*exception),
+                }
             };
             match rest.next(response) {
                 Ok(next) => request = next,

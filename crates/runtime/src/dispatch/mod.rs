@@ -18,7 +18,7 @@ mod adapter_core;
 mod adapter_names;
 mod current;
 mod dispatch_fn;
-mod generated;
+pub(crate) mod generated;
 mod hold;
 mod interceptor;
 mod origin;
@@ -40,7 +40,6 @@ pub(crate) use adapter_core::{AdapterCore, ListenState};
 pub(crate) use adapter_names::AdapterNames;
 pub use current::Current;
 pub use dispatch_fn::dispatch_fn;
-pub use generated::{Answer, dispatch};
 pub(crate) use interceptor::push as push_interceptor;
 pub use interceptor::{DispatchInterceptor, NextDispatch};
 pub(crate) use origin::{AdapterSlot, Origin, RequestSource};
@@ -62,7 +61,9 @@ pub use taken_events::TakenEvents;
 /// ```
 /// use std::sync::Arc;
 ///
-/// use floe::{DispatchSlot, Dispatcher, Outcome, Requests};
+/// use floe::dispatch::{DispatchSlot, Requests};
+/// use floe::message::Outcome;
+/// use floe::Dispatcher;
 ///
 /// /// Returns the parameters of every request.
 /// struct Echo;

@@ -8,11 +8,11 @@ use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use floe_wire::message::{IncomingRequest, reply};
+use floe_wire::message::{IncomingRequest, Outcome, SystemException, reply};
 
 use super::request::Parts;
 use super::requests::Rest;
-use super::{DispatchSlot, Request, Response};
+use super::{Current, DispatchSlot, Request, Response};
 use crate::event::{Event, Events, EventsBuilder};
 
 /// Short events are collected up to this many bytes before they are taken. A longer event is not copied: it keeps the
@@ -38,6 +38,11 @@ impl TakenEvents {
         taken
     }
 
+    /// The last of the requests.
+    pub fn current(&self) -> &Current {
+        &self.parts.current
+    }
+
     /// Answers the requests.
     pub fn answer(self, slot: &mut DispatchSlot) {
         slot.run(ready(Ok(Response::of(self.parts))));
@@ -52,8 +57,36 @@ impl TakenEvents {
     ) {
         let Self { parts, mut rest } = self;
         slot.run(async move {
-            let wait = pin!(GuardedWait(pin!(wait)));
+            let wait = pin!(GuardedWait {
+                wait: pin!(wait),
+                panicked: |_| (),
+            });
             rest.lent_until_pending(wait).await;
+            Ok(Response::of(parts))
+        });
+    }
+
+    /// Answers the requests after a wait that says how: if it fails, all of them are answered with its exception. It is
+    /// polled as in [`TakenEvents::answer_after`].
+    pub fn answer_or_refuse(
+        self,
+        slot: &mut DispatchSlot,
+        wait: impl Future<Output = Result<(), SystemException>> + Send + 'static,
+    ) {
+        let Self {
+            mut parts,
+            mut rest,
+        } = self;
+        slot.run(async move {
+            let wait = pin!(GuardedWait {
+                wait: pin!(wait),
+                panicked: |reason| Err(SystemException::UnknownException(format!(
+                    "the servant panicked: {reason}"
+                ))),
+            });
+            if let Err(exception) = rest.lent_until_pending(wait).await {
+                refuse_all(&mut parts, exception);
+            }
             Ok(Response::of(parts))
         });
     }
@@ -153,17 +186,35 @@ impl<T: FnMut(Events, Instant)> Guarded<T> {
 }
 
 /// Polls the future that a dispatcher returned. If it panics, the wait is over.
-struct GuardedWait<'a, F>(Pin<&'a mut F>);
+struct GuardedWait<'a, F: Future> {
+    wait: Pin<&'a mut F>,
+    /// How the wait ended if it panicked for this reason.
+    panicked: fn(&str) -> F::Output,
+}
 
-impl<F: Future<Output = ()>> Future for GuardedWait<'_, F> {
-    type Output = ();
+impl<F: Future> Future for GuardedWait<'_, F> {
+    type Output = F::Output;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let polled = catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context)));
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let polled = catch_unwind(AssertUnwindSafe(|| self.wait.as_mut().poll(context)));
         polled.unwrap_or_else(|panic| {
             log_panic(&*panic);
-            Poll::Ready(())
+            Poll::Ready((self.panicked)(panic_reason(&*panic)))
         })
+    }
+}
+
+/// Replaces the empty replies with replies that throw this exception.
+fn refuse_all(parts: &mut Parts, exception: SystemException) {
+    let replies = reply::all_returned_nothing(parts.buffer.bytes(), usize::MAX);
+    let ids: Vec<_> = replies.into_iter().flatten().map(|(id, _)| id).collect();
+    parts.buffer.clear();
+    let outcome = Outcome::System(exception);
+    for id in ids {
+        // Encoding a text fails only beyond 2 GiB. Without a reply, the caller knows as little as after a lost connection.
+        if reply::write_outcome(&mut parts.buffer, id, &outcome).is_err() {
+            parts.reply_count -= 1;
+        }
     }
 }
 

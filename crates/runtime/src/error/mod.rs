@@ -2,10 +2,12 @@
 //!
 //! - `attempt.rs`: the failure of one attempt to send a request
 //! - `operation_error.rs`: the errors of an operation, user exceptions included
+//! - `readable.rs`: how proxies and endpoints look in messages
 //! - `registration.rs`: why a locator did not take the registration of an adapter
 
 mod attempt;
 mod operation_error;
+mod readable;
 mod registration;
 
 use std::fmt;
@@ -19,6 +21,7 @@ use floe_wire::reference::ParseReferenceError;
 
 pub(crate) use attempt::{AttemptError, attempt_end};
 pub use operation_error::OperationError;
+pub(crate) use readable::Readable;
 pub use registration::RegistrationError;
 
 /// Why an invocation returned no result.
@@ -262,25 +265,26 @@ impl fmt::Display for LocalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect { endpoint, source } => {
-                write!(f, "cannot connect to \"{endpoint}\": {source}")
+                write!(f, "cannot connect to \"{}\": {source}", Readable(endpoint))
             }
             Self::ConnectTimeout { endpoint, after } => write!(
                 f,
-                "\"{endpoint}\" was not ready within {after:?}: expected a connection and the peer's \
-                 ValidateConnection message; is it an Ice or Floe server, and is its transport the same (one \
-                 with ssl waits silently for a client of tcp)?"
+                "\"{}\" was not ready within {after:?}: expected a connection and the peer's ValidateConnection \
+                 message; is it an Ice or Floe server, is its adapter activated, and is its transport the same (one with \
+                 ssl waits silently for a client of tcp)?",
+                Readable(endpoint)
             ),
             Self::ConnectionLost { peer, reason } => {
-                write!(f, "lost the connection to {peer}: {reason}")
+                write!(f, "lost the connection to {}: {reason}", Readable(peer))
             }
-            Self::ClosedByPeer { peer } => write!(f, "{peer} closed the connection"),
-            Self::Protocol { peer, error } => write!(f, "{peer} broke the protocol: {error}"),
+            Self::ClosedByPeer { peer } => write!(f, "{} closed the connection", Readable(peer)),
+            Self::Protocol { peer, error } => write!(f, "{} broke the protocol: {error}", Readable(peer)),
             Self::Timeout { operation, after } => {
                 write!(f, "no reply to operation \"{operation}\" within {after:?}")
             }
             Self::Encode(error) => error.fmt(f),
             Self::NoEndpoint { proxy, wanted } => {
-                write!(f, "proxy \"{proxy}\" has no usable endpoint: expected {wanted}")
+                write!(f, "proxy \"{}\" has no usable endpoint: expected {wanted}", Readable(proxy))
             }
             Self::NotRegistered {
                 proxy,
@@ -288,8 +292,10 @@ impl fmt::Display for LocalError {
                 locator,
             } => write!(
                 f,
-                "cannot locate \"{proxy}\": {what} is not registered with the locator \"{locator}\"; does its \
-                 server run, and does it register there?"
+                "cannot locate \"{}\": {what} is not registered with the locator \"{}\"; does its server run, and \
+                 does it register there?",
+                Readable(proxy),
+                Readable(locator)
             ),
             Self::Locator {
                 proxy,
@@ -297,7 +303,9 @@ impl fmt::Display for LocalError {
                 source,
             } => write!(
                 f,
-                "cannot ask the locator \"{locator}\" where \"{proxy}\" is: {source}"
+                "cannot ask the locator \"{}\" where \"{}\" is: {source}",
+                Readable(locator),
+                Readable(proxy)
             ),
             Self::Router {
                 proxy,
@@ -305,7 +313,9 @@ impl fmt::Display for LocalError {
                 source,
             } => write!(
                 f,
-                "cannot reach \"{proxy}\" through the router \"{router}\": {source}; does this client have a session there?"
+                "cannot reach \"{}\" through the router \"{}\": {source}; does this client have a session there?",
+                Readable(proxy),
+                Readable(router)
             ),
             Self::Unbound => f.write_str(
                 "the proxy belongs to no communicator: make it with `Communicator::proxy`, or decode it \
@@ -315,9 +325,9 @@ impl fmt::Display for LocalError {
                 f,
                 "operation \"{operation}\" returns data or throws exceptions: invoke it through a twoway proxy"
             ),
-            Self::Closing { peer } => write!(f, "the connection to {peer} is closing"),
+            Self::Closing { peer } => write!(f, "the connection to {} is closing", Readable(peer)),
             Self::ClosedHere { peer } => {
-                write!(f, "the application dropped the connection to {peer}")
+                write!(f, "the application dropped the connection to {}", Readable(peer))
             }
             Self::OwnReader { peer } => write!(
                 f,
@@ -427,16 +437,21 @@ impl fmt::Display for AdapterError {
         match self {
             Self::Parse(error) => error.fmt(f),
             Self::Endpoints { endpoints, source } => {
-                write!(f, "expected endpoints, got \"{endpoints}\": {source}")
+                write!(
+                    f,
+                    "expected endpoints, got \"{}\": {source}",
+                    Readable(endpoints)
+                )
             }
             Self::UnsupportedEndpoint { endpoint } => {
                 write!(
                     f,
-                    "cannot listen on \"{endpoint}\": expected a transport that this build has"
+                    "cannot listen on \"{}\": expected a transport that this build has",
+                    Readable(endpoint)
                 )
             }
             Self::Listen { endpoint, source } => {
-                write!(f, "cannot listen on \"{endpoint}\": {source}")
+                write!(f, "cannot listen on \"{}\": {source}", Readable(endpoint))
             }
             Self::AlreadyRegistered { what } => {
                 write!(

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use floe_wire::reference::{Identity, ParseReferenceError};
 
-use crate::error::{AdapterError, InvokeError, LocalError};
+use crate::error::{AdapterError, InvokeError, LocalError, Readable};
 
 /// Why a hub, a topic or a subscription is unavailable.
 #[derive(Clone)]
@@ -89,7 +89,8 @@ impl fmt::Display for HubError {
             ),
             Self::Hub { hub, source } => write!(
                 f,
-                "the hub \"{hub}\" did not answer as expected: {source}; does a hub run there?"
+                "the hub \"{}\" did not answer as expected: {source}; does a hub run there?",
+                Readable(hub)
             ),
             Self::Nil { what } => {
                 write!(
@@ -114,8 +115,9 @@ impl fmt::Display for HubError {
             ),
             Self::NotReached { endpoints, after } => write!(
                 f,
-                "the hub did not deliver to \"{endpoints}\" within {after:?}: is there a firewall or an address \
-                 translation in between? Set the address to listen on with `listen`"
+                "the hub did not deliver to \"{}\" within {after:?}: is there a firewall or an address \
+                 translation in between? Set the address to listen on with `listen`",
+                Readable(endpoints)
             ),
         }
     }

@@ -4,13 +4,31 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use floe_wire::message::{OperationMode, SystemException};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::{Interruption, TypedEvent};
-use crate::dispatch::{Answer, DispatchSlot, Dispatcher, Request, Requests, Response, dispatch};
+use crate::codegen::{Answered, builtin};
+use crate::dispatch::generated::{Answer, dispatch};
+use crate::dispatch::{DispatchSlot, Dispatcher, Request, Requests};
 
 /// An item of a subscription's stream.
 pub(super) type Item<E> = Result<E, Interruption>;
+
+/// An item on its way to the consumer of a stream.
+pub(super) struct Arrival<E> {
+    pub(super) item: Item<E>,
+    /// Learns that the consumer is done with the event, if the hub is to know.
+    pub(super) done: Option<oneshot::Sender<()>>,
+}
+
+impl<E> Arrival<E> {
+    fn interruption(interruption: Interruption) -> Self {
+        Self {
+            item: Err(interruption),
+            done: None,
+        }
+    }
+}
 
 /// Counts the requests that arrived at a subscriber, so that its session knows whether the hub still delivers.
 #[derive(Debug, Default)]
@@ -68,7 +86,7 @@ pub(super) struct CountedDispatcher<A> {
 }
 
 impl<A: Answer> Answer for CountedDispatcher<A> {
-    async fn answer(&self, request: Request) -> Result<Response, SystemException> {
+    async fn answer(&self, request: Request) -> Answered {
         let _in_dispatch = self.arrivals.begin();
         self.inner.answer(request).await
     }
@@ -81,24 +99,38 @@ impl<A: Answer> Dispatcher for CountedDispatcher<A> {
 }
 
 /// Puts events into a stream. If the stream is full, the request is answered once there is room.
-pub(super) struct EventServant<E>(pub(super) mpsc::Sender<Item<E>>);
+pub(super) struct EventServant<E> {
+    pub(super) events: mpsc::Sender<Arrival<E>>,
+    /// Whether a request is answered only when the consumer is done with its event: the answer acknowledges it.
+    pub(super) awaits_consumer: bool,
+}
 
 impl<E: TypedEvent> Answer for EventServant<E> {
-    async fn answer(&self, request: Request) -> Result<Response, SystemException> {
+    async fn answer(&self, request: Request) -> Answered {
         match E::decode(&request) {
             Some(Ok(event)) => {
+                let (sender, done) = oneshot::channel();
+                let arrival = Arrival {
+                    item: Ok(event),
+                    done: self.awaits_consumer.then_some(sender),
+                };
                 // Sending fails if the subscription has just ended. Then no consumer wants the event.
-                let _ = self.0.send(Ok(event)).await;
-                request.returned_nothing()
+                let _ = self.events.send(arrival).await;
+                if self.awaits_consumer && done.await.is_err() {
+                    // The hub keeps the event for the next subscriber.
+                    let not_taken = SystemException::ObjectNotExist(Default::default());
+                    return Err(not_taken.into());
+                }
+                Ok(request.returned_nothing()?)
             }
             Some(Err(exception)) => {
                 self.refuse(request.operation().to_owned(), &exception)
                     .await;
-                Err(exception)
+                Err(exception.into())
             }
             None => {
                 let operation = request.operation().to_owned();
-                let answered = request.builtin(E::TYPE_ID, E::TYPE_IDS);
+                let answered = builtin(request, E::TYPE_ID, E::TYPE_IDS);
                 if let Err(exception) = &answered {
                     self.refuse(operation, exception).await;
                 }
@@ -116,7 +148,7 @@ impl<E: Send + 'static> EventServant<E> {
             exception => exception.to_string(),
         };
         let refused = Interruption::Refused { operation, reason };
-        self.0.report(refused).await;
+        self.events.report(refused).await;
     }
 }
 
@@ -129,10 +161,10 @@ pub(super) trait InterruptionSink: Send + Sync + 'static {
     fn report(&self, interruption: Interruption) -> impl Future<Output = ()> + Send;
 }
 
-impl<E: Send + 'static> InterruptionSink for mpsc::Sender<Item<E>> {
+impl<E: Send + 'static> InterruptionSink for mpsc::Sender<Arrival<E>> {
     async fn report(&self, interruption: Interruption) {
         // Sending fails if the subscription has ended.
-        let _ = self.send(Err(interruption)).await;
+        let _ = self.send(Arrival::interruption(interruption)).await;
     }
 }
 
@@ -145,9 +177,13 @@ impl InterruptionSink for mpsc::Sender<Interruption> {
 }
 
 impl<T: InterruptionSink> Answer for LossServant<T> {
-    async fn answer(&self, request: Request) -> Result<Response, SystemException> {
+    async fn answer(&self, request: Request) -> Answered {
         if request.operation_bytes() != b"lost" {
-            return request.builtin(LOSS_LISTENER, &["::Floe::LossListener", "::Ice::Object"]);
+            return builtin(
+                request,
+                LOSS_LISTENER,
+                &["::Floe::LossListener", "::Ice::Object"],
+            );
         }
         // The topic, the count, and four totals.
         let count = request.decode(OperationMode::Normal, |decoder| {
@@ -159,7 +195,7 @@ impl<T: InterruptionSink> Answer for LossServant<T> {
         })?;
         let count = u64::try_from(count).unwrap_or(0);
         self.0.report(Interruption::Lost { count }).await;
-        request.returned_nothing()
+        Ok(request.returned_nothing()?)
     }
 }
 

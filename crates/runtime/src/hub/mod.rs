@@ -11,7 +11,7 @@
 //! #     impl floe::hub::TypedEvent for TickerEvent {
 //! #         const TYPE_ID: &'static str = "::Demo::Ticker";
 //! #         const TYPE_IDS: &'static [&'static str] = &["::Demo::Ticker", "::Ice::Object"];
-//! #         fn decode(_: &floe::Request) -> Option<Result<Self, floe::SystemException>> { None }
+//! #         fn decode(_: &floe::dispatch::Request) -> Option<Result<Self, floe::SystemException>> { None }
 //! #     }
 //! # }
 //! use demo::TickerEvent;

@@ -7,8 +7,8 @@ use floe_wire::reference::InvocationMode;
 
 /// How a hub delivers to a subscriber.
 ///
-/// An option that you do not set has the hub's default. Only Floe hubs know [`Qos::overflow`], [`Qos::queue_events`],
-/// [`Qos::queue_bytes`] and [`Qos::outstanding`]; IceStorm ignores them.
+/// An option that you do not set has the hub's default. Only Floe hubs know [`Qos::patience`], [`Qos::overflow`],
+/// [`Qos::queue_events`], [`Qos::queue_bytes`] and [`Qos::outstanding`]; IceStorm ignores them.
 ///
 /// ```
 /// use floe::hub::{Delivery, Overflow, Qos};
@@ -54,7 +54,7 @@ pub enum Retries {
     Unlimited,
 }
 
-/// What a Floe hub does when the subscriber's queue is full.
+/// What a Floe hub does when the subscriber's queue is full and its patience is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Overflow {
@@ -62,7 +62,7 @@ pub enum Overflow {
     DropOldest,
     /// Drops the new event.
     DropNewest,
-    /// Blocks publishers that have asked for it, and drops new events of the others.
+    /// Blocks publishers that have asked for it without a limit, and drops new events of the others.
     Block,
     /// Ends the subscription, and the client subscribes again.
     Disconnect,
@@ -96,13 +96,21 @@ impl Qos {
         }
     }
 
-    /// How many answered requests may be under way at a time, at least 1; 5 by default. Floe hubs only.
+    /// How many answered requests may be under way at a time, at least 1. By default the number grows by itself from 5
+    /// while answers come in order. Floe hubs only.
     #[must_use]
     pub fn outstanding(self, count: usize) -> Self {
         self.entry("floe.outstanding", count.max(1).to_string())
     }
 
-    /// What happens when the queue is full. Floe hubs only.
+    /// How long publishers may be held back while the queue is full and the subscriber takes no events, in whole
+    /// milliseconds and within the patience of the hub; 0 never holds them back. Floe hubs only.
+    #[must_use]
+    pub fn patience(self, patience: Duration) -> Self {
+        self.entry("floe.patience", patience.as_millis().to_string())
+    }
+
+    /// What happens when the queue is full and the patience is over. Floe hubs only.
     #[must_use]
     pub fn overflow(self, overflow: Overflow) -> Self {
         let policy = match overflow {
@@ -124,6 +132,20 @@ impl Qos {
     #[must_use]
     pub fn queue_bytes(self, count: usize) -> Self {
         self.entry("floe.queueBytes", count.max(1).to_string())
+    }
+
+    /// Makes the subscription durable, at a durable topic: it goes on where the subscription of this name has ended. Its
+    /// position survives the subscriber and the hub. Floe hubs only.
+    #[must_use]
+    pub fn durable(self, name: &str) -> Self {
+        self.entry("floe.durable", name)
+    }
+
+    /// Where the subscription begins in the log of a durable topic, if it has no position: `beginning`, `new`, `last`,
+    /// `-10` for the last ten events, `seq:42`, or `time:2026-01-31T12:00:00Z`. Floe hubs only.
+    #[must_use]
+    pub fn begin_at(self, position: &str) -> Self {
+        self.entry("floe.from", position)
     }
 
     /// How long the hub caches a locator's answer about the subscriber, in whole seconds; `None` caches it for ever.
@@ -158,6 +180,11 @@ impl Qos {
             Delivery::Oneway => InvocationMode::Oneway,
             Delivery::Batch => InvocationMode::BatchOneway,
         }
+    }
+
+    /// Whether replies move a position.
+    pub(super) fn is_durable(&self) -> bool {
+        self.entries.contains_key("floe.durable")
     }
 
     /// Whether an event leaves the hub soon after it is published, and not with the next batch.

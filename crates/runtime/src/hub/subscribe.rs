@@ -17,7 +17,7 @@ use super::session::{Session, SubscriptionConfig};
 use super::subscription::{ServantSubscription, Subscription, SubscriptionTask};
 use super::{HubError, Qos, Topic, TypedEvent};
 use crate::adapter::unique_name;
-use crate::dispatch::Answer;
+use crate::dispatch::generated::Answer;
 use crate::error::AdapterError;
 
 /// Default capacity of a stream of events: a consumer may pause for a moment.
@@ -166,10 +166,11 @@ impl<E: TypedEvent> Subscribe<E> {
     /// [`HubError`]
     pub async fn start(self) -> Result<Subscription<E>, HubError> {
         let (sender, items) = mpsc::channel(self.capacity);
-        let task = self
-            .options
-            .start(EventServant(sender.clone()), sender)
-            .await?;
+        let servant = EventServant {
+            events: sender.clone(),
+            awaits_consumer: self.options.qos.is_durable(),
+        };
+        let task = self.options.start(servant, sender).await?;
         Ok(Subscription::new(items, task))
     }
 }

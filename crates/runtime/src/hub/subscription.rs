@@ -1,25 +1,31 @@
 //! Handles of subscriptions: a stream of events, or the handle of a servant's subscription.
 
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use floe_wire::reference::Identity;
 use futures_core::Stream;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::inbox::Item;
+use super::inbox::{Arrival, Item};
 use super::{HubError, Interruption, TypedEvent};
 use crate::connection::wait::Wait;
 
 /// A subscription: a stream of events, with an [`Interruption`] at each place where events may be missing.
 ///
 /// It ends with the communicator. When it is dropped, it unsubscribes in the background.
+///
+/// In a durable subscription ([`Qos::durable`](super::Qos::durable)), an event is acknowledged when the program asks for
+/// the next one, or unsubscribes. An event that the program has when it ends otherwise comes again.
 #[must_use = "it unsubscribes when it is dropped"]
 pub struct Subscription<E> {
-    items: mpsc::Receiver<Item<E>>,
+    items: mpsc::Receiver<Arrival<E>>,
+    /// Acknowledges the event that the program has, if the subscription is durable.
+    unacknowledged: Option<oneshot::Sender<()>>,
     task: SubscriptionTask,
 }
 
@@ -39,13 +45,34 @@ pub(super) struct SubscriptionTask {
 }
 
 impl<E: TypedEvent> Subscription<E> {
-    pub(super) fn new(items: mpsc::Receiver<Item<E>>, task: SubscriptionTask) -> Self {
-        Self { items, task }
+    pub(super) fn new(items: mpsc::Receiver<Arrival<E>>, task: SubscriptionTask) -> Self {
+        Self {
+            items,
+            unacknowledged: None,
+            task,
+        }
     }
 
     /// The next event or interruption; `None` when the communicator is shut down. May be cancelled.
     pub async fn next(&mut self) -> Option<Result<E, Interruption>> {
-        self.items.recv().await
+        poll_fn(|context| self.poll_item(context)).await
+    }
+
+    fn poll_item(&mut self, context: &mut Context<'_>) -> Poll<Option<Item<E>>> {
+        self.acknowledge();
+        let arrival = ready!(self.items.poll_recv(context));
+        Poll::Ready(arrival.map(|arrival| {
+            self.unacknowledged = arrival.done;
+            arrival.item
+        }))
+    }
+
+    /// The program is done with the event that it has.
+    fn acknowledge(&mut self) {
+        if let Some(done) = self.unacknowledged.take() {
+            // If the connection has ended, the event comes again.
+            let _ = done.send(());
+        }
     }
 
     /// Iterates over the events without async: the iterator blocks until the next event.
@@ -63,6 +90,7 @@ impl<E: TypedEvent> Subscription<E> {
     /// # Errors
     /// [`HubError::Hub`] if the hub could not be reached. It then notices at its next delivery.
     pub async fn unsubscribe(mut self) -> Result<(), HubError> {
+        self.acknowledge();
         self.items.close();
         self.task.end().await
     }
@@ -117,7 +145,7 @@ impl<E: TypedEvent> Stream for Subscription<E> {
     type Item = Result<E, Interruption>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.items.poll_recv(context)
+        self.poll_item(context)
     }
 }
 

@@ -26,7 +26,8 @@ use crate::error::InvokeError;
 /// requests through one.
 ///
 /// ```
-/// use floe::{Invocation, InvokeFuture, Invoker};
+/// use floe::pipeline::{Invocation, InvokeFuture};
+/// use floe::Invoker;
 ///
 /// /// Sends each request to the next of several invokers.
 /// struct Rotating {

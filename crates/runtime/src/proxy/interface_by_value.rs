@@ -12,7 +12,7 @@ use super::TypedProxy;
 /// An instance with the type id of an interface and no members, for the interface whose proxy is `P`.
 ///
 /// A Slice type that is an interface without `*` means an instance of any class, in Rust a
-/// [`Link<dyn AnyClass>`](crate::Link). Ice 3.7 has this one besides for a program that has no class to send: send
+/// [`Link<dyn AnyClass>`](crate::classes::Link). Ice 3.7 has this one besides for a program that has no class to send: send
 /// `Link::new(InterfaceByValue::<ShapeProxy>::default())`. To receive it, name its table:
 ///
 /// ```

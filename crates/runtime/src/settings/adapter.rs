@@ -10,7 +10,8 @@ use crate::liveness::Liveness;
 ///
 /// ```
 /// # async fn run() -> Result<(), floe::AdapterError> {
-/// use floe::{AdapterSettings, Communicator, Liveness};
+/// use floe::settings::{AdapterSettings, Liveness};
+/// use floe::Communicator;
 ///
 /// let communicator = Communicator::new();
 /// let mut settings = AdapterSettings::default();

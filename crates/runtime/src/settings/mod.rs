@@ -5,14 +5,16 @@ mod adapter;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe_wire::compression::{Compression, INFLATION_RATIO_MAX_DEFAULT, LEN_MIN_DEFAULT};
+pub use floe_wire::compression::Compression;
+use floe_wire::compression::{INFLATION_RATIO_MAX_DEFAULT, LEN_MIN_DEFAULT};
 use floe_wire::encoding::{ClassTable, Decoder, GRAPH_DEPTH_MAX};
 use floe_wire::reference::Reference;
 
 pub use adapter::AdapterSettings;
+pub use floe_wire::compression::CompressionError;
 
 use crate::invoker::Interceptors;
-use crate::liveness::Liveness;
+pub use crate::liveness::{Heartbeats, IdleCheck, Liveness};
 use crate::transport::Setup;
 use crate::transport::tls::Tls;
 
@@ -34,6 +36,10 @@ pub struct Settings {
     /// a logged line. Parts below 16 KiB are not counted. Default 256 MiB, or one message of
     /// [`message_size_max`](Self::message_size_max) if that is more.
     pub input_memory_max: usize,
+    /// Bytes that the replies of all connections together may hold while peers do not read them; a connection that needs
+    /// more is closed, with a logged line. Less than 16 KiB of a connection are not counted. Default 256 MiB, or one
+    /// message of [`message_size_max`](Self::message_size_max) if that is more.
+    pub reply_memory_max: usize,
     /// How long a caller waits for a reply; `None`, the default, waits for ever.
     #[doc(alias = "ice_invocationTimeout")]
     pub invocation_timeout: Option<Duration>,
@@ -167,6 +173,7 @@ impl Default for Settings {
             message_timeout: Duration::from_secs(60),
             message_rate_min: 4096,
             input_memory_max: 256 * 1024 * 1024,
+            reply_memory_max: 256 * 1024 * 1024,
             invocation_timeout: None,
             connect_timeout: Duration::from_secs(10),
             close_timeout: Duration::from_secs(10),

@@ -3,8 +3,10 @@
 use std::pin::pin;
 use std::task::Poll;
 
-use floe::{Communicator, InvokeError, LocalError, OperationInfo, OperationMode, Proxy, Settings};
-use floe::{Encoder, TypedProxy};
+use floe::TypedProxy;
+use floe::codegen::OperationInfo;
+use floe::encoding::Encoder;
+use floe::{Communicator, InvokeError, LocalError, OperationMode, Proxy, Settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 

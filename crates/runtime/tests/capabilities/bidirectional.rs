@@ -3,9 +3,10 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
 use floe::{
-    Communicator, Connection, DispatchFuture, DispatchSlot, Dispatcher, EncodeError, Identity,
-    InvokeError, LocalError, OperationMode, Proxy, Request, Requests, SystemException, TypedProxy,
+    Communicator, Connection, Dispatcher, EncodeError, Identity, InvokeError, LocalError,
+    OperationMode, Proxy, SystemException, TypedProxy,
 };
 
 use crate::echo::{Echo, NOTHING, Server, encapsulation, returned, soon};
@@ -91,7 +92,7 @@ async fn a_fixed_proxy_uses_its_connection_alone_and_never_travels() {
     fixed.ice_ping().await.expect("a ping");
 
     let mut buffer = Vec::new();
-    let mut encoder = floe::Encoder::new(&mut buffer, floe::EncodingVersion::V1_1);
+    let mut encoder = floe::encoding::Encoder::new(&mut buffer, floe::EncodingVersion::V1_1);
     encoder.put(&Some(fixed.clone()));
     assert!(matches!(encoder.finish(), Err(EncodeError::FixedProxy)));
 

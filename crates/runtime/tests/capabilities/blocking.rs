@@ -9,7 +9,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use floe::blocking::{Communicator, Wait};
-use floe::{Adapter, InvokeError, OperationMode, Outcome, Proxy, Settings, TypedProxy};
+use floe::message::Outcome;
+use floe::{Adapter, InvokeError, OperationMode, Proxy, Settings, TypedProxy};
 
 use crate::echo::{self, Echo, NOTHING, encapsulation};
 
@@ -361,7 +362,8 @@ fn a_burst_of_oneways_arrives_whole_and_in_order() {
 
 #[test]
 fn a_servant_without_a_thread_of_its_own_may_call_elsewhere_and_wait() {
-    use floe::{DispatchFuture, DispatchSlot, Dispatcher, Request, Requests};
+    use floe::Dispatcher;
+    use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
 
     struct Relay(Proxy);
 

@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use floe::blocking::{Communicator, Wait};
-use floe::{
-    DispatchFuture, DispatchSlot, Dispatcher, InvokeError, LocalError, OperationInfo,
-    OperationMode, Proxy, Request, Requests, TypedProxy,
-};
+use floe::codegen::OperationInfo;
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::{Dispatcher, InvokeError, LocalError, OperationMode, Proxy, TypedProxy};
 
 use crate::blocking::{Server, soon, until};
 use crate::blocking_within::{peer, reply_to_next};
@@ -156,7 +155,7 @@ fn parameters_that_panic_leave_the_connection_as_it_was() {
         let panicked = thread::spawn(move || {
             // The thread has waited before, so that the call is asked.
             assert_eq!(text(&hopeless, &ECHO, "here").unwrap(), "here");
-            let encode = |encoder: &mut floe::Encoder<'_>| {
+            let encode = |encoder: &mut floe::encoding::Encoder<'_>| {
                 encoder.put(&7i32);
                 panic!("no such parameter");
             };

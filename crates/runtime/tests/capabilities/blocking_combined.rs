@@ -7,9 +7,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use floe::blocking::{Communicator, Wait};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::message::Outcome;
+use floe::settings::Compression;
 use floe::{
-    Compression, DispatchFuture, DispatchSlot, Dispatcher, Identity, InvokeError, OperationMode,
-    Outcome, Proxy, Request, Requests, Settings, SystemException, TypedProxy,
+    Dispatcher, Identity, InvokeError, OperationMode, Proxy, Settings, SystemException, TypedProxy,
 };
 
 use crate::bidirectional::CallsBack;

@@ -8,10 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use floe::blocking::{Communicator, Wait};
-use floe::{
-    DispatchFuture, DispatchSlot, Dispatcher, InvokeError, OperationInfo, OperationMode, Proxy,
-    Request, Requests, Settings, TypedProxy,
-};
+use floe::codegen::OperationInfo;
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::{Dispatcher, InvokeError, OperationMode, Proxy, Settings, TypedProxy};
 use tokio::sync::Barrier;
 
 use crate::bidirectional::CallsBack;

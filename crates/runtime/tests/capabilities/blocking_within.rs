@@ -9,9 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use floe::blocking::{Communicator, Wait};
-use floe::{
-    DispatchFuture, DispatchSlot, Dispatcher, OperationMode, Proxy, Request, Requests, TypedProxy,
-};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::{Dispatcher, OperationMode, Proxy, TypedProxy};
 
 use crate::blocking::{Server, soon, until};
 use crate::echo::NOTHING;

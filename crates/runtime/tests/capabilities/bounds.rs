@@ -3,10 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::{
-    Communicator, DispatchFuture, DispatchSlot, Dispatcher, OperationMode, Request, Requests,
-    TypedProxy,
-};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::{Communicator, Dispatcher, OperationMode, TypedProxy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;

@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::message::Outcome;
 use floe::{
-    Communicator, Context, DispatchFuture, DispatchSlot, Dispatcher, InvokeError, LocalError,
-    OperationMode, Outcome, Proxy, Request, Requests, Settings, SystemException, TypedProxy,
+    Communicator, Context, Dispatcher, InvokeError, LocalError, OperationMode, Proxy, Settings,
+    SystemException, TypedProxy,
 };
 
 use crate::echo::{Echo, NOTHING, Server, encapsulation, returned, soon};

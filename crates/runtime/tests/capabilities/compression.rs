@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use floe::{Communicator, Compression, Endpoint, OperationMode, Proxy, Settings, TypedProxy};
+use floe::settings::Compression;
+use floe::{Communicator, Endpoint, OperationMode, Proxy, Settings, TypedProxy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 

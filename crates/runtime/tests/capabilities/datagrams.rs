@@ -123,15 +123,18 @@ struct Senders(std::sync::Mutex<Vec<String>>);
 impl floe::Dispatcher for Senders {
     fn dispatch(
         self: std::sync::Arc<Self>,
-        requests: floe::Requests,
-        slot: &mut floe::DispatchSlot,
+        requests: floe::dispatch::Requests,
+        slot: &mut floe::dispatch::DispatchSlot,
     ) {
         requests.each(slot, move |request| self.clone().respond(request));
     }
 }
 
 impl Senders {
-    fn respond(self: std::sync::Arc<Self>, request: floe::Request) -> floe::DispatchFuture {
+    fn respond(
+        self: std::sync::Arc<Self>,
+        request: floe::dispatch::Request,
+    ) -> floe::dispatch::DispatchFuture {
         Box::pin(async move {
             if request.operation() == "slow" {
                 tokio::time::sleep(Duration::from_millis(50)).await;

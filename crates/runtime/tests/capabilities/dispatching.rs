@@ -90,11 +90,11 @@ async fn an_untyped_proxy_becomes_typed_only_if_the_object_says_so() {
 async fn a_function_serves_undecoded_requests_and_sees_all_of_the_current() {
     let server = Server::start().await;
     let (sender, seen) = std::sync::mpsc::channel();
-    let servant = floe::dispatch_fn(move |request| {
+    let servant = floe::dispatch::dispatch_fn(move |request| {
         let current = request.current().clone();
         sender.send(current).expect("the test listens");
         let parameters = request.parameters();
-        request.respond(&floe::Outcome::Returned(parameters))
+        request.respond(&floe::message::Outcome::Returned(parameters))
     });
     server
         .adapter
@@ -109,7 +109,7 @@ async fn a_function_serves_undecoded_requests_and_sees_all_of_the_current() {
     let proxy = proxy.ice_facet("facet").ice_context(context.clone());
     let sent = crate::echo::encapsulation(b"anything");
     let outcome = proxy.invoke("any", OperationMode::Idempotent, &sent).await;
-    let returned = floe::Outcome::Returned(sent.into());
+    let returned = floe::message::Outcome::Returned(sent.into());
     assert_eq!(outcome.expect("ok"), Some(returned));
 
     let current = seen.recv().expect("it was called");

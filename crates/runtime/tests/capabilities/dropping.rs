@@ -5,10 +5,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use floe::{
-    Adapter, Communicator, Connection, DispatchFuture, DispatchSlot, Dispatcher, Request, Requests,
-    TypedProxy,
-};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::{Adapter, Communicator, Connection, Dispatcher, TypedProxy};
 
 use crate::echo::{Server, soon};
 

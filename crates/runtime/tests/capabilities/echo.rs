@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::message::Outcome;
 use floe::{
-    Adapter, Communicator, DispatchFuture, DispatchSlot, Dispatcher, InvokeError, OperationMode,
-    Outcome, Proxy, Request, Requests, Settings, SystemException,
+    Adapter, Communicator, Dispatcher, InvokeError, OperationMode, Proxy, Settings, SystemException,
 };
 
 /// The type ids of [`Echo`].

@@ -141,13 +141,17 @@ async fn parameters_that_are_no_encapsulation_are_refused_here() {
 struct Hasty;
 
 impl floe::Dispatcher for Hasty {
-    fn dispatch(self: Arc<Self>, requests: floe::Requests, slot: &mut floe::DispatchSlot) {
+    fn dispatch(
+        self: Arc<Self>,
+        requests: floe::dispatch::Requests,
+        slot: &mut floe::dispatch::DispatchSlot,
+    ) {
         requests.each(slot, move |request| self.clone().respond(request));
     }
 }
 
 impl Hasty {
-    fn respond(self: Arc<Self>, _: floe::Request) -> floe::DispatchFuture {
+    fn respond(self: Arc<Self>, _: floe::dispatch::Request) -> floe::dispatch::DispatchFuture {
         panic!("at once")
     }
 }
@@ -169,7 +173,11 @@ async fn a_panic_before_the_dispatch_fails_that_call_alone() {
 struct Sinkless;
 
 impl floe::Dispatcher for Sinkless {
-    fn dispatch(self: Arc<Self>, requests: floe::Requests, slot: &mut floe::DispatchSlot) {
+    fn dispatch(
+        self: Arc<Self>,
+        requests: floe::dispatch::Requests,
+        slot: &mut floe::dispatch::DispatchSlot,
+    ) {
         let taken = requests.take_events(|_, _| panic!("no sink"));
         taken.answer(slot);
     }
@@ -179,7 +187,11 @@ impl floe::Dispatcher for Sinkless {
 struct Doorless;
 
 impl floe::Dispatcher for Doorless {
-    fn dispatch(self: Arc<Self>, requests: floe::Requests, slot: &mut floe::DispatchSlot) {
+    fn dispatch(
+        self: Arc<Self>,
+        requests: floe::dispatch::Requests,
+        slot: &mut floe::dispatch::DispatchSlot,
+    ) {
         let taken = requests.take_events(|_, _| ());
         taken.answer_after(slot, async {
             tokio::task::yield_now().await;
@@ -208,7 +220,12 @@ async fn a_panic_over_events_loses_these_alone() {
 struct Answerless;
 
 impl floe::Dispatcher for Answerless {
-    fn dispatch(self: Arc<Self>, _: floe::Requests, _: &mut floe::DispatchSlot) {}
+    fn dispatch(
+        self: Arc<Self>,
+        _: floe::dispatch::Requests,
+        _: &mut floe::dispatch::DispatchSlot,
+    ) {
+    }
 }
 
 #[tokio::test]
@@ -225,7 +242,7 @@ async fn a_dispatcher_that_answers_nothing_fails_that_call_alone() {
 
 #[tokio::test]
 async fn a_panic_while_parameters_are_encoded_leaves_the_connection_whole() {
-    const OPERATION: floe::OperationInfo = floe::OperationInfo {
+    const OPERATION: floe::codegen::OperationInfo = floe::codegen::OperationInfo {
         name: "echo",
         mode: OperationMode::Normal,
         returns_data: false,
@@ -235,7 +252,7 @@ async fn a_panic_while_parameters_are_encoded_leaves_the_connection_whole() {
     proxy.ice_ping().await.unwrap();
     let panicking = proxy.clone();
     let call = tokio::spawn(async move {
-        let encode = |_: &mut floe::Encoder<'_>| panic!("no encoding");
+        let encode = |_: &mut floe::encoding::Encoder<'_>| panic!("no encoding");
         panicking
             .call::<(), InvokeError>(&OPERATION, encode, |_| Ok(()))
             .await
@@ -247,7 +264,7 @@ async fn a_panic_while_parameters_are_encoded_leaves_the_connection_whole() {
 
 #[tokio::test]
 async fn a_panic_while_parameters_are_encoded_leaves_a_batch_whole() {
-    const OPERATION: floe::OperationInfo = floe::OperationInfo {
+    const OPERATION: floe::codegen::OperationInfo = floe::codegen::OperationInfo {
         name: "echo",
         mode: OperationMode::Normal,
         returns_data: false,
@@ -259,7 +276,7 @@ async fn a_panic_while_parameters_are_encoded_leaves_a_batch_whole() {
     soon(echo()).await.unwrap();
     let panicking = batch.clone();
     let call = tokio::spawn(async move {
-        let encode = |encoder: &mut floe::Encoder<'_>| {
+        let encode = |encoder: &mut floe::encoding::Encoder<'_>| {
             encoder.bytes(b"half of it");
             panic!("no encoding")
         };
@@ -306,13 +323,20 @@ async fn when_all_handles_are_dropped_the_port_is_free_and_clients_are_told() {
 struct Stopping;
 
 impl floe::Dispatcher for Stopping {
-    fn dispatch(self: Arc<Self>, requests: floe::Requests, slot: &mut floe::DispatchSlot) {
+    fn dispatch(
+        self: Arc<Self>,
+        requests: floe::dispatch::Requests,
+        slot: &mut floe::dispatch::DispatchSlot,
+    ) {
         requests.each(slot, move |request| self.clone().respond(request));
     }
 }
 
 impl Stopping {
-    fn respond(self: Arc<Self>, request: floe::Request) -> floe::DispatchFuture {
+    fn respond(
+        self: Arc<Self>,
+        request: floe::dispatch::Request,
+    ) -> floe::dispatch::DispatchFuture {
         Box::pin(async move {
             request.current().adapter().communicator().begin_shutdown();
             request.returned_nothing()

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use floe::{Communicator, DispatchFuture, DispatchSlot, Dispatcher, Request, Requests, Settings};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::{Communicator, Dispatcher, Settings};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::Notify;

@@ -4,10 +4,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use floe::{
-    Communicator, ConnectionToken, Event, EventsBuilder, InvokeError, OperationMode, Outcome,
-    PendingEvent, Proxy, ReplySink,
-};
+use floe::forwarding::{ConnectionToken, Event, EventsBuilder, PendingEvent, ReplySink};
+use floe::message::Outcome;
+use floe::{Communicator, InvokeError, OperationMode, Proxy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;

@@ -3,9 +3,9 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use floe::settings::AdapterSettings;
 use floe::{
-    AdapterSettings, Communicator, InvokeError, LocalError, OperationMode, Proxy, Settings,
-    TypedProxy, blocking,
+    Communicator, InvokeError, LocalError, OperationMode, Proxy, Settings, TypedProxy, blocking,
 };
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;

@@ -4,13 +4,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use floe::dispatch::{DispatchFuture, Request};
+use floe::message::Outcome;
 use floe::pipeline::{
     Deadline, DispatchInterceptor, Interceptor, Invocation, InvokeFuture, Logging, Metrics, Next,
     NextDispatch, Retry,
 };
 use floe::{
-    Communicator, DispatchFuture, InvokeError, LocalError, OperationMode, Outcome, Request,
-    Settings, SystemException, TypedProxy,
+    Communicator, InvokeError, LocalError, OperationMode, Settings, SystemException, TypedProxy,
 };
 
 use crate::echo::{NOTHING, Server, encapsulation, returned};

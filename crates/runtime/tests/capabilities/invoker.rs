@@ -4,10 +4,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use floe::dispatch::{DispatchSlot, Requests};
+use floe::message::Outcome;
 use floe::pipeline::{Intercepted, Interceptors, Retry};
+use floe::pipeline::{Invocation, InvokeFuture};
 use floe::{
-    Communicator, DispatchSlot, Dispatcher, Invocation, InvokeError, InvokeFuture, Invoker,
-    LocalError, OperationMode, Outcome, Reference, Requests, SystemException, TypedProxy,
+    Communicator, Dispatcher, InvokeError, Invoker, LocalError, OperationMode, Reference,
+    SystemException, TypedProxy,
 };
 
 use crate::echo::{NOTHING, Server, encapsulation, returned};

@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use floe::blocking::{self, Wait};
+use floe::codegen::OperationInfo;
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::encoding::Encoder;
 use floe::{
-    Adapter, Communicator, Context, DispatchFuture, DispatchSlot, Dispatcher, EncodeError, Encoder,
-    InvokeError, LocalError, OperationInfo, OperationMode, Proxy, Request, Requests, Settings,
-    TypedProxy,
+    Adapter, Communicator, Context, Dispatcher, EncodeError, InvokeError, LocalError,
+    OperationMode, Proxy, Settings, TypedProxy,
 };
 use tokio::net::TcpListener;
 

@@ -4,10 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use floe::{
-    AdapterError, Cookie, Current, Dispatcher, Identity, InvokeError, LocateFuture, Located,
-    LocatorError, ServantLocator, SystemException, TypedProxy,
-};
+use floe::dispatch::{Cookie, LocateFuture, Located, LocatorError, ServantLocator};
+use floe::{AdapterError, Current, Dispatcher, Identity, InvokeError, SystemException, TypedProxy};
 
 use crate::echo::{Echo, NOTHING, Server, returned, soon};
 
@@ -174,13 +172,17 @@ async fn all_facets_of_an_object_are_found_and_removed_together() {
 struct Nervous;
 
 impl floe::Dispatcher for Nervous {
-    fn dispatch(self: Arc<Self>, requests: floe::Requests, slot: &mut floe::DispatchSlot) {
+    fn dispatch(
+        self: Arc<Self>,
+        requests: floe::dispatch::Requests,
+        slot: &mut floe::dispatch::DispatchSlot,
+    ) {
         requests.each(slot, move |request| self.clone().respond(request));
     }
 }
 
 impl Nervous {
-    fn respond(self: Arc<Self>, _: floe::Request) -> floe::DispatchFuture {
+    fn respond(self: Arc<Self>, _: floe::dispatch::Request) -> floe::dispatch::DispatchFuture {
         Box::pin(async { panic!("in the servant") })
     }
 }
@@ -221,13 +223,20 @@ struct Crowd {
 }
 
 impl Dispatcher for Crowd {
-    fn dispatch(self: Arc<Self>, requests: floe::Requests, slot: &mut floe::DispatchSlot) {
+    fn dispatch(
+        self: Arc<Self>,
+        requests: floe::dispatch::Requests,
+        slot: &mut floe::dispatch::DispatchSlot,
+    ) {
         requests.each(slot, move |request| self.clone().respond(request));
     }
 }
 
 impl Crowd {
-    fn respond(self: Arc<Self>, request: floe::Request) -> floe::DispatchFuture {
+    fn respond(
+        self: Arc<Self>,
+        request: floe::dispatch::Request,
+    ) -> floe::dispatch::DispatchFuture {
         Box::pin(async move {
             let current = self.current.fetch_add(1, Ordering::SeqCst) + 1;
             self.most.fetch_max(current, Ordering::SeqCst);

@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use floe::{Communicator, EncodeError, InvokeError, Proxy, SystemException, dispatch_fn};
+use floe::dispatch::dispatch_fn;
+use floe::{Communicator, EncodeError, InvokeError, Proxy, SystemException};
 
 use crate::echo::{NOTHING, returned};
 

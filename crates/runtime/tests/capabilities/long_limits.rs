@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use floe::blocking::Wait;
-use floe::{
-    Communicator, DispatchFuture, DispatchSlot, Dispatcher, IdleCheck, Liveness, Request, Requests,
-    Settings, TypedProxy, blocking,
-};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::settings::{IdleCheck, Liveness};
+use floe::{Communicator, Dispatcher, Settings, TypedProxy, blocking};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::echo::{NOTHING, Server, returned, soon};

@@ -4,7 +4,8 @@
 //! Python does not even look.
 
 use floe::contracts::ice_storm::TopicProxy;
-use floe::{Communicator, InvokeError, OperationMode, Outcome, SystemException, TypedProxy};
+use floe::message::Outcome;
+use floe::{Communicator, InvokeError, OperationMode, SystemException, TypedProxy};
 
 use crate::echo::{Server, soon};
 
@@ -50,7 +51,7 @@ async fn calls_of_what_returns(results: &[u8], is_taken: bool) {
     let communicator = Communicator::new();
     let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
     let outcome = Outcome::Returned(results.to_vec().into());
-    let servant = floe::dispatch_fn(move |request| request.respond(&outcome));
+    let servant = floe::dispatch::dispatch_fn(move |request| request.respond(&outcome));
     let served = adapter.add("any", servant).unwrap();
     adapter.activate();
     let proxy = Communicator::new()

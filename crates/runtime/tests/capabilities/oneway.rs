@@ -3,9 +3,10 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
+use floe::codegen::OperationInfo;
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
 use floe::{
-    Communicator, Context, DispatchFuture, DispatchSlot, Dispatcher, InvokeError, LocalError,
-    OperationInfo, OperationMode, Proxy, Request, Requests, TypedProxy,
+    Communicator, Context, Dispatcher, InvokeError, LocalError, OperationMode, Proxy, TypedProxy,
 };
 
 use crate::echo::{NOTHING, Server, returned, soon};

@@ -12,9 +12,10 @@ use floe::contracts::ice::{
     LocatorRegistry, LocatorRegistryDispatcher, LocatorRegistryProxy, ObjectNotFoundError,
     ObjectNotFoundException, ProcessProxy, ServerNotFoundError,
 };
+use floe::settings::AdapterSettings;
 use floe::{
-    Adapter, AdapterError, AdapterSettings, Communicator, Current, Identity, InvokeError,
-    LocalError, Proxy, RegistrationError, Settings, TypedProxy,
+    Adapter, AdapterError, Communicator, Current, Identity, InvokeError, LocalError, Proxy,
+    RegistrationError, Settings, TypedProxy,
 };
 
 use crate::echo::{Echo, NOTHING, returned, soon};

@@ -3,9 +3,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use floe::codegen::OperationInfo;
+use floe::dispatch::{DispatchSlot, Request, Requests};
 use floe::{
-    Communicator, DispatchSlot, Dispatcher, InvokeError, OperationInfo, OperationMode, Proxy,
-    Request, Requests, Response, Settings, SystemException, TypedProxy,
+    Communicator, Dispatcher, InvokeError, OperationMode, Proxy, Settings, SystemException,
+    TypedProxy,
 };
 use tokio::task::yield_now;
 
@@ -70,9 +72,9 @@ impl Row {
 }
 
 impl floe::codegen::Answer for Row {
-    async fn answer(&self, request: Request) -> Result<Response, SystemException> {
+    async fn answer(&self, request: Request) -> floe::codegen::Answered {
         self.run(&request).await?;
-        request.returned_nothing()
+        Ok(request.returned_nothing()?)
     }
 }
 
@@ -84,7 +86,10 @@ impl Dispatcher for Row {
         }
         requests.each(slot, move |request| {
             let row = self.clone();
-            async move { floe::codegen::Answer::answer(&*row, request).await }
+            async move {
+                let answered = floe::codegen::Answer::answer(&*row, request).await;
+                answered.map_err(|exception| *exception)
+            }
         });
     }
 }
@@ -266,7 +271,7 @@ async fn each_of_many_operations_is_itself() {
     let server = Server::start().await;
     let names = Arc::new(Mutex::new(Vec::new()));
     let seen = names.clone();
-    let servant = floe::dispatch_fn(move |request| {
+    let servant = floe::dispatch::dispatch_fn(move |request| {
         seen.lock().unwrap().push(request.operation().to_owned());
         request.returned_nothing()
     });

@@ -6,10 +6,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use floe::{
-    Communicator, EncodeError, Encoder, InvokeError, LocalError, OperationInfo, OperationMode,
-    Proxy, TypedProxy,
-};
+use floe::codegen::OperationInfo;
+use floe::encoding::Encoder;
+use floe::{Communicator, EncodeError, InvokeError, LocalError, OperationMode, Proxy, TypedProxy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::timeout;

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use floe::{Communicator, EndpointSelection, Proxy, TypedProxy};
+use floe::settings::EndpointSelection;
+use floe::{Communicator, Proxy, TypedProxy};
 
 use crate::echo::{Server, returned, soon};
 use crate::transports::{settings, start};

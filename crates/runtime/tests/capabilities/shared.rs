@@ -6,10 +6,13 @@ use std::net::{TcpListener, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use floe::PackedBytes;
 use floe::blocking::Wait;
+use floe::codegen::OperationInfo;
+use floe::encoding::Encoder;
+use floe::settings::Compression;
 use floe::{
-    Bytes, Communicator, Compression, Encoder, InvokeError, LocalError, OperationInfo,
-    OperationMode, PackedBytes, Proxy, Settings, TypedProxy,
+    Bytes, Communicator, InvokeError, LocalError, OperationMode, Proxy, Settings, TypedProxy,
 };
 
 use crate::blocking_long::{HEADER_LEN, read_message};

@@ -6,10 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
-use floe::{
-    Communicator, DispatchFuture, DispatchSlot, Dispatcher, OperationMode, Proxy, Request,
-    Requests, Settings, TypedProxy,
-};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::{Communicator, Dispatcher, OperationMode, Proxy, Settings, TypedProxy};
 
 use tokio::sync::Notify;
 

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::message::Outcome;
 use floe::pipeline::{DispatchInterceptor, NextDispatch};
-use floe::{
-    DispatchFuture, DispatchSlot, Dispatcher, Outcome, Request, Requests, Settings, SystemException,
-};
+use floe::{Dispatcher, Settings, SystemException};
 use tokio::task::yield_now;
 
 use crate::echo::encapsulation;
@@ -39,7 +39,10 @@ impl Odd {
         self.log.lock().unwrap().push(what);
     }
 
-    async fn answer(self: Arc<Self>, request: Request) -> Result<floe::Response, SystemException> {
+    async fn answer(
+        self: Arc<Self>,
+        request: Request,
+    ) -> Result<floe::dispatch::Response, SystemException> {
         let parameters = request.parameters();
         match request.operation() {
             "panic" => panic!("as asked"),
@@ -431,7 +434,7 @@ struct Shares(std::sync::Mutex<Vec<bool>>);
 impl Dispatcher for Shares {
     fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
         let message = requests.front().event();
-        let start = |event: &floe::Event| event.as_bytes().as_ptr();
+        let start = |event: &floe::forwarding::Event| event.as_bytes().as_ptr();
         let taken = requests.take_events(|events, _now| {
             let event = events.each().next().unwrap();
             assert_eq!(event, message);

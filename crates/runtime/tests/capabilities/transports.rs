@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use floe::{Communicator, Settings, Tls, TlsFile, TlsIdentity, TlsSettings, TypedProxy};
+use floe::tls::{Tls, TlsFile, TlsIdentity, TlsSettings};
+use floe::{Communicator, Settings, TypedProxy};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;

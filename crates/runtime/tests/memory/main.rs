@@ -130,7 +130,7 @@ async fn bombs_take_memory_one_after_another() {
     bomb.extend(echo::encapsulation(&vec![0; 1_000_000]));
     let size = bomb.len() as i32;
     bomb[10..14].copy_from_slice(&size.to_le_bytes());
-    let compressor = floe_wire::compression::Compressor::new(floe::Compression::Zstd);
+    let compressor = floe_wire::compression::Compressor::new(floe::settings::Compression::Zstd);
     compressor.compress(&mut bomb, 0);
     assert!(bomb.len() < 200, "{} bytes", bomb.len());
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();

@@ -2,30 +2,18 @@
 //!
 //! Usage: `graph-client [PROXY]`
 
-use std::process::ExitCode;
-
-use floe::{Communicator, Link};
+use floe::Communicator;
+use floe::classes::Link;
 use graph::demo::{Folder, LibraryProxy, Mount};
 
 #[tokio::main]
-async fn main() -> ExitCode {
-    match run().await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("graph-client: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-async fn run() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    floe::log_to_stderr();
     let proxy = std::env::args().nth(1);
-    let proxy = proxy
-        .as_deref()
-        .unwrap_or("library:tcp -h 127.0.0.1 -p 4061");
+    let proxy = proxy.unwrap_or_else(|| "library:tcp -h 127.0.0.1 -p 4061".to_owned());
 
     let communicator = Communicator::new();
-    let library: LibraryProxy = communicator.proxy(proxy)?;
+    let library: LibraryProxy = communicator.proxy(&proxy)?;
     for line in library.list(&disk()).await? {
         println!("{line}");
     }

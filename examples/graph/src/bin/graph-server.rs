@@ -2,9 +2,8 @@
 //!
 //! Usage: `graph-server [ENDPOINT]`
 
-use std::process::ExitCode;
-
-use floe::{Communicator, Current, Draft, Graph, InvokeError, Link};
+use floe::classes::{Draft, Graph, Link};
+use floe::{Communicator, Current, InvokeError};
 use graph::demo::{Folder, Library, LibraryDispatcher, Mount, Names, Station};
 
 struct Shelf;
@@ -45,27 +44,18 @@ fn list(folder: &Link<Folder>, depth: usize, lines: &mut Names) {
 }
 
 #[tokio::main]
-async fn main() -> ExitCode {
-    match run().await {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("graph-server: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
-
-async fn run() -> Result<(), Box<dyn std::error::Error>> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    floe::log_to_stderr();
     let endpoint = std::env::args().nth(1);
-    let endpoint = endpoint.as_deref().unwrap_or("tcp -h 127.0.0.1 -p 4061");
+    let endpoint = endpoint.unwrap_or_else(|| "tcp -h 127.0.0.1 -p 4061".to_owned());
 
     let communicator = Communicator::new();
-    let adapter = communicator.adapter(endpoint).await?;
+    communicator.shutdown_on_signals()?;
+    let adapter = communicator.adapter(&endpoint).await?;
     let proxy = adapter.add("library", LibraryDispatcher::new(Shelf))?;
     adapter.activate();
     println!("ready {proxy}");
 
-    tokio::signal::ctrl_c().await?;
-    communicator.shutdown().await;
+    communicator.wait_for_shutdown().await;
     Ok(())
 }

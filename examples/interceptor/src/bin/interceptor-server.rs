@@ -6,8 +6,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use floe::dispatch::{DispatchFuture, Request};
 use floe::pipeline::{DispatchInterceptor, Metrics, NextDispatch};
-use floe::{Communicator, Current, DispatchFuture, InvokeError, Request, SystemException};
+use floe::{Communicator, Current, InvokeError, SystemException};
 use interceptor::demo::{Vault, VaultDispatcher};
 
 struct Doorkeeper;

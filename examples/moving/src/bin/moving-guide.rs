@@ -4,7 +4,8 @@
 
 use std::process::ExitCode;
 
-use floe::{AdapterSettings, Communicator, Current, InvokeError, Settings};
+use floe::settings::AdapterSettings;
+use floe::{Communicator, Current, InvokeError, Settings};
 use moving::demo::{Guide, GuideDispatcher, GuideProxy};
 
 struct InHall(&'static str);

@@ -23,12 +23,12 @@ pub(crate) async fn call(case: Case, round_time: Duration, address: &str) -> Res
         .max_encoding_message_size(MESSAGE_LEN_MAX as usize);
     let mut measuring = Measuring {
         client,
-        stopwatch: Stopwatch::new(round_time),
+        stopwatch: Stopwatch::new(case, round_time),
     };
     match case.work {
         Work::Twoway => measuring.twoway().await?,
         Work::AmiMany => measuring.many().await?,
-        Work::Oneway => measuring.oneway().await?,
+        Work::Oneway => measuring.oneway(case.oneways()).await?,
         Work::Echo(count) => measuring.echo(count).await?,
         Work::AckBytes(count) => measuring.ack_bytes(count).await?,
         Work::AckNested(count) => measuring.ack_nested(count).await?,
@@ -89,12 +89,12 @@ impl Measuring {
         expect("the count of calls", made as i64, count)
     }
 
-    async fn oneway(&mut self) -> Result<(), Failure> {
+    async fn oneway(&mut self, count: usize) -> Result<(), Failure> {
         loop {
-            let stream = tokio_stream::iter((0..ONEWAYS).map(|_| Empty {}));
+            let stream = tokio_stream::iter((0..count).map(|_| Empty {}));
             let told = self.client.tell(stream).await?.into_inner().value;
-            expect("the count of a stream", ONEWAYS as i64, told)?;
-            if !self.stopwatch.laps(ONEWAYS) {
+            expect("the count of a stream", count as i64, told)?;
+            if !self.stopwatch.laps(count) {
                 return Ok(());
             }
         }
@@ -160,6 +160,3 @@ fn records(count: usize) -> Nested {
 
 /// Calls that are in flight at the same time.
 const IN_FLIGHT: usize = 1_000;
-
-/// Messages of a stream.
-const ONEWAYS: usize = 10_000;

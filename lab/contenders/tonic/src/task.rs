@@ -10,6 +10,9 @@ use crate::Failure;
 pub(crate) struct Case {
     pub(crate) work: Work,
     pub(crate) is_unix: bool,
+    /// Calls that are made, whatever time they take; `None` for as many as fit into the time.
+    calls: Option<usize>,
+    is_paced: bool,
 }
 
 /// What a client does again and again.
@@ -30,6 +33,12 @@ impl Case {
         let rest = name.strip_suffix("-unix");
         let is_unix = rest.is_some();
         let rest = rest.unwrap_or(name);
+        let counted = rest.rsplit_once("-x").and_then(|(rest, count)| Some((rest, count.parse().ok()?)));
+        let (rest, calls) = counted.map_or((rest, None), |(rest, calls)| (rest, Some(calls)));
+        let paced = rest.strip_prefix("rtt-").map(|count| format!("echo-{count}"));
+        let is_paced = paced.is_some();
+        let calls = if is_paced { Some(PACED_CALLS) } else { calls };
+        let rest = paced.as_deref().unwrap_or(rest);
         let sized = rest.rsplit_once('-').and_then(|(kind, count)| Some((kind, count.parse().ok()?)));
         let work = match (rest, sized) {
             ("twoway" | "ami", _) => Work::Twoway,
@@ -40,27 +49,54 @@ impl Case {
             (_, Some(("ack-nested", count))) => Work::AckNested(count),
             _ => return Err(format!("expected a case that tonic offers, got \"{name}\"").into()),
         };
-        Ok(Self { work, is_unix })
+        Ok(Self {
+            work,
+            is_unix,
+            calls,
+            is_paced,
+        })
+    }
+
+    /// Calls without a reply between two with one.
+    pub(crate) fn oneways(self) -> usize {
+        self.calls.unwrap_or(ONEWAYS)
     }
 }
+
+const ONEWAYS: usize = 10_000;
+const PACED_CALLS: usize = 7;
+const PACE: Duration = Duration::from_millis(250);
 
 /// Times calls that follow one another: the end of one is the start of the next.
 #[derive(Debug)]
 pub(crate) struct Stopwatch {
     measure_from: Instant,
     measure_until: Instant,
+    /// Calls that are made, if that does not depend on the time.
+    calls: Option<usize>,
+    /// Calls that were measured.
+    counted: usize,
+    /// When the last paced call was due.
+    due: Option<Instant>,
     started: Instant,
     /// Nanoseconds of a call, and how many took so long together.
     durations: Vec<(f64, usize)>,
 }
 
 impl Stopwatch {
-    /// It warms up for a quarter of that time first.
-    pub(crate) fn new(round_time: Duration) -> Self {
+    /// It warms up for a quarter of that time first, unless the case says how many calls are made.
+    pub(crate) fn new(case: Case, round_time: Duration) -> Self {
+        if case.is_paced {
+            std::thread::sleep(PACE);
+        }
         let now = Instant::now();
+        let warm_up = case.calls.map_or(round_time / 4, |_| Duration::ZERO);
         Self {
-            measure_from: now + round_time / 4,
-            measure_until: now + round_time / 4 + round_time,
+            measure_from: now + warm_up,
+            measure_until: now + warm_up + round_time,
+            calls: case.calls,
+            counted: 0,
+            due: case.is_paced.then_some(now),
             started: now,
             durations: Vec::with_capacity(1 << 18),
         }
@@ -72,9 +108,19 @@ impl Stopwatch {
         if self.started >= self.measure_from {
             let elapsed = now.duration_since(self.started).as_secs_f64() * 1e9;
             self.durations.push((elapsed / count as f64, count));
+            self.counted += count;
         }
         self.started = now;
-        now < self.measure_until || self.durations.is_empty()
+        let goes_on = match self.calls {
+            Some(calls) => self.counted < calls,
+            None => now < self.measure_until || self.durations.is_empty(),
+        };
+        if let Some(due) = self.due.as_mut().filter(|_| goes_on) {
+            *due += PACE;
+            std::thread::sleep(due.saturating_duration_since(now));
+            self.started = Instant::now();
+        }
+        goes_on
     }
 
     /// The line that the lab waits for.

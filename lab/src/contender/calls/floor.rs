@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::unix::net::{UnixListener, UnixStream};
 
-use super::case::{BATCH_LEN, BATCHES, Case, IN_FLIGHT, ONEWAYS, Work};
+use super::case::{Case, IN_FLIGHT, Work};
 use super::payload::{bytes, doubles, expect, records};
 use super::socket_path;
 use crate::contender::codec::value::Value;
@@ -39,8 +39,10 @@ const NOTHING_LEN: usize = REQUEST_LEN + "nothing".len();
 /// Bytes of a reply without encoded results: header 14, request id 4, status 1, results 6.
 const REPLY_LEN: usize = 25;
 
-/// Bytes of a batch: header 14, count 4, and requests without header and id.
-const BATCH_MESSAGE_LEN: usize = 18 + BATCH_LEN * (NOTHING_LEN - 18);
+/// Bytes of a batch of so many calls: header 14, count 4, and requests without header and id.
+fn batch_message_len(calls: usize) -> usize {
+    18 + calls * (NOTHING_LEN - 18)
+}
 
 /// Bytes of the number that acknowledges a value.
 const ACK_LEN: usize = 8;
@@ -58,8 +60,8 @@ struct Shape {
 }
 
 impl Shape {
-    fn of(work: Work) -> Result<Self, Failure> {
-        Ok(match work {
+    fn of(case: Case) -> Result<Self, Failure> {
+        Ok(match case.work {
             Work::Twoway | Work::TwowayBlocking | Work::Ami => {
                 Self::empty(NOTHING_LEN, 1, REPLY_LEN, 1)
             }
@@ -67,8 +69,14 @@ impl Shape {
                 let (asked, answered) = (IN_FLIGHT * NOTHING_LEN, IN_FLIGHT * REPLY_LEN);
                 Self::empty(asked, 1, answered, IN_FLIGHT)
             }
-            Work::Oneway => Self::empty(NOTHING_LEN, ONEWAYS, REPLY_LEN, ONEWAYS),
-            Work::Batch => Self::empty(BATCH_MESSAGE_LEN, BATCHES, REPLY_LEN, BATCHES * BATCH_LEN),
+            Work::Oneway => {
+                let count = case.oneways();
+                Self::empty(NOTHING_LEN, count, REPLY_LEN, count)
+            }
+            Work::Batch => {
+                let (len, count) = case.batches();
+                Self::empty(batch_message_len(len), count, REPLY_LEN, count * len)
+            }
             Work::Echo(count) => {
                 let payload = Value::Doubles(doubles(count)).to_bytes()?;
                 let reply_len = REPLY_LEN + payload.len();
@@ -132,7 +140,7 @@ fn serve(case: Case) -> Result<(), Failure> {
 /// Answers until the client is gone.
 fn answer(case: Case, stream: impl Read + Write) -> Result<(), Failure> {
     let mut stream = Insistent(stream);
-    let shape = Shape::of(case.work)?;
+    let shape = Shape::of(case)?;
     let reply = vec![0; shape.reply_len];
     // What is written at once is there at once, as for a servant.
     let mut room = vec![0; shape.write_len.max(64 * 1024)];
@@ -172,7 +180,7 @@ fn call(case: Case, address: &str, effort: Effort) -> Result<Sample, Failure> {
 
 fn ask(case: Case, stream: impl Read + Write, effort: Effort) -> Result<Sample, Failure> {
     let mut stream = Insistent(stream);
-    let shape = Shape::of(case.work)?;
+    let shape = Shape::of(case)?;
     let mut request = vec![0; shape.write_len - shape.payload.len()];
     request.extend_from_slice(&shape.payload);
     let mut reply = vec![0; shape.reply_len];
@@ -183,7 +191,7 @@ fn ask(case: Case, stream: impl Read + Write, effort: Effort) -> Result<Sample, 
         stream.read_exact(&mut reply)
     };
     ask()?;
-    let mut stopwatch = effort.stopwatch();
+    let mut stopwatch = case.stopwatch(effort);
     loop {
         ask()?;
         if !stopwatch.laps(shape.call_count) {
@@ -249,31 +257,36 @@ mod tests {
         }
     }
 
+    fn shape(case: &str) -> Shape {
+        Shape::of(Case::parse(case).unwrap()).unwrap()
+    }
+
     #[test]
     fn requests_have_the_length_of_those_of_the_protocol() {
-        for (operation, work, payload_len) in [
-            ("nothing", Work::Twoway, 0),
-            ("echo", Work::Echo(1_000), 5 + 8 * 1_000),
-            ("takeBytes", Work::AckBytes(4), 1 + 4),
-            ("takeRecords", Work::AckNested(1), 1 + 1 + 4 * 16),
+        for (operation, case, payload_len) in [
+            ("nothing", "twoway", 0),
+            ("echo", "echo-1000", 5 + 8 * 1_000),
+            ("takeBytes", "ack-bytes-4", 1 + 4),
+            ("takeRecords", "ack-nested-1", 1 + 1 + 4 * 16),
         ] {
             let mut message = Vec::new();
             request(operation)
                 .write(&mut message, RequestId(1), EncodingVersion::V1_1, |_| ())
                 .unwrap();
-            let shape = Shape::of(work).unwrap();
+            let shape = shape(case);
             assert_eq!(message.len() + payload_len, shape.write_len, "{operation}");
             assert_eq!(shape.payload.len(), payload_len, "{operation}");
         }
 
         let mut batch = BatchWriter::default();
-        for _ in 0..BATCH_LEN {
+        let batches = shape("batch-x1000");
+        for _ in 0..batches.call_count / batches.write_count {
             let full = batch.push(&request("nothing"), 1 << 20, |encoder| {
                 encoder.encapsulation(EncodingVersion::V1_1, |_| ());
             });
             assert!(full.unwrap().is_none());
         }
-        assert_eq!(batch.finish().unwrap().len(), BATCH_MESSAGE_LEN);
+        assert_eq!(batch.finish().unwrap().len(), batches.write_len);
         assert_eq!(crate::contender::calls::floe::IDENTITY, "calls");
     }
 
@@ -283,9 +296,9 @@ mod tests {
         let id = RequestId(1);
         reply::write_returned(&mut message, id, EncodingVersion::V1_1, |_| ()).unwrap();
         assert_eq!(message.len(), REPLY_LEN);
-        let echo = Shape::of(Work::Echo(10)).unwrap();
+        let echo = shape("echo-10");
         assert_eq!(echo.reply_len, REPLY_LEN + 1 + 8 * 10);
-        let ack = Shape::of(Work::AckNested(10)).unwrap();
+        let ack = shape("ack-nested-10");
         assert_eq!(ack.reply_len, REPLY_LEN + 8);
     }
 }

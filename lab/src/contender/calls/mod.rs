@@ -12,7 +12,7 @@ mod floor;
 mod grpc_cpp;
 mod ice;
 mod omniorb;
-mod payload;
+pub(crate) mod payload;
 mod tonic;
 mod zeromq;
 

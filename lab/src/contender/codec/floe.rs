@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use floe::{Decode, Encode};
+use floe::encoding::{Decode, Encode};
 
 use super::ICE_ENCODING;
 use super::task::{Direction, Task};

@@ -5,7 +5,8 @@
 
 use std::hint::black_box;
 
-use floe::{Decoder, EncodingVersion, View};
+use floe::EncodingVersion;
+use floe::encoding::{Decoder, View};
 
 use super::ICE_ENCODING;
 use super::contract::floe_lab::{

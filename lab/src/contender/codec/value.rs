@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use floe::{Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, EncodingVersion};
+use floe::encoding::{Decode, Decoder, Encode, Encoder};
+use floe::{DecodeError, EncodeError, EncodingVersion};
 use serde_json::Value as Json;
 
 use super::contract::floe_lab::{Author, Bibliography, Bytes, Doubles, Entry, Inner, Lines, Outer};

@@ -22,13 +22,35 @@ mod contract {
     floe::include_contract!("Events");
 }
 
+/// A hub, publishers and subscribers without a single setting, as in the guides and examples.
 pub(crate) const FLOE: Contender = Contender {
     name: "floe",
     refusal: |_| None,
     encoding: None,
     origin: Origin::Events(&EventsContender {
-        service: Service::Own(|_| serve()),
-        clients: Clients::Own(Cast { publish, subscribe }),
+        service: Service::Own(|_| serve(&[])),
+        clients: Clients::Own(Cast {
+            publish: |case, effort, address, index| publish(case, effort, address, index, ""),
+            subscribe: |case, effort, address, index| subscribe(case, effort, address, index, &[]),
+        }),
+    }),
+};
+
+/// The same with the settings that pay off in this scenario.
+pub(crate) const FLOE_TUNED: Contender = Contender {
+    name: "floe-tuned",
+    refusal: |_| None,
+    encoding: None,
+    origin: Origin::Events(&EventsContender {
+        service: Service::Own(|_| serve(&TUNED_HUB)),
+        clients: Clients::Own(Cast {
+            publish: |case, effort, address, index| {
+                publish(case, effort, address, index, WAITING_FACET)
+            },
+            subscribe: |case, effort, address, index| {
+                subscribe(case, effort, address, index, &TUNED_SUBSCRIBER)
+            },
+        }),
     }),
 };
 
@@ -41,11 +63,11 @@ pub(super) fn subscriber_name(index: usize) -> String {
 }
 
 /// The command that runs this also serves hubs; the lab's own program for tests does not.
-fn serve() -> Result<(), Failure> {
+pub(super) fn serve(settings: &[&str]) -> Result<(), Failure> {
     let mut command = Command::new(std::env::current_exe()?);
     command
         .args(["serve", "--transient", "--listen", "tcp -h 127.0.0.1 -p 0"])
-        .args(["--queue-events", QUEUE_EVENTS, "--queue-bytes", QUEUE_BYTES])
+        .args(settings)
         .stdout(Stdio::piped());
     let mut daemon = Daemon::start(&mut command)?;
     let find = |line: &str| line.strip_prefix("ready ").map(str::to_owned);
@@ -57,11 +79,23 @@ fn serve() -> Result<(), Failure> {
     daemon.serve(&manager)
 }
 
-/// Nothing is lost before this many wait: other services have no limit at all by default.
-const QUEUE_EVENTS: &str = "4000000000";
-const QUEUE_BYTES: &str = "1000000000000";
+/// The queues of the tuned hub are as long as its subscribers ask: other services have no limit at all by default.
+const TUNED_HUB: [&str; 4] = [
+    "--queue-events",
+    "4000000000",
+    "--queue-bytes",
+    "1000000000000",
+];
 
-/// Where publishers wait for room: of the hub, which the lab cannot use.
+/// Tuned subscribers make publishers wait without a limit rather than lose an event, and may have as many unanswered
+/// requests from the start as the window of others grows to.
+const TUNED_SUBSCRIBER: [(&str, &str); 3] = [
+    ("floe.overflow", "block"),
+    ("floe.queueEvents", "100000"),
+    ("floe.outstanding", "1000"),
+];
+
+/// Where tuned publishers wait for room: of the hub, which the lab cannot use.
 const WAITING_FACET: &str = "floe.wait";
 
 fn topic(communicator: &Communicator, manager: &str) -> Result<TopicProxy, Failure> {
@@ -70,13 +104,17 @@ fn topic(communicator: &Communicator, manager: &str) -> Result<TopicProxy, Failu
     topic.ok_or_else(|| "the hub gave no topic".into())
 }
 
-fn publish(case: Case, effort: Effort, address: &str, index: usize) -> Result<(), Failure> {
+fn publish(
+    case: Case,
+    effort: Effort,
+    address: &str,
+    index: usize,
+    facet: &str,
+) -> Result<(), Failure> {
     let communicator = Communicator::new();
     let publisher = topic(&communicator, address)?.get_publisher().wait()?;
     let publisher: Proxy = publisher.ok_or("the topic has no publisher")?;
-    // Subscribers ask that publishers wait rather than that events are lost; so do these.
-    let publisher = publisher.ice_facet(WAITING_FACET);
-    let twoway = TickerProxy::from_proxy(publisher);
+    let twoway = TickerProxy::from_proxy(publisher.ice_facet(facet));
     let batch = twoway.ice_batch_oneway();
     publish_all(case, effort, index, |numbers| {
         if case.is_acknowledged() {
@@ -92,7 +130,13 @@ fn publish(case: Case, effort: Effort, address: &str, index: usize) -> Result<()
     })
 }
 
-fn subscribe(case: Case, effort: Effort, address: &str, index: usize) -> Result<(), Failure> {
+fn subscribe(
+    case: Case,
+    effort: Effort,
+    address: &str,
+    index: usize,
+    qos: &[(&str, &str)],
+) -> Result<(), Failure> {
     let communicator = Communicator::new();
     let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0")?;
     let servant = Subscriber(Mutex::new(Tally::new(case, effort)));
@@ -104,16 +148,8 @@ fn subscribe(case: Case, effort: Effort, address: &str, index: usize) -> Result<
     } else {
         own.ice_batch_oneway()
     };
-    let qos = [
-        ("floe.overflow", "block"),
-        ("floe.queueEvents", "100000"),
-        // Of other services nobody has a limit.
-        ("floe.outstanding", "1000"),
-    ];
-    let qos: QoS = qos
-        .map(|(key, value)| (key.to_owned(), value.to_owned()))
-        .into_iter()
-        .collect();
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    let qos: QoS = qos.iter().map(owned).collect();
     topic(&communicator, address)?
         .subscribe_and_get_publisher(&qos, Some(&own))
         .wait()?;

@@ -38,7 +38,7 @@ pub(crate) const ICESTORM: Contender = Contender {
     }),
 };
 
-fn serve() -> Result<(), Failure> {
+pub(super) fn serve() -> Result<(), Failure> {
     let database = scratch("icestorm");
     std::fs::create_dir_all(&database)?;
     let mut command = Command::new("icebox");

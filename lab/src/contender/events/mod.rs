@@ -44,7 +44,7 @@ use serde_json::json;
 
 pub(crate) use artemis::ARTEMIS;
 pub(crate) use cyclonedds::CYCLONEDDS;
-pub(crate) use floe::FLOE;
+pub(crate) use floe::{FLOE, FLOE_TUNED};
 pub(crate) use floor::FLOOR;
 pub(crate) use iceoryx2::ICEORYX2;
 pub(crate) use icestorm::ICESTORM;
@@ -95,15 +95,17 @@ pub(crate) struct Cast {
     pub(crate) subscribe: Role,
 }
 
-impl EventsContender {
+impl Service {
     /// Runs the service, if it is this program's to run.
     pub(super) fn serve(&self, case: &str) -> Result<(), Failure> {
-        match self.service {
-            Service::Own(serve) => serve(case),
-            Service::Built | Service::Nobody => Err("this program does not run the service".into()),
+        match self {
+            Self::Own(serve) => serve(case),
+            Self::Built | Self::Nobody => Err("this program does not run the service".into()),
         }
     }
+}
 
+impl EventsContender {
     /// What a publisher or a subscriber does, if it is this program's to do.
     pub(super) fn role(&self, name: &str) -> Option<Role> {
         match (&self.clients, name) {
@@ -114,11 +116,17 @@ impl EventsContender {
     }
 }
 
+/// The hub of the `floe` command, for contenders of other scenarios.
+pub(crate) const FLOE_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| floe::serve(&[]);
+
+/// IceStorm in an IceBox, for the same.
+pub(crate) const ICESTORM_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| icestorm::serve();
+
 /// What a publisher or a subscriber does, with the service's address and its own number.
 pub(crate) type Role = fn(Case, Effort, address: &str, index: usize) -> Result<(), Failure>;
 
 /// Says that the service can be reached, and which process it is.
-fn announce_service(address: &str, pid: u32) -> Result<(), Failure> {
+pub(crate) fn announce_service(address: &str, pid: u32) -> Result<(), Failure> {
     announce(&json!({"address": address, "pid": pid}).to_string())
 }
 

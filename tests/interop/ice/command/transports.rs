@@ -110,7 +110,7 @@ fn datagrams_reach_ice_servers() {
         assert_code(
             &call(&proxy, "ticks", &["--datagram"]),
             2,
-            "leave out --oneway or --datagram",
+            "omit --oneway or --datagram",
         );
     }
 }

@@ -5,9 +5,11 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use floe::contracts::glacier2::RouterProxy;
 use floe::contracts::ice::RouterProxy as PlainRouterProxy;
+use floe::dispatch::{DispatchSlot, Requests};
+use floe::encoding::{Encapsulation, Encode, Encoder};
+use floe::message::Outcome;
 use floe::{
-    Communicator, DispatchSlot, Dispatcher, Encapsulation, Encode, Encoder, EncodingVersion,
-    Identity, OperationMode, Outcome, Proxy, Requests, Settings, TypedProxy,
+    Communicator, Dispatcher, EncodingVersion, Identity, OperationMode, Proxy, Settings, TypedProxy,
 };
 use floe_tests::gateway::Router;
 use floe_tests::ice::Ice;

@@ -168,7 +168,7 @@ fn a_session_that_is_not_used_ends_as_with_glacier2() {
     let lines = converse(
         &ice,
         "expiring",
-        &with_login("Glacier2.SessionTimeout=1\n"),
+        &with_login("Glacier2.SessionTimeout=5\n"),
         &[],
     );
     assert_line(&lines, "expired: connection lost");

@@ -1,6 +1,8 @@
 //! A Floe hub in the place of IceStorm: unmodified Ice 3.7.8 publishers, subscribers and `icestormadmin`.
 
 mod access;
+mod backpressure;
+mod durable;
 mod encrypted;
 mod located;
 mod metrics;

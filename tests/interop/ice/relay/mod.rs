@@ -80,7 +80,8 @@ fn line<'a>(said: &'a [String], call: &str) -> &'a str {
 macro_rules! middle {
     ($name:ident of $contract:ident) => {
         mod $name {
-            use floe::{Adapter, Communicator, Current, Link, TypedProxy};
+            use floe::classes::Link;
+            use floe::{Adapter, Communicator, Current, TypedProxy};
 
             use super::$contract::relay::*;
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use floe::message::Outcome;
 use floe::{
-    Communicator, Context, EncodingVersion, Identity, InvokeError, OperationMode, Outcome, Proxy,
+    Communicator, Context, EncodingVersion, Identity, InvokeError, OperationMode, Proxy,
     SystemException, TypedProxy,
 };
 use floe_tests::ice::{Ice, Language};

@@ -1,6 +1,7 @@
 //! Compressed calls, in both directions. What Ice's own protocol trace says of the messages counts.
 
-use floe::{Communicator, Compression, Settings};
+use floe::settings::Compression;
+use floe::{Communicator, Settings};
 use floe_tests::ice::{Ice, Language, was_traced};
 use floe_tests::peer::Peer;
 

@@ -1,6 +1,7 @@
 //! The same checks over every transport that Ice has, with unmodified Ice programs in both roles.
 
-use floe::{Communicator, Settings, Tls, TlsIdentity, TlsSettings};
+use floe::tls::{Tls, TlsIdentity, TlsSettings};
+use floe::{Communicator, Settings};
 use floe_tests::certificates::Certificates;
 use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;

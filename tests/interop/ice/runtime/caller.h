@@ -146,6 +146,8 @@ inline void checkLocatorFailures(Checks& checks, const Probes& proxy)
         const auto located = addressed(proxy, "located", name);
         const auto error = checks.raises<Runtime::Refused>("locator: " + name, [&] { located->fail("refused"); });
         checks.equal("what the locator said: " + name, error.reason, reason);
+        const auto other = checks.raises<Ice::UnknownUserException>("undeclared: " + name, [&] { located->see(); });
+        checks.that("undeclared of locator: " + name, other.unknown.find("::Runtime::Refused") != std::string::npos);
     }
 }
 

@@ -113,6 +113,8 @@ def check_locator_failures(checks, proxy):
         located = addressed(proxy, "located", name)
         error = checks.raises(f"locator that fails: {name}", Runtime.Refused, lambda: located.fail("refused"))
         checks.equal(f"what the locator said: {name}", error.reason, reason)
+        error = checks.raises(f"locator, undeclared: {name}", Ice.UnknownUserException, located.see)
+        checks.equal(f"undeclared of locator: {text_of(error)}", "::Runtime::Refused" in text_of(error), True)
 
 
 def check_failures(checks, proxy):

@@ -5,9 +5,10 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use floe::message::{Outcome, RequestFailed};
 use floe::{
-    Communicator, Context, EncodingVersion, Identity, InvokeError, OperationMode, Outcome,
-    RequestFailed, Settings, SystemException, TypedProxy,
+    Communicator, Context, EncodingVersion, Identity, InvokeError, OperationMode, Settings,
+    SystemException, TypedProxy,
 };
 
 use super::connections;
@@ -171,10 +172,18 @@ async fn check_locator(probe: &ProbeProxy) {
 
 async fn check_locator_failures(probe: &ProbeProxy) {
     for (name, reason) in [("refused", "locate"), ("unfinished", "finished")] {
-        let failed = addressed(probe, "located", name).fail("refused").await;
-        match failed {
+        let located = addressed(probe, "located", name);
+        match located.fail("refused").await {
             Err(RefusedError::Refused(refused)) => assert_eq!(refused.reason, reason, "{name}"),
             other => panic!("{name}: expected Refused, got {other:?}"),
+        }
+        // `see` declares no exception.
+        match located.see().await {
+            Err(InvokeError::UndeclaredException { type_id: text })
+            | Err(InvokeError::System(SystemException::UnknownUserException(text))) => {
+                assert!(text.contains("::Runtime::Refused"), "{name}: {text}");
+            }
+            other => panic!("{name}: expected an undeclared exception, got {other:?}"),
         }
     }
 }

@@ -9,9 +9,8 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::{Duration, Instant, SystemTime};
 
-use floe::{
-    Communicator, EndpointSelection, Identity, InvokeError, LocalError, SystemException, TypedProxy,
-};
+use floe::settings::EndpointSelection;
+use floe::{Communicator, Identity, InvokeError, LocalError, SystemException, TypedProxy};
 
 use super::caller::{becomes, release, spawn_hold, total};
 use super::contract::runtime::*;

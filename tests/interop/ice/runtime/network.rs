@@ -5,9 +5,8 @@ use std::sync::Arc;
 use floe::contracts::ice::{
     AdapterNotFoundError, Locator, LocatorDispatcher, LocatorRegistryProxy, ObjectNotFoundError,
 };
-use floe::{
-    Communicator, Current, EndpointSelection, Identity, InvokeError, Proxy, Settings, TypedProxy,
-};
+use floe::settings::EndpointSelection;
+use floe::{Communicator, Current, Identity, InvokeError, Proxy, Settings, TypedProxy};
 use floe_tests::ice::{Ice, Language, was_traced};
 use floe_tests::peer::Peer;
 use floe_tests::ports;

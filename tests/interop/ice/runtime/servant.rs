@@ -5,10 +5,14 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use floe::dispatch::{
+    Cookie, DispatchFuture, DispatchSlot, LocateFuture, Located, LocatorError, Request, Requests,
+    ServantLocator,
+};
+use floe::message::RequestFailed;
 use floe::{
-    Adapter, Communicator, Connection, Cookie, Current, DispatchFuture, DispatchSlot, Dispatcher,
-    Identity, InvokeError, LocateFuture, Located, LocatorError, Request, RequestFailed, Requests,
-    ServantLocator, SystemException, TypedProxy,
+    Adapter, Communicator, Connection, Current, Dispatcher, Identity, InvokeError, SystemException,
+    TypedProxy,
 };
 use tokio::sync::oneshot;
 

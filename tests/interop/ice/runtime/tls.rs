@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use floe::{ClientCertificates, Communicator, Settings, Tls, TlsIdentity, TlsSettings, TypedProxy};
+use floe::tls::{ClientCertificates, Tls, TlsIdentity, TlsSettings};
+use floe::{Communicator, Settings, TypedProxy};
 use floe_tests::certificates::Certificates;
 use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;

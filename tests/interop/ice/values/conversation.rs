@@ -1,6 +1,7 @@
 //! The Floe client of `Values.ice`: says line by line what the Ice clients beside it say.
 
-use floe::{Communicator, EncodingVersion, Link, Proxy, TypedProxy};
+use floe::classes::Link;
+use floe::{Communicator, EncodingVersion, Proxy, TypedProxy};
 
 use super::contract::values::*;
 use super::samples::{self, FAILURES, NEWER, OLDER, make, something};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use floe::{AnyClass, Class, ClassType, Draft, Extends, Graph, Link};
+use floe::classes::{AnyClass, Class, ClassType, Draft, Extends, Graph, Link};
 
 use super::older::contract::values::*;
 use super::older::tell::Any;

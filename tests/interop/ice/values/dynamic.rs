@@ -1,6 +1,7 @@
 //! The same random values through values typed at run time: what Ice sent back becomes JSON and the same bytes again.
 
-use floe::{EncodingVersion, OperationMode, Outcome, TypedProxy};
+use floe::message::Outcome;
+use floe::{EncodingVersion, OperationMode, TypedProxy};
 use floe_dynamic::Contract;
 use floe_slice::check_source;
 use proptest::collection::vec;

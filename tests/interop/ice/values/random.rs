@@ -3,10 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use floe::{
-    ClassFormat, Communicator, Encoder, EncodingVersion, Identity, OperationMode, Outcome,
-    TypedProxy,
-};
+use floe::encoding::{ClassFormat, Encoder};
+use floe::message::Outcome;
+use floe::{Communicator, EncodingVersion, Identity, OperationMode, TypedProxy};
 use floe_tests::ice::{Ice, Language, Version};
 use floe_tests::peer::Peer;
 use proptest::collection::vec;

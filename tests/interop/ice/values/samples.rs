@@ -1,6 +1,7 @@
 //! The samples of `Values.ice`, by name, the same as those of `values.py` and `values.h`.
 
-use floe::{Communicator, Graph, Link, Proxy, Ref};
+use floe::classes::{Graph, Link, Ref};
+use floe::{Communicator, Proxy};
 
 use super::contract::values::*;
 use super::tell::Any;

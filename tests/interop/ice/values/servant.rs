@@ -1,6 +1,7 @@
 //! The Floe servant of `Values.ice`: answers as the Ice servers beside it do.
 
-use floe::{Adapter, Communicator, Current, InvokeError, Link, Proxy};
+use floe::classes::Link;
+use floe::{Adapter, Communicator, Current, InvokeError, Proxy};
 
 use super::contract::values::*;
 use super::samples::{failure, make, something};

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use floe::{AnyClass, ClassType, InvokeError, Link, LocalError, Proxy, Ref, SystemException};
+use floe::classes::{AnyClass, ClassType, Link, Ref};
+use floe::{InvokeError, LocalError, Proxy, SystemException};
 
 use super::contract::values::*;
 
@@ -73,7 +74,7 @@ impl Teller {
 }
 
 /// The instance if its class is `T` itself.
-fn exactly<T: floe::Class + ClassType>(instance: &Ref<dyn AnyClass>) -> Option<Ref<T>> {
+fn exactly<T: floe::classes::Class + ClassType>(instance: &Ref<dyn AnyClass>) -> Option<Ref<T>> {
     (instance.class_type_id() == T::TYPE_ID)
         .then(|| instance.cast())
         .flatten()

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::{Communicator, DispatchFuture, DispatchSlot, Dispatcher, Request, Requests, Settings};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::{Communicator, Dispatcher, Settings};
 
 struct Silent;
 

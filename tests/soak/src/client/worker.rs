@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::{Adapter, Communicator, Compression, TypedProxy};
+use floe::settings::Compression;
+use floe::{Adapter, Communicator, TypedProxy};
 
 use super::notes::Notes;
 use crate::contract::soak::TargetProxy;

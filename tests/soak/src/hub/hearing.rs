@@ -10,7 +10,7 @@ use crate::contract::feed::{Listener, ListenerDispatcher};
 
 /// What was heard, so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(crate) struct Heard {
     /// Events.
     pub(super) count: u64,
     /// Events that are missing between others, or before the first.
@@ -43,11 +43,11 @@ impl Heard {
 
 /// A subscriber's ear, shared with its servant.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Hearing(Arc<Mutex<Heard>>);
+pub(crate) struct Hearing(Arc<Mutex<Heard>>);
 
 impl Hearing {
     /// The servant that hears.
-    pub(super) fn servant(&self) -> Arc<ListenerDispatcher<Self>> {
+    pub(crate) fn servant(&self) -> Arc<ListenerDispatcher<Self>> {
         Arc::new(ListenerDispatcher::new(self.clone()))
     }
 
@@ -61,7 +61,7 @@ impl Hearing {
     }
 
     /// How many events were heard.
-    pub(super) fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         self.lock().count
     }
 

@@ -4,9 +4,11 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use floe::{Communicator, Proxy};
+use floe::{Adapter, Communicator, TypedProxy};
 
 use super::figure::Figure;
+use crate::contract::feed::ListenerProxy;
+use crate::hub::hearing::Hearing;
 use crate::hub::station::{Mode, hub_program, topic, wishes};
 use crate::member::Member;
 use crate::process;
@@ -14,14 +16,19 @@ use crate::process;
 /// Each stays below this many bytes: the idle hub, what topics add, what subscribers add.
 const IDLE_MAX: u64 = 8_000_000;
 const TOPICS_MAX: u64 = 5_000_000;
-const SUBSCRIBERS_MAX: u64 = 3_500_000;
+const SUBSCRIBERS_MAX: u64 = 13_000_000;
 /// The first for a hub that was built without optimisation: its code is several times as long.
-const IDLE_MAX_DEV: u64 = 32_000_000;
+const IDLE_MAX_DEV: u64 = 38_000_000;
 
 /// A hub that takes no more for so long is idle: what it still does after it is ready would be counted for the topics.
 const CALM: Duration = Duration::from_secs(1);
 /// It is idle by then at the latest; if not, the figure shows it.
 const CALM_LIMIT: Duration = Duration::from_secs(20);
+
+/// Bytes that the event carries which every subscriber gets.
+const EVENT_LEN: usize = 100;
+/// It may take this long on a busy machine.
+const HEARD_LIMIT: Duration = Duration::from_secs(60);
 
 /// Measures a `floe serve` with so many topics and subscribers.
 pub(super) fn figures(topic_count: usize, subscriber_count: usize) -> Vec<Figure> {
@@ -36,8 +43,9 @@ pub(super) fn figures(topic_count: usize, subscriber_count: usize) -> Vec<Figure
     let communicator = Communicator::new();
     runtime.block_on(make_topics(&communicator, &manager, topic_count));
     let with_topics = resident();
-    runtime.block_on(subscribe(&communicator, &manager, subscriber_count));
-    let with_subscribers = resident();
+    let subscribers = runtime.block_on(subscribe(&communicator, &manager, subscriber_count));
+    let with_subscribers = settled(resident);
+    drop(subscribers);
     // It was of use only if the hub had not started.
     let _ = std::fs::remove_file(log);
     let idle_max = if cfg!(debug_assertions) {
@@ -53,7 +61,7 @@ pub(super) fn figures(topic_count: usize, subscriber_count: usize) -> Vec<Figure
             TOPICS_MAX,
         ),
         Figure::bytes(
-            &format!("hub, what {subscriber_count} subscribers of one topic add"),
+            &format!("hub, what {subscriber_count} subscribers add that got an event"),
             with_subscribers.saturating_sub(with_topics),
             SUBSCRIBERS_MAX,
         ),
@@ -80,14 +88,34 @@ async fn make_topics(communicator: &Communicator, manager: &str, count: usize) {
     }
 }
 
-/// Subscribes objects; nobody publishes, so that it does not matter where they are.
-async fn subscribe(communicator: &Communicator, manager: &str, count: usize) {
+/// Subscribes objects, each at an endpoint of its own as if it were a program of its own, and publishes one event to
+/// them all. Returns what receives them.
+async fn subscribe(communicator: &Communicator, manager: &str, count: usize) -> Vec<Adapter> {
     let topic = topic(communicator, manager, "crowded").await;
+    let hearing = Hearing::default();
+    let mut adapters = Vec::new();
     for number in 0..count {
-        let text = format!("subscriber-{number}:tcp -h 127.0.0.1 -p 1");
-        let subscriber: Proxy = communicator.proxy(&text).expect("a proxy");
-        let (subscriber, qos) = wishes(&subscriber, Mode::ALL[number % 4], &[]);
+        let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0").await;
+        let adapter = adapter.expect("a free port");
+        let added = adapter.add(format!("subscriber-{number}"), hearing.servant());
+        adapter.activate();
+        let mode = Mode::ALL[number % 4];
+        let (subscriber, qos) = wishes(&added.expect("the first"), mode, &[]);
         let subscribed = topic.subscribe_and_get_publisher(&qos, Some(&subscriber));
         subscribed.await.expect("a new subscriber");
+        adapters.push(adapter);
     }
+    let publisher = topic.get_publisher().await.expect("a topic");
+    let publisher = ListenerProxy::from_proxy(publisher.expect("no nil proxy"));
+    let published = publisher.heard(0, 1, 0, &[7; EVENT_LEN]).await;
+    published.expect("the hub takes it");
+    let until = Instant::now() + HEARD_LIMIT;
+    while hearing.count() < count as u64 {
+        assert!(
+            Instant::now() < until,
+            "subscribers have not heard the event"
+        );
+        tokio::time::sleep(CALM / 100).await;
+    }
+    adapters
 }

@@ -15,10 +15,10 @@ use crate::exit::{Exit, Failure};
 use crate::output::{self, Format, Output};
 use crate::peer;
 
-/// Tells whether a user may do something with a topic, and which rule of a floe.toml decides; no hub is asked
+/// Shows whether a user may do something with a topic, and which rule of a floe.toml decides
 ///
-/// It ends with 0 if the user may, and with 5 if not. All files that the floe.toml names are read as the hub reads them, so a
-/// file that a hub would not take ends it with 2.
+/// It asks no hub. Exit code 0: the user may. 5: the user may not. 2: a hub would not accept the floe.toml or a
+/// file that it names.
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// The name of a user, or `anonymous`
@@ -50,7 +50,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
 
-    /// A group that the user's token names; may be repeated
+    /// A group in the user's token. Can be repeated
     #[arg(long, value_name = "NAME")]
     group: Vec<String>,
 
@@ -58,7 +58,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "SUBJECT")]
     certificate: Option<DistinguishedName>,
 
-    /// The address that the user calls from, or `local` for a Unix socket [default: unknown, which is in no network]
+    /// The address of the user, or `local` for a Unix socket [default: unknown, which is in no network]
     #[arg(long, value_name = "ADDRESS", value_parser = parse_place)]
     from: Option<Place>,
 }

@@ -7,7 +7,7 @@ use clap::Subcommand;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
-/// Tells what the rules of a hub allow
+/// Shows what the access rules of a hub allow
 #[derive(Debug, Subcommand)]
 pub(crate) enum Access {
     Check(check::Check),

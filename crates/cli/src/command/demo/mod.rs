@@ -33,14 +33,14 @@ use summary::{JSON_HELP, Summary};
 
 /// Shows typed events at work: a hub, a publisher of this machine's telemetry, three subscribers
 ///
-/// Everything is real and in this process, joined by TCP on loopback. Most of the time 100 events
-/// a second are published, at the end as many as the slowest subscriber takes. It prints text for
-/// people, in a pipe too, unless -o json or -o jsonl asks for JSON. Exit code 6 if events were lost,
-/// 130 if it was interrupted.
+/// Hub, publisher and subscribers run in this process and talk over TCP on loopback. The publisher sends 100
+/// events a second, and at the end as many as the slowest subscriber takes. The output is text for people, also
+/// in a pipe, unless you ask for JSON with -o json or -o jsonl. Exit code 6: events were lost. 130: the demo
+/// was interrupted.
 #[derive(Debug, Args)]
 #[command(after_long_help = JSON_HELP)]
 pub(crate) struct Demo {
-    /// How long it takes, the burst at the end included
+    /// How long the demo takes, including the burst at the end
     #[arg(long, default_value_t = 10, value_parser = count::at_least_one::<u32>)]
     seconds: u32,
 }

@@ -27,6 +27,7 @@ use self::tally::{COLUMNS, Tally};
 use crate::compression::CompressArgument;
 use crate::count;
 use crate::exit::{Exit, Failure};
+use crate::near;
 use crate::output::{Format, Output};
 use crate::peer::{self, TimeoutArgument};
 use crate::progress::ProgressLine;
@@ -35,39 +36,39 @@ use crate::size::Size;
 
 /// Measures how long calls take to an Ice or Floe server and back
 ///
-/// It calls ice_ping, which every object has. With --sizes it sends doubles and gets them back, which
-/// needs an object of interface ::Floe::Echo: `floe echo` serves one. Times are in microseconds;
-/// stddev is the standard deviation. Ctrl-C ends it, and what was measured is shown.
+/// It calls ice_ping, which every object has. With --sizes it sends doubles and gets them back; that needs an
+/// object with the interface ::Floe::Echo, such as the one of `floe echo`. Times are in microseconds; stddev is
+/// the standard deviation. Ctrl-C ends the measurement and shows its results.
 #[derive(Debug, Args)]
 pub(crate) struct Ping {
     /// The object, such as 'greeter:tcp -h localhost -p 4061'
     proxy: String,
 
-    /// Payloads of these sizes, separated by commas; 16..8M is 16, 32, 64 and so on up to 8M
+    /// Sizes of payloads, separated by commas. 16..8M means 16, 32, 64 and so on up to 8M
     #[arg(long, value_name = "SIZES", value_parser = sizes::parse)]
     sizes: Option<Sizes>,
 
-    /// How many calls are measured, of each size
+    /// The number of measured calls of each size
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = |text: &str| count::up_to(text, COUNT_MAX), default_value_t = 100)]
     count: u32,
 
-    /// How long to wait between two calls; 0 calls at once
+    /// The pause between two calls. 0 means none
     #[arg(long, value_name = "TIME", value_parser = peer::parse_time, default_value = "10ms")]
     interval: Duration,
 
-    /// How many calls are made before those that are measured, of each size
+    /// The number of calls of each size before the measured ones
     #[arg(long, value_name = "COUNT", value_parser = count::any::<u32>, default_value_t = 10)]
     warm_up: u32,
 
-    /// Writes a plot of the times over the sizes, with bars from the shortest to the longest
+    /// Writes a plot of times by size, with bars from the shortest to the longest time
     #[arg(long, value_name = "FILE", requires = "sizes")]
     svg: Option<PathBuf>,
 
-    /// Draws the same plot below the table, of characters
+    /// Draws the plot with characters below the table
     #[arg(long, requires = "sizes")]
     plot: bool,
 
-    /// A facet of the object
+    /// The facet of the object
     #[arg(long, value_name = "NAME")]
     facet: Option<String>,
 
@@ -123,18 +124,25 @@ impl Ping {
         report: &Report<'_>,
     ) -> Result<Exit, Failure> {
         let proxy = self.proxy(communicator)?;
+        match self.measure_over(&proxy, report).await {
+            Ok(exit) => Ok(exit),
+            Err(failure) => Err(near::explained(failure, &proxy).await),
+        }
+    }
+
+    async fn measure_over(&self, proxy: &Proxy, report: &Report<'_>) -> Result<Exit, Failure> {
         if let Some(connection) = proxy.ice_connection().await? {
             let info = connection.info();
             tracing::info!("measuring over {} to {}", info.transport, info.peer);
         }
         for mut load in self.loads() {
             for _ in 0..self.warm_up {
-                load.call(&proxy).await?;
+                load.call(proxy).await?;
             }
             report.begin(load.size());
             for number in 1..=self.count {
                 let start = Instant::now();
-                let called = load.call(&proxy).await;
+                let called = load.call(proxy).await;
                 let time = start.elapsed();
                 called?;
                 load.check()?;
@@ -154,7 +162,7 @@ impl Ping {
                 "`{}` is not twoway, and only twoway calls are answered",
                 self.proxy
             );
-            return Err(Failure::usage(message).help("leave out -o, -O, -d or -D"));
+            return Err(Failure::usage(message).help("omit -o, -O, -d or -D"));
         }
         if let Some(facet) = &self.facet {
             proxy = proxy.ice_facet(facet);

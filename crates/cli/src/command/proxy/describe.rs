@@ -1,6 +1,6 @@
 //! The parts of a proxy and of its endpoints, as JSON.
 
-use floe::Compression;
+use floe::settings::Compression;
 use floe_wire::compression::{OFFER_TYPE_CODE, offered};
 use floe_wire::reference::{
     Endpoint, InvocationMode, ParsedReference, Reference, Style, Target, TcpEndpoint, Timeout,

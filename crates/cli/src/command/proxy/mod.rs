@@ -14,7 +14,7 @@ use clap::Subcommand;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
-/// Takes proxies apart, and tells about the objects behind them
+/// Shows the parts of proxies, and the objects that they lead to
 #[derive(Debug, Subcommand)]
 pub(crate) enum Proxy {
     Parse(parse::Parse),

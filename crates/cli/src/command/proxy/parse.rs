@@ -7,11 +7,10 @@ use super::describe;
 use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 
-/// Shows the parts of a proxy, and how Ice writes it; nobody is asked
+/// Shows the parts of a proxy, and how Ice writes it, without asking a server
 ///
-/// Format raw gives the text as Ice 3.7 writes it, with all that was left out; text_38 is that of Ice
-/// 3.8, which leaves out what is at its default. Endpoints of unknown protocols are left out, as Ice
-/// does, and listed.
+/// -o raw prints the text as Ice 3.7 writes it, with all defaults. text_38 is the text of Ice 3.8, which leaves
+/// defaults out. As in Ice, endpoints of unknown protocols are left out; they are listed separately.
 #[derive(Debug, Args)]
 pub(crate) struct Parse {
     /// The proxy, such as 'greeter -f facet:tcp -h localhost -p 4061'

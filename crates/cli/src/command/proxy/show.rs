@@ -3,9 +3,10 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use floe::reference::Target;
 use floe::{
     Communicator, ConnectionInfo, Endpoint, InvocationMode, InvokeError, Proxy, SystemException,
-    Target, TypedProxy,
+    TypedProxy,
 };
 use floe_wire::compression::OFFER_TYPE_CODE;
 use serde_json::{Value as Json, json};
@@ -17,19 +18,18 @@ use crate::exit::{Exit, Failure};
 use crate::output::{Format, Output};
 use crate::peer::{self, TimeoutArgument};
 
-/// Asks the object behind a proxy what it is, over each endpoint
+/// Asks the object of a proxy what it is, over each endpoint
 ///
-/// Each endpoint is tried: whether it can be connected to, how long that takes, over which addresses
-/// and with which cipher and certificate, and whether the object answers there. Then the object is
-/// asked for its interfaces. Peers do not tell which facets an object has: those of --facet are looked
-/// for. If none leads to the object, the exit code tells what a peer said about it, or else why none was
-/// reached.
+/// For each endpoint it shows whether it can connect, how long that takes, the addresses, the cipher and
+/// certificate, and whether the object answers there. Then it asks the object for its interfaces. Peers do not
+/// list the facets of an object: name those to look for with --facet. If no endpoint leads to the object, the
+/// exit code says what a peer answered, or why no peer was reached.
 #[derive(Debug, Args)]
 pub(crate) struct Show {
     /// The proxy, such as 'greeter:tcp -h localhost -p 4061'
     proxy: String,
 
-    /// A facet to look for, besides the default one and that of the proxy; may be repeated
+    /// A facet to look for, besides the default facet and the one of the proxy. Can be repeated
     #[arg(long, value_name = "NAME")]
     facet: Vec<String>,
 

@@ -3,9 +3,9 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use floe::message::Outcome;
 use floe::{
-    Communicator, Connection, Context, InvokeError, LocalError, Outcome, Proxy, SystemException,
-    TypedProxy,
+    Communicator, Connection, Context, InvokeError, LocalError, Proxy, SystemException, TypedProxy,
 };
 
 use super::window::{self, Window};

@@ -7,7 +7,7 @@ use std::task::Poll;
 
 /// Futures that have begun, with the output of each, and the way that they all took: the connection over
 /// which requests are sent.
-pub(super) struct Window<T, W> {
+pub(in crate::command) struct Window<T, W> {
     running: VecDeque<Running<T>>,
     way: Option<W>,
 }
@@ -24,12 +24,12 @@ const LEN_MAX: usize = 64;
 const BYTES_MAX: usize = 1024 * 1024;
 
 /// How many requests of this length there may be.
-pub(super) fn len_max(request_len: usize) -> usize {
+pub(in crate::command) fn len_max(request_len: usize) -> usize {
     (BYTES_MAX / (request_len + 1)).clamp(1, LEN_MAX)
 }
 
 impl<T, W: PartialEq> Window<T, W> {
-    pub(super) fn new() -> Self {
+    pub(in crate::command) fn new() -> Self {
         Self {
             running: VecDeque::new(),
             way: None,
@@ -40,18 +40,18 @@ impl<T, W: PartialEq> Window<T, W> {
     ///
     /// One that took another way could overtake them: requests whose connection was closed before they
     /// were dispatched are sent again, each when it is waited for.
-    pub(super) fn has_room(&self, way: Option<&W>, len_max: usize) -> bool {
+    pub(in crate::command) fn has_room(&self, way: Option<&W>, len_max: usize) -> bool {
         let is_same = way.is_some() && way == self.way.as_ref();
         self.running.is_empty() || is_same && self.running.len() < len_max
     }
 
     /// How many have begun, and were not taken out.
-    pub(super) fn len(&self) -> usize {
+    pub(in crate::command) fn len(&self) -> usize {
         self.running.len()
     }
 
     /// Begins a future, which takes this way: it has run until it waits for something.
-    pub(super) async fn start(
+    pub(in crate::command) async fn start(
         &mut self,
         way: Option<W>,
         future: impl Future<Output = T> + Send + 'static,
@@ -66,7 +66,7 @@ impl<T, W: PartialEq> Window<T, W> {
     }
 
     /// Waits for the one that began first; none if there is none. Cancelled, that one is lost.
-    pub(super) async fn next(&mut self) -> Option<T> {
+    pub(in crate::command) async fn next(&mut self) -> Option<T> {
         match self.running.pop_front()? {
             Running::Done(output) => Some(output),
             Running::Pending(future) => Some(future.await),

@@ -1,12 +1,15 @@
 //! What a hub and a gateway know of themselves, in the text of OpenMetrics, which Prometheus reads.
 
 use std::fmt;
+use std::time::Duration;
 
 use floe_gateway::{GatewayStatus, GatewayView};
-use floe_hub::HubView;
 use floe_hub::contracts::floe::{HubStatus, Losses, SubscriberStatus, TopicStatus, TopicTotals};
+use floe_hub::{HubLatencies, HubView, LatencyCounts, LimitUse};
 use prometheus_client::collector::Collector;
-use prometheus_client::encoding::{DescriptorEncoder, EncodeGaugeValue, EncodeMetric, text};
+use prometheus_client::encoding::{
+    DescriptorEncoder, EncodeGaugeValue, EncodeMetric, NoLabelSet, text,
+};
 use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
@@ -90,6 +93,8 @@ fn page(hub: Option<Look>, gateway: Option<GatewayStatus>) -> String {
 struct Look {
     /// Requests that the rules refused.
     refused: i64,
+    /// The use of each limit.
+    limits: Vec<LimitUse>,
     /// With the topics that have rows of their own.
     hub: HubStatus,
     /// The other topics together, if there are any.
@@ -99,6 +104,10 @@ struct Look {
     /// All topics together, those included that are gone.
     all: TopicTotals,
     subscribers: Vec<(String, SubscriberStatus)>,
+    /// For how long the subscribers of each topic have held publishers back.
+    held: Vec<(String, Duration)>,
+    /// How long events take.
+    latencies: Option<HubLatencies>,
 }
 
 impl Look {
@@ -106,6 +115,7 @@ impl Look {
         let mut hub = view.status()?;
         let all = view.totals()?;
         let refused = i64::try_from(view.refused()?).unwrap_or(i64::MAX);
+        let limits = view.limits()?;
         let mut subscribers = Vec::new();
         if has_subscribers {
             let names = hub.topics.iter().map(|topic| &topic.name);
@@ -124,8 +134,14 @@ impl Look {
         }
         let topic_count = hub.topics.len();
         let others = take_others(&mut hub.topics);
+        let topics = hub.topics.iter();
+        let held =
+            topics.filter_map(|topic| Some((topic.name.clone(), view.held_time(&topic.name)?)));
         Some(Self {
+            held: held.collect(),
+            latencies: view.latencies(),
             refused,
+            limits,
             hub,
             others,
             topic_count,
@@ -156,8 +172,13 @@ impl Collector for Look {
         rows.hub(&self.hub, self.topic_count)?;
         let help = "Requests refused by the rules of access";
         rows.counter("floe_hub_requests_refused", help, self.refused)?;
+        rows.limits(&self.limits)?;
         rows.all(&self.all)?;
         rows.topics(&self.hub.topics, self.others.as_ref())?;
+        rows.held(&self.held)?;
+        if let Some(latencies) = &self.latencies {
+            rows.latencies(latencies)?;
+        }
         if !self.subscribers.is_empty() {
             rows.subscribers(&self.subscribers)?;
         }
@@ -262,6 +283,27 @@ impl Rows<'_, '_> {
         )
     }
 
+    fn limits(&mut self, limits: &[LimitUse]) -> fmt::Result {
+        let row = |value: fn(&LimitUse) -> usize| {
+            move |limit: &LimitUse| {
+                let labels = vec![("limit", limit.setting.to_owned())];
+                (labels, i64::try_from(value(limit)).unwrap_or(i64::MAX))
+            }
+        };
+        let help = "How much of a limit of the hub is used";
+        self.gauges(
+            "floe_hub_limit_used",
+            help,
+            limits.iter().map(row(|it| it.used)),
+        )?;
+        let help = "How much of it may be used";
+        self.gauges(
+            "floe_hub_limit",
+            help,
+            limits.iter().map(row(|it| it.limit)),
+        )
+    }
+
     fn all(&mut self, all: &TopicTotals) -> fmt::Result {
         let help = "Events published, topics that are gone included";
         self.counter("floe_hub_published", help, all.published)?;
@@ -311,6 +353,18 @@ impl Rows<'_, '_> {
         let lag = "Age of the event that waits longest";
         let rows = rows(|t| t.lag).map(|(labels, lag)| (labels, seconds(lag)));
         self.gauges("floe_topic_lag_seconds", lag, rows)
+    }
+
+    fn held(&mut self, held: &[(String, Duration)]) -> fmt::Result {
+        let help = "How long publishers were held back, summed over the subscribers whose queues were full";
+        let mut metric =
+            self.0
+                .encode_descriptor("floe_topic_held_seconds", help, None, MetricType::Counter)?;
+        for (topic, time) in held {
+            let labels = of_topic(topic);
+            ConstCounter::new(time.as_secs_f64()).encode(metric.encode_family(&labels)?)?;
+        }
+        Ok(())
     }
 
     fn subscribers(&mut self, subscribers: &[(String, SubscriberStatus)]) -> fmt::Result {
@@ -367,6 +421,25 @@ impl Rows<'_, '_> {
         let help =
             "Descriptors that there may be; beyond, nobody connects and nothing is delivered";
         self.gauge("process_max_fds", help, number(max))
+    }
+
+    fn latencies(&mut self, latencies: &HubLatencies) -> fmt::Result {
+        let help = "How long the oldest event waited, each time that events left a queue";
+        self.histogram("floe_hub_queue_wait_seconds", help, &latencies.waits)?;
+        let help = "How long twoway subscribers took to answer an event that was sent to them";
+        self.histogram("floe_hub_answer_seconds", help, &latencies.answers)
+    }
+
+    fn histogram(&mut self, name: &str, help: &str, counts: &LatencyCounts) -> fmt::Result {
+        let buckets = counts.buckets.iter();
+        let buckets = buckets.map(|(bound, count)| (bound.as_secs_f64(), *count));
+        // The encoder takes the largest number for infinity.
+        let buckets: Vec<_> = buckets.chain([(f64::MAX, counts.longer)]).collect();
+        let count = buckets.iter().map(|(_, count)| count).sum();
+        let mut metric = self
+            .0
+            .encode_descriptor(name, help, None, MetricType::Histogram)?;
+        metric.encode_histogram::<NoLabelSet>(counts.sum.as_secs_f64(), count, &buckets, None)
     }
 
     /// One without labels.

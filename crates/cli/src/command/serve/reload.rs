@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use floe::Tls;
+use floe::tls::Tls;
 
 use super::services::Services;
 use crate::config::Configuration;
@@ -154,7 +154,9 @@ pub(super) async fn apply(
         log::set_level(next.log.as_deref().unwrap_or("warn"));
     }
     if let Some(Err(error)) = tls.map(Tls::reload) {
-        log::say(format_args!("kept the certificates: {error}"));
+        log::say(format_args!(
+            "invalid certificates; the current certificates stay in force: {error}"
+        ));
     }
     let fixed = std::mem::replace(now, next);
     // These are what is in force, until the next start.
@@ -178,6 +180,8 @@ pub(super) async fn apply(
 fn in_file(name: &'static str) -> String {
     match name {
         "store" => "data".to_owned(),
+        "histories" => "topic.NAME.history".to_owned(),
+        "durable_topics" => "topic.NAME.durable".to_owned(),
         "instance_name" => "instance".to_owned(),
         other => other.replace('_', "-"),
     }

@@ -127,7 +127,7 @@ async fn start_gateway(
     let filter = &settings.filter;
     if filter.accept_addresses.is_empty() {
         log::say(
-            "warning: the clients of the gateway may reach any address that this host reaches, but for those that it \
+            "warning: clients of the gateway may reach every address that this host can reach, except those that it \
              rejects: say which in gateway.filter.accept-addresses (Glacier2.Filter.Address.Accept)",
         );
     }
@@ -143,6 +143,7 @@ async fn start_gateway(
 fn hub_not_started(error: &HubError) -> Failure {
     match error {
         HubError::Adapter(error) => peer::not_listening(error),
+        HubError::Store(error) if error.is_damage() => Failure::new(Exit::Failure, error),
         HubError::Store(error) => Failure::new(Exit::Failure, error)
             .help("--data needs a directory that this user can write, and no other hub in it"),
         error => Failure::new(Exit::Failure, error),

@@ -13,27 +13,27 @@ use crate::contract::{PreprocessorArguments, found_errors, talk_findings};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Format, Output};
 
-/// Compares two contracts: what breaks a peer on the wire, what breaks source, what is safe
+/// Compares two contracts: which changes break the wire or source code, and which are safe
 ///
-/// The yardstick: a program made from OLD goes on doing what it did, in any role, and its peer is
-/// made from NEW. Exit code 100 if something breaks. With -o json one object, with -o jsonl one for
-/// each change; the codes never change.
+/// A change is safe if a program built from OLD still works with a peer built from NEW, in any role. Exit code
+/// 100: something breaks. With -o json the result is one object, with -o jsonl one object for each change; the
+/// codes of changes are stable.
 #[derive(Debug, Args)]
 pub(crate) struct Breaking {
-    /// The Slice file as it was
+    /// The old Slice file
     old: PathBuf,
 
-    /// The Slice file as it is
+    /// The new Slice file
     new: PathBuf,
 
-    /// Takes what breaks source alone for safe: exit code 100 only if a peer breaks
+    /// Accepts changes that break only source code: exit code 100 only if a peer breaks
     #[arg(long)]
     allow_source: bool,
 
     #[command(flatten)]
     preprocessor: PreprocessorArguments,
 
-    /// The version of Ice whose language is accepted
+    /// The version of Ice whose Slice is accepted
     #[arg(long, value_enum, default_value_t = Version::Any)]
     language: Version,
 }

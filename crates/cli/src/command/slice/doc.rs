@@ -10,16 +10,15 @@ use crate::contract::{found_errors, talk_findings};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
-/// Writes a reference of Slice files as one HTML page, with an index and links between types
+/// Generates a reference of Slice files as one HTML page, with an index and links
 ///
-/// The page needs nothing else: no script, no font, no network. It shows what the files define, not
-/// what they include.
+/// The page needs no script, no font and no network. It shows what the files define, without what they include.
 #[derive(Debug, Args)]
 pub(crate) struct Doc {
     #[command(flatten)]
     sources: Sources,
 
-    /// Writes DIR/NAME.html, named like the first file, and not to standard output
+    /// Writes DIR/NAME.html instead of standard output, named like the first file
     #[arg(long, value_name = "DIR")]
     output_dir: Option<PathBuf>,
 

@@ -13,17 +13,17 @@ use crate::exit::{Exit, Failure};
 use crate::input;
 use crate::output::{self, Format, Output};
 
-/// Lays out Slice files in one style; comments, directives and meaning stay
+/// Formats Slice files in one style; comments, directives and meaning stay
 ///
-/// Files are replaced at once or not at all, and only if they change. Whether they are legal
-/// Slice is not asked, see `floe slice check`.
+/// A file is replaced as a whole or not at all, and only if it changes. It need not be valid Slice; see `floe
+/// slice check`.
 #[derive(Debug, Args)]
 pub(crate) struct Fmt {
-    /// The Slice files; `-` reads standard input, and writes the result on standard output
+    /// The Slice files. `-` reads standard input and writes to standard output
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 
-    /// Changes nothing: prints the names of files that would change, with exit code 100 if there are any
+    /// Changes nothing, and prints the names of files that would change. Exit code 100: there are some
     #[arg(long)]
     check: bool,
 }

@@ -7,7 +7,7 @@ use floe::contracts::ice_storm::{AlreadySubscribedOrBadQoSOrInvalidSubscriberErr
 use floe::{Communicator, Identity, InvokeError, Proxy, TypedProxy};
 
 use crate::exit::{Exit, Failure};
-use crate::hub::{self, HubArgument};
+use crate::hub::HubArgument;
 use crate::output;
 use crate::reconnect;
 
@@ -67,9 +67,9 @@ impl Subscription<'_> {
             let name = self.topic_name;
             output::talk(match is_kept {
                 true => format!("the hub is back, and has kept the subscription to topic `{name}`"),
-                false => format!(
-                    "subscribed again to topic `{name}`; events of the time between are missing"
-                ),
+                false => {
+                    format!("subscribed again to topic `{name}`; the events in between are missing")
+                }
             });
         }
     }
@@ -94,7 +94,7 @@ impl Subscription<'_> {
                 Ok(false) => {
                     let message = "the hub has ended this subscription";
                     return Failure::new(Exit::Failure, message).help(
-                        "it could not deliver, or somebody unsubscribed; the hub's log tells. If a firewall stands \
+                        "the hub could not deliver, or somebody unsubscribed; the hub's log has the reason. If a firewall stands \
                          between, --listen HOST:PORT names an open port",
                     );
                 }
@@ -130,25 +130,13 @@ impl Subscription<'_> {
     /// # Errors
     /// The hub does not answer.
     pub(super) async fn end(&self) -> Result<i64, Failure> {
-        let lost = self.lost_count().await;
+        let lost = self
+            .hub
+            .lost_by(self.communicator, self.topic_name, self.identity())
+            .await;
         let ended = self.topic.unsubscribe(Some(&self.subscriber)).await;
         ended.map_err(|error| self.hub.unanswered(error.into()).when("cannot unsubscribe"))?;
         Ok(lost)
-    }
-
-    /// How many events the hub lost for this subscriber; 0 also where it cannot tell.
-    async fn lost_count(&self) -> i64 {
-        let info = self.hub.topic_info(self.communicator, self.topic_name);
-        let info = info.await.ok().flatten();
-        let own = info
-            .iter()
-            .flat_map(|info| &info.subscribers)
-            .find(|subscriber| {
-                let subscriber = subscriber.subscriber.as_ref();
-                subscriber
-                    .is_some_and(|subscriber| &subscriber.reference().identity == self.identity())
-            });
-        own.map_or(0, |own| hub::lost(&own.lost))
     }
 
     fn identity(&self) -> &Identity {

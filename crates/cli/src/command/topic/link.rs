@@ -9,9 +9,9 @@ use crate::exit::{Exit, Failure};
 use crate::hub::HubArgument;
 use crate::output;
 
-/// Forwards the events of a topic to another one; exit code 5 if it does already
+/// Forwards the events of a topic to another topic. Exit code 5: the link exists already
 ///
-/// Events go one hop: what comes over a link is not forwarded again.
+/// Events travel over one link only: the other topic does not forward them again.
 #[derive(Debug, Args)]
 pub(crate) struct Link {
     /// The topic whose events are forwarded
@@ -20,13 +20,13 @@ pub(crate) struct Link {
     /// The topic that gets them
     to: String,
 
-    /// What the link costs: an event passes unless the entry `cost` of its context is a higher
-    /// number; over a link of cost 0 every event passes
+    /// The cost of the link. An event with a higher `cost` in its context does not pass. A link of cost 0
+    /// passes every event
     #[arg(default_value_t = 0, allow_negative_numbers = true, value_parser = parse_cost)]
     cost: i32,
 
-    /// The hub or IceStorm of the topic that gets the events, if it is another one: its endpoint,
-    /// or the proxy of its topic manager
+    /// The hub or IceStorm of the other topic, if it is not the same: an endpoint, or the proxy of its topic
+    /// manager
     #[arg(long, value_name = "ENDPOINT")]
     to_hub: Option<String>,
 
@@ -74,16 +74,16 @@ fn parse_cost(text: &str) -> Result<i32, String> {
     })
 }
 
-/// Removes the link of a topic to another one; exit code 4 if there is none
+/// Removes the link of a topic to another topic. Exit code 4: there is no such link
 ///
-/// The other topic, or its hub, need not be there any more.
+/// The other topic and its hub may be gone.
 #[derive(Debug, Args)]
 pub(crate) struct Unlink {
     /// The topic whose events are forwarded
     from: String,
 
-    /// The topic that gets them: its name, or its identity as `floe topic subscribers` shows it,
-    /// which tells topics of the same name from one another
+    /// The topic that gets them: its name, or its identity as `floe topic subscribers` shows it, if several
+    /// have the same name
     to: String,
 
     #[command(flatten)]

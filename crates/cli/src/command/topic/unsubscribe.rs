@@ -9,10 +9,10 @@ use super::link::{FarEnd, far_ends, unlinking};
 use crate::exit::Failure;
 use crate::output;
 
-/// Ends subscriptions of a topic; exit code 4 if there is none
+/// Ends subscriptions of a topic. Exit code 4: there is no such subscription
 ///
-/// For subscribers that are gone and did not unsubscribe, and that the hub keeps because they asked for it
-/// (`retryCount`). The subscriber is not told.
+/// Use it for subscribers that are gone and did not unsubscribe, and that the hub keeps because of their
+/// `retryCount`. The hub does not notify the subscriber.
 #[derive(Debug, Args)]
 pub(crate) struct Unsubscribe {
     /// The topic
@@ -56,7 +56,7 @@ impl Unsubscribe {
         let is_link = |end: &FarEnd| end.is_certain && end.identity == *identity;
         if ends.iter().any(is_link) {
             let message =
-                format_args!("`{identity}` is a link of topic `{name}`, and no subscriber");
+                format_args!("`{identity}` is a link of topic `{name}` and not a subscriber");
             let help = format_args!("`{}` removes it", unlinking(name, identity));
             return Err(Failure::usage(message).help(help));
         }

@@ -16,29 +16,29 @@ use crate::hub;
 use crate::output::{self, Format, Output};
 use crate::peer::parse_time;
 
-/// Watches topics: rates, queues, lags and losses of each, and of the hub as a whole
+/// Watches the rates, queues, lags and losses of topics and of the whole hub
 ///
-/// On a terminal it is a table that is drawn again, in a pipe a line of JSON for each look, until
-/// Ctrl-C or --count looks. Rates are those since the look before. Without --count it looks on while the
-/// hub is restarted; it ends if something answers in the hub's place that is none.
+/// A terminal shows a table that is redrawn, a pipe gets a line of JSON for each reading, until Ctrl-C or
+/// --count readings. Rates are those since the previous reading. Without --count it continues after a restart
+/// of the hub. It ends if something that is not a hub answers.
 #[derive(Debug, Args)]
 pub(crate) struct Watch {
-    /// The topics; all without any
+    /// The topics [default: all]
     names: Vec<String>,
 
-    /// Only topics with this in their name
+    /// Only topics whose names contain this
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
 
-    /// What comes first
+    /// The order
     #[arg(long, value_enum, default_value_t = Order::Name)]
     sort: Order,
 
-    /// How long from one look to the next
+    /// The time between two readings
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_time)]
     interval: Duration,
 
-    /// Ends after this many looks
+    /// Ends after this many readings
     #[arg(short = 'n', long, value_name = "COUNT", value_parser = count::at_least_one::<u64>)]
     count: Option<u64>,
 
@@ -49,15 +49,15 @@ pub(crate) struct Watch {
 /// The order of topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Order {
-    /// By their names
+    /// By name
     Name,
-    /// Those with the most events a second, published and delivered together
+    /// Most events a second first, published and delivered
     Rate,
-    /// Those that have lost the most events
+    /// Most lost events first
     Lost,
-    /// Those whose events wait longest
+    /// Longest waiting events first
     Lag,
-    /// Those with the most events that wait
+    /// Most waiting events first
     Queued,
 }
 
@@ -107,7 +107,7 @@ impl Watch {
         let known: Vec<_> = before.status.topics.iter().map(|it| &it.name).collect();
         for name in self.names.iter().filter(|name| !known.contains(name)) {
             output::talk(format_args!(
-                "there is no topic `{name}`: it is shown from when it is created"
+                "there is no topic `{name}` yet: it is shown when somebody creates it"
             ));
         }
         let mut left = self.count.unwrap_or(u64::MAX);
@@ -119,7 +119,7 @@ impl Watch {
                 Err(failure) if self.count.is_none() && failure.is_of_connection() => {
                     let reason = Some(failure.to_string());
                     if reason != away {
-                        output::talk(format_args!("looks on until the hub is back: {failure}"));
+                        output::talk(format_args!("waiting until the hub is back: {failure}"));
                     }
                     away = reason;
                     continue;

@@ -118,7 +118,7 @@ fn a_gateway_runs_beside_the_hub_unless_the_file_says_that_there_is_none() {
     assert!(!alone.has_hub && alone.gateway.is_some());
     let (_, problems) = read_toml("hub = false\n");
     assert!(
-        problems[0].1.contains("nothing would be served"),
+        problems[0].1.contains("the process would serve nothing"),
         "{problems:?}"
     );
 }

@@ -1,6 +1,6 @@
 //! What the property file of an IceStorm says.
 
-use floe::EndpointSelection;
+use floe::settings::EndpointSelection;
 use floe_access::{Action, Caller, Place};
 
 use super::*;
@@ -242,7 +242,7 @@ IceSSL.VerifyPeer=3
     );
     let lines: Vec<_> = problems.iter().map(|(line, _)| *line).collect();
     assert_eq!(lines, [2, 3, 4], "{problems:?}");
-    assert!(problems[0].1.contains("remove the line to do without"));
+    assert!(problems[0].1.contains("remove the line"));
     for name in [
         "VerifyDepthMax=2",
         "Ciphers=NONE ECDHE",
@@ -255,7 +255,7 @@ IceSSL.VerifyPeer=3
         assert!(configuration.warnings.is_empty(), "{name}");
         assert_eq!(problems.len(), 1, "{name}");
         assert!(
-            problems[0].1.contains("cannot be told"),
+            problems[0].1.contains("a Floe hub ") && problems[0].1.contains("remove the"),
             "{name}: {problems:?}"
         );
     }
@@ -272,7 +272,7 @@ fn a_hub_that_shall_send_nothing_in_the_clear_is_refused() {
     assert_eq!(of("0"), []);
     let problems = of("1");
     assert_eq!(problems.len(), 1, "{problems:?}");
-    let expected = "cannot be told to send over encrypted connections alone: remove the line";
+    let expected = "cannot be limited to encrypted connections: remove the line";
     assert!(problems[0].1.contains(expected), "{problems:?}");
 }
 
@@ -308,14 +308,14 @@ fn of_other_properties_of_ice_it_is_not_said_that_they_would_mean_nothing() {
         ("Ice.Default.InvocationTimeout=500", "Send.Timeout"),
         ("Ice.Default.Timeout=500", "10 seconds"),
         ("Ice.Override.ConnectTimeout=500", "10 seconds"),
-        ("Ice.Override.CloseTimeout=500", "cannot be told so"),
+        ("Ice.Override.CloseTimeout=500", "has no such setting"),
         (
             "Ice.Default.Router=Glacier2/router:tcp -h a -p 1",
-            "no router",
+            "without a router",
         ),
-        ("Ice.Default.SourceAddress=127.0.0.1", "cannot be told so"),
+        ("Ice.Default.SourceAddress=127.0.0.1", "has no such setting"),
         ("Ice.Default.EncodingVersion=1.0", "1.1"),
-        ("Ice.SOCKSProxyHost=a", "cannot be told so"),
+        ("Ice.SOCKSProxyHost=a", "has no such setting"),
     ] {
         let text = format!("S.TopicManager.Endpoints=tcp -p 1\n{property}\n");
         let (configuration, problems) = read_properties(&text);

@@ -44,7 +44,7 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
         .map(|arm| arm.tokens());
     let scoped = &definition.scoped;
     let type_ids = scope.model.type_ids(id);
-    let builtin = quote!(#request.builtin(#scoped, &[#(#type_ids),*]));
+    let builtin = quote!(#root::codegen::builtin(#request, #scoped, &[#(#type_ids),*]));
     let answer = match operations.is_empty() {
         true => builtin,
         false => quote!(match #request.operation_bytes() { #(#arms)* _ => #builtin, }),
@@ -55,7 +55,7 @@ pub(super) fn dispatcher(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
             pub struct #name<#servant: #interface>;
         }
         impl<#servant: #interface> #root::codegen::Answer for #name<#servant> {
-            async fn answer(&self, #request: #root::Request) -> #root::codegen::Answered {
+            async fn answer(&self, #request: #root::dispatch::Request) -> #root::codegen::Answered {
                 #answer
             }
         }

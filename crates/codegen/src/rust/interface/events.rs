@@ -10,7 +10,7 @@ use quote::quote;
 use super::operation_mode;
 use super::values::Values;
 use crate::names;
-use crate::rust::docs::{docs, operation_docs};
+use crate::rust::docs::{docs, named, operation_docs};
 use crate::rust::scope::{Scope, spelled, type_name};
 
 /// The enum and how it is decoded; nothing if the interface does not describe events.
@@ -50,9 +50,8 @@ fn enumeration(
     let mut taken = Vec::new();
     let events: Vec<Event<'_>> = operations
         .iter()
-        .map(|(declaring, operation)| Event {
+        .map(|(_, operation)| Event {
             scope,
-            declaring: *declaring,
             operation,
             variant: variant(operation, &mut taken),
             values: Values::inputs(operation),
@@ -70,7 +69,7 @@ fn enumeration(
         impl #root::codegen::TypedEvent for #name {
             const TYPE_ID: &'static str = #scoped;
             const TYPE_IDS: &'static [&'static str] = &[#(#type_ids),*];
-            fn decode(request: &#root::Request) -> #option<#result<Self, #root::SystemException>> {
+            fn decode(request: &#root::dispatch::Request) -> #option<#result<Self, #root::SystemException>> {
                 Some(match request.operation_bytes() { #(#arms)* _ => return None, })
             }
         }
@@ -80,7 +79,6 @@ fn enumeration(
 /// An operation as a variant.
 struct Event<'a> {
     scope: &'a Scope<'a>,
-    declaring: DefinitionId,
     operation: &'a Operation,
     variant: Ident,
     values: Values,
@@ -91,16 +89,10 @@ impl Event<'_> {
     fn declaration(&self) -> TokenStream {
         let Self {
             scope,
-            declaring,
             operation,
             variant,
             values,
         } = self;
-        let declaring = scope.model.definition(*declaring);
-        let of = format!(
-            "Slice operation `{}` of `{}`.",
-            operation.name, declaring.scoped
-        );
         let types: Vec<_> = values.as_written.iter().map(|it| it.owned(scope)).collect();
         match types.as_slice() {
             [] | [_] => {
@@ -109,11 +101,15 @@ impl Event<'_> {
                 quote!(#docs #variant #content,)
             }
             _ => {
-                let about = docs(operation.doc.as_deref(), &of);
+                let about = named(
+                    operation.doc.as_deref(),
+                    "operation",
+                    &operation.name,
+                    &operation.metadata,
+                );
                 let fields = operation.inputs().zip(values.names()).zip(&types);
                 let fields = fields.map(|((parameter, name), r#type)| {
-                    let of = format!("Slice parameter `{}`.", parameter.name);
-                    let docs = docs(parameter.doc.as_deref(), &of);
+                    let docs = docs(parameter.doc.as_deref(), "");
                     quote!(#docs #name: #r#type)
                 });
                 quote!(#about #variant { #(#fields),* },)

@@ -57,6 +57,14 @@ fn method(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> 
     let values = Values::inputs(operation);
     let inputs = values.names();
     let types = values.as_written.iter().map(|value| value.borrowed(scope));
+    // A lifetime needs a name only if a parameter is borrowed, too.
+    let is_named = values.borrow(scope);
+    let lifetime = match is_named {
+        true => quote!('call),
+        false => quote!('_),
+    };
+    let generics = is_named.then(|| quote!(<#lifetime>));
+    let borrow = is_named.then(|| quote!(#lifetime));
     let decode = Values::results(operation).decode(scope);
     let call = match values.as_parameters(scope) {
         Some(parameters) => {
@@ -69,10 +77,10 @@ fn method(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> 
     };
     quote! {
         #docs
-        pub fn #method<'call>(
-            &'call self #(, #inputs: #types)*
-        ) -> #root::Call<'call, #results, #error, impl #root::codegen::EncodeParameters<'call>> {
-            const OPERATION: #root::OperationInfo = #root::codegen::#kind(#name, #returns_data);
+        pub fn #method #generics(
+            &#borrow self #(, #inputs: #types)*
+        ) -> #root::Call<#lifetime, #results, #error, impl #root::codegen::EncodeParameters<#lifetime>> {
+            const OPERATION: #root::codegen::OperationInfo = #root::codegen::#kind(#name, #returns_data);
             #call
         }
     }

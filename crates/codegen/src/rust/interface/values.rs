@@ -83,6 +83,12 @@ impl Values {
         self.as_written.iter().map(|value| &value.name).collect()
     }
 
+    /// Whether a proxy's method borrows any of them.
+    pub(super) fn borrow(&self, scope: &Scope<'_>) -> bool {
+        let mut values = self.as_written.iter();
+        values.any(|value| scope.is_borrowed(value.r#type))
+    }
+
     /// The closure that decodes all values and gives them as one value or a tuple.
     pub(super) fn decode(&self, scope: &Scope<'_>) -> TokenStream {
         let root = scope.root();
@@ -194,7 +200,7 @@ impl Values {
     ) -> TokenStream {
         let root = scope.root();
         let format = (is_sliced && self.uses_classes(scope))
-            .then(|| quote!(#encoder.set_class_format(#root::ClassFormat::Sliced);));
+            .then(|| quote!(#encoder.set_class_format(#root::encoding::ClassFormat::Sliced);));
         let finish = self
             .has_instances(scope)
             .then(|| quote!(#encoder.finish_classes();));

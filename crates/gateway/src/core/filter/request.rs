@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use floe::{Identity, Reference, Target};
+use floe::reference::Target;
+use floe::{Identity, Reference};
 
 /// Whether a user may reach the category that has the user's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

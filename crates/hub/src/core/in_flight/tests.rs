@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use floe::{EventsBuilder, LocalError, OperationMode};
+use floe::forwarding::EventsBuilder;
+use floe::{LocalError, OperationMode};
 
 use super::*;
 
@@ -52,7 +53,7 @@ impl Model {
 
     fn new(seed: u64) -> Self {
         Self {
-            in_flight: InFlightEvents::default(),
+            in_flight: InFlightEvents::new(Window::new(3, Self::WINDOW)),
             random: Random(seed),
             now: Instant::now(),
             open: BTreeSet::new(),
@@ -64,7 +65,8 @@ impl Model {
 
     /// Sends as many events as the window allows. Some replies come before the events are noted.
     fn send(&mut self) {
-        let Some(room) = WindowRoom::beside(self.in_flight.load(), Self::WINDOW) else {
+        let Some(room) = WindowRoom::beside(self.in_flight.load(), self.in_flight.window_size())
+        else {
             return;
         };
         self.in_flight.open();
@@ -82,7 +84,9 @@ impl Model {
             return;
         }
         let early = self.random.below(count + 1);
-        let delivered = self.in_flight.handle_returned(first..first + early, drop);
+        let delivered = self
+            .in_flight
+            .handle_returned(first..first + early, self.now, |_, _| ());
         assert_eq!(delivered, 0);
         assert!(self.in_flight.end_sending());
         self.open.extend(first..first + count);
@@ -97,7 +101,9 @@ impl Model {
         let is_known = self.open.remove(&number);
         let has_failed = answer.is_err();
         let check = |handle: u64| assert_eq!(handle, number);
-        let delivered = self.in_flight.handle_answer(number, answer, check);
+        let delivered = self
+            .in_flight
+            .handle_answer(number, answer, self.now, check);
         assert_eq!(delivered, u64::from(is_known && !has_failed));
         self.delivered += delivered;
     }
@@ -173,14 +179,54 @@ fn every_event_is_delivered_failed_or_late_once() {
 }
 
 #[test]
+fn a_subscriber_that_becomes_slow_has_as_much_time_for_each_event_as_before_the_window_grew() {
+    const LIMIT: Duration = Duration::from_secs(60);
+    let began = Instant::now();
+    let mut in_flight = InFlightEvents::new(Window::new(5, 1024));
+    let send = |in_flight: &mut InFlightEvents<u64>, now| {
+        let room = WindowRoom::beside(in_flight.load(), in_flight.window_size());
+        let count = room.map_or(0, |room| room.events as u64);
+        let numbers = in_flight.next()..in_flight.next() + count;
+        let mut events = (0..count).map(|_| event(OperationMode::Normal)).collect();
+        in_flight.note_sent(&mut events, numbers.clone(), now);
+        numbers
+    };
+    while in_flight.window_size() < 1024 {
+        let sent = send(&mut in_flight, began);
+        in_flight.handle_returned(sent, began, |_, _| ());
+    }
+    // Each event takes a second now, so that the last one is answered after 17 minutes.
+    let sent = send(&mut in_flight, began);
+    assert_eq!(sent.clone().count(), 1024);
+    let mut now = began;
+    for number in sent.clone() {
+        now += Duration::from_secs(1);
+        assert!(in_flight.take_late(LIMIT, now).is_empty());
+        assert_eq!(
+            in_flight.handle_returned(number..number + 1, now, |_, _| ()),
+            1
+        );
+    }
+    assert!(in_flight.window_size() < 1024, "it has shrunk");
+    // It stops: the first five are late, as if there were no others.
+    let sent = send(&mut in_flight, now);
+    let late = in_flight.take_late(LIMIT, now + LIMIT);
+    assert!(late.into_iter().eq(sent.take(5)));
+    assert_eq!(in_flight.window_size(), 5);
+}
+
+#[test]
 fn a_window_abandoned_during_a_send_does_not_note_the_events() {
-    let mut in_flight = InFlightEvents::default();
+    let mut in_flight = InFlightEvents::new(Window::new(5, 5));
     in_flight.open();
     assert!(in_flight.begin_sending());
     in_flight.abandon(2);
     assert!(!in_flight.is_open() && !in_flight.close());
     // The scheduler has not noticed this yet, and replies to its events may come.
-    assert_eq!(in_flight.handle_returned(0..2, |(): ()| ()), 0);
+    assert_eq!(
+        in_flight.handle_returned(0..2, Instant::now(), |(), _| ()),
+        0
+    );
     assert!(!in_flight.end_sending());
     assert!(in_flight.close());
     assert_eq!((in_flight.next(), in_flight.load()), (2, Load::default()));
@@ -193,7 +239,7 @@ fn a_window_abandoned_during_a_send_does_not_note_the_events() {
 
 #[test]
 fn a_scheduler_that_panics_loses_only_what_it_took() {
-    let mut in_flight = InFlightEvents::default();
+    let mut in_flight = InFlightEvents::new(Window::new(5, 5));
     let mut sent = vec![event(OperationMode::Normal)];
     in_flight.note_sent(&mut sent, std::iter::once(()), Instant::now());
     in_flight.open();
@@ -201,7 +247,10 @@ fn a_scheduler_that_panics_loses_only_what_it_took() {
     assert_eq!(in_flight.forget_taken(4), 3);
     assert_eq!(in_flight.forget_taken(1), 0);
     assert_eq!(in_flight.next(), 4);
-    assert_eq!(in_flight.handle_returned(0..4, drop), 1);
+    assert_eq!(
+        in_flight.handle_returned(0..4, Instant::now(), |_, _| ()),
+        1
+    );
 }
 
 #[test]

@@ -1,14 +1,16 @@
 //! The rules of subscriptions, one by one. `tests/random.rs` checks them after any sequence of steps.
 //!
 //! - `tests/overflow.rs`: the notices of a full queue
-//! - `tests/waiting.rs`: publishers that wait for room
+//! - `tests/held.rs`: publishers that are held back
+//! - `tests/schedules.rs`: healthy, slow and stopped subscribers, and publishers of any speed
 
+mod held;
 mod overflow;
 mod random;
-mod waiting;
+mod schedules;
 
 use super::*;
-use crate::core::qos::TWOWAY_OUTSTANDING_MAX;
+use crate::core::qos::TWOWAY_OUTSTANDING;
 
 /// Events that are as long as they say; they are numbered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,14 +44,17 @@ fn events(numbers: std::ops::Range<u32>) -> Numbered {
 }
 
 const TWOWAY: Delivery = Delivery::Twoway {
-    outstanding_max: TWOWAY_OUTSTANDING_MAX,
+    outstanding: TWOWAY_OUTSTANDING,
+    outstanding_max: TWOWAY_OUTSTANDING,
 };
 const DISCARD_INTERVAL: Duration = Duration::from_secs(60);
 
+/// Limits that hold no publisher back.
 fn limits(overflow: OverflowPolicy) -> QueueLimits {
     QueueLimits {
         events: 3,
         bytes: 100,
+        patience: Duration::ZERO,
         overflow,
     }
 }
@@ -68,14 +73,16 @@ fn qos(delivery: Delivery, retry_count: RetryCount) -> Qos {
         overflow: None,
         events_max: None,
         bytes_max: None,
+        patience_max: None,
         lost_facet: None,
+        reading: None,
     }
 }
 
 fn take(subscription: &mut Subscription<Numbered>, events_max: usize) -> Vec<u32> {
     let mut taken = Vec::new();
     if subscription.next_step(1) == DeliveryStep::Deliver {
-        subscription.take(events_max, usize::MAX, &mut taken);
+        subscription.take(events_max, usize::MAX, &mut taken, Instant::now);
     }
     numbers(&taken)
 }
@@ -121,10 +128,10 @@ fn a_take_is_limited_in_bytes_but_never_empty() {
         subscription.handle_events(event(number), now);
     }
     let mut taken = Vec::new();
-    subscription.take(usize::MAX, 25, &mut taken);
+    subscription.take(usize::MAX, 25, &mut taken, Instant::now);
     assert_eq!(numbers(&taken), [0, 1]);
     taken.clear();
-    subscription.take(usize::MAX, 1, &mut taken);
+    subscription.take(usize::MAX, 1, &mut taken, Instant::now);
     assert_eq!(numbers(&taken), [2]);
 }
 
@@ -294,7 +301,9 @@ fn a_broken_connection_is_a_failure_only_if_the_next_one_breaks_too() {
         take(&mut subscription, 1);
         match outcome {
             None => subscription.handle_delivered(1),
-            Some(failure) => subscription.handle_failed(1, failure, now),
+            Some(failure) => {
+                subscription.handle_failed(1, failure, now);
+            }
         }
         subscription.state()
     };
@@ -385,6 +394,7 @@ fn long_subscription() -> Subscription<Numbered> {
     let limits = QueueLimits {
         events: 8,
         bytes: 1_000,
+        patience: Duration::ZERO,
         overflow: OverflowPolicy::DropOldest,
     };
     let qos = qos(TWOWAY, RetryCount::Limited(0));
@@ -397,8 +407,8 @@ fn events_that_came_together_are_separated_only_where_they_must_be() {
     let mut subscription = subscription(RetryCount::Limited(0));
     subscription.handle_events(events(0..3), now);
     let mut taken = Vec::new();
-    subscription.take(2, usize::MAX, &mut taken);
-    subscription.take(usize::MAX, usize::MAX, &mut taken);
+    subscription.take(2, usize::MAX, &mut taken, Instant::now);
+    subscription.take(usize::MAX, usize::MAX, &mut taken, Instant::now);
     assert_eq!(taken, [events(0..2), events(2..3)]);
     subscription.handle_events(events(3..8), now);
     assert_eq!(take(&mut subscription, 10), [5, 6, 7]);
@@ -422,7 +432,7 @@ fn take_with_gaps(subscription: &mut Subscription<Numbered>) -> Vec<(Option<u64>
     let mut all = Vec::new();
     while subscription.next_step(1) == DeliveryStep::Deliver {
         let mut taken = Vec::new();
-        let gap = subscription.take(usize::MAX, usize::MAX, &mut taken);
+        let (_, gap) = subscription.take(usize::MAX, usize::MAX, &mut taken, Instant::now);
         all.push((gap, numbers(&taken)));
     }
     all
@@ -444,7 +454,7 @@ fn a_subscriber_is_notified_of_a_gap_where_it_is() {
     let mut newest = new(OverflowPolicy::DropNewest);
     newest.handle_events(events(0..5), now);
     let mut first = Vec::new();
-    assert_eq!(newest.take(1, usize::MAX, &mut first), None);
+    assert_eq!(newest.take(1, usize::MAX, &mut first, Instant::now).1, None);
     newest.handle_events(event(5), now);
     let expected = [(None, vec![1, 2]), (Some(2), vec![5])];
     assert_eq!(take_with_gaps(&mut newest), expected);
@@ -467,7 +477,7 @@ fn a_subscriber_is_notified_of_events_whose_delivery_failed() {
     let mut behind = new();
     behind.handle_events(events(0..2), now);
     let mut first = Vec::new();
-    assert_eq!(behind.take(1, usize::MAX, &mut first), None);
+    assert_eq!(behind.take(1, usize::MAX, &mut first, Instant::now).1, None);
     behind.handle_failed(1, DeliveryFailure::Ours, now);
     assert_eq!(take_with_gaps(&mut behind), [(Some(1), vec![1])]);
 

@@ -7,7 +7,9 @@ use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use floe::{ConnectionToken, Event, InvokeError, Outcome, PendingEvent, ReplySink};
+use floe::InvokeError;
+use floe::forwarding::{ConnectionToken, Event, PendingEvent, ReplySink};
+use floe::message::Outcome;
 
 use crate::core::{InFlightEvents, Load, Resend};
 use crate::service::subscriber::{GuardedState, Subscriber};
@@ -90,7 +92,7 @@ impl Subscriber {
             return true;
         }
         for (number, answer) in early {
-            shared.handle_answer(number, answer);
+            shared.handle_answer(number, answer, now);
         }
         wake_if_awaited(shared);
         true
@@ -135,7 +137,7 @@ impl Subscriber {
         let abandoned = match in_flight.close() {
             true => in_flight.abandon(0),
             // The scheduler has not noted the numbers of its events yet.
-            false => in_flight.abandon(self.outstanding_max().unwrap_or(0) as u64),
+            false => in_flight.abandon(self.window().max() as u64),
         };
         drop(shared);
         drop(abandoned);
@@ -144,10 +146,15 @@ impl Subscriber {
 
 impl ReplySink for Subscriber {
     fn returned(&self, numbers: Range<u64>) {
+        let now = Instant::now();
         let mut shared = self.lock();
+        let latencies = self.latencies();
         let delivered = shared
             .in_flight()
-            .handle_returned(numbers, PendingEvent::end);
+            .handle_returned(numbers, now, |event, sent| {
+                latencies.note_answer(sent, now);
+                event.end();
+            });
         if delivered > 0 {
             shared.subscription.handle_delivered(delivered);
             wake_if_awaited(shared);
@@ -156,23 +163,24 @@ impl ReplySink for Subscriber {
 
     fn answered(&self, number: u64, answer: Result<Option<Outcome>, InvokeError>) {
         let mut shared = self.lock();
-        shared.handle_answer(number, answer.map(drop));
+        shared.handle_answer(number, answer.map(drop), Instant::now());
         wake_if_awaited(shared);
     }
 
     fn failed(&self, failures: Vec<(u64, InvokeError)>) {
+        let now = Instant::now();
         let mut shared = self.lock();
         for (number, error) in failures {
-            shared.handle_answer(number, Err(error));
+            shared.handle_answer(number, Err(error), now);
         }
         wake_if_awaited(shared);
     }
 }
 
 impl GuardedState {
-    fn handle_answer(&mut self, number: u64, answer: Result<(), InvokeError>) {
+    fn handle_answer(&mut self, number: u64, answer: Result<(), InvokeError>, now: Instant) {
         let in_flight = self.in_flight();
-        let delivered = in_flight.handle_answer(number, answer, PendingEvent::end);
+        let delivered = in_flight.handle_answer(number, answer, now, PendingEvent::end);
         if delivered > 0 {
             self.subscription.handle_delivered(delivered);
         }

@@ -1,10 +1,13 @@
 //! Delivery over a link: one call forwards all queued events to the other topic, and the next call waits for it.
 
-use floe::{Events, InvokeError, OperationMode, RequestFailed, SystemException};
+use floe::forwarding::Events;
+use floe::message::RequestFailed;
+use floe::{InvokeError, OperationMode, SystemException};
 
 use crate::core::encode_forward;
 use crate::service::directory::ObjectDirectory;
 use crate::service::subscriber::Subscriber;
+use crate::service::topic::all_released;
 
 /// The maximum bytes in one call, unless a single event is longer. Peers refuse messages of more than 1 MiB by default.
 const CALL_BYTES_MAX: usize = 256 * 1024;
@@ -29,9 +32,15 @@ async fn forward(
 ) -> Result<(), InvokeError> {
     if let Some(name) = link.link().and_then(|link| link.local_name()) {
         let topic = directory.topic(name).ok_or_else(|| no_topic(link))?;
+        let mut held = Vec::new();
         for events in events {
-            topic.publish_forwarded(events);
+            let forwarded = topic.publish_forwarded(events);
+            held.extend(forwarded.held);
+            if let Some(stored) = forwarded.stored {
+                stored.await?;
+            }
         }
+        all_released(held).await;
         return Ok(());
     }
     let parameters =

@@ -5,6 +5,7 @@
 //! - `oneway.rs`: sends all queued events in one write
 //! - `batched.rs`: collects events for a while
 //! - `twoway.rs`: keeps a window of a few unanswered events
+//! - `durable.rs`: reads the log of a durable topic, and keeps a window of unanswered events
 //! - `link.rs`: forwards all queued events to another topic in one call
 //!
 //! A twoway event takes these steps:
@@ -22,6 +23,8 @@
 
 mod batched;
 mod busy_poll;
+mod durable;
+mod durable_window;
 mod fast_path;
 mod link;
 mod oneway;
@@ -47,10 +50,13 @@ pub(super) fn run<'a>(
     settings: &'a LiveSettings,
     directory: &'a ObjectDirectory,
 ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
+    if let Some(reader) = subscriber.reader() {
+        return Box::pin(durable::run(subscriber, reader, directory));
+    }
     match subscriber.qos().delivery {
         Delivery::Oneway => Box::pin(oneway::run(subscriber)),
         Delivery::Batch => Box::pin(batched::run(subscriber, settings)),
-        Delivery::Twoway { outstanding_max } => Box::pin(twoway::run(subscriber, outstanding_max)),
+        Delivery::Twoway { .. } => Box::pin(twoway::run(subscriber)),
         Delivery::Link => Box::pin(link::run(subscriber, directory)),
     }
 }

@@ -1,6 +1,6 @@
 //! Oneway delivery: all queued events leave in one write, and no replies come.
 
-use floe::Events;
+use floe::forwarding::Events;
 
 use crate::service::subscriber::Subscriber;
 

@@ -8,10 +8,10 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll, Waker, ready};
 use std::time::{Duration, Instant};
 
-use floe::{Event, Events};
+use floe::forwarding::{Event, Events};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use super::busy_poll::BusyPoll;
@@ -174,21 +174,20 @@ impl Subscriber {
             return None;
         }
         let in_flight = shared.in_flight();
-        let room = WindowRoom::beside(in_flight.load(), self.outstanding_max()?)?;
+        let room = WindowRoom::beside(in_flight.load(), in_flight.window_size())?;
         if !in_flight.begin_sending() {
             return None;
         }
         let position = in_flight.position();
         let subscription = &mut shared.subscription;
         // No gap precedes these events, as checked above.
-        let _ = subscription.take(room.events, room.bytes, batches);
+        self.latencies().note_wait(subscription.oldest());
+        let _ = subscription.take(room.events, room.bytes, batches, Instant::now);
         let is_all = subscription.next_step(1) == DeliveryStep::Wait;
-        let is_roomy = subscription.is_roomy();
         let notice = subscription.poll_notice();
+        let released = shared.take_released();
         drop(shared);
-        if is_roomy {
-            self.notify_room();
-        }
+        released.into_iter().for_each(Waker::wake);
         self.log_notice(notice);
         Some(ReadyEvents { position, is_all })
     }

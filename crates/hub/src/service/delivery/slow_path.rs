@@ -9,7 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 
-use floe::{Event, InvokeError, Outcome, Proxy, TypedProxy};
+use floe::forwarding::Event;
+use floe::message::Outcome;
+use floe::{InvokeError, Proxy, TypedProxy};
 
 use super::fast_path::{Failed, SendPosition};
 use crate::core::{Load, Resend, may_resend};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use floe::{Event, InvokeError, TypedProxy};
+use floe::forwarding::Event;
+use floe::{InvokeError, TypedProxy};
 
 use super::reply_timeout::ReplyTimeout;
 use super::slow_path::SlowPath;
@@ -13,10 +14,9 @@ use crate::core::{Load, WindowRoom};
 use crate::service::subscriber::Subscriber;
 
 /// Delivers until the subscription ends, and then waits for the last replies.
-pub(super) async fn run(subscriber: &Arc<Subscriber>, outstanding_max: usize) {
+pub(super) async fn run(subscriber: &Arc<Subscriber>) {
     let mut delivery = TwowayDelivery {
         subscriber,
-        outstanding_max,
         slow_path: SlowPath::new(subscriber),
         reply_timeout: ReplyTimeout::new(subscriber),
         has_ended: false,
@@ -38,7 +38,6 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>, outstanding_max: usize) {
 
 struct TwowayDelivery<'a> {
     subscriber: &'a Arc<Subscriber>,
-    outstanding_max: usize,
     slow_path: SlowPath<'a>,
     reply_timeout: ReplyTimeout,
     /// Whether the subscription has ended: no more events come.
@@ -101,7 +100,8 @@ impl TwowayDelivery<'_> {
         // When a connection breaks, the events that were sent over it come first: new events could overtake them.
         let has_lost_events = || unanswered.count > 0 && self.is_broken();
         let may_send = !self.slow_path.is_resending() && !has_lost_events();
-        WindowRoom::beside(unanswered, self.outstanding_max).filter(|_| may_send)
+        let window_size = self.subscriber.lock().in_flight().window_size();
+        WindowRoom::beside(unanswered, window_size).filter(|_| may_send)
     }
 
     /// Whether the connection of the unanswered events has ended, even if a new connection exists already.

@@ -2,7 +2,8 @@
 
 use std::net::IpAddr;
 
-use floe::{Adapter, Current, Endpoint, Reference, Target};
+use floe::reference::Target;
+use floe::{Adapter, Current, Endpoint, Reference};
 use floe_access::{Callback, Reach};
 
 /// The reference with those endpoints that a callback permits; none if it permits none of them.

@@ -38,7 +38,7 @@ impl Audit {
             Err(error) => {
                 let path = path.unwrap_or(Path::new("")).display();
                 tracing::error!(
-                    "the audit log is written here, for {path} cannot be opened: {error}"
+                    "the audit log is written here because {path} cannot be opened: {error}"
                 );
                 None
             }

@@ -1,12 +1,13 @@
 //! The status of a hub, its topics and their subscribers, in the types of its contract.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use floe::{AdapterCounts, Proxy};
 
 use crate::contracts::floe::{
-    HubStatus, SubscriberInfo, SubscriberState, SubscriberStatus, TopicInfo, TopicStatus,
-    TopicTotals,
+    Backpressure, HeldPublisher, HubStatus, SubscriberInfo, SubscriberState, SubscriberStatus,
+    TopicInfo, TopicStatus, TopicTotals,
 };
 use crate::core::{Snapshot, SubscriptionState};
 use crate::service::count::{losses, number};
@@ -17,7 +18,6 @@ use crate::service::topic::Topic;
 
 /// The hub and all its topics.
 pub(crate) fn of_hub(registry: &Registry) -> HubStatus {
-    let counts = adapter_counts(registry);
     let mut topics: Vec<_> = registry
         .directory()
         .topics()
@@ -26,13 +26,22 @@ pub(crate) fn of_hub(registry: &Registry) -> HubStatus {
         .collect();
     topics.sort_by(|left, right| left.name.cmp(&right.name));
     HubStatus {
+        topics,
+        ..of_hub_alone(registry)
+    }
+}
+
+/// The hub without its topics.
+pub(crate) fn of_hub_alone(registry: &Registry) -> HubStatus {
+    let counts = adapter_counts(registry);
+    HubStatus {
         uptime: uptime(registry),
         connections: counts
             .iter()
             .map(|counts| number(counts.connections as u64))
             .sum(),
         connections_refused: counts.iter().map(|counts| number(counts.refused)).sum(),
-        topics,
+        topics: Vec::new(),
     }
 }
 
@@ -51,33 +60,63 @@ pub(crate) fn of_all(registry: &Registry) -> TopicTotals {
 pub(crate) fn of_topic(registry: &Registry, topic: &Topic) -> TopicStatus {
     let subscribers = topic.subscribers();
     TopicStatus {
-        uptime: uptime(registry),
-        totals: totals(topic),
         subscribers: subscribers
             .iter()
             .map(|s| of_subscriber(registry, s))
             .collect(),
+        ..of_topic_alone(registry, topic)
     }
 }
 
-/// A topic and its subscribers, for older clients.
-pub(crate) fn info_of_topic(registry: &Registry, topic: &Topic) -> TopicInfo {
+/// A topic without its subscribers.
+pub(crate) fn of_topic_alone(registry: &Registry, topic: &Topic) -> TopicStatus {
+    TopicStatus {
+        uptime: uptime(registry),
+        totals: totals(topic),
+        subscribers: Vec::new(),
+    }
+}
+
+/// A topic without its subscribers, for older clients.
+pub(crate) fn info_of_topic(topic: &Topic) -> TopicInfo {
     let accounts = topic.totals().accounts;
-    let subscribers = topic.subscribers();
     TopicInfo {
         name: topic.name().to_owned(),
         published: number(topic.published()),
         forwarded: number(topic.forwarded()),
         delivered: number(accounts.delivered),
         lost: losses(accounts.lost),
-        subscribers: subscribers
-            .iter()
-            .map(|s| info(registry, s, &s.snapshot()))
-            .collect(),
+        subscribers: Vec::new(),
     }
 }
 
-fn totals(topic: &Topic) -> TopicTotals {
+/// The subscribers of a topic that hold publishers back, or have done so.
+pub(crate) fn backpressure_of(registry: &Registry, topic: &Topic) -> Vec<Backpressure> {
+    let subscribers = topic.subscribers().into_iter();
+    let backpressure = |subscriber: Arc<Subscriber>| {
+        let snapshot = subscriber.snapshot();
+        let time = snapshot.held_time(Instant::now());
+        (!time.is_zero() || snapshot.held > 0).then(|| Backpressure {
+            subscriber: as_shown(registry, &subscriber),
+            time: micros(time),
+            events: number(snapshot.held),
+            publishers: held_publishers(&subscriber),
+        })
+    };
+    subscribers.filter_map(backpressure).collect()
+}
+
+fn held_publishers(subscriber: &Subscriber) -> Vec<HeldPublisher> {
+    let held = subscriber.held_publishers().into_iter();
+    held.map(|(publisher, since)| HeldPublisher {
+        publisher: publisher.as_deref().unwrap_or_default().to_owned(),
+        time: micros(since.elapsed()),
+    })
+    .collect()
+}
+
+/// The sum over the subscribers of a topic.
+pub(crate) fn totals(topic: &Topic) -> TopicTotals {
     let (name, subscribers) = (topic.name().to_owned(), topic.subscribers().len());
     told(name, subscribers, &TopicCounts::of(topic))
 }
@@ -98,7 +137,8 @@ fn told(name: String, subscribers: usize, counts: &TopicCounts) -> TopicTotals {
     }
 }
 
-fn of_subscriber(registry: &Registry, subscriber: &Subscriber) -> SubscriberStatus {
+/// A subscriber or link.
+pub(crate) fn of_subscriber(registry: &Registry, subscriber: &Subscriber) -> SubscriberStatus {
     let snapshot = subscriber.snapshot();
     SubscriberStatus {
         info: info(registry, subscriber, &snapshot),
@@ -108,10 +148,8 @@ fn of_subscriber(registry: &Registry, subscriber: &Subscriber) -> SubscriberStat
 
 fn info(registry: &Registry, subscriber: &Subscriber, snapshot: &Snapshot) -> SubscriberInfo {
     let link = subscriber.link();
-    let topic = link.zip(registry.adapters());
-    let topic = topic.map(|(link, adapters)| link.topic_from(&adapters.main));
     SubscriberInfo {
-        subscriber: topic.or_else(|| Some(as_told(subscriber.proxy()))),
+        subscriber: as_shown(registry, subscriber),
         is_link: link.is_some(),
         cost: link.map_or(0, |link| link.cost().0),
         qos: subscriber.qos_text().clone(),
@@ -127,6 +165,13 @@ fn info(registry: &Registry, subscriber: &Subscriber, snapshot: &Snapshot) -> Su
         queued_bytes: number(snapshot.queued_bytes),
         outstanding: number(snapshot.outstanding),
     }
+}
+
+/// The subscriber, or the topic to which a link leads.
+fn as_shown(registry: &Registry, subscriber: &Subscriber) -> Option<Proxy> {
+    let topic = subscriber.link().zip(registry.adapters());
+    let topic = topic.map(|(link, adapters)| link.topic_from(&adapters.main));
+    topic.or_else(|| Some(as_told(subscriber.proxy())))
 }
 
 /// The proxy of a subscriber as others may have it: one that is bound to a connection does not travel.
@@ -157,6 +202,6 @@ fn lag(oldest: Option<Instant>) -> i64 {
     oldest.map_or(0, |since| micros(since.elapsed()))
 }
 
-fn micros(time: std::time::Duration) -> i64 {
+fn micros(time: Duration) -> i64 {
     i64::try_from(time.as_micros()).unwrap_or(i64::MAX)
 }

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Poll, Waker};
 use std::thread;
 use std::time::Duration;
@@ -111,6 +112,8 @@ impl Registry {
 
     /// Adds a subscriber or link to its topic, and starts its delivery.
     pub(super) fn add_recipient(self: &Arc<Self>, topic: &Arc<Topic>, recipient: Arc<Subscriber>) {
+        let count = self.counts.of(&recipient);
+        count.fetch_add(1, Ordering::Relaxed);
         topic.add(recipient.clone());
         let tasks = self.deliveries.tasks_of(&recipient);
         tasks.spawn(self.clone().deliver(topic.clone(), recipient));
@@ -253,6 +256,10 @@ async fn end(tasks: &TaskTracker) {
 
 /// Logs how many events a shutdown has lost: events that could not be delivered, and events that came too late.
 fn report_lost(subscriber: &Subscriber, lost_before: u64) {
+    if subscriber.reader().is_some() {
+        // Its events wait in the log.
+        return;
+    }
     let end = subscriber.snapshot();
     let count = end.queued + end.outstanding + end.lost() - lost_before;
     if count > 0 {

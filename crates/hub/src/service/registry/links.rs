@@ -31,6 +31,7 @@ impl Registry {
             let len = topic.name().len() + identity.name.len() + identity.category.len();
             return Err(too_long("topic name and identity of the other topic", len));
         }
+        self.usage().check_links(&self.live_settings().limits)?;
         let change = Change::Link {
             topic: topic.name(),
             link: &link,

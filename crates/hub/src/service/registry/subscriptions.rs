@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::slice;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use floe::{Communicator, Identity, Proxy};
 
@@ -10,6 +11,7 @@ use super::{Changes, Registry, name_taken, too_long};
 use crate::core::{Qos, is_too_long, subscriber_publisher_name};
 use crate::error::ChangeError;
 use crate::service::directory::Object;
+use crate::service::durable::Reader;
 use crate::service::one_line::OneLine;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::Topic;
@@ -26,11 +28,15 @@ impl Registry {
     ) -> Result<(), ChangeError> {
         let mut changes = self.begin_change_of(topic)?;
         let identity = &proxy.reference().identity;
+        self.end_former_reader(&mut changes, topic, identity, &qos)?;
         let former = topic.find(identity);
         if former.as_ref().is_some_and(|former| !former.is_gone()) {
             return Err(ChangeError::AlreadySubscribed);
         }
         self.check_subscriber_name(topic.name(), identity, former.as_ref())?;
+        let limits = &self.live_settings().limits;
+        self.usage().check_subscriptions(limits)?;
+        let reader = self.reader_for(topic, &qos)?;
         let subscription = StoredSubscription {
             subscriber: proxy.reference().clone(),
             qos: qos_text,
@@ -47,7 +53,7 @@ impl Registry {
                 "subscribed \"{shown}\" to topic {:?}, over its own connection",
                 topic.name()
             );
-            self.add_subscriber(topic, proxy, subscription.qos, qos);
+            self.add_subscriber(topic, proxy, subscription.qos, qos, reader);
             return Ok(());
         }
         self.replace(&mut changes, topic, former, &change)?;
@@ -55,8 +61,36 @@ impl Registry {
         if let Err(error) = proxy.check_endpoints() {
             tracing::warn!("the first event will fail: {}", OneLine(error));
         }
-        self.add_subscriber(topic, proxy, subscription.qos, qos);
+        self.add_subscriber(topic, proxy, subscription.qos, qos, reader);
         Ok(())
+    }
+
+    /// Makes room for a new subscriber of a durable subscription. The former one leaves if it is the same object, or is not
+    /// connected: then it has probably ended, and the new one takes its place.
+    fn end_former_reader(
+        &self,
+        changes: &mut Changes,
+        topic: &Topic,
+        identity: &Identity,
+        qos: &Qos,
+    ) -> Result<(), ChangeError> {
+        let Some(reading) = &qos.reading else {
+            return Ok(());
+        };
+        let Some(name) = &reading.name else {
+            return Ok(());
+        };
+        let mut leaving = topic.find_reader(name);
+        if reading.is_shared {
+            leaving.retain(|former| former.identity() == identity);
+        }
+        let is_in_use = |former: &Arc<Subscriber>| {
+            former.identity() != identity && former.proxy().is_connected()
+        };
+        if leaving.iter().any(is_in_use) {
+            return Err(ChangeError::DurableInUse(name.clone()));
+        }
+        self.remove(changes, topic, &leaving)
     }
 
     /// Ends the subscriptions of those of the objects that are subscribed.
@@ -136,7 +170,10 @@ impl Registry {
     /// Takes a subscriber or link out of its topic and out of the directory. Its delivery task then ends.
     pub(super) fn take_out(&self, topic: &Topic, recipient: &Arc<Subscriber>) {
         self.directory.remove_publisher(topic, recipient);
-        topic.remove(recipient);
+        if topic.remove(recipient) {
+            let count = self.counts.of(recipient);
+            count.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// Adds a subscription from the store.
@@ -147,10 +184,18 @@ impl Registry {
         communicator: &Communicator,
     ) {
         let StoredSubscription { subscriber, qos } = subscription;
-        match Qos::parse(&qos, subscriber.mode) {
-            Ok(parsed) => {
+        let parsed = Qos::parse(&qos, subscriber.mode).map_err(|reason| reason.to_string());
+        let parsed = parsed.and_then(|mut parsed| {
+            if let Some(reading) = &mut parsed.reading {
+                reading.go_on_after_restart();
+            }
+            let reader = self.reader_for(topic, &parsed);
+            Ok((parsed, reader.map_err(|error| error.to_string())?))
+        });
+        match parsed {
+            Ok((parsed, reader)) => {
                 let proxy = communicator.proxy_from(subscriber);
-                self.add_subscriber(topic, &proxy, qos, parsed);
+                self.add_subscriber(topic, &proxy, qos, parsed, reader);
             }
             Err(reason) => tracing::error!(
                 "ignored the stored subscription of \"{}\" to topic {:?}: {}",
@@ -167,11 +212,12 @@ impl Registry {
         proxy: &Proxy,
         qos_text: BTreeMap<String, String>,
         qos: Qos,
+        reader: Option<Arc<Reader>>,
     ) {
         let (name, settings) = (topic.shared_name(), self.live_settings());
         let ready = self.deliveries.ready();
         let subscriber = Subscriber::new(name, proxy, qos_text, qos, &settings, ready);
-        let subscriber = Arc::new(subscriber);
+        let subscriber = Arc::new(subscriber.with_reader(reader));
         self.directory.add_publisher(topic, &subscriber);
         self.add_recipient(topic, subscriber);
     }

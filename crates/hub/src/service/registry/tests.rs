@@ -8,10 +8,9 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use floe::{
-    Adapter, DispatchFuture, DispatchSlot, Dispatcher, Event, InvokeError, OperationMode, Request,
-    Requests, SystemException, TypedProxy,
-};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::forwarding::Event;
+use floe::{Adapter, Dispatcher, InvokeError, OperationMode, SystemException, TypedProxy};
 use tokio::sync::mpsc;
 
 use super::*;
@@ -62,6 +61,7 @@ impl World {
         };
         let settings = HubSettings::default();
         let registry = Registry::open(settings, Box::new(store), stored, &communicator);
+        let registry = registry.expect("no log fails");
         Self {
             communicator,
             registry,
@@ -228,6 +228,7 @@ async fn new_recipients_follow_changed_settings() {
     world.create("other");
     let mut settings = HubSettings::default();
     settings.queue_limits.events = 2;
+    settings.queue_limits.patience = Duration::ZERO;
     assert!(world.registry.reconfigure(settings).is_empty());
     let link = StoredLink {
         topic: "IceStorm/topic.other".parse().unwrap(),
@@ -240,7 +241,7 @@ async fn new_recipients_follow_changed_settings() {
     let event = event(&world.communicator, 10).await;
     // No delivery task runs before the test waits.
     for _ in 0..5 {
-        topic.publish(event.clone().into(), Instant::now());
+        topic.publish(event.clone().into(), false, Instant::now());
     }
     let lost = topic.all_subscribers().into_iter();
     let lost: Vec<_> = lost.map(|s| s.snapshot().accounts.lost.overflow).collect();
@@ -322,11 +323,8 @@ async fn a_late_event_of_a_waiting_publisher_counts() {
     let published = || world.registry.directory.topics_and_destroyed().1.published;
     assert_eq!(published(), 0);
     let event = event(&world.communicator, 100).await;
-    assert!(
-        found
-            .publish_or_wait(event.into(), Instant::now())
-            .is_none()
-    );
+    let held = found.publish(event.into(), true, Instant::now());
+    assert!(held.is_empty());
     drop(found);
     assert_eq!(published(), 1);
     assert!(weak.upgrade().is_none());

@@ -6,9 +6,12 @@ use floe::contracts::ice_storm::NoSuchTopic;
 use floe::{Current, InvokeError};
 use floe_access::Action;
 
+use super::answer::{Answer, PAGE_COUNT, STEP};
 use crate::contracts::floe::{
-    HubAdmin, HubStatus, IceStormNoSuchTopicError, TopicInfo, TopicStatus, TopicTotals,
+    Backpressure, HubAdmin, HubStatus, IceStormNoSuchTopicError, TopicInfo, TopicPage, TopicStatus,
+    TopicTotals, TopicTotalsSeq,
 };
+use crate::service::count::number;
 use crate::service::observe::status;
 use crate::service::registry::Registry;
 
@@ -40,12 +43,34 @@ impl HubAdmin for HubAdminServant {
         let Some(topic) = self.registry.directory().topic(&name) else {
             return Err(NoSuchTopic { name }.into());
         };
-        Ok(status::info_of_topic(&self.registry, &topic))
+        let mut info = status::info_of_topic(&topic);
+        let mut answer = Answer::whole(current, "subscribers", PAGES);
+        for subscriber in topic.subscribers() {
+            let subscriber = status::of_subscriber(&self.registry, &subscriber).info;
+            answer.add(&subscriber)?;
+            info.subscribers.push(subscriber);
+            answer.pause().await;
+        }
+        Ok(info)
     }
 
     async fn status(&self, current: &Current) -> Result<HubStatus, InvokeError> {
         self.check(current, "")?;
-        Ok(status::of_hub(&self.registry))
+        let mut status = status::of_hub_alone(&self.registry);
+        let mut answer = Answer::whole(current, "topics", "topicsAfter");
+        loop {
+            let last = status.topics.last().map(|topic| &topic.name[..]);
+            let topics = self.registry.directory().topics_after(last, STEP);
+            if topics.is_empty() {
+                return Ok(status);
+            }
+            for topic in topics {
+                let totals = status::totals(&topic);
+                answer.add(&totals)?;
+                status.topics.push(totals);
+            }
+            answer.pause().await;
+        }
     }
 
     async fn totals(&self, current: &Current) -> Result<TopicTotals, InvokeError> {
@@ -59,9 +84,84 @@ impl HubAdmin for HubAdminServant {
         current: &Current,
     ) -> Result<TopicStatus, IceStormNoSuchTopicError> {
         self.check(current, &name)?;
+        let Some(topic) = self.registry.directory().topic(&name) else {
+            return Err(NoSuchTopic { name }.into());
+        };
+        let mut status = status::of_topic_alone(&self.registry, &topic);
+        let mut answer = Answer::whole(current, "subscribers", PAGES);
+        for subscriber in topic.subscribers() {
+            let subscriber = status::of_subscriber(&self.registry, &subscriber);
+            answer.add(&subscriber)?;
+            status.subscribers.push(subscriber);
+            answer.pause().await;
+        }
+        Ok(status)
+    }
+
+    async fn topic_page(
+        &self,
+        name: String,
+        from: i64,
+        current: &Current,
+    ) -> Result<TopicPage, IceStormNoSuchTopicError> {
+        self.check(current, &name)?;
+        let Some(topic) = self.registry.directory().topic(&name) else {
+            return Err(NoSuchTopic { name }.into());
+        };
+        let mut status = status::of_topic_alone(&self.registry, &topic);
+        let mut answer = Answer::page();
+        let mut next = Some(u64::try_from(from).unwrap_or(0));
+        while let Some(from) = next
+            && status.subscribers.len() < PAGE_COUNT
+        {
+            let (page, behind) = topic.page(from, 1);
+            if let Some(subscriber) = page.first().filter(|it| !it.is_gone()) {
+                let subscriber = status::of_subscriber(&self.registry, subscriber);
+                // A page has one at least, so that the next one makes progress.
+                if !answer.fits(&subscriber) && !status.subscribers.is_empty() {
+                    break;
+                }
+                status.subscribers.push(subscriber);
+                answer.pause().await;
+            }
+            next = behind;
+        }
+        let next = next.map_or(0, number);
+        Ok(TopicPage { status, next })
+    }
+
+    async fn topics_after(
+        &self,
+        name: String,
+        current: &Current,
+    ) -> Result<TopicTotalsSeq, InvokeError> {
+        self.check(current, "")?;
+        let last = Some(&name[..]).filter(|name| !name.is_empty());
+        let mut answer = Answer::page();
+        let mut totals = TopicTotalsSeq::new();
+        for topic in self.registry.directory().topics_after(last, PAGE_COUNT) {
+            let topic = status::totals(&topic);
+            if !answer.fits(&topic) && !totals.is_empty() {
+                break;
+            }
+            totals.push(topic);
+            answer.pause().await;
+        }
+        Ok(totals)
+    }
+
+    async fn backpressure(
+        &self,
+        name: String,
+        current: &Current,
+    ) -> Result<Vec<Backpressure>, IceStormNoSuchTopicError> {
+        self.check(current, &name)?;
         match self.registry.directory().topic(&name) {
-            Some(topic) => Ok(status::of_topic(&self.registry, &topic)),
+            Some(topic) => Ok(status::backpressure_of(&self.registry, &topic)),
             None => Err(NoSuchTopic { name }.into()),
         }
     }
 }
+
+/// What gives subscribers in pages.
+const PAGES: &str = "topicPage";

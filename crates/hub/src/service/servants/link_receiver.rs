@@ -2,26 +2,37 @@
 //!
 //! It is written by hand, because a typed servant would make a map of the context of each event.
 
-use floe::{OperationMode, Request, Response, SystemException};
+use std::sync::Arc;
+
+use floe::dispatch::{Request, Response};
+use floe::{OperationMode, SystemException};
 use floe_access::Action;
 
+use super::publisher::name_publisher;
 use crate::core::decode_forward;
-use crate::service::guard::Guard;
-use crate::service::topic::Topic;
+use crate::service::registry::Registry;
+use crate::service::topic::{Topic, all_released};
 
-/// Dispatches a request to the link receiver of a topic.
-pub(super) fn answer(
+/// Dispatches a request to the link receiver of a topic. If the topic is durable, the events are stored before the answer.
+/// While a subscriber holds the events back, there is no reply, so that the queue of the link fills at the other end.
+pub(super) async fn answer(
     request: Request,
-    topic: &Topic,
-    guard: &Guard,
+    topic: Arc<Topic>,
+    registry: Arc<Registry>,
 ) -> Result<Response, SystemException> {
+    let guard = registry.guard();
     guard.check(request.current(), Action::Publish, topic.name())?;
     if request.operation() != "forward" {
         let types = ["::Ice::Object", "::IceStorm::TopicLink"];
         return request.builtin("::IceStorm::TopicLink", &types);
     }
     if let Some(events) = request.decode(OperationMode::Normal, decode_forward)? {
-        topic.publish_forwarded(&events);
+        let forwarded = topic.publish_forwarded(&events);
+        name_publisher(&forwarded.held, request.current());
+        if let Some(stored) = forwarded.stored {
+            stored.await?;
+        }
+        all_released(forwarded.held).await;
     }
     request.returned_nothing()
 }

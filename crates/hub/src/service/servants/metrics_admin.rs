@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use floe::{Current, InvokeError, Link};
+use floe::classes::Link;
+use floe::{Current, InvokeError};
 use floe_access::Action;
 
 use crate::contracts::ice_mx::{

@@ -4,9 +4,13 @@
 //! - `publisher.rs`: publisher objects: every request is an event
 //! - `link_receiver.rs`: the receiving end of links
 //! - `topic.rs`, `topic_manager.rs`, `finder.rs`: IceStorm's interfaces
+//! - `durable_topics.rs`: logs, positions, and events that are pulled
 //! - `hub_admin.rs`: the hub's own interface
+//! - `answer.rs`: how long an answer may be
 //! - `metrics_admin.rs`: metrics, on an adapter of its own
 
+mod answer;
+mod durable_topics;
 mod finder;
 mod hub_admin;
 mod link_receiver;
@@ -23,9 +27,10 @@ use floe::{Adapter, AdapterError, Identity};
 
 use super::observe::metrics::MetricsViews;
 use super::registry::Registry;
-use crate::contracts::floe::HubAdminDispatcher;
+use crate::contracts::floe::{DurableTopicsDispatcher, HubAdminDispatcher};
 use crate::contracts::ice_mx::MetricsAdminDispatcher;
 use crate::settings::AdminSettings;
+use durable_topics::DurableTopicsServant;
 use finder::FinderServant;
 use hub_admin::HubAdminServant;
 use metrics_admin::MetricsAdminServant;
@@ -39,6 +44,8 @@ pub(super) fn register(adapter: &Adapter, registry: &Arc<Registry>) -> Result<()
     adapter.add(FINDER, FinderDispatcher::new(finder))?;
     let admin = HubAdminServant::new(registry);
     adapter.add(HUB_ADMIN, HubAdminDispatcher::new(admin))?;
+    let durable = DurableTopicsServant::new(registry);
+    adapter.add(DURABLE_TOPICS, DurableTopicsDispatcher::new(durable))?;
     Ok(())
 }
 
@@ -76,7 +83,7 @@ pub(super) fn unregister_publishers(adapter: &Adapter, registry: &Arc<Registry>)
 /// Removes all servants of a hub.
 pub(super) fn unregister(adapter: &Adapter, registry: &Arc<Registry>) {
     adapter.remove_default(&registry.settings().instance_name);
-    for identity in [FINDER, HUB_ADMIN] {
+    for identity in [FINDER, HUB_ADMIN, DURABLE_TOPICS] {
         let identity = identity.parse().expect("it has a name");
         adapter.remove(&identity, "");
     }
@@ -87,3 +94,6 @@ const FINDER: &str = "IceStorm/Finder";
 /// Identity of the hub's own administrative object:
 /// [`contracts::floe::HubAdminProxy`](crate::contracts::floe::HubAdminProxy).
 pub const HUB_ADMIN: &str = "Floe/HubAdmin";
+/// Identity of the object for durable topics:
+/// [`contracts::floe::DurableTopicsProxy`](crate::contracts::floe::DurableTopicsProxy).
+pub const DURABLE_TOPICS: &str = "Floe/DurableTopics";

@@ -5,14 +5,16 @@ use std::future::ready;
 use std::sync::Arc;
 
 use floe::contracts::ice_storm::{TopicInternalDispatcher, TopicManagerInternalDispatcher};
+use floe::dispatch::{DispatchSlot, Requests};
 use floe::hub::CALLBACK_FACET;
-use floe::{Current, DispatchSlot, Dispatcher, RequestFailed, Requests, SystemException};
+use floe::message::RequestFailed;
+use floe::{Current, Dispatcher, SystemException};
 use floe_access::Action;
 
 use super::publisher::Recipient;
 use super::topic::TopicServant;
 use super::topic_manager::TopicManagerServant;
-use super::{FINDER, HUB_ADMIN, link_receiver, publisher};
+use super::{DURABLE_TOPICS, FINDER, HUB_ADMIN, link_receiver, publisher};
 use crate::core::WAITING_FACET;
 use crate::service::directory::Object;
 use crate::service::registry::Registry;
@@ -76,15 +78,15 @@ impl Dispatcher for Objects {
         let Some(object) = self.find(current.name()) else {
             // Requests to other facets of the finder and of the administrative object come here too.
             let identity = current.identity().to_string();
-            return match [FINDER, HUB_ADMIN].contains(&identity.as_str()) {
+            return match [FINDER, HUB_ADMIN, DURABLE_TOPICS].contains(&identity.as_str()) {
                 true => refuse(slot, SystemException::FacetNotExist),
                 false => refuse(slot, SystemException::ObjectNotExist),
             };
         };
         let recipient = Recipient::of(&object);
-        let waits = recipient.is_some() && current.facet() == WAITING_FACET;
+        let waits_for_room = recipient.is_some() && current.facet() == WAITING_FACET;
         let calls_back = matches!(object, Object::Topic(_)) && current.facet() == CALLBACK_FACET;
-        if !waits && !calls_back && !current.facet().is_empty() {
+        if !waits_for_room && !calls_back && !current.facet().is_empty() {
             return refuse(slot, SystemException::FacetNotExist);
         }
         let guard = self.registry.guard();
@@ -92,7 +94,7 @@ impl Dispatcher for Objects {
             if guard.asks_each()
                 && let Some(recipient) = recipient
             {
-                return recipient.publish_each(waits, &self.registry, requests, slot);
+                return recipient.publish_each(waits_for_room, &self.registry, requests, slot);
             }
             if let Err(refused) = self.check(&object, current) {
                 return slot.run(ready(Err(refused)));
@@ -103,14 +105,14 @@ impl Dispatcher for Objects {
                 let servant = TopicServant::calling_back(&self.registry, topic);
                 Arc::new(TopicInternalDispatcher::new(servant)).dispatch(requests, slot);
             }
-            Object::Publisher(topic) => publisher::publish(requests, slot, &topic, waits),
+            Object::Publisher(topic) => publisher::publish(requests, slot, &topic, waits_for_room),
             Object::SubscriberPublisher(subscriber) => {
-                publisher::publish_to_one(requests, slot, &subscriber, waits);
+                publisher::publish_to_one(requests, slot, &subscriber, waits_for_room);
             }
             Object::LinkReceiver(topic) => {
                 let registry = self.registry.clone();
                 requests.each(slot, move |request| {
-                    ready(link_receiver::answer(request, &topic, registry.guard()))
+                    link_receiver::answer(request, topic.clone(), registry.clone())
                 });
             }
             Object::TopicManager => self.topic_manager.clone().dispatch(requests, slot),

@@ -1,60 +1,101 @@
 //! Publisher objects: every request is an event, and its reply has no results.
 //!
 //! As in IceStorm, this holds for the operations of every object too: `ice_ping` is an event. The facet for publishers
-//! that wait ([`WAITING_FACET`](crate::WAITING_FACET)) is an addition of Floe.
+//! that wait without a limit ([`WAITING_FACET`](crate::WAITING_FACET)) is an addition of Floe.
 
 use std::future::ready;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use floe::{DispatchSlot, Events, Requests, SystemException, TakenEvents};
+use floe::dispatch::{DispatchSlot, Requests, TakenEvents};
+use floe::forwarding::Events;
+use floe::{Current, SystemException};
 use floe_access::Action;
 
 use crate::core::without_token;
 use crate::service::directory::Object;
+use crate::service::durable::TopicLog;
 use crate::service::registry::Registry;
-use crate::service::subscriber::Subscriber;
-use crate::service::topic::{Topic, all};
+use crate::service::subscriber::{HeldPublication, Subscriber};
+use crate::service::topic::{Topic, all_released};
 
-/// Publishes to all subscribers of a topic. If `waits`, the reply comes when each subscriber has room.
-pub(super) fn publish(requests: Requests, slot: &mut DispatchSlot, topic: &Topic, waits: bool) {
-    let mut waiting = Vec::new();
-    let taken = requests.take_events(|events, now| match waits {
-        true => waiting.extend(topic.publish_or_wait(events, now).map(Box::pin)),
-        false => topic.publish(events, now),
-    });
-    answer(taken, slot, waiting);
+/// Publishes to all subscribers of a topic. While one of them holds the publisher back, there is no reply, and the
+/// connection is read only as far as the limit of its dispatches allows.
+pub(super) fn publish(
+    requests: Requests,
+    slot: &mut DispatchSlot,
+    topic: &Topic,
+    waits_for_room: bool,
+) {
+    if let Some(log) = topic.log() {
+        return store(requests, slot, topic, log, waits_for_room);
+    }
+    let mut held = Vec::new();
+    let taken = requests
+        .take_events(|events, now| held.append(&mut topic.publish(events, waits_for_room, now)));
+    answer(taken, slot, held);
 }
 
-/// Publishes to one subscriber. If `waits`, the reply comes when it has room.
+/// Publishes to a durable topic. The reply comes when the events are as safe as the publisher or the topic wants, and no
+/// subscriber holds the publisher back.
+fn store(
+    requests: Requests,
+    slot: &mut DispatchSlot,
+    topic: &Topic,
+    log: &TopicLog,
+    waits_for_room: bool,
+) {
+    let mut held = Vec::new();
+    let mut storing = Vec::new();
+    let taken = requests.take_events(|events, now| {
+        let published = topic.store(log, events, waits_for_room, now);
+        held.extend(published.held);
+        storing.extend(published.stored);
+    });
+    name_publisher(&held, taken.current());
+    taken.answer_or_refuse(slot, async move {
+        let mut stored = Ok(());
+        for storing in storing {
+            stored = stored.and(storing.await);
+        }
+        all_released(held).await;
+        stored
+    });
+}
+
+/// Publishes to one subscriber, in the same way.
 pub(super) fn publish_to_one(
     requests: Requests,
     slot: &mut DispatchSlot,
     subscriber: &Arc<Subscriber>,
-    waits: bool,
+    waits_for_room: bool,
 ) {
     if subscriber.is_gone() {
         return slot.run(ready(Err(gone())));
     }
-    let mut waiting = Vec::new();
-    let taken = requests.take_events(|events, now| match waits {
-        _ if subscriber.loses_own(&events) => {}
-        true => waiting.extend(subscriber.publish_or_wait(events, now).map(Box::pin)),
-        false => subscriber.publish(events, now),
+    let mut held = Vec::new();
+    let taken = requests.take_events(|events, now| {
+        if !subscriber.loses_own(&events) {
+            held.extend(subscriber.publish(events, waits_for_room, now));
+        }
     });
-    answer(taken, slot, waiting);
+    answer(taken, slot, held);
 }
 
-/// Replies when all publications have room.
-fn answer<F: Future<Output = ()> + Send + 'static>(
-    taken: TakenEvents,
-    slot: &mut DispatchSlot,
-    waiting: Vec<Pin<Box<F>>>,
-) {
-    match waiting.is_empty() {
-        true => taken.answer(slot),
-        false => taken.answer_after(slot, all(waiting)),
+/// Replies when no subscriber holds the publisher back.
+fn answer(taken: TakenEvents, slot: &mut DispatchSlot, held: Vec<HeldPublication>) {
+    if held.is_empty() {
+        return taken.answer(slot);
+    }
+    name_publisher(&held, taken.current());
+    taken.answer_after(slot, all_released(held));
+}
+
+/// Notes who is held back.
+pub(super) fn name_publisher(held: &[HeldPublication], current: &Current) {
+    if !held.is_empty() {
+        let publisher = current.peer().into();
+        held.iter().for_each(|held| held.set_publisher(&publisher));
     }
 }
 
@@ -81,7 +122,7 @@ impl Recipient {
     /// Subscribers do not get the tokens.
     pub(super) fn publish_each(
         self,
-        waits: bool,
+        waits_for_room: bool,
         registry: &Arc<Registry>,
         requests: Requests,
         slot: &mut DispatchSlot,
@@ -93,7 +134,8 @@ impl Recipient {
                 let guard = registry.guard();
                 guard.check(request.current(), Action::Publish, recipient.topic())?;
                 let events = without_token(request.event())?;
-                recipient.publish(events, waits).await?;
+                let published = recipient.publish(events, waits_for_room, request.current());
+                published.await?;
                 request.returned_nothing()
             }
         });
@@ -107,24 +149,35 @@ impl Recipient {
         }
     }
 
-    async fn publish(&self, events: Events, waits: bool) -> Result<(), SystemException> {
+    async fn publish(
+        &self,
+        events: Events,
+        waits_for_room: bool,
+        current: &Current,
+    ) -> Result<(), SystemException> {
         let now = Instant::now();
-        match (self, waits) {
-            (Self::Topic(topic), false) => topic.publish(events, now),
-            (Self::Topic(topic), true) => {
-                if let Some(wait) = topic.publish_or_wait(events, now) {
-                    wait.await;
+        let mut stored = None;
+        let held = match self {
+            Self::Topic(topic) => match topic.log() {
+                Some(log) => {
+                    let published = topic.store(log, events, waits_for_room, now);
+                    stored = published.stored;
+                    published.held
                 }
+                None => topic.publish(events, waits_for_room, now),
+            },
+            Self::Subscriber(subscriber) if subscriber.is_gone() => return Err(gone()),
+            Self::Subscriber(subscriber) if subscriber.loses_own(&events) => Vec::new(),
+            Self::Subscriber(subscriber) => {
+                let held = subscriber.publish(events, waits_for_room, now);
+                held.into_iter().collect()
             }
-            (Self::Subscriber(subscriber), _) if subscriber.is_gone() => return Err(gone()),
-            (Self::Subscriber(subscriber), _) if subscriber.loses_own(&events) => {}
-            (Self::Subscriber(subscriber), false) => subscriber.publish(events, now),
-            (Self::Subscriber(subscriber), true) => {
-                if let Some(wait) = subscriber.publish_or_wait(events, now) {
-                    wait.await;
-                }
-            }
+        };
+        name_publisher(&held, current);
+        if let Some(stored) = stored {
+            stored.await?;
         }
+        all_released(held).await;
         Ok(())
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use floe::codegen::Nilable;
 use floe::contracts::ice::IdentitySeq;
 use floe::contracts::ice_storm::{
     AlreadySubscribed, AlreadySubscribedOrBadQoSOrInvalidSubscriberError as SubscribeError, BadQoS,
@@ -9,12 +10,16 @@ use floe::contracts::ice_storm::{
     NoSuchLinkError, QoS, ReapWouldBlockError, Topic as TopicContract, TopicInternal,
     TopicInternalProxy, TopicLinkProxy, TopicProxy,
 };
+use floe::encoding::Encoder;
+use floe::reference::Target;
 use floe::{
-    Current, Identity, InvocationMode, InvokeError, Proxy, Reference, SystemException, Target,
-    TypedProxy,
+    Current, EncodingVersion, Identity, InvocationMode, InvokeError, Proxy, Reference,
+    SystemException, TypedProxy,
 };
 use floe_access::Action;
 
+use super::answer::Answer;
+use super::durable_topics::check_dead_letters;
 use super::topic_manager::{own_identity, publisher_proxy, publishing_adapter};
 use crate::core::{
     Qos, QosError, SubscriptionState, named_topic, publisher_name, receiver_name,
@@ -172,17 +177,36 @@ impl TopicContract for TopicServant {
                 format!("\"{subscriber}\" is an object of this hub: link the topics instead");
             return Err(self.refused(identity, InvalidSubscriber { reason }));
         }
+        let limits = self.registry.live_settings().limits;
+        limits
+            .check_qos(&qos)
+            .map_err(|reason| self.refused(identity, BadQoS { reason }))?;
+        let endpoints = match &subscriber.reference().target {
+            Target::Direct(endpoints) => endpoints.len(),
+            Target::Indirect { .. } | Target::WellKnown => 0,
+        };
+        limits
+            .check_proxy(encoded_len(&subscriber), endpoints)
+            .map_err(|reason| self.refused(identity, InvalidSubscriber { reason }))?;
         let parsed =
             Qos::parse(&qos, *mode).map_err(|error| self.refused(identity, bad_qos(error)))?;
+        check_dead_letters(&self.registry, &parsed, current).map_err(InvokeError::from)?;
         let name = subscriber_publisher_name(self.topic.name(), identity);
         let topic = self.topic.clone();
         let subscribed = self
             .registry
-            .change(move |registry| registry.subscribe(&topic, &subscriber, qos, parsed))
+            .change(move |registry| {
+                registry.create_dead_letters(&topic, &parsed)?;
+                registry.subscribe(&topic, &subscriber, qos, parsed)
+            })
             .await;
         match subscribed {
             Ok(()) => Ok(Some(publisher_proxy(&self.registry, name, current))),
             Err(ChangeError::AlreadySubscribed) => Err(AlreadySubscribed {}.into()),
+            Err(error @ (ChangeError::NotDurable(_) | ChangeError::DurableInUse(_))) => {
+                let reason = error.to_string();
+                Err(BadQoS { reason }.into())
+            }
             Err(error) => Err(InvokeError::from(error).into()),
         }
     }
@@ -261,19 +285,30 @@ impl TopicContract for TopicServant {
                 SubscriptionState::Online | SubscriptionState::Offline
             )
         });
-        let adapter = current.adapter();
-        let infos = working.filter_map(|s| s.link()).map(|link| LinkInfo {
-            the_topic: Some(TopicProxy::from_proxy(link.topic_from(&adapter))),
-            name: link.name().to_owned(),
-            cost: link.cost().0,
-        });
-        Ok(infos.collect())
+        let mut answer = Answer::whole(current, "links", "topicPage of Floe/HubAdmin");
+        let (adapter, mut infos) = (current.adapter(), LinkInfoSeq::new());
+        for link in working.filter_map(|s| s.link()) {
+            let info = LinkInfo {
+                the_topic: Some(TopicProxy::from_proxy(link.topic_from(&adapter))),
+                name: link.name().to_owned(),
+                cost: link.cost().0,
+            };
+            answer.add(&info)?;
+            infos.push(info);
+        }
+        Ok(infos)
     }
 
     async fn get_subscribers(&self, current: &Current) -> Result<IdentitySeq, InvokeError> {
         self.check(current, Action::Observe)?;
-        let subscribers = self.topic.subscribers();
-        Ok(subscribers.iter().map(|s| s.identity().clone()).collect())
+        let mut answer = Answer::whole(current, "subscribers", "topicPage of Floe/HubAdmin");
+        let mut identities = IdentitySeq::new();
+        for subscriber in self.topic.subscribers() {
+            answer.add(subscriber.identity())?;
+            identities.push(subscriber.identity().clone());
+            answer.pause().await;
+        }
+        Ok(identities)
     }
 
     async fn destroy(&self, current: &Current) -> Result<(), InvokeError> {
@@ -301,6 +336,16 @@ impl TopicInternal for TopicServant {
             .await
             .map_err(|error| InvokeError::from(error).into())
     }
+}
+
+/// The length of a proxy on the wire.
+fn encoded_len(proxy: &Proxy) -> usize {
+    let mut bytes = Vec::new();
+    let mut encoder = Encoder::new(&mut bytes, EncodingVersion::V1_1);
+    Reference::encode_nilable(Some(proxy.reference()), &mut encoder);
+    // A proxy that came over the wire can be encoded.
+    let _ = encoder.finish();
+    bytes.len()
 }
 
 /// Whether the hub has this object. A proxy without endpoints or adapter id counts as an object of the hub.

@@ -10,6 +10,7 @@ use floe::contracts::ice_storm::{
 use floe::{Adapter, Current, Identity, InvokeError, Proxy, TypedProxy};
 use floe_access::Action;
 
+use super::answer::{Answer, STEP};
 use crate::core::topic_name;
 use crate::error::ChangeError;
 use crate::service::registry::Registry;
@@ -94,14 +95,31 @@ impl TopicManager for TopicManagerServant {
     }
 
     async fn retrieve_all(&self, current: &Current) -> Result<TopicDict, InvokeError> {
-        let topics = self.registry.directory().topics();
+        let mut answer = Answer::whole(current, "topics", "topicsAfter of Floe/HubAdmin");
         let finder = self.registry.guard().finder(current);
-        let found = topics.iter().filter(|topic| finder.may_find(topic.name()));
-        let entries = found.map(|topic| {
-            let name = topic.name();
-            (name.to_owned(), Some(self.topic_proxy(name, current)))
-        });
-        Ok(entries.collect())
+        let (mut found, mut last) = (TopicDict::new(), None);
+        loop {
+            let directory = self.registry.directory();
+            let topics = directory.topics_after(last.as_deref(), STEP);
+            let Some(behind) = topics.last() else {
+                return Ok(found);
+            };
+            last = Some(behind.name().to_owned());
+            for topic in topics.iter().filter(|topic| finder.may_find(topic.name())) {
+                let name = topic.name().to_owned();
+                let proxy = Some(self.topic_proxy(&name, current));
+                if !answer.fits_by(|encoder| {
+                    encoder.put(&name);
+                    encoder.put(&proxy);
+                }) {
+                    return Err(answer.too_long());
+                }
+                found.insert(name, proxy);
+            }
+            if topics.len() == STEP {
+                answer.give_way().await;
+            }
+        }
     }
 
     async fn get_slice_checksums(

@@ -33,7 +33,7 @@ impl Subscriber {
                     OverflowPolicy::DropOldest => "its oldest events",
                     _ => "the newest events",
                 };
-                tracing::warn!("{name} loses {which}: its queue is full, because it is too slow");
+                tracing::warn!("{name} loses {which}: its queue is full because it is too slow");
             }
             OverflowNotice::Ended { lost } => tracing::warn!(
                 "{name} loses no more events: its queue has room again, after {lost} were lost"

@@ -7,6 +7,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use super::Subscriber;
+use crate::service::latency::Latencies;
 use crate::settings::HubSettings;
 
 /// The queue between publishers, which add subscribers, and the one scheduler, which serves them.
@@ -17,6 +18,8 @@ pub(crate) struct ReadyQueue {
     ready: Mutex<Ready>,
     /// Whether the scheduler rests. A subscriber with many events then wakes its delivery task.
     is_resting: AtomicBool,
+    /// How long the events of all subscribers take.
+    latencies: Latencies,
 }
 
 #[derive(Default)]
@@ -52,6 +55,11 @@ impl ReadyQueue {
     /// Sets the pace.
     pub(crate) fn set_pace(&self, pace: SchedulerPace) {
         self.lock().pace = pace;
+    }
+
+    /// How long the events of all subscribers take.
+    pub(crate) fn latencies(&self) -> &Latencies {
+        &self.latencies
     }
 
     /// Whether the scheduler rests.

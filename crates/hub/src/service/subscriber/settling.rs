@@ -31,11 +31,10 @@ impl Subscriber {
         let failure = failure(&error, self.proxy.reference().mode);
         let (before, after, is_leaving) = self.change(|subscription| {
             let before = subscription.state();
-            subscription.handle_failed(count as u64, failure, Instant::now());
+            let is_woken = subscription.handle_failed(count as u64, failure, Instant::now());
             let is_leaving = subscription.is_leaving();
-            (false, (before, subscription.state(), is_leaving))
+            (is_woken, (before, subscription.state(), is_leaving))
         });
-        self.backpressure.notify();
         let is_for_want = is_for_want_of_descriptors(&error);
         let (name, error) = (self.log_name(), OneLine(error));
         match after {
@@ -77,7 +76,6 @@ impl Subscriber {
         drop(shared);
         // Dropped after the lock is released, because that takes the lock of the connection.
         drop(abandoned);
-        self.backpressure.notify();
         report(format_args!(
             "lost {count} events for {}, whose delivery panicked: the delivery starts again with the queued events",
             self.log_name()

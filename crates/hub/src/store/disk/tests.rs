@@ -1,10 +1,19 @@
-//! The file after changes, failures and restarts.
+//! The files after changes, failures and restarts.
+//!
+//! - `tests/damage.rs`: files that were damaged
 
+mod damage;
+
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use redb::TableDefinition;
+
 use super::*;
+use crate::store::file::builder;
+use crate::store::{StoredLink, StoredRecipient, StoredSubscription};
 
 /// A directory that is deleted when this is dropped.
 struct Directory(PathBuf);
@@ -22,8 +31,12 @@ impl Drop for Directory {
     }
 }
 
+fn open(directory: &Path) -> Disk {
+    Disk::open(directory, false).unwrap()
+}
+
 fn open_error(directory: &Path) -> String {
-    let opened = Disk::open(directory);
+    let opened = Disk::open(directory, false);
     opened.err().expect("an error").to_string()
 }
 
@@ -69,25 +82,30 @@ impl redb::StorageBackend for Filling {
     }
 }
 
-fn on_filling_disk(directory: &Path, is_full: &Arc<AtomicBool>) -> Disk {
-    fs::create_dir_all(directory).unwrap();
+/// Opens a file again on a disk that is full while the flag is set.
+fn on_filling_disk(file: &mut StoreFile, path: PathBuf, is_full: &Arc<AtomicBool>) {
     let is_full = is_full.clone();
-    let open = move |file: &Path| {
+    let open = move |path: &Path| {
         let mut options = fs::OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false);
-        let file = redb::backends::FileBackend::new(options.open(file)?)?;
+        let file = options.read(true).write(true).open(path)?;
+        let file = redb::backends::FileBackend::new(file)?;
         let is_full = is_full.clone();
         builder().create_with_backend(Filling { file, is_full })
     };
-    let file = directory.join("hub.redb");
-    Disk::over(open(&file).unwrap(), file, Box::new(open)).unwrap()
+    file.close();
+    *file = StoreFile::over(open(&path).unwrap(), path, Box::new(open));
+}
+
+fn names(topics: &[StoredTopic]) -> Vec<&str> {
+    topics.iter().map(|topic| &topic.name[..]).collect()
 }
 
 #[test]
 fn a_disk_that_was_full_is_written_again_once_there_is_space() {
     let directory = Directory::new("full");
     let is_full = Arc::new(AtomicBool::new(false));
-    let mut disk = on_filling_disk(&directory.0, &is_full);
+    let mut disk = open(&directory.0);
+    on_filling_disk(&mut disk.main, directory.0.join(MAIN), &is_full);
     disk.apply(&Change::CreateTopic { topic: "before" })
         .unwrap();
     is_full.store(true, Ordering::Relaxed);
@@ -102,16 +120,37 @@ fn a_disk_that_was_full_is_written_again_once_there_is_space() {
     is_full.store(false, Ordering::Relaxed);
     disk.apply(&Change::CreateTopic { topic: "after" }).unwrap();
     drop(disk);
-    let loaded = Disk::open(&directory.0).unwrap().load().unwrap();
-    let names: Vec<_> = loaded.iter().map(|topic| &topic.name).collect();
-    assert_eq!(names, ["before", "after"]);
+    let loaded = open(&directory.0).load().unwrap();
+    assert_eq!(names(&loaded), ["before", "after"]);
+}
+
+#[test]
+fn a_change_happens_without_a_backup_which_the_next_change_writes_anew() {
+    let directory = Directory::new("no-backup");
+    let is_full = Arc::new(AtomicBool::new(false));
+    let mut disk = open(&directory.0);
+    on_filling_disk(
+        disk.backup.as_mut().unwrap(),
+        directory.0.join(BACKUP),
+        &is_full,
+    );
+    is_full.store(true, Ordering::Relaxed);
+    disk.apply(&Change::CreateTopic { topic: "a" }).unwrap();
+    assert!(disk.backup.is_none());
+    disk.apply(&Change::CreateTopic { topic: "b" }).unwrap();
+    assert!(disk.backup.is_some());
+    disk.apply(&Change::CreateTopic { topic: "c" }).unwrap();
+    drop(disk);
+    fs::remove_file(directory.0.join(MAIN)).unwrap();
+    let loaded = open(&directory.0).load().unwrap();
+    assert_eq!(names(&loaded), ["a", "b", "c"]);
 }
 
 #[test]
 fn a_file_that_vanished_is_not_replaced_by_an_empty_one() {
     let directory = Directory::new("vanished");
-    let mut disk = Disk::open(&directory.0).unwrap();
-    disk.database = None;
+    let mut disk = open(&directory.0);
+    disk.main.close();
     fs::remove_dir_all(&directory.0).unwrap();
     disk.apply(&Change::CreateTopic { topic: "t" }).unwrap_err();
     assert!(!directory.0.exists());
@@ -120,7 +159,7 @@ fn a_file_that_vanished_is_not_replaced_by_an_empty_one() {
 #[test]
 fn a_topic_that_is_created_again_has_none_of_its_former_subscribers() {
     let directory = Directory::new("again");
-    let mut disk = Disk::open(&directory.0).unwrap();
+    let mut disk = open(&directory.0);
     disk.apply(&Change::CreateTopic { topic: "t" }).unwrap();
     disk.apply(&Change::Subscribe {
         topic: "t",
@@ -130,7 +169,7 @@ fn a_topic_that_is_created_again_has_none_of_its_former_subscribers() {
     disk.apply(&Change::DestroyTopic { topic: "t" }).unwrap();
     disk.apply(&Change::CreateTopic { topic: "t" }).unwrap();
     drop(disk);
-    let loaded = Disk::open(&directory.0).unwrap().load().unwrap();
+    let loaded = open(&directory.0).load().unwrap();
     assert_eq!(loaded.len(), 1);
     assert_eq!(loaded[0].recipients, []);
 }
@@ -146,7 +185,7 @@ fn subscription(proxy: &str) -> StoredSubscription {
 fn what_was_applied_is_loaded_by_the_next_process_in_the_order_of_creation() {
     let directory = Directory::new("order");
     let subscriptions = ["z -o:tcp -h h -p 1", "c/a -f f:tcp -h h -p 2 -t 5"].map(subscription);
-    let mut disk = Disk::open(&directory.0).unwrap();
+    let mut disk = open(&directory.0);
     for topic in ["b", "a", "gone"] {
         disk.apply(&Change::CreateTopic { topic }).unwrap();
         for subscription in &subscriptions {
@@ -165,7 +204,7 @@ fn what_was_applied_is_loaded_by_the_next_process_in_the_order_of_creation() {
     .unwrap();
     disk.apply(&Change::DestroyTopic { topic: "gone" }).unwrap();
     drop(disk);
-    let loaded = Disk::open(&directory.0).unwrap().load().unwrap();
+    let loaded = open(&directory.0).load().unwrap();
     let topic = |name: &str, subscriptions: &[StoredSubscription]| StoredTopic {
         name: name.to_owned(),
         recipients: subscriptions
@@ -191,7 +230,7 @@ fn link(to: &str, receiver: Option<&str>) -> StoredLink {
 #[test]
 fn links_are_kept_among_the_subscriptions_and_end_as_they_do() {
     let directory = Directory::new("links");
-    let mut disk = Disk::open(&directory.0).unwrap();
+    let mut disk = open(&directory.0);
     for topic in ["t", "gone"] {
         disk.apply(&Change::CreateTopic { topic }).unwrap();
     }
@@ -216,7 +255,7 @@ fn links_are_kept_among_the_subscriptions_and_end_as_they_do() {
     disk.apply(&Change::DestroyTopic { topic: "gone" }).unwrap();
     disk.apply(&Change::CreateTopic { topic: "gone" }).unwrap();
     drop(disk);
-    let mut disk = Disk::open(&directory.0).unwrap();
+    let mut disk = open(&directory.0);
     let loaded = disk.load().unwrap();
     let expected = [
         StoredRecipient::Link(local.clone()),
@@ -234,93 +273,85 @@ fn links_are_kept_among_the_subscriptions_and_end_as_they_do() {
     assert_eq!(disk.load().unwrap()[0].recipients, expected[1..]);
 }
 
-#[test]
-fn a_file_of_the_time_before_links_is_opened_with_all_that_it_keeps() {
-    let directory = Directory::new("before-links");
-    let mut disk = Disk::open(&directory.0).unwrap();
+type FormerTable = TableDefinition<'static, (&'static str, &'static [u8]), (u64, &'static [u8])>;
+
+/// Writes a file as hubs wrote it before records had checksums.
+fn write_format_1(directory: &Path, links: Option<&StoredLink>) -> StoredSubscription {
+    const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+    const TOPICS: TableDefinition<'_, &str, u64> = TableDefinition::new("topics");
+    const SUBSCRIPTIONS: FormerTable = TableDefinition::new("subscriptions");
+    const LINKS: FormerTable = TableDefinition::new("links");
+    fs::create_dir_all(directory).unwrap();
+    let database = builder().create(directory.join(MAIN)).unwrap();
+    let transaction = database.begin_write().unwrap();
     let subscription = subscription("s:tcp -h h -p 1");
-    disk.apply(&Change::CreateTopic { topic: "t" }).unwrap();
-    disk.apply(&Change::Subscribe {
-        topic: "t",
-        subscription: &subscription,
-    })
-    .unwrap();
-    disk.write(|transaction| Ok(transaction.delete_table(LINKS)?))
-        .unwrap();
-    drop(disk);
-    let mut disk = Disk::open(&directory.0).unwrap();
-    let recipients = [StoredRecipient::Subscription(subscription)];
-    assert_eq!(disk.load().unwrap()[0].recipients, recipients);
-    let link = &link("IceStorm/topic.u", None);
-    disk.apply(&Change::Link { topic: "t", link }).unwrap();
-    assert_eq!(disk.load().unwrap()[0].recipients.len(), 2);
-}
-
-#[test]
-fn a_file_of_another_format_is_refused_with_both_formats() {
-    let directory = Directory::new("format");
-    let mut disk = Disk::open(&directory.0).unwrap();
-    disk.write(|transaction| {
-        transaction.open_table(META)?.insert("format", 7)?;
-        Ok(())
-    })
-    .unwrap();
-    drop(disk);
-    let error = open_error(&directory.0);
-    assert!(error.contains("has format 7, expected 1"), "{error}");
-}
-
-#[test]
-fn a_record_that_cannot_be_read_harms_no_other() {
-    let directory = Directory::new("record");
-    let mut disk = Disk::open(&directory.0).unwrap();
-    disk.apply(&Change::CreateTopic { topic: "t" }).unwrap();
-    let good = subscription("s:tcp -h h -p 1");
-    disk.apply(&Change::Subscribe {
-        topic: "t",
-        subscription: &good,
-    })
-    .unwrap();
-    disk.write(|transaction| {
-        let mut subscriptions = transaction.open_table(SUBSCRIPTIONS)?;
-        subscriptions.insert(("t", &b"x"[..]), (9, &b"\x05nonsense"[..]))?;
-        Ok(())
-    })
-    .unwrap();
-    let recipients = [StoredRecipient::Subscription(good)];
-    assert_eq!(disk.load().unwrap()[0].recipients, recipients);
-}
-
-#[test]
-fn a_file_that_was_cut_off_is_refused_with_what_to_do() {
-    let directory = Directory::new("cut");
-    let mut disk = Disk::open(&directory.0).unwrap();
-    let topic = "t";
-    disk.apply(&Change::CreateTopic { topic }).unwrap();
-    drop(disk);
-    let file = directory.0.join("hub.redb");
-    let whole = fs::read(&file).unwrap();
-    for len in [1, 100, 4_096, 10_000, whole.len() / 2, whole.len() - 1] {
-        fs::write(&file, &whole[..len]).unwrap();
-        let error = open_error(&directory.0);
-        assert!(
-            error.contains("move it away to begin without topics"),
-            "{len}: {error}"
-        );
+    {
+        let mut meta = transaction.open_table(META).unwrap();
+        meta.insert("format", 1).unwrap();
+        meta.insert("next number", 5).unwrap();
+        let mut topics = transaction.open_table(TOPICS).unwrap();
+        topics.insert("t", 3).unwrap();
+        topics.insert("u", 0).unwrap();
+        let mut subscriptions = transaction.open_table(SUBSCRIPTIONS).unwrap();
+        let identity = encoded(&subscription.subscriber.identity).unwrap();
+        let value = encoded(&subscription).unwrap();
+        subscriptions
+            .insert(("t", &identity[..]), (4, &value[..]))
+            .unwrap();
+        if let Some(link) = links {
+            let mut links = transaction.open_table(LINKS).unwrap();
+            let identity = encoded(&link.topic.identity).unwrap();
+            let value = encoded(link).unwrap();
+            links.insert(("u", &identity[..]), (1, &value[..])).unwrap();
+        }
     }
-    fs::write(&file, &whole).unwrap();
-    let topics = Disk::open(&directory.0).unwrap().load().unwrap();
-    assert_eq!(topics.len(), 1);
+    transaction.commit().unwrap();
+    subscription
 }
 
 #[test]
-fn a_file_that_is_no_store_is_refused_by_name() {
-    let directory = Directory::new("garbage");
-    fs::create_dir_all(&directory.0).unwrap();
-    fs::write(directory.0.join("hub.redb"), b"not a store").unwrap();
+fn a_file_of_the_first_format_is_read_and_written_anew_with_a_backup() {
+    for link in [None, Some(link("IceStorm/topic.t", None))] {
+        let directory = Directory::new("format-1");
+        let subscription = write_format_1(&directory.0, link.as_ref());
+        let expected = [
+            StoredTopic {
+                name: "u".to_owned(),
+                recipients: link.into_iter().map(StoredRecipient::Link).collect(),
+            },
+            StoredTopic {
+                name: "t".to_owned(),
+                recipients: vec![StoredRecipient::Subscription(subscription)],
+            },
+        ];
+        let mut disk = open(&directory.0);
+        assert_eq!(disk.load().unwrap(), expected);
+        disk.apply(&Change::CreateTopic { topic: "new" }).unwrap();
+        drop(disk);
+        fs::remove_file(directory.0.join(MAIN)).unwrap();
+        let loaded = open(&directory.0).load().unwrap();
+        assert_eq!(loaded[..2], expected);
+        assert_eq!(names(&loaded), ["u", "t", "new"]);
+    }
+}
+
+#[test]
+fn a_file_of_a_later_format_is_refused_with_both_formats() {
+    let directory = Directory::new("format");
+    let mut disk = open(&directory.0);
+    for file in [&mut disk.main, disk.backup.as_mut().unwrap()] {
+        file.write(|transaction| {
+            transaction
+                .open_table(super::super::file::META)?
+                .insert("format", 7)?;
+            Ok(())
+        })
+        .unwrap();
+    }
+    drop(disk);
     let error = open_error(&directory.0);
     assert!(
-        error.starts_with("cannot open \"") && error.contains("hub.redb"),
+        error.contains("has format 7, expected at most 2"),
         "{error}"
     );
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Certificates and trust of a communicator, for `ssl` and `wss` endpoints in both directions.
 ///
 /// ```
-/// use floe::{TlsIdentity, TlsSettings};
+/// use floe::tls::{TlsIdentity, TlsSettings};
 ///
 /// let mut settings = TlsSettings::default();
 /// settings.ca_files.push("ca.pem".into());

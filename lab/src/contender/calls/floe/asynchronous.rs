@@ -11,7 +11,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::contract::floe_calls::{CallsDispatcher, CallsProxy};
 use super::servant::Servant;
 use super::{IDENTITY, endpoint, settings};
-use crate::contender::calls::case::{BATCH_LEN, BATCHES, Case, IN_FLIGHT, ONEWAYS, Work};
+use crate::contender::calls::case::{Case, IN_FLIGHT, Work};
 use crate::contender::calls::payload::expect;
 use crate::contender::{Failure, announce};
 use crate::measure::{Effort, Stopwatch};
@@ -58,7 +58,8 @@ async fn call_async(case: Case, address: &str, effort: Effort) -> Result<Sample,
     calls.nothing().await?;
     let mut client = Client {
         calls,
-        stopwatch: effort.stopwatch(),
+        stopwatch: case.stopwatch(effort),
+        case,
         made: 1,
     };
     match case.work {
@@ -78,6 +79,7 @@ async fn call_async(case: Case, address: &str, effort: Effort) -> Result<Sample,
 
 struct Client {
     calls: CallsProxy,
+    case: Case,
     stopwatch: Stopwatch,
     /// Calls of `nothing`.
     made: i64,
@@ -118,12 +120,13 @@ impl Client {
 
     async fn call_oneway(&mut self) -> Result<(), Failure> {
         let oneway = self.calls.ice_oneway();
+        let count = self.case.oneways();
         loop {
-            for _ in 0..ONEWAYS {
+            for _ in 0..count {
                 oneway.nothing().await?;
             }
             self.calls.nothing().await?;
-            if !self.laps(ONEWAYS, 1) {
+            if !self.laps(count, 1) {
                 return Ok(());
             }
         }
@@ -131,15 +134,16 @@ impl Client {
 
     async fn call_batches(&mut self) -> Result<(), Failure> {
         let batch = self.calls.ice_batch_oneway();
+        let (len, count) = self.case.batches();
         loop {
-            for _ in 0..BATCHES {
-                for _ in 0..BATCH_LEN {
+            for _ in 0..count {
+                for _ in 0..len {
                     batch.nothing().await?;
                 }
                 batch.ice_flush_batch().await?;
             }
             self.calls.nothing().await?;
-            if !self.laps(BATCHES * BATCH_LEN, 1) {
+            if !self.laps(count * len, 1) {
                 return Ok(());
             }
         }

@@ -1,7 +1,8 @@
 //! The blocking face: the thread that calls sends and receives by itself.
 
+use floe::Bytes;
+use floe::PackedBytes;
 use floe::blocking::Communicator;
-use floe::{Bytes, PackedBytes};
 
 use super::contract::floe_calls::{CallsDispatcher, CallsProxy};
 use super::servant::{ReadingInPlace, Servant};
@@ -32,11 +33,11 @@ pub(super) fn call(case: Case, address: &str, effort: Effort) -> Result<Sample, 
     let communicator = Communicator::with_settings(settings(case));
     let calls: CallsProxy = communicator.proxy(address)?;
     match case.work {
-        Work::Echo(count) => echo(&calls, &doubles(count).into(), effort),
+        Work::Echo(count) => echo(&calls, &doubles(count).into(), case, effort),
         Work::AckBytes(count) => {
             let payload = Bytes::from(bytes(count));
             let expected = ack_of_bytes(&payload);
-            repeat(effort, || {
+            repeat(case, effort, || {
                 expect(
                     "the acknowledgement",
                     expected,
@@ -48,7 +49,7 @@ pub(super) fn call(case: Case, address: &str, effort: Effort) -> Result<Sample, 
             let records = records(count);
             let inner = records.iter().flat_map(|outer| outer.inner.iter().cloned());
             let expected = ack_of_records(inner);
-            repeat(effort, || {
+            repeat(case, effort, || {
                 expect(
                     "the acknowledgement",
                     expected,
@@ -56,13 +57,13 @@ pub(super) fn call(case: Case, address: &str, effort: Effort) -> Result<Sample, 
                 )
             })
         }
-        _ => twoway(&calls, effort),
+        _ => twoway(&calls, case, effort),
     }
 }
 
-fn twoway(calls: &CallsProxy, effort: Effort) -> Result<Sample, Failure> {
+fn twoway(calls: &CallsProxy, case: Case, effort: Effort) -> Result<Sample, Failure> {
     let mut made = 0;
-    let sample = repeat(effort, || {
+    let sample = repeat(case, effort, || {
         made += 1;
         Ok(calls.nothing().wait()?)
     })?;
@@ -70,9 +71,14 @@ fn twoway(calls: &CallsProxy, effort: Effort) -> Result<Sample, Failure> {
     Ok(sample)
 }
 
-fn echo(calls: &CallsProxy, values: &PackedBytes<f64>, effort: Effort) -> Result<Sample, Failure> {
+fn echo(
+    calls: &CallsProxy,
+    values: &PackedBytes<f64>,
+    case: Case,
+    effort: Effort,
+) -> Result<Sample, Failure> {
     expect_echo(values, &calls.echo(values).wait()?)?;
-    let sample = repeat(effort, || {
+    let sample = repeat(case, effort, || {
         expect_end_of_echo(values, &calls.echo(values).wait()?)
     })?;
     expect_echo(values, &calls.echo(values).wait()?)?;
@@ -80,11 +86,12 @@ fn echo(calls: &CallsProxy, values: &PackedBytes<f64>, effort: Effort) -> Result
 }
 
 fn repeat(
+    case: Case,
     effort: Effort,
     mut call: impl FnMut() -> Result<(), Failure>,
 ) -> Result<Sample, Failure> {
     call()?;
-    let mut stopwatch = effort.stopwatch();
+    let mut stopwatch = case.stopwatch(effort);
     loop {
         call()?;
         if !stopwatch.lap() {

@@ -4,10 +4,9 @@ use std::future::ready;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use floe::{
-    Bytes, Current, DispatchSlot, Dispatcher, InvokeError, OperationMode, PackedBytes, Request,
-    Requests, Response, SystemException,
-};
+use floe::PackedBytes;
+use floe::dispatch::{DispatchSlot, Request, Requests, Response};
+use floe::{Bytes, Current, Dispatcher, InvokeError, OperationMode, SystemException};
 
 use super::contract::floe_calls::{Calls, CallsDispatcher};
 use crate::contender::calls::payload::{ack_of_bytes, ack_of_records};

@@ -1,7 +1,5 @@
 //! The rules of subscriptions hold after any sequence of steps.
 
-use std::collections::VecDeque;
-
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 
@@ -10,13 +8,12 @@ use super::*;
 /// A step of the test.
 #[derive(Debug, Clone)]
 enum Step {
-    Events {
+    Publish {
         byte_lens: Vec<usize>,
+        waits_for_room: bool,
     },
-    Offer {
-        byte_lens: Vec<usize>,
-    },
-    OfferAgain,
+    /// The time of the shell's timer has come, or has nearly.
+    Time,
     Next {
         bytes_min: usize,
     },
@@ -35,6 +32,10 @@ enum Step {
     Wait {
         seconds: u64,
     },
+    /// The queues of all subscribers have too much, and this one gives way.
+    Shed {
+        bytes: usize,
+    },
     Drain,
     Remove,
 }
@@ -51,15 +52,16 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(DeliveryFailure::Ours),
     ];
     prop_oneof![
-        30 => byte_lens().prop_map(|byte_lens| Step::Events { byte_lens }),
-        10 => byte_lens().prop_map(|byte_lens| Step::Offer { byte_lens }),
-        10 => Just(Step::OfferAgain),
+        40 => (byte_lens(), any::<bool>())
+            .prop_map(|(byte_lens, waits_for_room)| Step::Publish { byte_lens, waits_for_room }),
+        10 => Just(Step::Time),
         15 => (1..80_usize).prop_map(|bytes_min| Step::Next { bytes_min }),
         20 => (1..6_usize, 1..150_usize, any::<bool>())
             .prop_map(|(events_max, bytes_max, is_notified)| Step::Take { events_max, bytes_max, is_notified }),
         15 => (0..4_u64).prop_map(|share| Step::Delivered { share }),
         5 => (0..4_u64, failure).prop_map(|(share, failure)| Step::Failed { share, failure }),
         3 => (1..90_u64).prop_map(|seconds| Step::Wait { seconds }),
+        3 => (1..100_usize).prop_map(|bytes| Step::Shed { bytes }),
         1 => Just(Step::Drain),
         1 => Just(Step::Remove),
     ]
@@ -77,12 +79,18 @@ fn any_subscription() -> impl Strategy<Value = Subscription<Numbered>> {
         Just(OverflowPolicy::Disconnect),
     ];
     let delivery = prop_oneof![Just(Delivery::Oneway), Just(Delivery::Batch), Just(TWOWAY)];
-    let wishes = (retry_count, overflow, delivery, any::<bool>());
-    wishes.prop_map(|(retry_count, overflow, delivery, notices_gaps)| {
-        let mut qos = qos(delivery, retry_count);
-        qos.lost_facet = notices_gaps.then(String::new);
-        Subscription::new(&qos, limits(overflow), DISCARD_INTERVAL)
-    })
+    let wishes = (retry_count, overflow, delivery, any::<bool>(), 0..3_u64);
+    wishes.prop_map(
+        |(retry_count, overflow, delivery, notices_gaps, patience)| {
+            let mut qos = qos(delivery, retry_count);
+            qos.lost_facet = notices_gaps.then(String::new);
+            let limits = QueueLimits {
+                patience: Duration::from_secs(patience),
+                ..limits(overflow)
+            };
+            Subscription::new(&qos, limits, DISCARD_INTERVAL)
+        },
+    )
 }
 
 fn numbered_from(first: u32, byte_lens: &[usize]) -> Numbered {
@@ -93,11 +101,14 @@ fn numbered_from(first: u32, byte_lens: &[usize]) -> Numbered {
 struct Model {
     subscription: Subscription<Numbered>,
     now: Instant,
-    /// The number of events that it counts, including those that were lost while they waited for room.
-    published: u32,
-    /// The lengths of the events of each waiting publisher.
-    waiting: VecDeque<Vec<usize>>,
-    last_taken: Option<u32>,
+    /// For each event, whether its publisher waits for room without a limit.
+    waits_for_room: Vec<bool>,
+    /// The number of events that it counts or holds.
+    known: u64,
+    /// The publications that are held.
+    held: Vec<Ticket>,
+    /// The last event that was taken of publishers that wait without a limit, and of the others.
+    last_taken: [Option<u32>; 2],
     /// The number of lost events of which the subscriber has been notified.
     notified: u64,
     /// The queued bytes at which the waiting delivery task must be woken.
@@ -105,8 +116,6 @@ struct Model {
 }
 
 type Check<T = ()> = Result<T, TestCaseError>;
-/// [`Subscription::offer`] or [`Subscription::offer_again`].
-type Offer = fn(&mut Subscription<Numbered>, Numbered, Instant) -> (bool, Option<Numbered>);
 
 impl Model {
     /// Applies a step. Returns whether the delivery task is woken.
@@ -114,18 +123,17 @@ impl Model {
         let outstanding = self.subscription.snapshot().outstanding;
         let subscription = &mut self.subscription;
         match step {
-            Step::Events { byte_lens } => return self.publish(&byte_lens),
-            Step::Offer { byte_lens } if self.waiting.is_empty() => {
-                return self.offer(&byte_lens, Subscription::offer);
-            }
-            Step::Offer { byte_lens } => {
-                prop_assert!(subscription.wait_behind(byte_lens.len()), "as the first");
-                self.waiting.push_back(byte_lens);
-            }
-            Step::OfferAgain => {
-                if let Some(byte_lens) = self.waiting.pop_front() {
-                    return self.offer(&byte_lens, Subscription::offer_again);
-                }
+            Step::Publish {
+                byte_lens,
+                waits_for_room,
+            } => return self.publish(&byte_lens, waits_for_room),
+            Step::Time => {
+                let deadlines = self.held.iter().filter_map(|held| {
+                    let until = subscription.held_until(*held);
+                    until.flatten()
+                });
+                self.now = deadlines.min().unwrap_or(self.now).max(self.now);
+                return Ok(subscription.handle_time(self.now));
             }
             Step::Next { bytes_min } => {
                 let waits = subscription.next_step(bytes_min) == DeliveryStep::Wait;
@@ -137,78 +145,66 @@ impl Model {
                 is_notified,
             } => {
                 let mut taken = Vec::new();
-                let gap = subscription.take(events_max, bytes_max, &mut taken);
+                let now = self.now;
+                let (is_woken, gap) = subscription.take(events_max, bytes_max, &mut taken, || now);
                 match gap {
                     Some(count) if is_notified => self.notified += count,
                     Some(count) => subscription.handle_unnotified(count),
                     None => {}
                 }
                 for number in numbers(&taken) {
-                    prop_assert!(self.last_taken.is_none_or(|last| last < number));
-                    self.last_taken = Some(number);
+                    let lane = usize::from(self.waits_for_room[number as usize]);
+                    let last = self.last_taken[lane].replace(number);
+                    prop_assert!(last.is_none_or(|last| last < number));
                 }
+                return Ok(is_woken);
             }
             Step::Delivered { share } => subscription.handle_delivered(share.min(outstanding)),
             Step::Failed { share, failure } => {
-                subscription.handle_failed(share.min(outstanding), failure, self.now);
+                let count = share.min(outstanding);
+                return Ok(subscription.handle_failed(count, failure, self.now));
             }
             Step::Wait { seconds } => self.now += Duration::from_secs(seconds),
+            Step::Shed { bytes } => {
+                let own = subscription.limits;
+                let cut = QueueLimits { bytes, ..own };
+                let mut is_woken = subscription.reconfigure(cut, DISCARD_INTERVAL, self.now);
+                is_woken |= subscription.shed(self.now);
+                is_woken |= subscription.reconfigure(own, DISCARD_INTERVAL, self.now);
+                return Ok(is_woken);
+            }
             Step::Drain => return Ok(subscription.drain()),
             Step::Remove => return Ok(subscription.remove()),
         }
         Ok(false)
     }
 
-    fn publish(&mut self, byte_lens: &[usize]) -> Check<bool> {
+    fn publish(&mut self, byte_lens: &[usize], waits_for_room: bool) -> Check<bool> {
         let was_gone = self.subscription.state() == SubscriptionState::Gone;
-        let before = self.subscription.snapshot().accounts;
-        let batch = numbered_from(self.published, byte_lens);
-        let is_woken = self.subscription.handle_events(batch, self.now);
-        let offered = self.offered_since(&before);
+        let before = self.subscription.snapshot().accounts.lost.overflow;
+        let first = self.waits_for_room.len() as u32;
+        let lanes = byte_lens.iter().map(|_| waits_for_room);
+        self.waits_for_room.extend(lanes);
+        let batch = numbered_from(first, byte_lens);
+        let (is_woken, held) = self.subscription.publish(batch, waits_for_room, self.now);
+        let snapshot = self.subscription.snapshot();
+        let known = snapshot.accounts.offered + snapshot.held - self.known;
         // The other events came after the subscription had ended.
-        let is_whole = offered == byte_lens.len();
-        prop_assert!(is_whole || self.subscription.state() == SubscriptionState::Gone);
-        prop_assert!(!was_gone || offered == 0);
-        self.published += offered as u32;
-        Ok(is_woken)
-    }
-
-    fn offer(&mut self, byte_lens: &[usize], offer: Offer) -> Check<bool> {
-        let before = self.subscription.snapshot().accounts;
-        let batch = numbered_from(self.published, byte_lens);
-        let (is_woken, rest) = offer(&mut self.subscription, batch, self.now);
-        let offered = self.offered_since(&before);
-        self.published += offered as u32;
-        if let Some(rest) = rest {
-            prop_assert_eq!(offered + rest.len(), byte_lens.len());
-            let lost = self.subscription.snapshot().accounts.lost.overflow - before.lost.overflow;
+        let is_whole = known == byte_lens.len() as u64;
+        prop_assert!(is_whole || snapshot.state == SubscriptionState::Gone);
+        prop_assert!(!was_gone || known == 0);
+        self.known += known;
+        if held.is_some() {
             let too_long = byte_lens.iter().filter(|byte_len| **byte_len > 100);
-            prop_assert!(lost as usize <= too_long.count(), "what fits waits");
-            let rest = rest.0.into_iter().map(|(_, byte_len)| byte_len);
-            self.waiting.push_front(rest.collect());
+            let lost = snapshot.accounts.lost.overflow - before;
+            prop_assert!(lost as usize <= too_long.count(), "what fits is held");
         }
+        self.held.extend(held);
         Ok(is_woken)
-    }
-
-    /// The events of this step that count by now, without those that waited and were lost with the subscription.
-    fn offered_since(&self, before: &Accounts) -> usize {
-        let offered = self.subscription.snapshot().accounts.offered - before.offered;
-        match self.subscription.is_ending() {
-            true => offered as usize - self.waiting_count(),
-            false => offered as usize,
-        }
-    }
-
-    fn waiting_count(&self) -> usize {
-        self.waiting.iter().map(Vec::len).sum()
     }
 
     /// Checks the rules that hold after each step.
     fn check(&mut self, is_woken: bool) -> Check {
-        if self.subscription.is_ending() {
-            self.published += self.waiting_count() as u32;
-            self.waiting.clear();
-        }
         if is_woken {
             let was_waiting = self.wakes_at.take().is_some();
             prop_assert!(was_waiting, "woken although it was not parked");
@@ -220,14 +216,27 @@ impl Model {
             queued_bytes,
             outstanding,
             oldest,
+            held,
+            held_since,
         } = self.subscription.snapshot();
         prop_assert_eq!(oldest.is_some(), queued > 0);
         let lost = accounts.lost;
         let lost = lost.overflow + lost.offline + lost.failed + lost.removed;
         let elsewhere = lost + queued + outstanding;
         prop_assert_eq!(accounts.offered, accounts.delivered + elsewhere);
-        prop_assert_eq!(accounts.offered, u64::from(self.published));
-        if self.subscription.notices_gaps && !self.subscription.is_ending() {
+        let known = accounts.offered + held;
+        // When a subscription ends, what was published together with the last event does not count.
+        prop_assert!(known == self.known || known < self.known && state == SubscriptionState::Gone);
+        self.known = known;
+        let count = self.held.len();
+        self.held
+            .retain(|held| self.subscription.held_until(*held).is_some());
+        prop_assert_eq!(self.subscription.poll_released(), self.held.len() < count);
+        prop_assert_eq!(held > 0, !self.held.is_empty());
+        prop_assert_eq!(held_since.is_some(), held > 0);
+        prop_assert!(held == 0 || state == SubscriptionState::Online && queued > 0);
+        let is_gone = state == SubscriptionState::Gone || self.subscription.is_draining;
+        if self.subscription.notices_gaps && !is_gone {
             prop_assert_eq!(lost, self.notified + self.subscription.queue.gaps());
         }
         prop_assert!(queued <= 3 && queued_bytes <= 100);
@@ -250,9 +259,10 @@ proptest! {
         let mut model = Model {
             subscription,
             now: Instant::now(),
-            published: 0,
-            waiting: VecDeque::new(),
-            last_taken: None,
+            waits_for_room: Vec::new(),
+            known: 0,
+            held: Vec::new(),
+            last_taken: [None; 2],
             notified: 0,
             wakes_at: None,
         };

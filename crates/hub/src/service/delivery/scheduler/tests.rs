@@ -12,14 +12,15 @@ async fn what_a_scheduler_that_panics_has_taken_is_accounted_for() {
     let subscriber = Subscriber::unreachable(&ready);
     let mut settings = HubSettings::default();
     settings.queue_limits.events = 2;
+    settings.queue_limits.patience = Duration::ZERO;
     subscriber.reconfigure(&settings);
     let event = |bytes: &mut Vec<u8>| -> Result<(), floe::DecodeError> {
         bytes.extend(b"\x02op\0\0\x06\0\0\0\x01\x01");
         Ok(())
     };
-    let mut events = floe::EventsBuilder::default();
+    let mut events = floe::forwarding::EventsBuilder::default();
     (0..3).for_each(|_| events.push_with(event).unwrap());
-    subscriber.publish(events.finish().unwrap(), Instant::now());
+    subscriber.publish(events.finish().unwrap(), false, Instant::now());
     subscriber.lock().in_flight().open();
     let mut scheduler = Scheduler::new(&ready);
     assert!(ready.push(&subscriber));

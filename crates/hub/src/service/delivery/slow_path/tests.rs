@@ -5,7 +5,8 @@ use std::sync::atomic::AtomicUsize;
 use std::task::Waker;
 use std::time::Instant;
 
-use floe::{EventsBuilder, LocalError, OperationMode, ReplySink, SystemException};
+use floe::forwarding::{EventsBuilder, ReplySink};
+use floe::{LocalError, OperationMode, SystemException};
 
 use super::*;
 
@@ -45,13 +46,13 @@ fn events_without_a_connection_wait_for_each_other_unless_collocated() {
 fn replies_to_events_whose_delivery_panicked_settle_nothing() {
     let subscriber = Subscriber::unreachable(&Arc::default());
     for event in events(3) {
-        subscriber.publish(event.into(), Instant::now());
+        subscriber.publish(event.into(), false, Instant::now());
     }
     let mut taken = Vec::new();
     let _ = subscriber
         .lock()
         .subscription
-        .take(3, usize::MAX, &mut taken);
+        .take(3, usize::MAX, &mut taken, Instant::now);
     // The three events are being sent, and the reply to the first has come already.
     subscriber.answered(0, Ok(None));
     subscriber.settle_panicked();
@@ -105,7 +106,7 @@ async fn events_resent_to_an_unreachable_subscriber_fail_together() {
     let subscriber = Subscriber::unreachable(&Arc::default());
     let mut slow_path = SlowPath::new(&subscriber);
     for event in events(3) {
-        subscriber.publish(event.into(), Instant::now());
+        subscriber.publish(event.into(), false, Instant::now());
     }
     let mut taken = Vec::new();
     assert_eq!(subscriber.take(3, usize::MAX, &mut taken).await, 3);
@@ -159,7 +160,7 @@ async fn an_event_on_its_own_connection_outlives_one_that_fails_again() {
     slow_path.set_collocated(true);
     let mut sent = events_in(OperationMode::Idempotent, 4);
     for event in sent.clone() {
-        subscriber.publish(event.into(), Instant::now());
+        subscriber.publish(event.into(), false, Instant::now());
     }
     subscriber.take(4, usize::MAX, &mut Vec::new()).await;
     let mut late = sent.split_off(3);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use floe::{
-    DispatchFuture, DispatchSlot, Dispatcher, Request, RequestFailed, Requests, SystemException,
-};
+use floe::dispatch::{DispatchFuture, DispatchSlot, Request, Requests};
+use floe::message::RequestFailed;
+use floe::{Dispatcher, SystemException};
 use tokio::sync::watch;
 
 use super::RECEIVERS;

@@ -12,12 +12,12 @@ use tokio::task::JoinHandle;
 
 use super::receivers::{Behavior, ReceiverServant, Receivers, operation};
 use super::{PUBLISHERS, RECEIVERS, RequestedQos, Step, TOPICS};
-use crate::core::{Accounts, Qos, SubscriptionState};
+use crate::core::{Accounts, Qos, QueueLimits, SubscriptionState};
 use crate::error::ChangeError;
 use crate::service::registry::Registry;
 use crate::service::registry::tests::EventSource;
 use crate::service::subscriber::Subscriber;
-use crate::service::topic::{Topic, Totals};
+use crate::service::topic::{Topic, Totals, all_released};
 use crate::settings::HubSettings;
 use crate::store::{Memory, StoredLink};
 
@@ -35,7 +35,7 @@ pub(super) struct Scenario {
     adapter: Adapter,
     receivers: Arc<Receivers>,
     /// Makes events: a request to this proxy comes out of the channel as an event.
-    event_source: (Proxy, mpsc::UnboundedReceiver<floe::Event>),
+    event_source: (Proxy, mpsc::UnboundedReceiver<floe::forwarding::Event>),
     /// All topics that ever existed, and the one that has each name now.
     topics: Vec<KnownTopic>,
     names: [Option<usize>; TOPICS],
@@ -79,9 +79,14 @@ impl Scenario {
         let settings = HubSettings {
             discard_interval: Duration::from_millis(1),
             flush_interval: Duration::from_millis(1),
+            queue_limits: QueueLimits {
+                patience: Duration::from_millis(2),
+                ..QueueLimits::default()
+            },
             ..HubSettings::default()
         };
         let registry = Registry::open(settings, Box::new(Memory), Vec::new(), &communicator);
+        let registry = registry.expect("no log fails");
         let subscriber_side = match is_remote {
             true => Communicator::new(),
             false => communicator.clone(),
@@ -286,16 +291,15 @@ impl Scenario {
             let operation = operation(event);
             let invoked = event_source.invoke(&operation, OperationMode::Normal, &nothing);
             invoked.await.expect("the test answers");
-            let events =
-                floe::Events::from(source_events.recv().await.expect("it was source_events"));
+            let events = floe::forwarding::Events::from(
+                source_events.recv().await.expect("it was source_events"),
+            );
             let known = &mut self.topics[at];
             known.published += 1;
-            if waits {
-                let waiting = known.topic.publish_or_wait(events, Instant::now());
-                self.waiting[publisher] = waiting.map(tokio::spawn);
-            } else {
-                known.all_wait = false;
-                known.topic.publish(events, Instant::now());
+            known.all_wait &= waits;
+            let held = known.topic.publish(events, waits, Instant::now());
+            if !held.is_empty() {
+                self.waiting[publisher] = Some(tokio::spawn(all_released(held)));
             }
         }
     }

@@ -1,0 +1,311 @@
+//! `floe record`: writes the events of topics into a file.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use floe::Communicator;
+use floe::codegen::{Answer, Answered};
+use floe::dispatch::Request;
+use floe::forwarding::Event;
+use floe::hub::{HubClient, Interruption, ServantSubscription};
+use mcap::McapError;
+use serde_json::json;
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use crate::contract::ContractArguments;
+use crate::count;
+use crate::exit::{Exit, Failure};
+use crate::hub::HubArgument;
+use crate::output::{self, Format, Output};
+use crate::peer::{self, parse_time};
+use crate::recording::{RecordingWriter, Schema};
+
+/// Records the events of topics in an MCAP file, for `floe replay` and other tools
+///
+/// A topic is a channel of the file, and a message is an event in the Ice encoding: operation, mode,
+/// context and parameters. With --slice the file holds the types, too. It ends at a signal, or after
+/// --count events or --timeout, and finishes the file. Exit code 6 if the hub lost events for this
+/// subscriber: they are counted by topic, also in the file.
+///
+/// When the hub is lost, it subscribes again as soon as it can, and says so; the events in between are
+/// lost.
+#[derive(Debug, Args)]
+pub(crate) struct Record {
+    /// The topics
+    #[arg(required = true)]
+    topics: Vec<String>,
+
+    /// The file, such as flight.mcap
+    #[arg(short = 'f', long, value_name = "FILE")]
+    file: PathBuf,
+
+    /// Overwrites the file if there is one
+    #[arg(long)]
+    force: bool,
+
+    #[command(flatten)]
+    contract: ContractArguments,
+
+    #[command(flatten)]
+    hub: HubArgument,
+
+    /// Ends after this many events
+    #[arg(short = 'n', long, value_name = "COUNT", value_parser = count::at_least_one::<u64>)]
+    count: Option<u64>,
+
+    /// Ends after this time, such as 500ms, 5s or 2m
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    timeout: Option<Duration>,
+
+    /// Creates topics that do not exist
+    #[arg(long)]
+    create: bool,
+}
+
+impl Record {
+    pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
+        let schema = self.contract.source_text()?.map(|text| Schema {
+            name: self.contract.interface().unwrap_or_default().to_owned(),
+            text,
+        });
+        let mut topics = self.topics.clone();
+        topics.sort();
+        topics.dedup();
+        let created = RecordingWriter::create(&self.file, self.force, &topics, schema.as_ref());
+        let writer = created.map_err(|error| not_written(&self.file, &error))?;
+        peer::runtime()?.block_on(async {
+            let communicator = peer::communicator(Some(PATIENCE));
+            let result = self.record(&communicator, &topics, writer, output).await;
+            peer::end(&communicator, &result).await;
+            result
+        })
+    }
+
+    async fn record(
+        &self,
+        communicator: &Communicator,
+        topics: &[String],
+        writer: RecordingWriter,
+        output: &Output,
+    ) -> Result<Exit, Failure> {
+        let mut signals = peer::signals()?;
+        let (sender, events) = mpsc::channel(QUEUE_LEN);
+        let (stop, stopped) = watch::channel(());
+        let counted = Arc::new(AtomicU64::new(0));
+        let count_max = self.count.unwrap_or(u64::MAX);
+        let mut writing = tokio::task::spawn_blocking({
+            let counted = counted.clone();
+            move || write_all(writer, events, count_max, &counted)
+        });
+        let mut recorded = JoinSet::new();
+        for (at, topic) in topics.iter().enumerate() {
+            let events = sender.clone();
+            let subscription = self.subscribe(communicator, topic, Recorder { topic: at, events });
+            let subscription = subscription.await.inspect_err(|_| {
+                // A recording that never began is none.
+                let _ = std::fs::remove_file(&self.file);
+            })?;
+            let stopped = stopped.clone();
+            recorded.spawn(keep(
+                topic.clone(),
+                subscription,
+                stopped,
+                self.hub.clone(),
+                communicator.clone(),
+            ));
+        }
+        drop((sender, stopped));
+        output::talk(format_args!("recording topic `{}`", topics.join("`, `")));
+        let timeout = async {
+            match self.timeout {
+                Some(timeout) => tokio::time::sleep(timeout).await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut written = None;
+        let exit = tokio::select! {
+            // It ends with the last event that is wanted, and if the file cannot be written any more.
+            result = &mut writing => {
+                written = Some(result);
+                Exit::Success
+            }
+            () = timeout => match self.count {
+                Some(_) => Exit::TimedOut,
+                None => Exit::Success,
+            },
+            _ = signals.next() => match (self.count, self.timeout) {
+                (None, None) => Exit::Success,
+                _ => Exit::Interrupted,
+            },
+        };
+        // The subscriptions end, and with them what is written.
+        drop(stop);
+        let lost: BTreeMap<String, u64> = recorded.join_all().await.into_iter().collect();
+        let written = match written {
+            Some(written) => written,
+            None => writing.await,
+        };
+        let written = written.map_err(|error| Failure::new(Exit::Failure, error))?;
+        let finished = written.and_then(|writer| writer.finish(&lost));
+        finished.map_err(|error| not_written(&self.file, &error))?;
+        self.tell(counted.load(Ordering::Acquire), &lost, exit, output)
+    }
+
+    async fn subscribe(
+        &self,
+        communicator: &Communicator,
+        name: &str,
+        recorder: Recorder,
+    ) -> Result<ServantSubscription, Failure> {
+        // These say what is wrong, and what to do, if there is no such hub or topic.
+        match self.create {
+            true => self.hub.topic_or_create(communicator, name).await?,
+            false => self.hub.topic(communicator, name).await?,
+        };
+        let manager = self.hub.manager(communicator)?.to_string();
+        let subscribed = async {
+            let hub = HubClient::connect_with(communicator, &manager).await?;
+            hub.topic(name).await?.subscribe_servant(recorder).await
+        };
+        subscribed
+            .await
+            .map_err(|error| Failure::new(Exit::Refused, error))
+    }
+
+    fn tell(
+        &self,
+        count: u64,
+        lost: &BTreeMap<String, u64>,
+        exit: Exit,
+        output: &Output,
+    ) -> Result<Exit, Failure> {
+        let total: u64 = lost.values().sum();
+        let file = self.file.display();
+        if output.format() == Format::Table {
+            output::talk(format_args!("recorded {count} events in \"{file}\""));
+        } else {
+            let summary = json!({
+                "file": file.to_string(),
+                "recorded": count,
+                "lost": total,
+            });
+            output.value(&summary, &summary["recorded"])?;
+        }
+        if total == 0 {
+            return Ok(exit);
+        }
+        for (topic, count) in lost.iter().filter(|(_, count)| **count > 0) {
+            output::talk(format_args!("{count} events of topic `{topic}` were lost"));
+        }
+        Ok(Exit::LossDetected)
+    }
+}
+
+/// Keeps a subscription until it must stop, and ends it. Returns its topic, with the number of events that were lost.
+async fn keep(
+    topic: String,
+    mut subscription: ServantSubscription,
+    mut stopped: watch::Receiver<()>,
+    hub: HubArgument,
+    communicator: Communicator,
+) -> (String, u64) {
+    let mut lost = 0;
+    loop {
+        let interruption = tokio::select! {
+            interruption = subscription.next_interruption() => interruption,
+            _ = stopped.changed() => None,
+        };
+        match interruption {
+            Some(Interruption::Lost { count }) => lost += count,
+            Some(interruption) => {
+                output::talk(format_args!("topic `{topic}`: {interruption}"));
+                // Nobody knows how many were published in the meantime: at least it is no recording without loss.
+                let is_back = matches!(interruption, Interruption::Resubscribed { .. });
+                lost += u64::from(is_back);
+            }
+            None => break,
+        }
+    }
+    // The hub tells of a loss with the next event. It has counted those after the last one.
+    let counted = hub
+        .lost_by(&communicator, &topic, subscription.identity())
+        .await;
+    lost = lost.max(u64::try_from(counted).unwrap_or(0));
+    let _ = tokio::time::timeout(FAREWELL_PATIENCE, subscription.unsubscribe()).await;
+    (topic, lost)
+}
+
+/// Puts the events of a topic into the queue of the writer. A full queue holds up the hub.
+struct Recorder {
+    topic: usize,
+    events: mpsc::Sender<Taken>,
+}
+
+/// An event on its way to the file.
+struct Taken {
+    topic: usize,
+    /// In nanoseconds since 1970.
+    time: u64,
+    event: Event,
+}
+
+impl Answer for Recorder {
+    async fn answer(&self, request: Request) -> Answered {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let taken = Taken {
+            topic: self.topic,
+            time: since.map_or(0, |since| {
+                u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+            }),
+            event: request.event().detached(),
+        };
+        // It fails after the last event that is wanted.
+        let _ = self.events.send(taken).await;
+        Ok(request.returned_nothing()?)
+    }
+}
+
+/// Writes events until there are enough, or until no more can come.
+fn write_all(
+    mut writer: RecordingWriter,
+    mut events: mpsc::Receiver<Taken>,
+    count_max: u64,
+    count: &AtomicU64,
+) -> Result<RecordingWriter, McapError> {
+    for _ in 0..count_max {
+        let Some(taken) = events.blocking_recv() else {
+            break;
+        };
+        writer.write(taken.topic, taken.time, taken.event.as_bytes())?;
+        count.fetch_add(1, Ordering::AcqRel);
+    }
+    Ok(writer)
+}
+
+fn not_written(path: &Path, error: &McapError) -> Failure {
+    let failure = Failure::new(
+        Exit::Failure,
+        format_args!("cannot write \"{}\": {error}", path.display()),
+    );
+    match error {
+        McapError::Io(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            failure.help("give another --file, or --force to overwrite it")
+        }
+        _ => failure,
+    }
+}
+
+/// How long the hub may take for an answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long the hub may take to let go.
+const FAREWELL_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Events that may wait to be written.
+const QUEUE_LEN: usize = 1024;

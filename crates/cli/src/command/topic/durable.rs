@@ -1,0 +1,186 @@
+//! Durable topics: how they begin, and `floe topic position`.
+
+use clap::Args;
+use floe::{Communicator, InvokeError, SystemException};
+use floe_hub::contracts::floe::{
+    BadRequestOrIceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as SetError,
+    DurableTopicsProxy, IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as RemoveError,
+    IceStormNoSuchTopicOrNotDurableError as LogError, IceStormTopicExistsError,
+};
+use serde_json::json;
+
+use super::Access;
+use crate::exit::{Exit, Failure};
+use crate::hub::{HubArgument, no_topic};
+use crate::output::{self, Output};
+
+/// Creates a durable topic. If it exists and that is fine, it must be durable.
+///
+/// # Errors
+/// It exists, or the hub cannot have it.
+pub(super) async fn create(
+    hub: &HubArgument,
+    communicator: &Communicator,
+    name: &str,
+    exist_ok: bool,
+) -> Result<(), Failure> {
+    let topics = hub.durable_topics(communicator)?;
+    match topics.create(name).await {
+        Ok(()) => Ok(()),
+        Err(IceStormTopicExistsError::TopicExists(_)) if exist_ok => {
+            let contents = topics.contents(name).await;
+            contents.map(drop).map_err(|error| log_failed(hub, error))
+        }
+        Err(IceStormTopicExistsError::TopicExists(_)) => {
+            let message = format!("the topic `{name}` exists already");
+            Err(Failure::new(Exit::Refused, message)
+                .help("a topic is durable from its beginning or not at all; add --exist-ok if it is durable already"))
+        }
+        Err(IceStormTopicExistsError::Invoke(error)) => Err(invoke_failed(hub, error)),
+        Err(error) => Err(Failure::new(Exit::Failure, error)),
+    }
+}
+
+/// Shows where the durable subscriptions of a topic are, or sets the position of one
+///
+/// `position` is the first event that a subscription has not acknowledged, `behind` how many it has not been sent.
+/// Exit code 4: no such topic or subscription, or the topic is not durable.
+#[derive(Debug, Args)]
+pub(crate) struct Position {
+    /// The topic
+    topic: String,
+
+    /// The name of a durable subscription
+    name: Option<String>,
+
+    /// Sets its position: beginning, new, last, -10 for the last ten events, seq:42, or time:2026-01-31T12:00:00Z
+    #[arg(
+        long,
+        value_name = "POSITION",
+        requires = "name",
+        allow_hyphen_values = true
+    )]
+    set: Option<String>,
+
+    /// Forgets its position, and ends the subscriptions of its subscribers
+    #[arg(long, requires = "name", conflicts_with = "set")]
+    remove: bool,
+
+    #[command(flatten)]
+    pub(super) access: Access,
+}
+
+impl Position {
+    pub(super) async fn run(
+        &self,
+        communicator: &Communicator,
+        output: &Output,
+    ) -> Result<(), Failure> {
+        let hub = &self.access.hub;
+        let topics = hub.durable_topics(communicator)?;
+        let topic = &self.topic;
+        if let Some((name, from)) = self.name.as_ref().zip(self.set.as_ref()) {
+            let set = topics.set_position(topic, name, from).await;
+            set.map_err(|error| match error {
+                SetError::NoSuchTopic(_) => no_topic(topic),
+                SetError::NotDurable(_) => not_durable(topic),
+                SetError::NoSuchSubscription(_) => no_subscription(topic, name),
+                SetError::BadRequest(bad) => Failure::usage(bad.reason).when("--set"),
+                SetError::Invoke(error) => invoke_failed(hub, error),
+                error => Failure::new(Exit::Failure, error),
+            })?;
+            output::talk(format_args!(
+                "set the position of `{name}` in topic `{topic}` to {from}"
+            ));
+        }
+        if let Some(name) = self.name.as_ref().filter(|_| self.remove) {
+            let removed = topics.remove_position(topic, name).await;
+            removed.map_err(|error| match error {
+                RemoveError::NoSuchTopic(_) => no_topic(topic),
+                RemoveError::NotDurable(_) => not_durable(topic),
+                RemoveError::NoSuchSubscription(_) => no_subscription(topic, name),
+                RemoveError::Invoke(error) => invoke_failed(hub, error),
+                error => Failure::new(Exit::Failure, error),
+            })?;
+            output::talk(format_args!(
+                "removed the durable subscription `{name}` of topic `{topic}`"
+            ));
+            return Ok(());
+        }
+        self.show(&topics, output).await
+    }
+
+    async fn show(&self, topics: &DurableTopicsProxy, output: &Output) -> Result<(), Failure> {
+        let contents = topics.contents(&self.topic).await;
+        let contents = contents.map_err(|error| log_failed(&self.access.hub, error))?;
+        let wanted = contents
+            .subscriptions
+            .iter()
+            .filter(|it| self.name.as_ref().is_none_or(|name| *name == it.name));
+        let rows: Vec<_> = wanted
+            .map(|it| {
+                json!({
+                    "name": it.name,
+                    "position": it.position,
+                    "pending": it.pending,
+                    "behind": it.behind,
+                    "subscribers": it.subscribers,
+                })
+            })
+            .collect();
+        if let Some(name) = self.name.as_ref().filter(|_| rows.is_empty()) {
+            return Err(no_subscription(&self.topic, name));
+        }
+        output::talk(match contents.events {
+            0 => format!("the log is empty; the next event is {}", contents.next),
+            events => format!(
+                "the log has {events} events: {} to {}, {} bytes",
+                contents.first,
+                contents.next - 1,
+                contents.bytes
+            ),
+        });
+        output.rows(
+            &["name", "position", "pending", "behind", "subscribers"],
+            &rows,
+        )
+    }
+}
+
+/// What it means that a log cannot be asked.
+pub(in crate::command) fn log_failed(hub: &HubArgument, error: LogError) -> Failure {
+    match error {
+        LogError::NoSuchTopic(error) => no_topic(&error.name),
+        LogError::NotDurable(error) => not_durable(&error.name),
+        LogError::Invoke(error) => invoke_failed(hub, error),
+        error => Failure::new(Exit::Failure, error),
+    }
+}
+
+/// What it means that the object for durable topics does not answer.
+pub(in crate::command) fn invoke_failed(hub: &HubArgument, error: InvokeError) -> Failure {
+    match error {
+        InvokeError::System(
+            SystemException::ObjectNotExist(_) | SystemException::OperationNotExist(_),
+        ) => Failure::not_found("the hub has no durable topics")
+            .help("it is no Floe hub, or an older one"),
+        error => hub.unanswered(error.into()),
+    }
+}
+
+pub(super) fn not_durable(topic: &str) -> Failure {
+    Failure::not_found(format_args!(
+        "topic `{topic}` is not durable: it keeps no events"
+    ))
+    .help("`floe topic create --durable` makes one that does")
+}
+
+fn no_subscription(topic: &str, name: &str) -> Failure {
+    Failure::not_found(format_args!(
+        "topic `{topic}` has no durable subscription `{name}`"
+    ))
+    .help(format_args!(
+        "`floe topic position {}` shows which there are",
+        output::word(topic)
+    ))
+}

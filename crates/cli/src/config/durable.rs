@@ -1,0 +1,68 @@
+//! What `floe.toml` says of durable topics, and of topics that remember events in memory.
+
+use std::collections::BTreeMap;
+
+use floe_hub::log::{Level, Retention};
+use floe_hub::{DurableSettings, HubSettings};
+
+use super::entry::Problem;
+
+/// The tables `[topic.NAME]`, as far as they say what a topic keeps.
+#[derive(Debug, Default)]
+pub(super) struct DurableTables(BTreeMap<String, DurableTable>);
+
+/// What is said of the durability of one topic.
+#[derive(Debug, Default)]
+pub(super) struct DurableTable {
+    pub(super) is_durable: bool,
+    settings: DurableSettings,
+    /// The line of a setting that only durable topics have.
+    line: usize,
+    /// What it remembers in memory.
+    history: Option<Retention>,
+}
+
+impl DurableTable {
+    /// The settings that only durable topics have, one of which is in this line.
+    pub(super) fn settings(&mut self, line: usize) -> &mut DurableSettings {
+        self.line = line;
+        &mut self.settings
+    }
+
+    /// What the topic remembers in memory.
+    pub(super) fn history(&mut self) -> &mut Retention {
+        self.history.get_or_insert_default()
+    }
+}
+
+/// The levels by name.
+pub(super) const LEVELS: [(&str, Level); 3] = [
+    ("accepted", Level::Accepted),
+    ("written", Level::Written),
+    ("synced", Level::Synced),
+];
+
+impl DurableTables {
+    /// What is said of a topic.
+    pub(super) fn table(&mut self, topic: &str) -> &mut DurableTable {
+        self.0.entry(topic.to_owned()).or_default()
+    }
+
+    /// Puts the topics into the settings of a hub. Adds what is wrong with the tables.
+    pub(super) fn finish(self, hub: &mut HubSettings, problems: &mut Vec<Problem>) {
+        for (name, table) in self.0 {
+            if let Some(history) = table.history {
+                hub.histories.insert(name.clone(), history);
+            }
+            if table.is_durable {
+                hub.durable_topics.insert(name, table.settings);
+            } else if table.line > 0 {
+                let message = format_args!(
+                    "expected topic.{name}.durable = true beside topic.{name}.acknowledge and topic.{name}.retention, which only \
+                     durable topics have"
+                );
+                problems.push(Problem::new(table.line, message));
+            }
+        }
+    }
+}

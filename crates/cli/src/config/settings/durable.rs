@@ -1,0 +1,131 @@
+//! Settings of what topics keep: durable topics in a log, others in memory.
+
+use floe_hub::log::Retention;
+
+use crate::config::durable::{DurableTable, LEVELS};
+use crate::config::setting::{Effect, Field, Kind, Setting};
+
+/// A limit of what a topic keeps: `$retention` gives the limits of the topic that is being configured.
+macro_rules! limit {
+    (age of $retention:expr) => {
+        Field::Other {
+            kind: Kind::Time(Some("for ever")),
+            default: Some("\"for ever\""),
+            set: |entry, draft| {
+                let age = entry.time_or("for ever")?;
+                $retention(draft.durable_topic(), entry.line).age = age;
+                Ok(())
+            },
+        }
+    };
+    (bytes of $retention:expr) => {
+        Field::Other {
+            kind: Kind::Bytes,
+            default: None,
+            set: |entry, draft| {
+                let bytes = Some(entry.bytes()? as u64);
+                $retention(draft.durable_topic(), entry.line).bytes = bytes;
+                Ok(())
+            },
+        }
+    };
+    (events of $retention:expr) => {
+        Field::Other {
+            kind: Kind::Count,
+            default: None,
+            set: |entry, draft| {
+                let events = Some(entry.count()? as u64);
+                $retention(draft.durable_topic(), entry.line).events = events;
+                Ok(())
+            },
+        }
+    };
+}
+
+/// The limits of a log.
+fn log(table: &mut DurableTable, line: usize) -> &mut Retention {
+    &mut table.settings(line).retention
+}
+
+/// The limits of a history in memory.
+fn history(table: &mut DurableTable, _line: usize) -> &mut Retention {
+    table.history()
+}
+
+pub(super) fn settings() -> Vec<Setting> {
+    vec![
+        Setting {
+            key: "topic.NAME.durable",
+            field: Field::Other {
+                kind: Kind::Bool,
+                default: Some("false"),
+                set: |entry, draft| {
+                    draft.durable_topic().is_durable = entry.boolean()?;
+                    Ok(())
+                },
+            },
+            example: "true",
+            effect: Effect::Restart,
+            meaning: "Whether the topic `NAME` keeps its events in a log. It is created if there is none.",
+        },
+        Setting {
+            key: "topic.NAME.acknowledge",
+            field: Field::Other {
+                kind: Kind::OneOf(LEVELS.iter().map(|(name, _)| *name).collect()),
+                default: Some("\"synced\""),
+                set: |entry, draft| {
+                    let level = entry.one_of(&LEVELS)?;
+                    draft.durable_topic().settings(entry.line).acknowledge = level;
+                    Ok(())
+                },
+            },
+            example: "\"written\"",
+            effect: Effect::Immediate,
+            meaning: "When a publisher gets its acknowledgement: when the hub has the event, when it is written to the file, or when \
+                      the disk has it. A publisher can ask for more or less.",
+        },
+        Setting {
+            key: "topic.NAME.retention.age",
+            field: limit!(age of log),
+            example: "\"24h\"",
+            effect: Effect::Immediate,
+            meaning: "How long the log keeps an event.",
+        },
+        Setting {
+            key: "topic.NAME.retention.bytes",
+            field: limit!(bytes of log),
+            example: "\"10 GiB\"",
+            effect: Effect::Immediate,
+            meaning: "How many bytes the log may have; then the oldest events are dropped.",
+        },
+        Setting {
+            key: "topic.NAME.retention.events",
+            field: limit!(events of log),
+            example: "1000000",
+            effect: Effect::Immediate,
+            meaning: "How many events the log keeps; then the oldest are dropped.",
+        },
+        Setting {
+            key: "topic.NAME.history.age",
+            field: limit!(age of history),
+            example: "\"10m\"",
+            effect: Effect::Immediate,
+            meaning: "How long a topic without a log remembers an event for late subscribers. Without a table \
+                      `[topic.NAME.history]`, it remembers none.",
+        },
+        Setting {
+            key: "topic.NAME.history.bytes",
+            field: limit!(bytes of history),
+            example: "\"1 MiB\"",
+            effect: Effect::Immediate,
+            meaning: "How many bytes it remembers.",
+        },
+        Setting {
+            key: "topic.NAME.history.events",
+            field: limit!(events of history),
+            example: "100",
+            effect: Effect::Immediate,
+            meaning: "How many events it remembers.",
+        },
+    ]
+}

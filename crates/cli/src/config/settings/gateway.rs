@@ -1,0 +1,449 @@
+//! Settings of a gateway.
+
+use std::time::Duration;
+
+use floe_gateway::{
+    Batching, CertificateVerifier, ConnectionContext, PasswordVerifier, UserCategory,
+};
+
+use crate::config::gateway::{
+    admin, identities, problem, proxy, rate, rules, set_password_verifier, users, verifier,
+};
+use crate::config::setting::{Effect, Field, Kind, Setting, choice};
+
+pub(super) fn settings() -> Vec<Setting> {
+    let mut settings = sessions();
+    settings.extend(filter());
+    settings.extend(to_servers());
+    settings.extend(to_clients());
+    settings
+}
+
+fn sessions() -> Vec<Setting> {
+    vec![
+        Setting {
+            key: "gateway.listen",
+            field: Field::Endpoints(|draft| &mut draft.gateway().client_listen),
+            example: "\"ssl -h 0.0.0.0 -p 4064\"",
+            effect: Effect::Restart,
+            meaning: "Where clients connect to the gateway.",
+        },
+        Setting {
+            key: "gateway.published-endpoints",
+            field: Field::PublishedEndpoints(|draft| {
+                &mut draft.gateway().client_published_endpoints
+            }),
+            example: "\"ssl -h gateway.example -p 4064\"",
+            effect: Effect::Restart,
+            meaning: "The endpoints in proxies to the router. Without it, those of `listen`.",
+        },
+        Setting {
+            key: "gateway.server-listen",
+            field: Field::OptionalEndpoints(|draft| &mut draft.gateway().server_listen),
+            example: "\"tcp -h 10.0.0.1 -p 4065\"",
+            effect: Effect::Restart,
+            meaning: "Where servers call back. Without it, there are no callbacks and no session control.",
+        },
+        Setting {
+            key: "gateway.server-published-endpoints",
+            field: Field::PublishedEndpoints(|draft| {
+                &mut draft.gateway().server_published_endpoints
+            }),
+            example: "\"tcp -h inside.example -p 4065\"",
+            effect: Effect::Restart,
+            meaning: "The endpoints in proxies to objects of clients. Without it, those of `server-listen`.",
+        },
+        Setting {
+            key: "gateway.instance",
+            field: Field::Text("a name", |draft| &mut draft.gateway().instance_name),
+            example: "\"DemoGlacier2\"",
+            effect: Effect::Restart,
+            meaning: "The category of the router's identity.",
+        },
+        Setting {
+            key: "gateway.passwords",
+            field: Field::Other {
+                kind: Kind::Text(PASSWORDS),
+                default: None,
+                set: |entry, draft| {
+                    let file = entry.text(PASSWORDS)?;
+                    let users = users(&file).map_err(|wrong| problem(entry, &wrong))?;
+                    let verifier = PasswordVerifier::Users(users);
+                    set_password_verifier(verifier, entry, draft.gateway())
+                },
+            },
+            example: "\"/etc/floe/passwords\"",
+            effect: Effect::Restart,
+            meaning: "A file with `USER HASH` in each line. Hashes are SHA-256 (`$5$`) or SHA-512 (`$6$`). Without it and `verifier`, no \
+                      client gets a session by a password.",
+        },
+        Setting {
+            key: "gateway.verifier",
+            field: Field::Other {
+                kind: Kind::Text("the proxy of a Glacier2::PermissionsVerifier, or accept-all"),
+                default: None,
+                set: |entry, draft| {
+                    let verifier = verifier(entry, "the proxy of a Glacier2::PermissionsVerifier")?;
+                    let verifier = match verifier {
+                        Some(proxy) => PasswordVerifier::Proxy(proxy),
+                        None => PasswordVerifier::AcceptAll,
+                    };
+                    set_password_verifier(verifier, entry, draft.gateway())
+                },
+            },
+            example: "\"verifier:tcp -h 10.0.0.2 -p 4070\"",
+            effect: Effect::Restart,
+            meaning: "The object that checks passwords. `accept-all` accepts every password.",
+        },
+        Setting {
+            key: "gateway.certificate-verifier",
+            field: Field::Other {
+                kind: Kind::Text("the proxy of a Glacier2::SSLPermissionsVerifier, or accept-all"),
+                default: None,
+                set: |entry, draft| {
+                    let verifier =
+                        verifier(entry, "the proxy of a Glacier2::SSLPermissionsVerifier")?;
+                    draft.gateway().certificate_verifier = Some(match verifier {
+                        Some(proxy) => CertificateVerifier::Proxy(proxy),
+                        None => CertificateVerifier::AcceptAll,
+                    });
+                    Ok(())
+                },
+            },
+            example: "\"accept-all\"",
+            effect: Effect::Restart,
+            meaning: "The object that checks certificates. `accept-all` accepts those that TLS has verified. Without it, no client gets a \
+                      session by a certificate.",
+        },
+        Setting {
+            key: "gateway.session-manager",
+            field: Field::Other {
+                kind: Kind::Text("the proxy of a Glacier2::SessionManager"),
+                default: None,
+                set: |entry, draft| {
+                    draft.gateway().session_manager = Some(proxy(entry)?);
+                    Ok(())
+                },
+            },
+            example: "\"manager:tcp -h 10.0.0.2 -p 4070\"",
+            effect: Effect::Restart,
+            meaning: "The object that creates sessions of the application for users with passwords.",
+        },
+        Setting {
+            key: "gateway.certificate-session-manager",
+            field: Field::Other {
+                kind: Kind::Text("the proxy of a Glacier2::SSLSessionManager"),
+                default: None,
+                set: |entry, draft| {
+                    draft.gateway().certificate_session_manager = Some(proxy(entry)?);
+                    Ok(())
+                },
+            },
+            example: "\"manager:tcp -h 10.0.0.2 -p 4070\"",
+            effect: Effect::Restart,
+            meaning: "The same for clients with certificates.",
+        },
+        Setting {
+            key: "gateway.session-timeout",
+            field: Field::OptionalTime("never", |draft| &mut draft.gateway().session_timeout),
+            example: "\"30s\"",
+            effect: Effect::Restart,
+            meaning: "How long a session may be unused.",
+        },
+        Setting {
+            key: "gateway.idle-timeout",
+            field: Field::OptionalTime("never", |draft| &mut draft.gateway().idle_timeout),
+            example: "\"20s\"",
+            effect: Effect::Restart,
+            meaning: "How long a client may be silent before its connection is dropped. `session-timeout` replaces it.",
+        },
+        Setting {
+            key: "gateway.resume-grace",
+            field: Field::OptionalTime("none", |draft| &mut draft.gateway().resume_grace),
+            example: "\"2m\"",
+            effect: Effect::Restart,
+            meaning: "How long the session of a Floe client waits after its connection is lost. `none` ends it at once, as with Glacier2.",
+        },
+        Setting {
+            key: "gateway.session-limit",
+            field: Field::Count(|draft| &mut draft.gateway().session_limit),
+            example: "100",
+            effect: Effect::Restart,
+            meaning: "How many sessions there may be. Further clients get none.",
+        },
+        Setting {
+            key: "gateway.user-session-limit",
+            field: Field::OptionalCount(|draft| &mut draft.gateway().user_session_limit),
+            example: "5",
+            effect: Effect::Restart,
+            meaning: "How many sessions one user may have at a time. Without it, there is no such limit.",
+        },
+        Setting {
+            key: "gateway.address-session-limit",
+            field: Field::OptionalCount(|draft| &mut draft.gateway().address_session_limit),
+            example: "20",
+            effect: Effect::Restart,
+            meaning: "How many sessions there may be from one address. Without it, there is no such limit.",
+        },
+        Setting {
+            key: "gateway.user-request-rate",
+            field: Field::Other {
+                kind: Kind::Count,
+                default: None,
+                set: |entry, draft| {
+                    draft.gateway().user_request_rate = Some(rate(entry)?);
+                    Ok(())
+                },
+            },
+            example: "1000",
+            effect: Effect::Restart,
+            meaning: "How many requests a second the sessions of one user may send. Without it, there is no such limit.",
+        },
+        Setting {
+            key: "gateway.address-request-rate",
+            field: Field::Other {
+                kind: Kind::Count,
+                default: None,
+                set: |entry, draft| {
+                    draft.gateway().address_request_rate = Some(rate(entry)?);
+                    Ok(())
+                },
+            },
+            example: "5000",
+            effect: Effect::Restart,
+            meaning: "How many requests a second the sessions of one address may send. Without it, there is no such limit.",
+        },
+        Setting {
+            key: "gateway.application-timeout",
+            field: Field::Time(|draft| &mut draft.gateway().application_timeout),
+            example: "\"5s\"",
+            effect: Effect::Restart,
+            meaning: "How long a verifier, a session manager or a session of the application may take to answer.",
+        },
+        Setting {
+            key: "gateway.connection-context",
+            field: choice!(CONNECTION_CONTEXTS, Some("\"off\""), |draft, context| {
+                draft.gateway().connection_context = context;
+            }),
+            example: "\"application\"",
+            effect: Effect::Restart,
+            meaning: "Which requests get `_con.*` entries about the client's connection: none, those to verifiers and session managers, or \
+                      all.",
+        },
+        Setting {
+            key: "gateway.routing-table",
+            field: Field::Count(|draft| &mut draft.gateway().routing_table_max),
+            example: "100",
+            effect: Effect::Restart,
+            meaning: "How many objects a session can register. Beyond that, the least recently used one is removed.",
+        },
+        Setting {
+            key: "gateway.routing-table-bytes",
+            field: Field::Bytes(|draft| &mut draft.gateway().routing_table_bytes),
+            example: "\"256 KiB\"",
+            effect: Effect::Restart,
+            meaning: "How many bytes the routing table of a session may take. Beyond that, the least recently used objects are removed.",
+        },
+        Setting {
+            key: "gateway.admin.listen",
+            field: Field::Other {
+                kind: Kind::Texts("endpoint"),
+                default: None,
+                set: |entry, draft| {
+                    admin(draft.gateway()).listen = entry.endpoints()?;
+                    Ok(())
+                },
+            },
+            example: "\"tcp -h 127.0.0.1 -p 4066\"",
+            effect: Effect::Restart,
+            meaning: "Where the administrative object of the gateway listens. Without a table `[gateway.admin]`, there is none.",
+        },
+        Setting {
+            key: "gateway.admin.instance",
+            field: Field::Other {
+                kind: Kind::Text("a name"),
+                default: None,
+                set: |entry, draft| {
+                    admin(draft.gateway()).instance_name = entry.text("a name")?;
+                    Ok(())
+                },
+            },
+            example: "\"edge\"",
+            effect: Effect::Restart,
+            meaning: "The category of its identity.",
+        },
+    ]
+}
+
+fn filter() -> Vec<Setting> {
+    vec![
+        Setting {
+            key: "gateway.filter.accept-addresses",
+            field: Field::Other {
+                kind: Kind::Texts("rule, such as \"db*.example.com:[1000-2000]\""),
+                default: None,
+                set: |entry, draft| {
+                    draft.gateway().filter.accept_addresses = rules(entry)?;
+                    Ok(())
+                },
+            },
+            example: "\"10.0.0.[0-255]:[10000-10100]\"",
+            effect: Effect::Restart,
+            meaning: "Hosts and ports that clients may reach. Without it, all.",
+        },
+        Setting {
+            key: "gateway.filter.reject-addresses",
+            field: Field::Other {
+                kind: Kind::Texts("rule, such as \"db*.example.com:[1000-2000]\""),
+                default: None,
+                set: |entry, draft| {
+                    draft.gateway().filter.reject_addresses = rules(entry)?;
+                    Ok(())
+                },
+            },
+            example: "\"10.0.0.1\"",
+            effect: Effect::Restart,
+            meaning: "Hosts and ports that clients may not reach.",
+        },
+        Setting {
+            key: "gateway.filter.proxy-bytes",
+            field: Field::OptionalBytes(|draft| &mut draft.gateway().filter.proxy_len_max),
+            example: "500",
+            effect: Effect::Restart,
+            meaning: "How long the text of a proxy may be that a client registers. Without it, there is no such limit.",
+        },
+        Setting {
+            key: "gateway.filter.accept-categories",
+            field: Field::Texts("a category", |draft| {
+                &mut draft.gateway().filter.accept_categories
+            }),
+            example: "[\"orders\"]",
+            effect: Effect::Restart,
+            meaning: "Categories that clients may reach. A request passes if one of the sets of categories, identities and adapter ids \
+                      has its object, or if none is set.",
+        },
+        Setting {
+            key: "gateway.filter.accept-user",
+            field: choice!(USER_CATEGORIES, Some("\"no\""), |draft, category| {
+                draft.gateway().filter.accept_user_category = category;
+            }),
+            example: "\"name\"",
+            effect: Effect::Restart,
+            meaning: "Whether the user's name is one of these categories: no, as it is, or with an underscore in front.",
+        },
+        Setting {
+            key: "gateway.filter.accept-identities",
+            field: Field::Other {
+                kind: Kind::Texts("identity, such as category/name"),
+                default: None,
+                set: |entry, draft| {
+                    draft.gateway().filter.accept_identities = identities(entry)?;
+                    Ok(())
+                },
+            },
+            example: "\"orders/desk\"",
+            effect: Effect::Restart,
+            meaning: "Identities that clients may reach.",
+        },
+        Setting {
+            key: "gateway.filter.accept-adapter-ids",
+            field: Field::Texts("the id of an adapter", |draft| {
+                &mut draft.gateway().filter.accept_adapter_ids
+            }),
+            example: "[\"Orders\"]",
+            effect: Effect::Restart,
+            meaning: "Adapter ids that clients may reach.",
+        },
+    ]
+}
+
+/// The settings of the queues of one direction.
+macro_rules! forwarding {
+    ($table:literal, $field:ident) => {
+        vec![
+            Setting {
+                key: concat!("gateway.", $table, ".forward-context"),
+                field: Field::Bool(|draft| &mut draft.gateway().$field.forward_context),
+                example: "true",
+                effect: Effect::Restart,
+                meaning: "Whether the context of a request is forwarded with it.",
+            },
+            Setting {
+                key: concat!("gateway.", $table, ".buffered"),
+                field: Field::Bool(|draft| &mut draft.gateway().$field.buffered),
+                example: "false",
+                effect: Effect::Restart,
+                meaning: "Whether requests wait in a queue.",
+            },
+            Setting {
+                key: concat!("gateway.", $table, ".sleep-time"),
+                field: Field::TimeOr("none", Duration::ZERO, |draft| {
+                    &mut draft.gateway().$field.sleep_time
+                }),
+                example: "\"20ms\"",
+                effect: Effect::Restart,
+                meaning: "How long a queue pauses after it has sent requests.",
+            },
+            Setting {
+                key: concat!("gateway.", $table, ".batching"),
+                field: choice!(BATCHINGS, Some("\"adaptive\""), |draft, batching| {
+                    draft.gateway().$field.batching = batching;
+                }),
+                example: "\"always\"",
+                effect: Effect::Restart,
+                meaning: "Which oneway requests are sent in batches.",
+            },
+            Setting {
+                key: concat!("gateway.", $table, ".batch-bytes"),
+                field: Field::Bytes(|draft| &mut draft.gateway().$field.batch_len_max),
+                example: "\"16 KiB\"",
+                effect: Effect::Restart,
+                meaning: "The largest length of a batch.",
+            },
+            Setting {
+                key: concat!("gateway.", $table, ".queue-requests"),
+                field: Field::Count(|draft| &mut draft.gateway().$field.queue_requests),
+                example: "100",
+                effect: Effect::Restart,
+                meaning: "How many requests a queue holds.",
+            },
+            Setting {
+                key: concat!("gateway.", $table, ".queue-bytes"),
+                field: Field::Bytes(|draft| &mut draft.gateway().$field.queue_bytes),
+                example: "\"1 MiB\"",
+                effect: Effect::Restart,
+                meaning: "How long the requests of a queue may be together.",
+            },
+        ]
+    };
+}
+
+/// Each session has a queue for each server.
+fn to_servers() -> Vec<Setting> {
+    forwarding!("to-servers", to_servers)
+}
+
+/// Each session has a queue for its client.
+fn to_clients() -> Vec<Setting> {
+    forwarding!("to-clients", to_clients)
+}
+
+const PASSWORDS: &str = "the name of a file with users and hashes of passwords";
+
+const CONNECTION_CONTEXTS: [(&str, ConnectionContext); 3] = [
+    ("off", ConnectionContext::Off),
+    ("all", ConnectionContext::All),
+    ("application", ConnectionContext::Application),
+];
+
+const USER_CATEGORIES: [(&str, UserCategory); 3] = [
+    ("no", UserCategory::Not),
+    ("name", UserCategory::Name),
+    ("underscored", UserCategory::Underscored),
+];
+
+const BATCHINGS: [(&str, Batching); 3] = [
+    ("off", Batching::Off),
+    ("adaptive", Batching::Adaptive),
+    ("always", Batching::Always),
+];

@@ -1,0 +1,76 @@
+//! Settings of what all clients of the hub together may make it keep.
+
+use crate::config::setting::{Effect, Field, Setting};
+
+pub(super) fn settings() -> Vec<Setting> {
+    let mut settings = of_hub();
+    settings.extend(of_subscriptions());
+    settings
+}
+
+fn of_hub() -> Vec<Setting> {
+    vec![
+        Setting {
+            key: "limits.topics",
+            field: Field::Count(|draft| &mut draft.hub().limits.topics),
+            example: "1000",
+            effect: Effect::Immediate,
+            meaning: "How many topics there may be. What is there already stays if a limit becomes lower.",
+        },
+        Setting {
+            key: "limits.subscriptions",
+            field: Field::Count(|draft| &mut draft.hub().limits.subscriptions),
+            example: "5000",
+            effect: Effect::Immediate,
+            meaning: "How many subscriptions all topics together may have.",
+        },
+        Setting {
+            key: "limits.links",
+            field: Field::Count(|draft| &mut draft.hub().limits.links),
+            example: "100",
+            effect: Effect::Immediate,
+            meaning: "How many links all topics together may have.",
+        },
+        Setting {
+            key: "limits.queue-bytes",
+            field: Field::Bytes(|draft| &mut draft.hub().limits.queue_bytes),
+            example: "\"256 MiB\"",
+            effect: Effect::Immediate,
+            meaning: "How long the events may be together that wait for subscribers of all topics. If they are longer, the longest queues \
+                      are shortened until there is room.",
+        },
+    ]
+}
+
+fn of_subscriptions() -> Vec<Setting> {
+    vec![
+        Setting {
+            key: "limits.qos-entries",
+            field: Field::Count(|draft| &mut draft.hub().limits.qos_entries),
+            example: "16",
+            effect: Effect::Immediate,
+            meaning: "How many entries the quality of service of a subscription may have; unknown ones count.",
+        },
+        Setting {
+            key: "limits.qos-bytes",
+            field: Field::Bytes(|draft| &mut draft.hub().limits.qos_bytes),
+            example: "\"1 KiB\"",
+            effect: Effect::Immediate,
+            meaning: "How long the quality of service of a subscription may be.",
+        },
+        Setting {
+            key: "limits.proxy-endpoints",
+            field: Field::Count(|draft| &mut draft.hub().limits.proxy_endpoints),
+            example: "8",
+            effect: Effect::Immediate,
+            meaning: "How many endpoints the proxy of a subscriber may have.",
+        },
+        Setting {
+            key: "limits.proxy-bytes",
+            field: Field::Bytes(|draft| &mut draft.hub().limits.proxy_bytes),
+            example: "\"2 KiB\"",
+            effect: Effect::Immediate,
+            meaning: "How long the proxy of a subscriber may be.",
+        },
+    ]
+}

@@ -1,0 +1,251 @@
+//! Each setting and each property is read as its row says, and the reference and the schema are those of the code.
+//!
+//! To accept a change of the page or the schema, run with `FLOE_BLESS=1`.
+
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use super::super::*;
+use super::{read_properties, read_toml, told};
+use crate::config::known_properties::{KnownProperty, OF_ADMIN, OF_GLACIER2, OF_ICE, OF_ICESTORM};
+use crate::config::setting::{Effect, Setting};
+
+/// A file in which this setting has this value.
+fn file(setting: &Setting, value: &str) -> String {
+    let key = setting.key.replace("VIEW", "V").replace("NAME", "N");
+    format!("{key} = {value}\n{}", surroundings(setting))
+}
+
+/// What must stand beside a setting.
+fn surroundings(setting: &Setting) -> &'static str {
+    match setting.table() {
+        _ if setting.key == "hub" => "gateway.listen = \"127.0.0.1:4063\"\n",
+        _ if setting.key == "gateway.instance" => "gateway.session-limit = 10000\n",
+        "metrics.VIEW" if setting.key == "metrics.VIEW.group" => "admin.listen = \"tcp\"\n",
+        "metrics.VIEW" => "admin.listen = \"tcp\"\nmetrics.V.group = \"id\"\n",
+        "admin" if setting.key != "admin.listen" => "admin.listen = \"tcp\"\n",
+        "topic.NAME" if setting.key != "topic.NAME.durable" => "topic.N.durable = true\n",
+        "topic.NAME.retention" => "topic.N.durable = true\n",
+        "topic.NAME.history" if setting.key == "topic.NAME.history.events" => {
+            "topic.N.history.bytes = 5\n"
+        }
+        "topic.NAME.history" => "topic.N.history.events = 5\n",
+        table if table.starts_with("gateway") => "gateway.instance = \"Glacier2\"\n",
+        _ => "",
+    }
+}
+
+fn of_floe_toml() -> impl Iterator<Item = &'static Setting> {
+    let settings = settings::ALL.iter();
+    settings.filter(|setting| !setting.key.starts_with("access."))
+}
+
+fn shown(text: &str) -> String {
+    let (configuration, problems) = read_toml(text);
+    assert_eq!(problems, [], "{text}");
+    format!("{configuration:?}")
+}
+
+/// It names a file, and is refused without one.
+fn needs_a_file(key: &str) -> bool {
+    ["gateway.passwords", "CryptPasswords"].contains(&key)
+}
+
+#[test]
+fn each_setting_does_something_and_has_the_default_that_is_said() {
+    let of_file = |setting: &&Setting| !needs_a_file(setting.key);
+    for setting in of_floe_toml().filter(of_file) {
+        let without = shown(surroundings(setting));
+        let example = shown(&file(setting, setting.example));
+        assert_ne!(example, without, "{} has no effect", setting.key);
+        if let Some(default) = setting.default() {
+            let is_same = shown(&file(setting, &default)) == without;
+            assert!(is_same, "the default of {} is not {default}", setting.key);
+        }
+    }
+    assert!(of_floe_toml().count() > 80);
+}
+
+#[test]
+fn a_setting_waits_for_a_restart_if_it_says_so() {
+    let of_file = |setting: &&Setting| !needs_a_file(setting.key);
+    for setting in of_floe_toml().filter(of_file) {
+        let (without, _) = read_toml(surroundings(setting));
+        let (example, _) = read_toml(&file(setting, setting.example));
+        let mut waiting = without.fixed_differences(&example);
+        waiting.extend(without.hub.fixed_differences(&example.hub));
+        let waits = setting.effect == Effect::Restart;
+        assert_eq!(!waiting.is_empty(), waits, "{}: {waiting:?}", setting.key);
+    }
+}
+
+#[test]
+fn a_setting_has_one_row_and_a_meaning() {
+    let mut keys: Vec<_> = settings::ALL.iter().map(|setting| setting.key).collect();
+    keys.sort_unstable();
+    assert!(keys.windows(2).all(|pair| pair[0] != pair[1]));
+    for setting in settings::ALL.iter() {
+        let meaning = setting.meaning;
+        assert!(
+            meaning.ends_with('.') && !meaning.contains("  ") && !meaning.contains('|'),
+            "{}: {meaning}",
+            setting.key
+        );
+    }
+}
+
+#[test]
+fn the_settings_of_access_are_those_that_are_read() {
+    // A wrong name is answered with all right ones.
+    for (table, text) in [
+        ("access", "[access]\nx = 1\n"),
+        ("access.tokens", "[access.tokens]\nx = 1\n"),
+        ("access.rule[]", "[[access.rule]]\nx = 1\n"),
+    ] {
+        let (_, problems) = read_toml(text);
+        let read: Vec<_> = problems[0].1.split('`').skip(3).step_by(2).collect();
+        assert!(read.len() > 2, "{problems:?}");
+        let rows = settings::ALL.iter().filter_map(|setting| {
+            let (within, rest) = setting.key.split_at_checked(table.len())?;
+            let key = rest.strip_prefix('.')?.split(['.', '[']).next()?;
+            (within == table).then_some(key)
+        });
+        let mut rows: Vec<_> = rows.collect();
+        rows.dedup();
+        let sorted = |mut names: Vec<&str>| {
+            names.sort_unstable();
+            names.join(" ")
+        };
+        assert_eq!(sorted(rows), sorted(read), "{table}");
+    }
+    let text: String = [
+        "[access]\nusers = \"u\"\naudit = \"a\"\n[access.tokens]\nkeys = \"k\"\n",
+        "[access.networks]\nN = \"10.1.0.0/16\"\n[access.groups]\nN = [\"ann\", \"bob\"]\n",
+    ]
+    .concat();
+    assert!(floe_access::Settings::parse(&text).is_ok());
+}
+
+#[test]
+fn each_property_is_read_and_names_a_setting() {
+    let storm = "S.TopicManager.Endpoints=tcp\n";
+    let of_storm = |known: &KnownProperty| (storm, format!("S.{}", known.name));
+    let of_admin = |known: &KnownProperty| {
+        let more = "S.TopicManager.Endpoints=tcp\nIce.Admin.Endpoints=tcp\n";
+        (more, known.name.replace("VIEW", "V"))
+    };
+    let of_ice = |known: &KnownProperty| (storm, known.name.to_owned());
+    let of_glacier2 = |known: &KnownProperty| {
+        (
+            "Glacier2.Client.Endpoints=tcp\n",
+            format!("Glacier2.{}", known.name),
+        )
+    };
+    let all = OF_ICESTORM.iter().map(|known| (known, of_storm(known)));
+    let all = all.chain(OF_ADMIN.iter().map(|known| (known, of_admin(known))));
+    let all = all.chain(OF_ICE.iter().map(|known| (known, of_ice(known))));
+    let all = all.chain(OF_GLACIER2.iter().map(|known| (known, of_glacier2(known))));
+    for (known, (others, name)) in all.filter(|(known, _)| !needs_a_file(known.name)) {
+        let (configuration, problems) =
+            read_properties(&format!("{others}{name}={}\n", known.example));
+        assert_eq!(problems, [], "{name}");
+        assert_eq!(told(configuration.warnings), [], "{name}");
+        let mut keys = settings::ALL.iter().map(|setting| setting.key);
+        assert!(
+            known.setting.is_empty() || keys.any(|key| key == known.setting),
+            "{name}: there is no setting {}",
+            known.setting
+        );
+        assert!(
+            !known.note.is_empty() || !known.setting.is_empty(),
+            "{name} is not explained"
+        );
+    }
+}
+
+#[test]
+fn the_page_of_all_settings_is_that_of_the_code() {
+    expect("guides/settings.md", &reference::page());
+}
+
+#[test]
+fn the_schema_is_that_of_the_code() {
+    expect("floe.schema.json", &format!("{:#}\n", schema::schema()));
+}
+
+fn expect(path: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs")
+        .join(path);
+    if std::env::var_os("FLOE_BLESS").is_some() {
+        std::fs::write(&path, text).expect("the file can be written");
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        committed == text,
+        "{} is out of date: run this test with FLOE_BLESS=1",
+        path.display()
+    );
+}
+
+#[test]
+fn the_schema_accepts_each_setting_and_no_other() {
+    let schema = schema::schema();
+    for setting in settings::ALL.iter() {
+        let default = setting.default();
+        for value in [Some(setting.example), default.as_deref()]
+            .into_iter()
+            .flatten()
+        {
+            let value = serde_json::from_str(value).expect("it is JSON, too");
+            let file = nested(setting.key, value);
+            assert!(accepts(&schema, &file), "{}: {file}", setting.key);
+        }
+        let wrong = nested(setting.key, json!({}));
+        assert!(!accepts(&schema, &wrong), "{}", setting.key);
+        let mistyped = nested(&format!("{}x", setting.key), json!(1));
+        let has_names = setting.key.ends_with("NAME");
+        assert!(has_names || !accepts(&schema, &mistyped), "{}", setting.key);
+    }
+}
+
+/// A file with one setting.
+fn nested(key: &str, value: Json) -> Json {
+    key.rsplit('.')
+        .fold(value, |inner, segment| match segment.strip_suffix("[]") {
+            Some(list) => json!({ list: [inner] }),
+            None => json!({ segment: inner }),
+        })
+}
+
+/// Whether a schema accepts a value, apart from patterns of texts.
+fn accepts(schema: &Json, value: &Json) -> bool {
+    if let Some(any) = schema["anyOf"].as_array() {
+        return any.iter().any(|schema| accepts(schema, value));
+    }
+    if let Some(values) = schema["enum"].as_array() {
+        return values.contains(value);
+    }
+    if schema["const"].is_string() {
+        return schema["const"] == *value;
+    }
+    match schema["type"].as_str() {
+        Some("object") => value.as_object().is_some_and(|table| {
+            table.iter().all(|(name, inner)| {
+                match (&schema["properties"][name], &schema["additionalProperties"]) {
+                    (Json::Null, Json::Bool(false)) => false,
+                    (Json::Null, others) => accepts(others, inner),
+                    (known, _) => accepts(known, inner),
+                }
+            })
+        }),
+        Some("array") => value
+            .as_array()
+            .is_some_and(|values| values.iter().all(|value| accepts(&schema["items"], value))),
+        Some("string") => value.is_string(),
+        Some("boolean") => value.is_boolean(),
+        Some("integer") => value.as_u64().is_some_and(|number| number > 0),
+        other => panic!("expected a type, got {other:?} in {schema}"),
+    }
+}

@@ -1,0 +1,17 @@
+//! Recordings: events of topics in an MCAP file, which many tools read.
+//!
+//! A topic is a channel with the message encoding [`ENCODING`]: a message is the bytes of an event as the Ice protocol has
+//! them: operation, mode, context and the encapsulation of the parameters. The Slice files are the schema, with the
+//! encoding `slice`.
+//!
+//! - `recording/writer.rs`: writes a recording
+//! - `recording/reader.rs`: reads one, which may come from anywhere
+
+mod reader;
+mod writer;
+
+pub(crate) use reader::{RecordedEvent, RecordingError, RecordingReader};
+pub(crate) use writer::{RecordingWriter, Schema};
+
+/// How messages are encoded.
+pub(crate) const ENCODING: &str = "ice-event";

@@ -1,0 +1,264 @@
+//! Durable topics: `floe topic create --durable`, `floe sub --durable`, `floe topic position`, `floe topic replay`, `floe dlq`.
+
+use serde_json::{Value as Json, json};
+
+use crate::command::slice_file;
+use crate::hub::{Hub, Running};
+
+/// The folder of a hub, and a contract, for one test.
+struct Stage {
+    data: String,
+    contract: String,
+}
+
+impl Stage {
+    fn new(name: &str) -> Self {
+        let folder = env!("CARGO_TARGET_TMPDIR");
+        let data = format!("{folder}/durable-{name}-{}", std::process::id());
+        let text = "module Demo { interface Counter { void counted(int number); } }";
+        Self {
+            data,
+            contract: slice_file(&format!("durable-{name}.ice"), text),
+        }
+    }
+
+    fn hub(&self) -> Hub {
+        Hub::with(&["--data", &self.data])
+    }
+
+    fn publish(&self, hub: &Hub, numbers: std::ops::Range<i64>) {
+        for number in numbers {
+            let number = number.to_string();
+            let slice = ["--slice", &self.contract];
+            hub.run(&[&["pub", "t", "counted", &number][..], &slice].concat())
+                .ended(0);
+        }
+    }
+
+    fn subscribe(&self, hub: &Hub, wishes: &[&str]) -> Running {
+        let common = [
+            "sub",
+            "t",
+            "--slice",
+            &self.contract,
+            "--mode",
+            "ordered",
+            "-o",
+            "jsonl",
+        ];
+        let subscriber = hub.running(&[&common[..], wishes].concat());
+        subscriber.talk("subscribed to topic `t`");
+        subscriber
+    }
+
+    fn positions(&self, hub: &Hub) -> Json {
+        let shown = hub.run(&["topic", "position", "t", "-o", "json"]);
+        shown.ended(0).json()
+    }
+}
+
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // A folder that cannot be removed harms nobody: its name is not used again.
+        let _ = std::fs::remove_dir_all(&self.data);
+    }
+}
+
+#[track_caller]
+fn number(subscriber: &Running) -> i64 {
+    let event: Json = serde_json::from_str(&subscriber.line()).expect("a line of JSON");
+    event["parameters"]["number"].as_i64().expect("a number")
+}
+
+#[test]
+fn a_subscriber_that_is_killed_goes_on_where_it_was_at_a_hub_that_was_killed_too() {
+    let stage = Stage::new("killed");
+    let hub = stage.hub();
+    hub.run(&["topic", "create", "t", "--durable"]).ended(0);
+    stage.publish(&hub, 0..3);
+    let wishes = ["--durable", "d", "--from", "beginning"];
+    let subscriber = stage.subscribe(&hub, &wishes);
+    for expected in 0..3 {
+        assert_eq!(number(&subscriber), expected);
+    }
+    // The third event was printed and perhaps not acknowledged yet.
+    let acknowledged = || stage.positions(&hub)[0]["position"] == 4;
+    let start = std::time::Instant::now();
+    while !acknowledged() {
+        assert!(start.elapsed().as_secs() < 60, "{}", stage.positions(&hub));
+    }
+    // Dropping a process kills it.
+    drop(subscriber);
+    stage.publish(&hub, 3..5);
+    drop(hub);
+
+    let hub = stage.hub();
+    stage.publish(&hub, 5..6);
+    let subscriber = stage.subscribe(&hub, &["--durable", "d", "-n", "3"]);
+    for expected in 3..6 {
+        assert_eq!(number(&subscriber), expected);
+    }
+    subscriber.end().ended(0);
+}
+
+#[test]
+fn positions_are_shown_set_and_removed() {
+    let stage = Stage::new("positions");
+    let hub = stage.hub();
+    hub.run(&["topic", "create", "t", "--durable"]).ended(0);
+    hub.run(&["topic", "create", "t", "--durable"]).ended(5);
+    hub.run(&["topic", "create", "t", "--durable", "--exist-ok"])
+        .ended(0);
+    stage.publish(&hub, 0..5);
+    let wishes = ["--durable", "d", "--from", "-2", "-n", "2"];
+    let subscriber = stage.subscribe(&hub, &wishes);
+    assert_eq!((number(&subscriber), number(&subscriber)), (3, 4));
+    subscriber.end().ended(0);
+    let start = std::time::Instant::now();
+    let expected =
+        json!([{"name": "d", "position": 6, "pending": 0, "behind": 0, "subscribers": 0}]);
+    while stage.positions(&hub) != expected {
+        assert!(start.elapsed().as_secs() < 60, "{}", stage.positions(&hub));
+    }
+    hub.run(&["topic", "position", "t", "d", "--set", "seq:2"])
+        .ended(0)
+        .said("set the position of `d`");
+    assert_eq!(stage.positions(&hub)[0]["behind"], 4);
+    let subscriber = stage.subscribe(&hub, &["--durable", "d", "-n", "1", "--stamps"]);
+    let event: Json = serde_json::from_str(&subscriber.line()).expect("a line of JSON");
+    assert_eq!(event["parameters"]["number"], 1);
+    assert_eq!(event["context"]["floe.sequence"], "2");
+    subscriber.end().ended(0);
+    hub.run(&["topic", "position", "t", "d", "--set", "first"])
+        .ended(2)
+        .said("expected beginning, new, last");
+    hub.run(&["topic", "position", "t", "other"])
+        .ended(4)
+        .said("no durable subscription `other`");
+    hub.run(&["topic", "position", "t", "d", "--remove"])
+        .ended(0);
+    assert_eq!(stage.positions(&hub), json!([]));
+}
+
+#[test]
+fn events_of_a_log_are_shown_and_published_again() {
+    let stage = Stage::new("replay");
+    let hub = stage.hub();
+    hub.run(&["topic", "create", "t", "again", "--durable"])
+        .ended(0);
+    stage.publish(&hub, 0..5);
+    let replay = |arguments: &[&str]| {
+        let common = ["topic", "replay", "t", "--slice", &stage.contract];
+        let ran = hub.run(&[&common[..], arguments].concat());
+        ran.ended(0)
+            .stdout
+            .lines()
+            .map(|line| {
+                let event: Json = serde_json::from_str(line).expect("a line of JSON");
+                (
+                    event["sequence"].as_i64().expect("a number"),
+                    event["parameters"]["number"].as_i64().expect("a number"),
+                )
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(replay(&[]), [(1, 0), (2, 1), (3, 2), (4, 3), (5, 4)]);
+    let some = replay(&["--from", "seq:2", "--until", "seq:5", "-n", "2"]);
+    assert_eq!(some, [(2, 1), (3, 2)]);
+    assert_eq!(replay(&["--from", "-1"]), [(5, 4)]);
+    hub.run(&["topic", "replay", "t", "--from", "-2", "--into", "again"])
+        .ended(0)
+        .said("published 2 events to topic `again`");
+    let again = hub.run(&["topic", "replay", "again", "--slice", &stage.contract]);
+    assert_eq!(again.ended(0).stdout.lines().count(), 2);
+    hub.run(&["topic", "create", "live"]).ended(0);
+    hub.run(&["topic", "replay", "live", "--slice", &stage.contract])
+        .ended(4)
+        .said("topic `live` is not durable");
+}
+
+#[test]
+fn dead_letters_are_listed_published_again_and_deleted() {
+    let stage = Stage::new("dead");
+    let hub = stage.hub();
+    hub.run(&["topic", "create", "t", "--durable"]).ended(0);
+    // An object that knows no operation of the contract refuses every event.
+    let echo = Running::start(&["echo", "--listen", "tcp -h 127.0.0.1 -p 0"]);
+    let line = echo.line();
+    let echo_proxy = line.strip_prefix("ready ").expect("it says ready first");
+    let storm = slice_file("dead-storm.ice", "#include <IceStorm/IceStorm.ice>");
+    let topic = hub.run(&["topic", "info", "t"]).ended(0).json()["proxy"].clone();
+    let qos = json!({
+        "floe.durable": "d", "floe.from": "beginning", "reliability": "ordered",
+        "floe.attempts": "2", "floe.backOff": "1",
+    });
+    let parameters = json!({"qos": qos, "subscriber": echo_proxy}).to_string();
+    let topic = topic.as_str().expect("a proxy");
+    crate::command::run(&[
+        "call",
+        topic,
+        "subscribeAndGetPublisher",
+        &parameters,
+        "--slice",
+        &storm,
+    ])
+    .ended(0);
+    stage.publish(&hub, 7..9);
+    let start = std::time::Instant::now();
+    let list = || hub.run(&["dlq", "list", "t", "-o", "json"]).ended(0).json();
+    while list().as_array().map(Vec::len) != Some(2) {
+        assert!(start.elapsed().as_secs() < 60, "{}", list());
+    }
+    let first = &list()[0];
+    assert_eq!(
+        (&first["operation"], &first["sequence"]),
+        (&json!("counted"), &json!(1))
+    );
+    assert_eq!(
+        (&first["attempts"], &first["replayed"]),
+        (&json!(2), &json!(false))
+    );
+    hub.run(&["topic", "position", "t", "d", "--remove"])
+        .ended(0);
+    let again = ["dlq", "replay", "t"];
+    hub.run(&again).ended(0).said("published 2 dead letters");
+    hub.run(&again).ended(0).said("published 0 dead letters");
+    assert_eq!(list()[1]["replayed"], true);
+    let shown = hub.run(&["topic", "replay", "t", "--slice", &stage.contract]);
+    let shown = shown.ended(0).stdout;
+    assert_eq!(shown.lines().count(), 4);
+    assert!(!shown.contains("floe.dead"), "{shown}");
+    hub.run(&["dlq", "purge", "t"])
+        .ended(0)
+        .said("deleted 2 dead letters");
+    assert_eq!(list(), json!([]));
+    hub.run(&["dlq", "list", "other"]).ended(4);
+}
+
+#[test]
+fn a_hub_without_a_disk_says_why_it_has_no_durable_topics() {
+    let hub = Hub::start();
+    hub.run(&["topic", "create", "t", "--durable"])
+        .ended(1)
+        .said("keeps nothing on disk")
+        .said("--data");
+}
+
+#[test]
+fn a_topic_of_the_configuration_is_durable_from_the_start() {
+    let stage = Stage::new("configured");
+    let config = slice_file(
+        "durable.toml",
+        "[topic.t]\ndurable = true\nacknowledge = \"written\"\n[topic.t.retention]\nevents = 1000\nage = \"24h\"\n",
+    );
+    let hub = Hub::with(&["--data", &stage.data, "--config", &config]);
+    stage.publish(&hub, 0..1);
+    assert_eq!(stage.positions(&hub), json!([]));
+    let wrong = slice_file(
+        "wrong-durable.toml",
+        "[topic.t]\nacknowledge = \"written\"\n",
+    );
+    crate::command::run(&["serve", "--transient", "--config", &wrong])
+        .ended(2)
+        .said("topic.t.durable = true");
+}

@@ -1,0 +1,176 @@
+//! `floe record` and `floe replay`, through a hub.
+
+use std::path::PathBuf;
+
+use serde_json::{Value as Json, json};
+
+use crate::command::{run, slice_file};
+use crate::hub::{Hub, Running};
+
+fn contract(name: &str) -> String {
+    slice_file(
+        name,
+        "module Demo {
+            struct Sample { long number; string label; }
+            interface Sensor { void sampled(Sample item); void stopped(); }
+        }",
+    )
+}
+
+/// A file that is not there yet.
+fn recording(name: &str) -> String {
+    let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_file(&path);
+    path.to_string_lossy().into_owned()
+}
+
+fn publish(hub: &Hub, topic: &str, file: &str, numbers: std::ops::Range<i64>) {
+    for number in numbers {
+        let item = json!({"item": {"number": number, "label": "ü"}}).to_string();
+        hub.run(&[
+            "pub",
+            topic,
+            "sampled",
+            &item,
+            "--slice",
+            file,
+            "--request-context",
+            "unit=K",
+        ])
+        .ended(0);
+    }
+}
+
+fn sample(number: i64) -> Json {
+    json!({
+        "operation": "sampled",
+        "parameters": {"item": {"number": number, "label": "ü"}},
+        "context": {"unit": "K"},
+    })
+}
+
+/// Records the events that are published to two topics: three and two.
+fn record_five(hub: &Hub, contract: &str, file: &str) {
+    let recorder = hub.running(&[
+        "record",
+        "a",
+        "b",
+        "--create",
+        "-f",
+        file,
+        "-n",
+        "5",
+        "--slice",
+        contract,
+        "--interface",
+        "::Demo::Sensor",
+        "-o",
+        "jsonl",
+    ]);
+    recorder.talk("recording topic `a`, `b`");
+    publish(hub, "a", contract, 1..3);
+    publish(hub, "b", contract, 3..5);
+    publish(hub, "a", contract, 5..6);
+    let summary: Json = serde_json::from_str(&recorder.line()).expect("it is a line of JSON");
+    assert_eq!(
+        (&summary["recorded"], &summary["lost"]),
+        (&5.into(), &0.into())
+    );
+    recorder.end().ended(0);
+}
+
+#[track_caller]
+fn event(subscriber: &Running) -> Json {
+    serde_json::from_str(&subscriber.line()).expect("an event is a line of JSON")
+}
+
+#[test]
+fn a_recording_is_replayed_as_it_was_published() {
+    let (contract, file) = (contract("replayed.ice"), recording("replayed.mcap"));
+    record_five(&Hub::start(), &contract, &file);
+    let hub = Hub::start();
+    let subscribe = |topic, count| {
+        let subscriber = hub.running(&[
+            "sub", topic, "--create", "--slice", &contract, "-n", count, "--mode", "ordered", "-o",
+            "jsonl",
+        ]);
+        subscriber.talk("subscribed to topic");
+        subscriber
+    };
+    let (a, b) = (subscribe("a", "6"), subscribe("b", "4"));
+    let replayed = hub.run(&[
+        "replay", &file, "--speed", "max", "--loop", "2", "-o", "jsonl",
+    ]);
+    let summary = replayed.ended(0).json();
+    assert_eq!(
+        (&summary["published"], &summary["lost"]),
+        (&10.into(), &0.into())
+    );
+    for _ in 0..2 {
+        assert_eq!([event(&a), event(&a), event(&a)], [1, 2, 5].map(sample));
+        assert_eq!([event(&b), event(&b)], [3, 4].map(sample));
+    }
+    a.end().ended(0);
+    b.end().ended(0);
+}
+
+#[test]
+fn a_part_of_a_recording_is_replayed() {
+    let (contract, file) = (contract("part.ice"), recording("part.mcap"));
+    record_five(&Hub::start(), &contract, &file);
+    let hub = Hub::start();
+    let published = |arguments: &[&str]| {
+        let all = [&["replay", &file, "--create", "-o", "raw"], arguments].concat();
+        hub.run(&all).ended(0).stdout.trim().to_owned()
+    };
+    assert_eq!(published(&["b", "--speed", "1000"]), "2");
+    assert_eq!(published(&["--to", "0s", "--speed", "max"]), "1");
+    assert_eq!(
+        published(&["--from", "1h", "--speed", "max", "--loop"]),
+        "0"
+    );
+}
+
+#[test]
+fn a_recording_that_was_cut_is_replayed_as_far_as_it_goes() {
+    let (contract, file) = (contract("cut.ice"), recording("cut.mcap"));
+    record_five(&Hub::start(), &contract, &file);
+    let whole = std::fs::read(&file).expect("it was recorded");
+    std::fs::write(&file, &whole[..whole.len() / 4]).expect("it can be written");
+    let hub = Hub::start();
+    let replayed = hub.run(&["replay", &file, "--create", "--speed", "max", "-o", "jsonl"]);
+    let summary = replayed.ended(6).json();
+    assert_eq!(summary["lost"], 1);
+    // The second is shorter than what every recording begins with.
+    for text in ["no recording", "no"] {
+        std::fs::write(&file, text).expect("it can be written");
+        let refused = hub.run(&["replay", &file]).ended(2);
+        assert!(
+            refused.stderr.contains("it is no MCAP file"),
+            "{}",
+            refused.stderr
+        );
+    }
+}
+
+#[test]
+fn a_file_is_overwritten_only_if_that_is_asked_for() {
+    let hub = Hub::start();
+    let file = recording("kept.mcap");
+    std::fs::write(&file, "precious").expect("it can be written");
+    let arguments = ["record", "t", "--create", "-f", &file, "--timeout", "10ms"];
+    let refused = hub.run(&arguments).ended(1);
+    assert!(refused.stderr.contains("--force"), "{}", refused.stderr);
+    assert_eq!(std::fs::read(&file).unwrap(), b"precious");
+    hub.run(&[&arguments[..], &["--force"]].concat()).ended(0);
+    assert!(std::fs::read(&file).unwrap().starts_with(b"\x89MCAP0"));
+    let file = recording("missing.mcap");
+    let missing = hub.run(&["record", "nowhere", "-f", &file]).ended(4);
+    assert!(missing.stderr.contains("nowhere"), "{}", missing.stderr);
+    assert!(
+        !PathBuf::from(&file).exists(),
+        "a recording that never began"
+    );
+    let usage = run(&["record", "t"]).ended(2);
+    assert!(usage.stderr.contains("--file"), "{}", usage.stderr);
+}

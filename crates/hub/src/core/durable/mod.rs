@@ -1,0 +1,25 @@
+//! What durable topics and subscriptions decide.
+//!
+//! - `position.rs`: which events a durable subscription has acknowledged, and which it gets next
+//! - `redelivery.rs`: when an event that was not acknowledged is delivered again, and how often
+//! - `reading.rs`: what a subscriber asks for that reads the log of its topic
+//! - `start.rs`: where a new durable subscription begins
+//! - `publication.rs`: what a publisher says in the context of its events
+//! - `deduplication.rs`: which events of a publisher have come before
+//! - `stamped.rs`: tells a subscriber the sequence and time of an event
+
+mod deduplication;
+mod position;
+mod publication;
+mod reading;
+mod redelivery;
+mod stamped;
+mod start;
+
+pub(crate) use deduplication::{Deduplication, Novelty};
+pub(crate) use position::{NextEvent, NotAcknowledged, Position, SavedPosition};
+pub(crate) use publication::{LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY, Publication, publications};
+pub(crate) use reading::Reading;
+pub(crate) use redelivery::Redelivery;
+pub(crate) use stamped::{stamped, with_entries};
+pub(crate) use start::parse_start;

@@ -1,0 +1,330 @@
+//! The position of a durable subscription in the log of its topic.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use floe::DecodeError;
+use floe::encoding::{Decode, Decoder, Encode, Encoder};
+
+use super::redelivery::Redelivery;
+
+/// Which events of a log a subscription has acknowledged, and which it gets next.
+///
+/// Each event of the log is in exactly one place:
+///
+/// ```text
+///        acknowledged            | floor                        | next
+/// -------------------------------+------------------------------+-----------------
+///  acknowledged or dead letters  | each one acknowledged, or    | not yet
+///                                | pending: delivered, or       | delivered
+///                                | waiting for another attempt  |
+/// ```
+///
+/// The number of pending events is limited, so that the position takes little memory and few bytes on disk.
+#[derive(Debug)]
+pub(crate) struct Position {
+    /// The sequence number of the first event that was never delivered.
+    next: u64,
+    /// Events that were delivered at least once and are not acknowledged.
+    pending: BTreeMap<u64, Pending>,
+    pending_max: usize,
+    redelivery: Redelivery,
+    /// Events that were acknowledged, since the position was made or restored.
+    acknowledged: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Pending {
+    /// The number of deliveries so far.
+    attempts: u32,
+    state: PendingState,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum PendingState {
+    /// Delivered. It is delivered again if no acknowledgement comes before the deadline.
+    Delivered { deadline: Option<Instant> },
+    /// It waits for its next attempt, at this time.
+    Waiting { until: Instant },
+    /// All attempts have failed. It waits until it is stored as a dead letter.
+    Dead,
+}
+
+/// The event that a subscription gets next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NextEvent {
+    /// An event that was delivered before.
+    Again {
+        /// Its sequence number.
+        sequence: u64,
+    },
+    /// The first events in the log from `from` on, and at most `count` of them.
+    New {
+        /// The sequence number of the first.
+        from: u64,
+        /// How many there is room for.
+        count: usize,
+    },
+}
+
+/// What follows when an event was not acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotAcknowledged {
+    /// It is delivered again at this time.
+    Again {
+        /// The time.
+        at: Instant,
+    },
+    /// It is to be stored as a dead letter, and then acknowledged.
+    Dead {
+        /// The number of attempts.
+        attempts: u32,
+    },
+    /// It was acknowledged meanwhile.
+    Settled,
+}
+
+/// What is stored of a position.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct SavedPosition {
+    /// The sequence number of the first event that was never delivered.
+    pub(crate) next: u64,
+    /// The events before it that are not acknowledged, with the number of their deliveries.
+    pub(crate) pending: BTreeMap<u64, u32>,
+}
+
+impl Position {
+    /// A position that was saved, or a new one without pending events. Pending events are delivered again at once, and
+    /// before new ones.
+    pub(crate) fn restore(
+        saved: &SavedPosition,
+        redelivery: Redelivery,
+        pending_max: usize,
+        now: Instant,
+    ) -> Self {
+        let pending = saved.pending.iter().map(|(sequence, attempts)| {
+            let pending = Pending {
+                attempts: *attempts,
+                state: PendingState::Waiting { until: now },
+            };
+            (*sequence, pending)
+        });
+        Self {
+            next: saved.next,
+            pending: pending.collect(),
+            pending_max,
+            redelivery,
+            acknowledged: 0,
+        }
+    }
+
+    /// Puts other rules in force, for the deliveries from now on.
+    pub(crate) fn reconfigure(&mut self, redelivery: Redelivery, pending_max: usize) {
+        self.redelivery = redelivery;
+        self.pending_max = pending_max;
+    }
+
+    /// Sets the position: all events from this one on count as never delivered, and all before it as acknowledged.
+    pub(crate) fn set(&mut self, next: u64) {
+        self.next = next;
+        self.pending.clear();
+    }
+
+    /// What is to be stored.
+    pub(crate) fn saved(&self) -> SavedPosition {
+        let pending = self.pending.iter();
+        SavedPosition {
+            next: self.next,
+            pending: pending
+                .map(|(at, pending)| (*at, pending.attempts))
+                .collect(),
+        }
+    }
+
+    /// The sequence number of the first event that is not acknowledged, or of the first one that was never delivered. All
+    /// events before it are acknowledged.
+    pub(crate) fn floor(&self) -> u64 {
+        self.pending.keys().next().copied().unwrap_or(self.next)
+    }
+
+    /// The sequence number of the first event that was never delivered.
+    pub(crate) fn next(&self) -> u64 {
+        self.next
+    }
+
+    /// The number of events that were delivered and are not acknowledged.
+    pub(crate) fn pending(&self) -> usize {
+        self.pending.len()
+    }
+
+    /// The number of acknowledged events, since the position was made or restored.
+    pub(crate) fn acknowledged(&self) -> u64 {
+        self.acknowledged
+    }
+
+    /// What the subscription gets next, if anything: an event whose time has come again, or new events if there is room
+    /// for them.
+    ///
+    /// With room for one event, events keep their order: while one waits for another attempt, no other is delivered.
+    pub(crate) fn poll_next(&self, now: Instant) -> Option<NextEvent> {
+        let due = self.pending.iter().find(
+            |(_, pending)| matches!(pending.state, PendingState::Waiting { until } if until <= now),
+        );
+        if let Some((sequence, _)) = due {
+            return Some(NextEvent::Again {
+                sequence: *sequence,
+            });
+        }
+        let count = self.pending_max.saturating_sub(self.pending.len());
+        (count > 0).then_some(NextEvent::New {
+            from: self.next,
+            count,
+        })
+    }
+
+    /// An event is being delivered. Returns which attempt this is, from 1.
+    ///
+    /// A new event has a sequence number of at least [`Position::next`]; the log has none between these two.
+    pub(crate) fn handle_delivery(&mut self, sequence: u64, now: Instant) -> u32 {
+        let deadline = self.redelivery.deadline;
+        let state = PendingState::Delivered {
+            deadline: deadline.and_then(|deadline| now.checked_add(deadline)),
+        };
+        if sequence >= self.next {
+            self.next = sequence + 1;
+            self.pending
+                .insert(sequence, Pending { attempts: 1, state });
+            return 1;
+        }
+        match self.pending.get_mut(&sequence) {
+            Some(pending) => {
+                pending.attempts = pending.attempts.saturating_add(1);
+                pending.state = state;
+                pending.attempts
+            }
+            // It was acknowledged before: only a caller that does not ask what is next delivers it.
+            None => 0,
+        }
+    }
+
+    /// An event was acknowledged. Returns false if it was acknowledged before, or not delivered yet.
+    pub(crate) fn handle_acknowledged(&mut self, sequence: u64) -> bool {
+        let is_first = self.pending.remove(&sequence).is_some();
+        self.acknowledged += u64::from(is_first);
+        is_first
+    }
+
+    /// An event, and all delivered events before it, were acknowledged. Returns how many.
+    pub(crate) fn handle_acknowledged_to(&mut self, sequence: u64) -> u64 {
+        let later = match sequence.checked_add(1) {
+            Some(first) => self.pending.split_off(&first),
+            None => BTreeMap::new(),
+        };
+        let count = std::mem::replace(&mut self.pending, later).len() as u64;
+        self.acknowledged += count;
+        count
+    }
+
+    /// The subscriber refused an event, or did not answer in time.
+    pub(crate) fn handle_refused(&mut self, sequence: u64, now: Instant) -> NotAcknowledged {
+        let Some(pending) = self.pending.get_mut(&sequence) else {
+            return NotAcknowledged::Settled;
+        };
+        let attempts = pending.attempts;
+        match self.redelivery.wait_after(attempts) {
+            Some(wait) => {
+                let at = now.checked_add(wait).unwrap_or(now);
+                pending.state = PendingState::Waiting { until: at };
+                NotAcknowledged::Again { at }
+            }
+            None => {
+                pending.state = PendingState::Dead;
+                NotAcknowledged::Dead { attempts }
+            }
+        }
+    }
+
+    /// A delivery did not happen, or its outcome is unknown because the connection broke. The attempt does not count, and
+    /// the event is delivered again as soon as the subscriber is there.
+    pub(crate) fn handle_undelivered(&mut self, sequence: u64, now: Instant) {
+        if let Some(pending) = self.pending.get_mut(&sequence) {
+            pending.attempts = pending.attempts.saturating_sub(1);
+            pending.state = PendingState::Waiting { until: now };
+        }
+    }
+
+    /// An event could not be stored as a dead letter. It is tried again at this time.
+    pub(crate) fn handle_undead(&mut self, sequence: u64, until: Instant) {
+        if let Some(pending) = self.pending.get_mut(&sequence) {
+            pending.attempts = pending.attempts.saturating_sub(1);
+            pending.state = PendingState::Waiting { until };
+        }
+    }
+
+    /// The delivered events whose deadline is over. Each is to be refused.
+    pub(crate) fn expired(&self, now: Instant) -> Vec<u64> {
+        let expired = self.pending.iter().filter(|(_, pending)| {
+            matches!(pending.state, PendingState::Delivered { deadline: Some(deadline) } if deadline <= now)
+        });
+        expired.map(|(sequence, _)| *sequence).collect()
+    }
+
+    /// When an event expires or is to be delivered again, if that happens by itself.
+    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+        let times = self
+            .pending
+            .values()
+            .filter_map(|pending| match pending.state {
+                PendingState::Delivered { deadline } => deadline,
+                PendingState::Waiting { until } => Some(until),
+                PendingState::Dead => None,
+            });
+        times.min()
+    }
+
+    /// The log has no events before this sequence number any more. Returns how many events are lost for the
+    /// subscription.
+    pub(crate) fn handle_trimmed(&mut self, first: u64) -> u64 {
+        let kept = self.pending.split_off(&first);
+        let pending = std::mem::replace(&mut self.pending, kept).len() as u64;
+        let skipped = first.saturating_sub(self.next);
+        self.next = self.next.max(first);
+        pending + skipped
+    }
+}
+
+impl Encode for SavedPosition {
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        encoder.put(&(self.next.cast_signed()));
+        encoder.size(self.pending.len());
+        for (sequence, attempts) in &self.pending {
+            encoder.put(&sequence.cast_signed());
+            encoder.put(&attempts.cast_signed());
+        }
+    }
+}
+
+impl SavedPosition {
+    /// The bytes of one pending event.
+    const PENDING_LEN: usize = 12;
+
+    /// Decodes what [`Encode`] wrote.
+    ///
+    /// # Errors
+    /// [`DecodeError`] if it is something else.
+    pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        let next: i64 = Decode::decode(decoder)?;
+        let mut pending = BTreeMap::new();
+        for _ in 0..decoder.count(Self::PENDING_LEN, "pending events")? {
+            let (sequence, attempts): (i64, i32) = (decoder.get()?, decoder.get()?);
+            pending.insert(sequence.cast_unsigned(), attempts.cast_unsigned());
+        }
+        Ok(Self {
+            next: next.cast_unsigned(),
+            pending,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

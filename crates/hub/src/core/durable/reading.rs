@@ -1,0 +1,237 @@
+//! What a subscriber asks for that reads the log of its topic.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::redelivery::Redelivery;
+use super::start::parse_start;
+use crate::core::log::Position;
+
+/// How a subscriber reads the log of its topic. Other subscribers get events as they are published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reading {
+    /// The name of the durable subscription. Without one, the position is forgotten when the subscription ends.
+    pub(crate) name: Option<String>,
+    /// Where it begins if it has no position yet.
+    pub(crate) start: Position,
+    /// When events are delivered again. A deadline of `None` is that of the hub.
+    pub(crate) redelivery: Redelivery,
+    /// Whether the context of each event tells its sequence, its time and the number of the attempt.
+    pub(crate) is_stamped: bool,
+    /// Whether several subscribers share the subscription, so that each event goes to one of them.
+    pub(crate) is_shared: bool,
+    /// The topic of its dead letters; `None` for the topic's name with `.dead` behind it.
+    dead_letters: Option<String>,
+}
+
+/// The longest name of a durable subscription, in bytes.
+const NAME_LEN_MAX: usize = 200;
+
+impl Reading {
+    /// The name of the topic for the dead letters of a subscription of this topic; `None` if events are tried for ever.
+    pub(crate) fn dead_letters_of(&self, topic: &str) -> Option<String> {
+        self.redelivery.attempts_max?;
+        let named = self.dead_letters.clone();
+        Some(named.unwrap_or_else(|| format!("{topic}.dead")))
+    }
+
+    /// The topic that the subscriber has chosen for its dead letters, if it may have any and has chosen one.
+    pub(crate) fn chosen_dead_letters(&self) -> Option<&str> {
+        self.redelivery.attempts_max?;
+        self.dead_letters.as_deref()
+    }
+
+    /// The hub has started again. A position that was not kept is lost: the subscriber goes on with new events, and does not
+    /// get those before them again.
+    pub(crate) fn go_on_after_restart(&mut self) {
+        if self.name.is_none() {
+            self.start = Position::End;
+        }
+    }
+
+    /// Parses the keys of Floe for this; `None` if there are none. A key without a meaning here is an error, because a
+    /// subscriber that asks for durability must not be left without.
+    ///
+    /// # Errors
+    /// What is wrong with a value.
+    pub(crate) fn parse(qos: &BTreeMap<String, String>) -> Result<Option<Self>, String> {
+        let text = |key: &str| qos.get(key).map(String::as_str);
+        let (name, from) = (text("floe.durable"), text("floe.from"));
+        if name.is_none() && from.is_none() {
+            let lonely = KEYS.iter().find(|key| qos.contains_key(**key));
+            return match lonely {
+                Some(key) => Err(format!(
+                    "invalid {key}: expected floe.durable or floe.from beside it, got neither"
+                )),
+                None => Ok(None),
+            };
+        }
+        if let Some(name) = name.filter(|name| name.is_empty() || name.len() > NAME_LEN_MAX) {
+            let len = name.len();
+            return Err(format!(
+                "invalid floe.durable: expected a name of 1 to {NAME_LEN_MAX} bytes, got {len}"
+            ));
+        }
+        let start = from.map(parse_start).transpose();
+        let start = start.map_err(|reason| format!("invalid floe.from: {reason}"))?;
+        let defaults = Redelivery {
+            deadline: None,
+            ..Redelivery::default()
+        };
+        let back_off_min = time(qos, "floe.backOff")?.unwrap_or(defaults.back_off_min);
+        let is_shared = flag(qos, "floe.shared")?;
+        if is_shared && name.is_none() {
+            return Err(
+                "invalid floe.shared: expected floe.durable beside it, got none".to_owned(),
+            );
+        }
+        let dead_letters = text("floe.deadLetters");
+        if let Some("") = dead_letters {
+            return Err(
+                "invalid floe.deadLetters: expected the name of a topic, got none".to_owned(),
+            );
+        }
+        Ok(Some(Self {
+            name: name.map(str::to_owned),
+            start: start.unwrap_or(Position::End),
+            redelivery: Redelivery {
+                deadline: time(qos, "floe.deadline")?,
+                back_off_min,
+                back_off_max: defaults.back_off_max.max(back_off_min),
+                attempts_max: attempts(qos)?,
+            },
+            is_stamped: flag(qos, "floe.stamps")?,
+            is_shared,
+            dead_letters: dead_letters.map(str::to_owned),
+        }))
+    }
+}
+
+/// The keys that mean something only together with `floe.durable` or `floe.from`.
+const KEYS: [&str; 6] = [
+    "floe.deadLetters",
+    "floe.deadline",
+    "floe.backOff",
+    "floe.attempts",
+    "floe.stamps",
+    "floe.shared",
+];
+
+fn flag(qos: &BTreeMap<String, String>, key: &str) -> Result<bool, String> {
+    match qos.get(key).map(String::as_str) {
+        None | Some("no" | "0" | "false") => Ok(false),
+        Some("yes" | "1" | "true") => Ok(true),
+        Some(other) => Err(format!("invalid {key}: expected yes or no, got {other:?}")),
+    }
+}
+
+fn attempts(qos: &BTreeMap<String, String>) -> Result<Option<u32>, String> {
+    let Some(text) = qos.get("floe.attempts") else {
+        return Ok(None);
+    };
+    let count = text.parse::<u32>().ok().filter(|count| *count > 0);
+    let count = count.ok_or_else(|| {
+        format!("invalid floe.attempts: expected a number of at least 1, got {text:?}")
+    })?;
+    Ok(Some(count))
+}
+
+/// A time in milliseconds, at least 1.
+fn time(qos: &BTreeMap<String, String>, key: &str) -> Result<Option<Duration>, String> {
+    let Some(text) = qos.get(key) else {
+        return Ok(None);
+    };
+    let millis = text.parse::<u32>().ok().filter(|millis| *millis > 0);
+    let millis = millis
+        .ok_or_else(|| format!("invalid {key}: expected milliseconds, at least 1, got {text:?}"))?;
+    Ok(Some(Duration::from_millis(millis.into())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(pairs: &[(&str, &str)]) -> Result<Option<Reading>, String> {
+        let owned = pairs
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        Reading::parse(&owned.collect())
+    }
+
+    #[test]
+    fn two_keys_make_a_subscription_durable() {
+        assert_eq!(parse(&[("reliability", "ordered")]), Ok(None));
+        let reading = parse(&[("floe.durable", "billing"), ("floe.from", "beginning")]);
+        let reading = reading.unwrap().unwrap();
+        assert_eq!(reading.name.as_deref(), Some("billing"));
+        assert_eq!(reading.start, Position::First);
+        let reading = parse(&[("floe.durable", "billing")]).unwrap().unwrap();
+        assert_eq!(reading.start, Position::End);
+        let late = parse(&[("floe.from", "-5")]).unwrap().unwrap();
+        assert_eq!((&late.name, late.start), (&None, Position::Last(5)));
+        let [mut named, mut late] = [reading, late];
+        named.start = Position::First;
+        named.go_on_after_restart();
+        late.go_on_after_restart();
+        assert_eq!((named.start, late.start), (Position::First, Position::End));
+    }
+
+    #[test]
+    fn each_key_changes_one_thing() {
+        let reading = parse(&[
+            ("floe.durable", "n"),
+            ("floe.deadline", "1500"),
+            ("floe.backOff", "60000"),
+            ("floe.attempts", "3"),
+            ("floe.stamps", "yes"),
+            ("floe.shared", "1"),
+        ]);
+        let reading = reading.unwrap().unwrap();
+        let expected = Redelivery {
+            deadline: Some(Duration::from_millis(1500)),
+            back_off_min: Duration::from_secs(60),
+            back_off_max: Duration::from_secs(60),
+            attempts_max: Some(3),
+        };
+        assert_eq!(reading.redelivery, expected);
+        assert!(reading.is_stamped && reading.is_shared);
+    }
+
+    #[test]
+    fn wrong_values_are_refused_with_what_was_expected() {
+        let named = ("floe.durable", "n");
+        for (pairs, expected) in [
+            (
+                &[("floe.durable", "")][..],
+                "invalid floe.durable: expected a name of 1 to 200 bytes, got 0",
+            ),
+            (
+                &[("floe.from", "x")],
+                "invalid floe.from: expected beginning",
+            ),
+            (
+                &[named, ("floe.attempts", "0")],
+                "invalid floe.attempts: expected a number of at least 1, got \"0\"",
+            ),
+            (
+                &[named, ("floe.deadline", "5s")],
+                "invalid floe.deadline: expected milliseconds, at least 1, got \"5s\"",
+            ),
+            (
+                &[named, ("floe.stamps", "maybe")],
+                "invalid floe.stamps: expected yes or no, got \"maybe\"",
+            ),
+            (
+                &[("floe.stamps", "yes")],
+                "invalid floe.stamps: expected floe.durable or floe.from beside it, got neither",
+            ),
+            (
+                &[("floe.from", "new"), ("floe.shared", "yes")],
+                "invalid floe.shared: expected floe.durable beside it, got none",
+            ),
+        ] {
+            let error = parse(pairs).unwrap_err();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Publications that wait for room in a queue, in their order.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use super::limits::QueueLimits;
+use super::patience::Patience;
+use super::queue::EventBatch;
+
+/// The publications that one subscriber holds back. Their publishers are not read meanwhile.
+#[derive(Debug)]
+pub(super) struct HeldPublications<R> {
+    /// In the order of their tickets, which is the order in which they came.
+    held: VecDeque<Held<R>>,
+    /// The number of held events.
+    len: usize,
+    next: u64,
+    /// How long publishers are held back that did not ask for it.
+    pub(super) patience: Patience,
+    /// Since when at least one publication is held.
+    since: Option<Instant>,
+    /// What was taken from the queue since the subscriber last took its share.
+    taken: Taken,
+    /// Whether a publication was released since the last call of [`HeldPublications::poll_released`].
+    has_released: bool,
+}
+
+/// A publication that is held.
+#[derive(Debug)]
+pub(super) struct Held<R> {
+    ticket: Ticket,
+    pub(super) batch: R,
+    pub(super) since: Instant,
+    /// Whether it waits for room without a limit, because its publisher asked for that.
+    pub(super) waits_for_room: bool,
+}
+
+/// Identifies a publication that is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Ticket(u64);
+
+/// How much was taken from a queue.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Taken {
+    pub(super) events: usize,
+    pub(super) bytes: usize,
+}
+
+/// The share of its queue that a healthy subscriber takes within the patience: one part of so many. By default, this is
+/// 1,000 events or 655 KiB in a second.
+const SHARE_RATIO: usize = 100;
+
+impl<R> Default for HeldPublications<R> {
+    fn default() -> Self {
+        Self {
+            held: VecDeque::new(),
+            len: 0,
+            next: 0,
+            patience: Patience::default(),
+            since: None,
+            taken: Taken::default(),
+            has_released: false,
+        }
+    }
+}
+
+impl<R: EventBatch> HeldPublications<R> {
+    /// Holds a publication behind all others.
+    pub(super) fn push(&mut self, batch: R, waits_for_room: bool, now: Instant) -> Ticket {
+        if !waits_for_room {
+            self.patience.hold(now);
+        }
+        self.since.get_or_insert(now);
+        self.len += batch.len();
+        let ticket = Ticket(self.next);
+        self.next += 1;
+        self.held.push_back(Held {
+            ticket,
+            batch,
+            since: now,
+            waits_for_room,
+        });
+        ticket
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// The number of held events.
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Since when at least one publication is held.
+    pub(super) fn since(&self) -> Option<Instant> {
+        self.since
+    }
+
+    /// Takes the first publication. Its end is noted by [`HeldPublications::note_released`], or what has no room is given
+    /// back by [`HeldPublications::give_back`].
+    pub(super) fn take_first(&mut self) -> Option<Held<R>> {
+        let first = self.held.pop_front()?;
+        self.len -= first.batch.len();
+        Some(first)
+    }
+
+    /// Takes the first publication that is held only as long as the patience lasts.
+    pub(super) fn take_first_impatient(&mut self) -> Option<Held<R>> {
+        let at = self.held.iter().position(|held| !held.waits_for_room)?;
+        let held = self.held.remove(at)?;
+        self.len -= held.batch.len();
+        Some(held)
+    }
+
+    /// A publication that was taken is held no longer.
+    pub(super) fn note_released(&mut self) {
+        self.has_released = true;
+    }
+
+    /// Forgets all publications.
+    pub(super) fn clear(&mut self) {
+        self.has_released |= !self.held.is_empty();
+        self.held.clear();
+        self.len = 0;
+        self.since = None;
+        self.patience.rest();
+    }
+
+    /// Publications no longer wait without a limit.
+    pub(super) fn limit_all(&mut self, now: Instant) {
+        for held in &mut self.held {
+            if std::mem::take(&mut held.waits_for_room) {
+                self.patience.hold(now);
+            }
+        }
+    }
+
+    /// Events were taken from the queue. Returns whether the subscriber has taken its share since it last did.
+    pub(super) fn note_taken(&mut self, taken: Taken, limits: &QueueLimits) -> bool {
+        self.taken.events += taken.events;
+        self.taken.bytes += taken.bytes;
+        self.taken.events > 0
+            && (self.taken.events >= limits.events / SHARE_RATIO
+                || self.taken.bytes >= limits.bytes / SHARE_RATIO)
+    }
+
+    /// The subscriber has taken its share.
+    pub(super) fn note_progress(&mut self, now: Instant) {
+        self.taken = Taken::default();
+        self.patience.note_progress(now);
+    }
+
+    /// The rest of the first publication has no room yet.
+    pub(super) fn give_back(&mut self, held: Held<R>) {
+        self.len += held.batch.len();
+        self.held.push_front(held);
+    }
+
+    /// Ends the time for which publications were held, if none is held any more. Returns its length.
+    pub(super) fn end_if_empty(&mut self, now: Instant) -> Duration {
+        if self.held.iter().all(|held| held.waits_for_room) {
+            self.patience.rest();
+        }
+        match self.held.is_empty() {
+            true => self
+                .since
+                .take()
+                .map_or(Duration::ZERO, |since| now.saturating_duration_since(since)),
+            false => Duration::ZERO,
+        }
+    }
+
+    /// Whether a publication is held; `Some(None)` if it is held without a limit.
+    pub(super) fn deadline(&self, ticket: Ticket, max: Duration) -> Option<Option<Instant>> {
+        let at = self.held.binary_search_by_key(&ticket, |held| held.ticket);
+        let held = &self.held[at.ok()?];
+        Some(match held.waits_for_room {
+            true => None,
+            false => self.patience.deadline(max),
+        })
+    }
+
+    /// Whether a publication was released since the last call.
+    pub(super) fn poll_released(&mut self) -> bool {
+        std::mem::take(&mut self.has_released)
+    }
+}

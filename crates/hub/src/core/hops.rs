@@ -1,0 +1,128 @@
+//! How many hubs an event has passed, so that it does not go round between hubs for ever.
+//!
+//! A subscriber can be the publisher object of a topic elsewhere. If events come back from there, they would go round: each
+//! is a new event to every hub. So an event for a publisher object says in its context how many publisher objects it was
+//! sent to. Plain IceStorm services pass contexts on. Other subscribers get events as they came.
+
+use floe::DecodeError;
+use floe::forwarding::{EventParts, Events, EventsBuilder};
+
+use super::names::is_publisher_name;
+use super::token::{encode_with_context, entries};
+
+/// The key of the count in a context.
+const HOPS_KEY: &str = "floe.hops";
+
+/// The maximum count. An event of which no hub knows how it came may have passed any number of plain services.
+pub(crate) const HOPS_MAX: u32 = 16;
+
+/// Whether an object of this name gets counts.
+pub(crate) fn counts_hops(name: &str) -> bool {
+    is_publisher_name(name)
+}
+
+/// The events with their counts raised; `None` if none is left. Events that have reached the maximum are left out.
+pub(crate) fn with_next_hop(events: &Events) -> Option<Events> {
+    let mut passing = EventsBuilder::default();
+    for event in events.iter() {
+        // Queued events were checked when they came, so this leaves none out.
+        let _checked = push_with_next_hop(event, &mut passing);
+    }
+    passing.finish()
+}
+
+/// How many of the events have not reached the maximum.
+pub(crate) fn passing_count(events: &Events) -> usize {
+    let count_of = |event| EventParts::parse(event).and_then(|parts| hops(parts.context));
+    let passing = events.iter().map(count_of);
+    passing
+        .filter(|hops| matches!(hops, Ok(hops) if *hops < HOPS_MAX))
+        .count()
+}
+
+fn push_with_next_hop(event: &[u8], passing: &mut EventsBuilder) -> Result<(), DecodeError> {
+    let parts = EventParts::parse(event)?;
+    let hops = hops(parts.context)?;
+    if hops >= HOPS_MAX {
+        return Ok(());
+    }
+    let next = (hops + 1).to_string();
+    let mut kept = entries(parts.context)?;
+    kept.retain(|(key, _)| *key != HOPS_KEY);
+    kept.push((HOPS_KEY, &next));
+    passing.push_with(|buffer| {
+        encode_with_context(&parts, &kept, buffer);
+        Ok(())
+    })
+}
+
+/// The count in a context. Whatever is no number counts as the maximum: only a hub writes it.
+fn hops(context: &[u8]) -> Result<u32, DecodeError> {
+    let entries = entries(context)?;
+    let counts = entries.iter().filter(|(key, _)| *key == HOPS_KEY);
+    let counts = counts.map(|(_, count)| count.parse().unwrap_or(HOPS_MAX));
+    Ok(counts.max().unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use floe::encoding::Encoder;
+    use floe::{EncodingVersion, OperationMode};
+
+    use super::*;
+
+    fn events(context: &[(&str, &str)]) -> Events {
+        let mut builder = EventsBuilder::default();
+        let write = |buffer: &mut Vec<u8>| {
+            let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
+            encoder.string("tick");
+            encoder.put(&OperationMode::Idempotent);
+            encoder.size(context.len());
+            for (key, value) in context {
+                encoder.string(key);
+                encoder.string(value);
+            }
+            encoder.encapsulation(EncodingVersion::V1_1, |encoder| encoder.int(7));
+            encoder.finish().expect("it is short");
+            Ok::<(), DecodeError>(())
+        };
+        builder.push_with(write).expect("it is an event");
+        builder.finish().expect("one event")
+    }
+
+    #[test]
+    fn each_hop_raises_the_count_until_the_event_goes_no_further() {
+        let mut event = events(&[("a", "1")]);
+        for hop in 1..=HOPS_MAX {
+            assert_eq!(passing_count(&event), 1);
+            event = with_next_hop(&event).expect("it passes");
+            let expected = events(&[("a", "1"), (HOPS_KEY, &hop.to_string())]);
+            assert_eq!(event.iter().next(), expected.iter().next());
+        }
+        assert_eq!(passing_count(&event), 0);
+        assert!(with_next_hop(&event).is_none());
+    }
+
+    #[test]
+    fn a_count_that_no_hub_writes_ends_the_way() {
+        for count in ["", "x", "-1", "4294967296"] {
+            assert!(with_next_hop(&events(&[(HOPS_KEY, count)])).is_none());
+        }
+        let twice = events(&[(HOPS_KEY, "1"), (HOPS_KEY, "3")]);
+        let next = with_next_hop(&twice).expect("it passes");
+        assert_eq!(next.iter().next(), events(&[(HOPS_KEY, "4")]).iter().next());
+    }
+
+    #[test]
+    fn only_publisher_objects_get_counts() {
+        for (name, expected) in [
+            ("t.publish", true),
+            ("topic.t.publish.c/n", true),
+            ("topic.t", false),
+            ("subscriber", false),
+            ("a.publish.b", false),
+        ] {
+            assert_eq!(counts_hops(name), expected, "{name}");
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Decides which bytes of a log are written where, when a segment is finished, and what is true after a failure.
+//!
+//! ```text
+//! turn: [cut] [finish, sync] [create] [write] [sync]
+//! ```
+//!
+//! Each step is taken only if it is needed. A failed step ends the turn: its events are not kept, and the next turn
+//! begins with what the failure left to be done.
+
+use super::catalog::{Catalog, Index, Segment, Written};
+use super::entry::numbered;
+use super::segment::{Header, IndexEntry, Trailer};
+use super::{Append, EventTime, Record, Stamp};
+
+/// How a log is divided into segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Division {
+    /// A segment is finished once it has this many bytes.
+    pub(crate) segment_bytes: u64,
+    /// The index has an entry for every so many bytes.
+    pub(crate) index_bytes: u64,
+}
+
+/// Writes a log in turns.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    division: Division,
+    /// The segment that is being written.
+    active: Option<Active>,
+    last_time: EventTime,
+    turn: Option<Turn>,
+    /// Memory for records that is used again.
+    buffer: Vec<u8>,
+}
+
+/// The segment that is being written: the last of the catalog.
+#[derive(Debug, Clone, Copy)]
+struct Active {
+    first: u64,
+    /// The records up to here are synced.
+    synced_end: u64,
+    /// How many events are synced.
+    synced_events: u64,
+    /// The file may be longer than its records.
+    needs_cut: bool,
+    /// It is finished before anything else is written: a sync failed, so the file is no longer trusted.
+    is_condemned: bool,
+    /// Its index and this trailer are written.
+    footer: Option<Trailer>,
+}
+
+/// What a turn does.
+#[derive(Debug, Clone)]
+pub(crate) struct Turn {
+    /// The events to write.
+    pub(crate) appends: Vec<Append>,
+    /// Whether all that is written is synced, too.
+    pub(crate) wants_sync: bool,
+    /// Whether a new segment is begun.
+    pub(crate) wants_roll: bool,
+    pub(crate) now: EventTime,
+    /// A random number for a new segment.
+    pub(crate) salt: u32,
+}
+
+/// What to do next. A segment is named by its first sequence.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Create the file, or empty it, write the header, and make its name permanent.
+    Create { segment: u64, header: Header },
+    /// Cut the file to this length.
+    Cut { segment: u64, len: u64 },
+    /// Write records.
+    Write {
+        segment: u64,
+        offset: u64,
+        records: Records,
+    },
+    /// Write the index and the trailer.
+    Finish {
+        segment: u64,
+        offset: u64,
+        footer: Vec<u8>,
+    },
+    /// Sync the file.
+    Sync { segment: u64 },
+}
+
+/// Records of a turn in their encoded form.
+#[derive(Debug)]
+pub(crate) struct Records {
+    pub(crate) bytes: Vec<u8>,
+    written: Written,
+}
+
+/// What a failure cost, beside the events of the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Lost {
+    /// Events that had been written, but not synced.
+    pub(crate) events: u64,
+}
+
+impl Writer {
+    /// Goes on with a log, or begins one. If `is_last_open`, the last segment of the catalog is not finished yet. All of
+    /// it is synced.
+    pub(crate) fn new(division: Division, catalog: &Catalog, is_last_open: bool) -> Self {
+        let last = catalog.segments.back();
+        Self {
+            division,
+            active: last.filter(|_| is_last_open).map(|last| Active {
+                first: last.first,
+                synced_end: last.records_end,
+                synced_events: last.events,
+                needs_cut: false,
+                is_condemned: false,
+                footer: None,
+            }),
+            last_time: last.map_or_else(EventTime::default, |last| last.last_time),
+            turn: None,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Changes how the log is divided from now on.
+    pub(crate) fn set_division(&mut self, division: Division) {
+        self.division = division;
+    }
+
+    /// Begins a turn.
+    ///
+    /// # Panics
+    /// If the one before has not ended: [`Writer::poll`] returned a step then.
+    pub(crate) fn begin(&mut self, turn: Turn) {
+        assert!(self.turn.is_none(), "the turn before has ended");
+        self.turn = Some(turn);
+    }
+
+    /// The next step of the turn. `None` if it has ended. Each step must be answered with [`Writer::handle_done`] or
+    /// [`Writer::handle_failed`].
+    pub(crate) fn poll(&mut self, catalog: &Catalog) -> Option<Step> {
+        let wants_write = self
+            .turn
+            .as_ref()
+            .is_some_and(|turn| !turn.appends.is_empty());
+        let wants_roll = self.turn.as_ref().is_some_and(|turn| turn.wants_roll);
+        if let (Some(active), Some(last)) = (&self.active, catalog.segments.back()) {
+            let segment = active.first;
+            if active.needs_cut {
+                return Some(Step::Cut {
+                    segment,
+                    len: last.records_end,
+                });
+            }
+            let turn = self.turn.as_ref()?;
+            let is_full = wants_write && last.records_end >= self.division.segment_bytes;
+            if active.footer.is_some() {
+                return Some(Step::Sync { segment });
+            }
+            if active.is_condemned || is_full || wants_roll && last.events > 0 {
+                let footer = last.trailer().encode(last.kept_index());
+                return Some(Step::Finish {
+                    segment,
+                    offset: last.records_end,
+                    footer,
+                });
+            }
+            if wants_write {
+                let records = self.encode(catalog, last);
+                return Some(Step::Write {
+                    segment,
+                    offset: last.records_end,
+                    records,
+                });
+            }
+            if turn.wants_sync && catalog.synced < catalog.next {
+                return Some(Step::Sync { segment });
+            }
+        } else if wants_write || wants_roll {
+            return self.turn.as_ref().map(|turn| Step::Create {
+                segment: catalog.next,
+                header: Header {
+                    first: catalog.next,
+                    follows: catalog
+                        .segments
+                        .back()
+                        .map_or(catalog.next, |last| last.next),
+                    created: turn.now.max(self.last_time),
+                    salt: turn.salt,
+                },
+            });
+        }
+        self.turn = None;
+        None
+    }
+
+    /// The step has been taken.
+    pub(crate) fn handle_done(&mut self, step: Step, catalog: &mut Catalog) {
+        match step {
+            Step::Create { segment, header } => {
+                catalog.segments.push_back(Segment::created(&header));
+                self.active = Some(Active {
+                    first: segment,
+                    synced_end: Header::LEN as u64,
+                    synced_events: 0,
+                    needs_cut: false,
+                    is_condemned: false,
+                    footer: None,
+                });
+                if let Some(turn) = &mut self.turn {
+                    turn.wants_roll = false;
+                }
+            }
+            Step::Cut { .. } => self.change_active(|active| active.needs_cut = false),
+            Step::Write { mut records, .. } => {
+                if let Some(last) = catalog.segments.back_mut() {
+                    last.note_written(&records.written, self.division.index_bytes);
+                }
+                catalog.next = records.written.next;
+                self.last_time = records.written.last_time;
+                if let Some(turn) = &mut self.turn {
+                    turn.appends.clear();
+                }
+                records.bytes.clear();
+                records.bytes.shrink_to(Self::KEPT_CAPACITY_MAX);
+                self.buffer = records.bytes;
+            }
+            Step::Finish { offset, footer, .. } => {
+                let trailer = Trailer::parse(&footer, offset + footer.len() as u64);
+                self.change_active(|active| active.footer = trailer);
+            }
+            Step::Sync { .. } => {
+                catalog.synced = catalog.next;
+                let (Some(active), Some(last)) = (&mut self.active, catalog.segments.back_mut())
+                else {
+                    return;
+                };
+                active.synced_end = last.records_end;
+                active.synced_events = last.events;
+                if let Some(trailer) = active.footer {
+                    last.index = Index::InFile(trailer);
+                    self.active = None;
+                }
+            }
+        }
+    }
+
+    /// The step failed, and with it the turn. The next step is to clean up, if there is something to clean up; the owner
+    /// may try that at once.
+    pub(crate) fn handle_failed(&mut self, step: Step, catalog: &mut Catalog) -> Lost {
+        self.turn = None;
+        match step {
+            Step::Create { .. } | Step::Cut { .. } => Lost::default(),
+            Step::Write { .. } | Step::Finish { .. } => {
+                self.change_active(|active| active.needs_cut = true);
+                Lost::default()
+            }
+            Step::Sync { .. } => self.forget_unsynced(catalog),
+        }
+    }
+
+    /// A sync failed. The operating system may have dropped what was not synced, and says so only once: it is gone.
+    fn forget_unsynced(&mut self, catalog: &mut Catalog) -> Lost {
+        let synced = std::mem::replace(&mut catalog.synced, catalog.next);
+        let (Some(active), Some(last)) = (&mut self.active, catalog.segments.back_mut()) else {
+            return Lost::default();
+        };
+        active.needs_cut = true;
+        active.is_condemned = true;
+        active.footer = None;
+        let lost = last.events - active.synced_events;
+        last.cut(active.synced_end, synced, active.synced_events);
+        Lost { events: lost }
+    }
+
+    fn change_active(&mut self, change: impl FnOnce(&mut Active)) {
+        if let Some(active) = &mut self.active {
+            change(active);
+        }
+    }
+
+    /// Encodes the events of the turn for the end of a segment.
+    fn encode(&mut self, catalog: &Catalog, last: &Segment) -> Records {
+        let mut bytes = std::mem::take(&mut self.buffer);
+        let appends = self.turn.iter().flat_map(|turn| &turn.appends);
+        let mut written = Written {
+            next: catalog.next,
+            last_time: self.last_time,
+            ..Written::default()
+        };
+        let mut indexed_len = None;
+        for append in appends {
+            // A clock may go back; the times of a log never do, so that a time can be found by bisection.
+            let time = append.time.max(written.last_time);
+            if written.events == 0 {
+                written.time = time;
+            }
+            written.last_time = time;
+            for (event, origin) in append.events.iter().zip(numbered(append.origin.clone())) {
+                let sequence = written.next;
+                let is_far = |len: usize| (bytes.len() - len) as u64 >= self.division.index_bytes;
+                if indexed_len.is_none_or(is_far) {
+                    indexed_len = Some(bytes.len());
+                    written.index.push(IndexEntry {
+                        sequence,
+                        time,
+                        offset: last.records_end + bytes.len() as u64,
+                    });
+                }
+                let stamp = Stamp {
+                    sequence,
+                    time,
+                    origin,
+                };
+                Record::encode(&mut bytes, last.salt, &stamp, catalog.synced, event);
+                written.next += 1;
+                written.events += 1;
+            }
+        }
+        written.len = bytes.len() as u64;
+        Records { bytes, written }
+    }
+
+    /// The buffer keeps its memory only up to this many bytes.
+    const KEPT_CAPACITY_MAX: usize = 256 * 1024;
+}

@@ -1,0 +1,364 @@
+//! Writes what was appended, in turns: many appends, one sync.
+
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
+use std::io;
+use std::ops::Range;
+
+use super::super::storage::StoredFile;
+use super::super::{Acknowledged, AppendError, Done, EventTime, Level, LogError};
+use super::{POISONED, Shared, Waiting, WaitingReader};
+use crate::core::log::{Catalog, Division, Lost, Segment, Step, Turn, Writer, segment_name};
+
+/// Writes the files of a log.
+#[derive(Debug)]
+pub(super) struct TurnWriter {
+    writer: Writer,
+    /// The open segment, with its first sequence.
+    file: Option<(u64, Box<dyn StoredFile>)>,
+    /// Whether the last turn failed.
+    is_failing: bool,
+}
+
+/// The publishers of the events of a turn.
+#[derive(Default)]
+struct Answers {
+    /// Those that wait, in the order of their events.
+    waiting: Vec<Answer>,
+    /// Those that waited only until there was room for their events.
+    held_back: Vec<Done>,
+    /// How many of the events were acknowledged before they were written.
+    accepted: u64,
+    /// Whether the events are written.
+    is_written: bool,
+}
+
+struct Answer {
+    level: Level,
+    sequences: Range<u64>,
+    done: Done,
+}
+
+impl TurnWriter {
+    pub(super) fn new(division: Division, catalog: &Catalog, is_last_open: bool) -> Self {
+        Self {
+            writer: Writer::new(division, catalog, is_last_open),
+            file: None,
+            is_failing: false,
+        }
+    }
+
+    pub(super) fn set_division(&mut self, division: Division) {
+        self.writer.set_division(division);
+    }
+
+    /// Writes events, and syncs them if it was asked for. Publishers are answered on the way.
+    fn turn(&mut self, shared: &Shared, turn: Turn, mut answers: Answers) -> Result<(), LogError> {
+        self.writer.begin(turn);
+        let result = self.take_steps(shared, &mut answers);
+        match &result {
+            Ok(()) if self.is_failing => {
+                tracing::info!(
+                    "the log in \"{}\" is written again",
+                    shared.storage.path("").display()
+                );
+            }
+            Err(error) if !self.is_failing => {
+                tracing::error!("{error}; events are refused until it can be written again");
+            }
+            _ => {}
+        }
+        self.is_failing = result.is_err();
+        result
+    }
+
+    fn take_steps(&mut self, shared: &Shared, answers: &mut Answers) -> Result<(), LogError> {
+        loop {
+            let polled = self.writer.poll(&shared.catalog());
+            let Some(step) = polled else {
+                return Ok(());
+            };
+            if let Err(error) = self.perform(shared, &step) {
+                let lost = self.writer.handle_failed(step, &mut shared.catalog_mut());
+                shared.queue().lost += answers.fail(&error, lost);
+                self.clean_up(shared);
+                return Err(error);
+            }
+            let reached = match step {
+                Step::Write { .. } => Some(Level::Written),
+                Step::Sync { .. } => Some(Level::Synced),
+                _ => None,
+            };
+            self.writer.handle_done(step, &mut shared.catalog_mut());
+            if let Some(level) = reached {
+                answers.reach(level);
+                shared.wake_readers();
+            }
+        }
+    }
+
+    /// After a failure, what is left of a turn is cut off. If that fails, too, the next turn tries it again.
+    fn clean_up(&mut self, shared: &Shared) {
+        let polled = self.writer.poll(&shared.catalog());
+        if let Some(step) = polled {
+            match self.perform(shared, &step) {
+                Ok(()) => self.writer.handle_done(step, &mut shared.catalog_mut()),
+                Err(_) => {
+                    self.writer.handle_failed(step, &mut shared.catalog_mut());
+                }
+            }
+        }
+    }
+
+    fn perform(&mut self, shared: &Shared, step: &Step) -> Result<(), LogError> {
+        let (segment, action) = match step {
+            Step::Create { segment, .. } => (*segment, "create"),
+            Step::Cut { segment, .. } => (*segment, "cut"),
+            Step::Write { segment, .. } | Step::Finish { segment, .. } => (*segment, "write"),
+            Step::Sync { segment } => (*segment, "sync"),
+        };
+        let performed = self.perform_on(shared, segment, step);
+        performed.map_err(|error| shared.error(action, segment, error))
+    }
+
+    fn perform_on(&mut self, shared: &Shared, segment: u64, step: &Step) -> io::Result<()> {
+        match step {
+            Step::Create { header, .. } => self.create(shared, segment, &header.encode()),
+            Step::Cut { len, .. } => self.file(shared, segment)?.set_len(*len),
+            Step::Write {
+                offset, records, ..
+            } => self
+                .file(shared, segment)?
+                .write_at(&records.bytes, *offset),
+            Step::Finish { offset, footer, .. } => {
+                self.file(shared, segment)?.write_at(footer, *offset)
+            }
+            Step::Sync { .. } => self.file(shared, segment)?.sync(),
+        }
+    }
+
+    /// Creates a segment. Its name is permanent before anything in it is acknowledged, and so is its header: the name
+    /// says which sequence comes next when all older segments have been dropped.
+    fn create(&mut self, shared: &Shared, segment: u64, header: &[u8]) -> io::Result<()> {
+        let name = segment_name(segment);
+        self.file = None;
+        let file = shared.storage.create(&name)?;
+        let written = file
+            .write_at(header, 0)
+            .and_then(|()| file.sync())
+            .and_then(|()| shared.storage.sync_names());
+        if let Err(error) = written {
+            // The next turn creates it again: nothing is lost if it stays.
+            let _ = shared.storage.remove(&name);
+            return Err(error);
+        }
+        self.file = Some((segment, file));
+        Ok(())
+    }
+
+    fn file(&mut self, shared: &Shared, segment: u64) -> io::Result<&dyn StoredFile> {
+        let file = match self.file.take() {
+            Some((first, file)) if first == segment => file,
+            _ => shared.storage.open(&segment_name(segment))?,
+        };
+        Ok(&*self.file.insert((segment, file)).1)
+    }
+}
+
+impl Answers {
+    /// Adds an append to a turn. Its events begin with a sequence; the one after them is returned.
+    fn add(&mut self, waiting: Waiting, first: u64, turn: &mut Turn) -> u64 {
+        let count = waiting.append.events.len() as u64;
+        let sequences = first..first + count;
+        turn.wants_sync |= waiting.level == Level::Synced;
+        turn.appends.push(waiting.append);
+        match (waiting.level, waiting.done) {
+            (Level::Accepted, done) => {
+                self.accepted += count;
+                self.held_back.extend(done);
+            }
+            (level, Some(done)) => self.waiting.push(Answer {
+                level,
+                sequences,
+                done,
+            }),
+            (_, None) => {}
+        }
+        first + count
+    }
+
+    /// Events are as safe as a level says: those of the turn, if they are written, and all before.
+    fn reach(&mut self, level: Level) {
+        self.is_written |= level == Level::Written;
+        if !self.is_written {
+            return;
+        }
+        for answer in self.waiting.extract_if(.., |answer| answer.level <= level) {
+            (answer.done)(Ok(Acknowledged::Stored(answer.sequences)));
+        }
+    }
+
+    /// The turn failed. Returns how many acknowledged events are lost.
+    fn fail(&mut self, error: &LogError, lost: Lost) -> u64 {
+        let mut refused = 0;
+        for answer in self.waiting.drain(..) {
+            refused += answer.sequences.end - answer.sequences.start;
+            (answer.done)(Err(AppendError::Failed(error.clone())));
+        }
+        match self.is_written {
+            true => lost.events - refused,
+            false => lost.events + self.accepted,
+        }
+    }
+}
+
+impl Shared {
+    /// A turn writes at most this many bytes of events, unless one append has more. It limits the memory of a turn, and
+    /// how long its first publisher waits for the others.
+    const TURN_BYTES_MAX: usize = 4 << 20;
+
+    /// Writes all that waits.
+    pub(super) fn run_turns(&self) {
+        let mut writer = self.writer();
+        while let Some((turn, answers)) = self.next_turn() {
+            // The publishers have been told, and the log of the hub.
+            let _ = writer.turn(self, turn, answers);
+        }
+    }
+
+    /// What the next turn does. `None` if nothing waits.
+    fn next_turn(&self) -> Option<(Turn, Answers)> {
+        let mut queue = self.queue();
+        if queue.waiting.is_empty() {
+            queue.is_turning = false;
+            return None;
+        }
+        let mut turn = empty_turn();
+        let mut answers = Answers::default();
+        let mut next = self.catalog().next;
+        let mut bytes = 0;
+        while let Some(front) = queue.waiting.front() {
+            let len = front.append.events.byte_len();
+            if bytes > 0 && bytes + len > Self::TURN_BYTES_MAX {
+                break;
+            }
+            bytes += len;
+            if let Some(waiting) = queue.waiting.pop_front() {
+                next = answers.add(waiting, next, &mut turn);
+            }
+        }
+        queue.bytes -= bytes;
+        drop(queue);
+        // There is room again for those that were held back.
+        for done in answers.held_back.drain(..) {
+            done(Ok(Acknowledged::Accepted));
+        }
+        Some((turn, answers))
+    }
+
+    pub(super) fn maintain(&self, now: EventTime) -> Result<(), LogError> {
+        let mut compacted = self.compacted.lock().expect(POISONED);
+        let mut writer = self.writer();
+        if self.queue().is_released {
+            // Another log may use the folder.
+            return Ok(());
+        }
+        let retention = self.queue().settings.retention.clone();
+        let (is_unsynced, wants_roll) = {
+            let catalog = self.catalog();
+            let is_unsynced = catalog.synced < catalog.next;
+            (is_unsynced, catalog.is_last_expired(&retention, now))
+        };
+        if is_unsynced || wants_roll {
+            let turn = Turn {
+                wants_sync: true,
+                wants_roll,
+                now,
+                ..empty_turn()
+            };
+            writer.turn(self, turn, Answers::default())?;
+        }
+        drop(writer);
+        let count = self.catalog().expired(&retention, now);
+        for _ in 0..count {
+            let dropped = self.catalog_mut().segments.pop_front();
+            if let Some(dropped) = dropped {
+                self.remove(dropped)?;
+            }
+        }
+        match &retention.per_key {
+            Some(per_key) => self.compact(per_key, &mut compacted),
+            None => Ok(()),
+        }
+    }
+
+    /// Removes the file of the oldest segment. It is permanent before the next one is removed, so that a power failure
+    /// leaves no hole.
+    fn remove(&self, dropped: Segment) -> Result<(), LogError> {
+        let first = dropped.first;
+        if let Err(error) = self.storage.remove(&segment_name(first)) {
+            self.catalog_mut().segments.push_front(dropped);
+            return Err(self.error("remove", first, error));
+        }
+        let synced = self.storage.sync_names();
+        synced.map_err(|error| self.error("remove", first, error))
+    }
+
+    /// Writes and syncs what waits, and wakes all readers.
+    pub(super) fn close(&self) {
+        self.run_turns();
+        if let Err(error) = self.maintain(EventTime::default()) {
+            tracing::error!("{error}; events that were acknowledged as written may be lost");
+        }
+        self.end();
+        let readers = std::mem::take(&mut *self.readers());
+        for reader in readers {
+            (reader.wake)();
+        }
+    }
+
+    /// Ends all writing, and lets another log use the folder. What waits is refused. A turn that runs is waited for.
+    pub(super) fn end(&self) {
+        let _maintenance = self.compacted.lock().expect(POISONED);
+        let _writer = self.writer();
+        let refused = {
+            let mut queue = self.queue();
+            queue.is_closed = true;
+            queue.is_released = true;
+            queue.bytes = 0;
+            std::mem::take(&mut queue.waiting)
+        };
+        self.storage.release();
+        for done in refused.into_iter().filter_map(|waiting| waiting.done) {
+            done(Err(AppendError::Closed));
+        }
+    }
+
+    fn wake_readers(&self) {
+        let mut readers = self.readers();
+        if readers.is_empty() {
+            return;
+        }
+        let woken: Vec<_> = {
+            let catalog = self.catalog();
+            let is_woken = |reader: &mut WaitingReader| catalog.visible(reader.level) > reader.from;
+            readers.extract_if(.., is_woken).collect()
+        };
+        drop(readers);
+        for reader in woken {
+            (reader.wake)();
+        }
+    }
+}
+
+/// A turn that does nothing yet.
+fn empty_turn() -> Turn {
+    Turn {
+        appends: Vec::new(),
+        wants_sync: false,
+        wants_roll: false,
+        now: EventTime::now(),
+        // A random number: the hasher is seeded by the operating system.
+        salt: RandomState::new().build_hasher().finish() as u32,
+    }
+}

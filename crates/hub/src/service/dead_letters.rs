@@ -1,0 +1,52 @@
+//! Dead letters: events that a durable subscription could not deliver, in a durable topic of their own.
+
+use std::fmt;
+use std::time::Instant;
+
+use super::directory::ObjectDirectory;
+use super::durable::Reader;
+use super::one_line::OneLine;
+use super::topic::{Published, all_released};
+use crate::core::durable::{LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY, with_entries};
+
+/// Stores an event as a dead letter: it, with its origin and the reason in its context, becomes an event of another topic.
+///
+/// # Errors
+/// Why it is not stored.
+pub(super) async fn store(
+    reader: &Reader,
+    directory: &ObjectDirectory,
+    sequence: u64,
+    attempts: u32,
+    reason: &str,
+) -> Result<(), String> {
+    let Some((time, event)) = reader.event(sequence).await else {
+        // The log has dropped it.
+        return Ok(());
+    };
+    let name = reader.dead_letters();
+    let topic = name.as_ref().and_then(|name| directory.topic(name));
+    let Some((topic, log)) = topic.as_ref().and_then(|topic| Some((topic, topic.log()?))) else {
+        let name = name.unwrap_or_default();
+        return Err(format!("there is no durable topic {name:?}"));
+    };
+    let text = |value: &dyn fmt::Display| value.to_string();
+    let origin = [
+        ("floe.deadTopic", reader.topic().to_owned()),
+        ("floe.deadSubscription", reader.name().to_owned()),
+        ("floe.deadSequence", text(&sequence)),
+        ("floe.deadTime", text(&time.0)),
+        ("floe.deadAttempts", text(&attempts)),
+        ("floe.deadReason", text(&OneLine(reason))),
+    ];
+    // These were meant for the topic of the event. Its number would make another subscription's dead letter a duplicate.
+    let removed = [LEVEL_KEY, PUBLISHER_KEY, NUMBER_KEY];
+    let letter = with_entries(event.as_bytes(), &removed, &origin);
+    let letter = letter.map_err(|error| error.to_string())?;
+    let Published { held, stored } = topic.store(log, letter.into(), false, Instant::now());
+    if let Some(stored) = stored {
+        stored.await.map_err(|error| error.to_string())?;
+    }
+    all_released(held).await;
+    Ok(())
+}

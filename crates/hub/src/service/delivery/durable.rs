@@ -1,0 +1,394 @@
+//! The delivery task of a subscriber that reads the log of its topic.
+//!
+//! It keeps a window of unanswered events, as the task of any twoway subscriber does. But nothing is lost here: an event
+//! that fails is read again, and while the subscriber is absent, all events wait in the log.
+
+use std::collections::VecDeque;
+use std::future::{pending, poll_fn};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use floe::forwarding::Event;
+use floe::{InvokeError, TypedProxy};
+use tokio::time::{sleep, sleep_until};
+
+use super::durable_window::{Answer, DurableWindow};
+use crate::core::durable::{NotAcknowledged, stamped};
+use crate::service::dead_letters;
+use crate::service::directory::ObjectDirectory;
+use crate::service::durable::{Batch, Delivery, HasRead, Reader, ToRead};
+use crate::service::one_line::OneLine;
+use crate::service::subscriber::Subscriber;
+
+/// The waits between attempts to reach a subscriber that is absent. Each is twice the one before.
+const ABSENCE_MIN: Duration = Duration::from_millis(50);
+const ABSENCE_MAX: Duration = Duration::from_secs(5);
+
+/// How long replies of a subscriber count that was removed. After that, its events go to others.
+const LAST_REPLIES_MAX: Duration = Duration::from_secs(1);
+
+/// Delivers until the subscription ends, and then waits for the last replies.
+pub(super) async fn run(
+    subscriber: &Arc<Subscriber>,
+    reader: &Arc<Reader>,
+    directory: &ObjectDirectory,
+) {
+    let mut delivery = DurableDelivery {
+        subscriber,
+        reader,
+        directory,
+        window: DurableWindow::new(subscriber, reader),
+        readable: None,
+        absence: ABSENCE_MIN,
+        absences: 0,
+    };
+    delivery.run().await;
+}
+
+struct DurableDelivery<'a> {
+    subscriber: &'a Arc<Subscriber>,
+    reader: &'a Arc<Reader>,
+    directory: &'a ObjectDirectory,
+    window: Arc<DurableWindow>,
+    /// Ends when the log has events that were not there when it was read last. `None` if it is worth reading.
+    readable: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// The wait after the next attempt that does not reach the subscriber.
+    absence: Duration,
+    /// How many attempts before the next one did not reach it.
+    absences: u32,
+}
+
+/// Why a delivery task goes on.
+enum Woken {
+    /// Something has changed.
+    Changed,
+    /// Events came for this subscriber alone.
+    Own,
+    /// The subscription has ended.
+    Ended,
+}
+
+impl DurableDelivery<'_> {
+    async fn run(&mut self) {
+        let (subscriber, reader) = (self.subscriber, self.reader);
+        loop {
+            let mut changed = pin!(reader.changed());
+            // From here on no change is missed.
+            changed.as_mut().enable();
+            self.settle_answers().await;
+            reader.save();
+            let now = Instant::now();
+            let room = self.window.room();
+            let until = match reader.poll(room, self.readable.is_none(), now) {
+                Batch::Deliver(batch) => {
+                    match has_ended_before(subscriber, self.deliver(batch)).await {
+                        true => break,
+                        false => continue,
+                    }
+                }
+                Batch::Read(to_read) => {
+                    match has_ended_before(subscriber, self.read(to_read)).await {
+                        true => break,
+                        false => continue,
+                    }
+                }
+                Batch::Wait(until) => until,
+            };
+            match self.wait(changed, until).await {
+                Woken::Changed => {}
+                Woken::Own => self.deliver_own().await,
+                Woken::Ended => break,
+            }
+        }
+        self.wait_for_last_replies().await;
+        reader.save();
+    }
+
+    async fn wait(
+        &mut self,
+        changed: Pin<&mut tokio::sync::futures::Notified<'_>>,
+        until: Option<Instant>,
+    ) -> Woken {
+        let subscriber = self.subscriber;
+        let is_waiting = self.readable.is_some();
+        let readable = async {
+            match &mut self.readable {
+                Some(readable) => readable.await,
+                None => pending().await,
+            }
+        };
+        let timer = async {
+            match until {
+                Some(until) => sleep_until(until.into()).await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            has_own = poll_fn(|context| subscriber.poll_bytes(context, 1)) => match has_own {
+                true => Woken::Own,
+                false => Woken::Ended,
+            },
+            () = changed => Woken::Changed,
+            () = timer => Woken::Changed,
+            () = readable, if is_waiting => {
+                self.readable = None;
+                Woken::Changed
+            }
+        }
+    }
+
+    async fn read(&mut self, to_read: ToRead) {
+        match self.reader.read(to_read).await {
+            HasRead::Events => {}
+            HasRead::Nothing(from) => self.readable = Some(Box::pin(self.reader.readable(from))),
+            HasRead::Again(delivery) => self.deliver(vec![delivery]).await,
+            HasRead::AfterLoss(count) => {
+                if count > 0 {
+                    let name = self.subscriber.log_name();
+                    tracing::warn!(
+                        "lost {count} events for {name}: the log of the topic does not have them any more"
+                    );
+                    self.subscriber.lock().subscription.handle_expired(count);
+                    Box::pin(self.subscriber.notify_lost(count)).await;
+                }
+            }
+        }
+    }
+
+    /// Delivers events, and waits only until they have left. If the subscriber is absent, they wait for the next attempt.
+    async fn deliver(&mut self, batch: Vec<Delivery>) {
+        let mut unsent = Unsent::new(self.subscriber, self.reader, &batch);
+        let mut events: Vec<Event> = batch.iter().map(|it| self.event(it)).collect();
+        if self.window.send(unsent.sequences(), &mut events) {
+            return unsent.clear();
+        }
+        // They need a wait: for a connection, or for room in it. The events before these come first.
+        self.wait_for_replies().await;
+        if let Err(error) = self.connect().await {
+            drop(unsent);
+            return self.handle_absence(&error).await;
+        }
+        if self.window.send(unsent.sequences(), &mut events) {
+            return unsent.clear();
+        }
+        for event in &events {
+            let Some(sequence) = unsent.first() else {
+                return;
+            };
+            let answer = Box::pin(self.subscriber.proxy().forward(event)).await;
+            unsent.pop();
+            self.window.note(sequence, answer);
+            self.settle_answers().await;
+            if self.absences > 0 {
+                return;
+            }
+        }
+    }
+
+    /// The event as the subscriber gets it.
+    fn event(&self, delivery: &Delivery) -> Event {
+        let reading = self.subscriber.qos().reading.as_ref();
+        if !reading.is_some_and(|reading| reading.is_stamped) {
+            return delivery.event.clone();
+        }
+        let Delivery {
+            sequence,
+            time,
+            attempt,
+            event,
+        } = delivery;
+        // An event that is in a log was checked before.
+        stamped(event.as_bytes(), *sequence, *time, *attempt).unwrap_or_else(|_| event.clone())
+    }
+
+    async fn connect(&mut self) -> Result<(), InvokeError> {
+        let proxy = self.subscriber.proxy();
+        match proxy.is_connected() {
+            true => Ok(()),
+            false => Box::pin(proxy.ice_connection()).await.map(drop),
+        }
+    }
+
+    /// Settles the events that were refused, not answered in time, or not delivered.
+    async fn settle_answers(&mut self) {
+        self.window.give_up(self.reader.expired(Instant::now()));
+        for (sequence, answer) in self.window.take_answers() {
+            match answer {
+                Answer::Delivered => self.handle_presence(),
+                Answer::Absent(error) => self.handle_absence(&error).await,
+                Answer::Refused(reason) => {
+                    self.handle_presence();
+                    self.handle_refused(sequence, &reason).await;
+                }
+            }
+        }
+    }
+
+    async fn handle_refused(&mut self, sequence: u64, reason: &str) {
+        let name = self.subscriber.log_name();
+        match self.reader.handle_refused(sequence) {
+            NotAcknowledged::Settled => {}
+            NotAcknowledged::Again { .. } => {
+                self.subscriber.lock().subscription.handle_unread(1);
+                tracing::debug!("event {sequence} is delivered again to {name}: {reason}");
+            }
+            NotAcknowledged::Dead { attempts } => {
+                let (reader, directory) = (self.reader, self.directory);
+                let storing = dead_letters::store(reader, directory, sequence, attempts, reason);
+                let stored = Box::pin(storing).await;
+                let subscription = &mut self.subscriber.lock().subscription;
+                match stored {
+                    Ok(()) => {
+                        subscription.handle_dead(1);
+                        self.reader.handle_acknowledged([sequence].into_iter());
+                        tracing::warn!(
+                            "event {sequence} is a dead letter, because {name} refused it {attempts} times: {reason}"
+                        );
+                    }
+                    Err(error) => {
+                        subscription.handle_unread(1);
+                        self.reader.handle_undead(sequence, ABSENCE_MAX);
+                        tracing::error!(
+                            "event {sequence} cannot become a dead letter, and is delivered again to {name}: {error}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    fn handle_presence(&mut self) {
+        if std::mem::take(&mut self.absences) > 0 {
+            self.absence = ABSENCE_MIN;
+            let name = self.subscriber.log_name();
+            tracing::info!("{name} is back, and gets the events that waited for it");
+        }
+    }
+
+    /// Waits before the next attempt to reach the subscriber.
+    async fn handle_absence(&mut self, error: &InvokeError) {
+        let (name, error) = (self.subscriber.log_name(), OneLine(error));
+        if self.reader.name().is_empty()
+            && !self.subscriber.qos().retry_count.tolerates(self.absences)
+        {
+            // No position is kept for it, so nothing is gained if it comes back.
+            tracing::info!("ended the subscription of {name}, which is not there: {error}");
+            return self.subscriber.remove();
+        }
+        if self.absences == 0 {
+            tracing::info!("events for {name} wait in the log, because it is not there: {error}");
+        }
+        self.absences = self.absences.saturating_add(1);
+        self.reader.save();
+        // If the subscription ends meanwhile, the loop sees it next.
+        has_ended_before(self.subscriber, sleep(self.absence)).await;
+        self.absence = (self.absence * 2).min(ABSENCE_MAX);
+    }
+
+    /// Waits for the last replies; of a subscriber that was removed, not for long.
+    async fn wait_for_last_replies(&mut self) {
+        let limit = match self.subscriber.is_gone() {
+            true => LAST_REPLIES_MAX,
+            // The hub is shutting down, and has a limit of its own.
+            false => Duration::MAX,
+        };
+        let _ = tokio::time::timeout(limit, self.wait_for_replies()).await;
+    }
+
+    /// Waits until no event is unanswered.
+    async fn wait_for_replies(&mut self) {
+        loop {
+            let mut changed = pin!(self.reader.changed());
+            changed.as_mut().enable();
+            self.window.give_up(self.reader.expired(Instant::now()));
+            if self.window.is_empty() {
+                return;
+            }
+            // A reply that never comes does not notify: look again before long.
+            let _ = tokio::time::timeout(ABSENCE_MAX, changed).await;
+        }
+    }
+
+    /// Delivers events that came for this subscriber alone, and are in no log.
+    async fn deliver_own(&mut self) {
+        let mut events = Vec::new();
+        let count = self.subscriber.take(1, usize::MAX, &mut events).await;
+        let mut result = Ok(());
+        for event in events.iter().flat_map(floe::forwarding::Events::each) {
+            let sent = Box::pin(self.subscriber.proxy().forward(&event)).await;
+            result = result.and(sent.map(drop));
+        }
+        let subscription = &mut self.subscriber.lock().subscription;
+        match result {
+            Ok(()) => subscription.handle_delivered(count as u64),
+            Err(_) => subscription.handle_dead(count as u64),
+        }
+    }
+}
+
+/// Runs a step, and cancels it if the subscription ends. Returns whether it has.
+async fn has_ended_before(subscriber: &Subscriber, step: impl Future<Output = ()>) -> bool {
+    let ended = poll_fn(|context| match subscriber.poll_bytes(context, usize::MAX) {
+        Poll::Ready(false) => Poll::Ready(()),
+        _ => Poll::Pending,
+    });
+    tokio::select! {
+        biased;
+        () = step => false,
+        () = ended => true,
+    }
+}
+
+/// Events that have not left. When this is dropped, they count as not delivered.
+struct Unsent<'a> {
+    subscriber: &'a Subscriber,
+    reader: &'a Reader,
+    sequences: VecDeque<u64>,
+}
+
+impl<'a> Unsent<'a> {
+    fn new(subscriber: &'a Subscriber, reader: &'a Reader, batch: &[Delivery]) -> Self {
+        let count = batch.len() as u64;
+        subscriber.lock().subscription.handle_read(count);
+        Self {
+            subscriber,
+            reader,
+            sequences: batch.iter().map(|delivery| delivery.sequence).collect(),
+        }
+    }
+
+    fn sequences(&self) -> impl Iterator<Item = u64> + '_ {
+        self.sequences.iter().copied()
+    }
+
+    fn first(&self) -> Option<u64> {
+        self.sequences.front().copied()
+    }
+
+    fn pop(&mut self) {
+        self.sequences.pop_front();
+    }
+
+    fn clear(&mut self) {
+        self.sequences.clear();
+    }
+}
+
+impl Drop for Unsent<'_> {
+    fn drop(&mut self) {
+        let count = self.sequences.len() as u64;
+        if count > 0 {
+            self.subscriber.lock().subscription.handle_unread(count);
+            self.reader.handle_undelivered(self.sequences.drain(..));
+        }
+    }
+}
+
+impl Drop for DurableDelivery<'_> {
+    fn drop(&mut self) {
+        self.window.abandon();
+        self.reader.save();
+    }
+}

@@ -1,0 +1,213 @@
+//! Where the logs of topics are on disk.
+//!
+//! ```text
+//! DATA/topics/TOPIC/name          the name of the topic
+//! DATA/topics/TOPIC/log/          its events
+//! DATA/topics/TOPIC/positions/    a file for each durable subscription
+//! ```
+//!
+//! A topic is durable if it has such a folder.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
+
+use super::topic_log::TopicLog;
+use crate::log::{EventLog, LogSettings, SegmentLog};
+use crate::settings::{DurableSettings, StoreSettings};
+use crate::store::StoreError;
+
+/// The folders of all durable topics of a hub.
+#[derive(Debug)]
+pub(crate) struct LogFolders {
+    /// `None` if the hub keeps nothing on disk.
+    root: Option<PathBuf>,
+}
+
+/// The file with the name of the topic.
+const NAME: &str = "name";
+/// A file that says that the topic is being destroyed.
+const DESTROYED: &str = "destroyed";
+
+impl LogFolders {
+    pub(crate) fn new(store: &StoreSettings) -> Self {
+        Self {
+            root: match store {
+                StoreSettings::Memory => None,
+                StoreSettings::Disk(data) => Some(data.join("topics")),
+            },
+        }
+    }
+
+    /// Whether a topic is durable.
+    pub(crate) fn has(&self, topic: &str) -> bool {
+        self.folder(topic)
+            .is_ok_and(|folder| folder.join(NAME).exists())
+    }
+
+    /// Opens the log of a topic, and creates it if there is none. It waits for the disk.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the hub keeps nothing on disk, or the system refuses.
+    pub(crate) fn open(
+        &self,
+        topic: &str,
+        settings: &DurableSettings,
+    ) -> Result<Arc<TopicLog>, StoreError> {
+        let folder = self.folder(topic)?;
+        let prepare = || {
+            fs::create_dir_all(folder.join("log"))?;
+            fs::create_dir_all(folder.join("positions"))?;
+            let destroyed = folder.join(DESTROYED);
+            if destroyed.exists() {
+                // The hub ended before the topic was destroyed.
+                fs::remove_file(destroyed)?;
+            }
+            write_name(&folder, topic)
+        };
+        prepare().map_err(|error| failed("create", &folder, error))?;
+        let found = fs::read_to_string(folder.join(NAME));
+        let found = found.map_err(|error| failed("read", &folder, error))?;
+        if found != topic {
+            let shown = folder.display();
+            return Err(StoreError::new(format!(
+                "\"{shown}\" belongs to topic {found:?}, expected {topic:?}: use another name for one of them"
+            )));
+        }
+        let log = open_log(&folder.join("log"), settings)?;
+        TopicLog::open(topic, log, settings.clone(), folder.join("positions"))
+    }
+
+    /// Notes that the topic is about to be destroyed. If the hub ends after that, the folder goes if the topic does.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses.
+    pub(crate) fn mark_destroyed(&self, topic: &str) -> Result<(), StoreError> {
+        let folder = self.folder(topic)?;
+        let mark = || {
+            File::create(folder.join(DESTROYED))?.sync_all()?;
+            File::open(&folder)?.sync_all()
+        };
+        mark().map_err(|error| failed("mark", &folder, error))
+    }
+
+    /// Removes the log of a topic that was destroyed.
+    pub(crate) fn remove(&self, topic: &str) {
+        if let Ok(folder) = self.folder(topic) {
+            remove(&folder);
+        }
+    }
+
+    /// Cleans up when the hub starts: removes what is left of destroyed topics, and names logs whose topics the store does
+    /// not have.
+    pub(crate) fn tidy(&self, is_known: impl Fn(&str) -> bool) {
+        let Some(entries) = self.root.as_ref().and_then(|root| fs::read_dir(root).ok()) else {
+            return;
+        };
+        for folder in entries.flatten().map(|entry| entry.path()) {
+            let name = fs::read_to_string(folder.join(NAME)).unwrap_or_default();
+            if is_known(&name) {
+                continue;
+            }
+            match folder.join(DESTROYED).exists() {
+                true => remove(&folder),
+                false => tracing::warn!(
+                    "\"{}\" holds the events of topic {name:?}, which does not exist: create the topic again to use them, or \
+                     delete the folder",
+                    folder.display()
+                ),
+            }
+        }
+    }
+
+    fn folder(&self, topic: &str) -> Result<PathBuf, StoreError> {
+        match &self.root {
+            Some(root) => Ok(root.join(file_name(topic))),
+            None => Err(StoreError::new(format!(
+                "topic {topic:?} cannot be durable, because the hub keeps nothing on disk: set data (floe serve --data DIRECTORY)"
+            ))),
+        }
+    }
+}
+
+/// The name of the file or folder for something with any name. Names that differ have different files, unless they are very
+/// long.
+pub(super) fn file_name(name: &str) -> String {
+    let mut file = String::new();
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => file.push(byte.into()),
+            _ => write!(file, "%{byte:02x}").expect("a string takes all"),
+        }
+    }
+    if file.len() > FILE_NAME_MAX {
+        file.truncate(FILE_NAME_MAX - 9);
+        write!(file, "-{:08x}", crc32c::crc32c(name.as_bytes())).expect("a string takes all");
+    }
+    file
+}
+
+/// File systems take at least 255 bytes.
+const FILE_NAME_MAX: usize = 240;
+
+fn write_name(folder: &Path, topic: &str) -> io::Result<()> {
+    let path = folder.join(NAME);
+    if path.exists() {
+        return Ok(());
+    }
+    let new = folder.join("name.new");
+    let mut file = File::create(&new)?;
+    file.write_all(topic.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&new, &path)?;
+    for folder in folder.ancestors().take(3) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+fn remove(folder: &Path) {
+    match fs::remove_dir_all(folder) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => tracing::error!("cannot remove \"{}\": {error}", folder.display()),
+    }
+}
+
+fn open_log(folder: &Path, settings: &DurableSettings) -> Result<Arc<dyn EventLog>, StoreError> {
+    let runtime = Handle::try_current()
+        .map_err(|error| StoreError::because("a durable topic needs a tokio runtime", error))?;
+    let settings = LogSettings {
+        retention: settings.retention.clone(),
+        ..LogSettings::default()
+    };
+    let log = SegmentLog::open(folder, settings, runtime)
+        .map_err(|error| StoreError::because("cannot open the log of a topic", error))?;
+    for damage in log.damage() {
+        tracing::error!("{damage}");
+    }
+    Ok(Arc::new(log))
+}
+
+fn failed(what: &str, folder: &Path, error: io::Error) -> StoreError {
+    StoreError::because(format!("cannot {what} \"{}\"", folder.display()), error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_has_a_file_of_its_own_that_every_file_system_takes() {
+        assert_eq!(file_name("ticker-1"), "ticker-1");
+        assert_eq!(file_name("../a b"), "%2e%2e%2fa%20b");
+        assert_eq!(file_name("ä"), "%c3%a4");
+        let long = |end: &str| file_name(&format!("{}{end}", "x".repeat(489)));
+        assert_eq!(long("").len(), FILE_NAME_MAX);
+        assert_ne!(long("a"), long("b"));
+    }
+}

@@ -1,0 +1,17 @@
+//! Durable topics at run time: their logs, and the positions of their subscriptions.
+//!
+//! - `folders.rs`: where logs and positions are on disk
+//! - `topic_log.rs`: the log of a topic: takes events of publishers, and has the readers
+//! - `arrivals.rs`: recognizes events that come again
+//! - `reader.rs`: a durable subscription: its position, and the events that it reads next
+//! - `position_file.rs`: stores a position
+
+mod arrivals;
+mod folders;
+mod position_file;
+mod reader;
+mod topic_log;
+
+pub(crate) use folders::LogFolders;
+pub(crate) use reader::{Batch, Delivery, HasRead, Reader, ToRead};
+pub(crate) use topic_log::{Appending, TopicLog};

@@ -1,0 +1,318 @@
+//! Stores the position of a durable subscription in a file of its own.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use floe::encoding::{Decoder, Encoder};
+use floe::{EncodeError, EncodingVersion};
+
+use crate::core::durable::SavedPosition;
+use crate::store::StoreError;
+
+/// A file with two slots, of which the one with the higher number holds. A position is written into the other slot, so
+/// that a write that is torn in the middle leaves the position before it.
+///
+/// ```text
+/// 0       8        16      20      24
+/// | magic | number | size | check | name, position |     at 0 and at SLOT_LEN
+/// ```
+///
+/// Integers are little-endian; `check` is the CRC-32C of the number, the size and all that follows.
+#[derive(Debug)]
+pub(super) struct PositionFile {
+    file: File,
+    path: PathBuf,
+    /// The number of the slot that was written last.
+    number: u64,
+    bytes: Vec<u8>,
+}
+
+/// A position has at most 1024 pending events of 12 bytes, and a name of 200 bytes.
+const SLOT_LEN: u64 = 16 * 1024;
+const HEAD_LEN: usize = 24;
+const MAGIC: [u8; 8] = *b"floepos1";
+
+impl PositionFile {
+    /// Creates the file of a new subscription, with its position. The position is on the disk when this returns.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses.
+    pub(super) fn create(
+        path: &Path,
+        name: &str,
+        position: &SavedPosition,
+    ) -> Result<Self, StoreError> {
+        let create = || {
+            let file = open_options().create(true).truncate(true).open(path)?;
+            let mut created = Self {
+                file,
+                path: path.to_owned(),
+                number: 0,
+                bytes: Vec::new(),
+            };
+            created.put(name, position)?;
+            created.file.sync_all()?;
+            if let Some(folder) = path.parent() {
+                File::open(folder)?.sync_all()?;
+            }
+            Ok(created)
+        };
+        create().map_err(|error: io::Error| failed("create", path, error))
+    }
+
+    /// Opens the file of a subscription. Returns its name and position.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses, or neither slot holds a position.
+    pub(super) fn open(path: &Path) -> Result<(Self, String, SavedPosition), StoreError> {
+        let read = || {
+            let file = open_options().open(path)?;
+            let slots = [0, 1].map(|slot| read_slot(&file, slot * SLOT_LEN));
+            let [first, second] = slots;
+            let newest = [first?, second?].into_iter().flatten();
+            let newest = newest.max_by_key(|slot| slot.number);
+            Ok((file, newest))
+        };
+        let (file, newest) = read().map_err(|error: io::Error| failed("read", path, error))?;
+        let Some(slot) = newest else {
+            return Err(StoreError::new(format!(
+                "\"{}\" holds no position of a durable subscription: it is damaged; delete it, and the subscription begins anew",
+                path.display()
+            )));
+        };
+        let opened = Self {
+            file,
+            path: path.to_owned(),
+            number: slot.number,
+            bytes: Vec::new(),
+        };
+        Ok((opened, slot.name, slot.position))
+    }
+
+    /// Writes a position. It survives the end of the process; [`PositionFile::syncer`] makes it survive a loss of power.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses. The position that was written last holds then.
+    pub(super) fn write(&mut self, name: &str, position: &SavedPosition) -> Result<(), StoreError> {
+        let written = self.put(name, position);
+        written.map_err(|error| failed("write", &self.path, error))
+    }
+
+    fn put(&mut self, name: &str, position: &SavedPosition) -> io::Result<()> {
+        let number = self.number + 1;
+        self.bytes.clear();
+        self.bytes.resize(HEAD_LEN, 0);
+        let mut encoder = Encoder::new(&mut self.bytes, EncodingVersion::V1_1);
+        encoder.string(name);
+        encoder.put(position);
+        let encoded: Result<(), EncodeError> = encoder.finish();
+        encoded.map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
+        let size = self.bytes.len() - HEAD_LEN;
+        if self.bytes.len() as u64 > SLOT_LEN {
+            let text = format!("a position of {size} bytes does not fit into its slot");
+            return Err(io::Error::new(ErrorKind::InvalidInput, text));
+        }
+        self.bytes[..8].copy_from_slice(&MAGIC);
+        self.bytes[8..16].copy_from_slice(&number.to_le_bytes());
+        self.bytes[16..20].copy_from_slice(&(size as u32).to_le_bytes());
+        let check = check_of(&self.bytes);
+        self.bytes[20..24].copy_from_slice(&check.to_le_bytes());
+        write_at(&self.file, &self.bytes, number % 2 * SLOT_LEN)?;
+        self.number = number;
+        Ok(())
+    }
+
+    /// The file, to sync it on another thread.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses.
+    pub(super) fn syncer(&self) -> Result<File, StoreError> {
+        let copy = self.file.try_clone();
+        copy.map_err(|error| failed("sync", &self.path, error))
+    }
+
+    /// Where it is.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+/// A slot that holds a position.
+struct Slot {
+    number: u64,
+    name: String,
+    position: SavedPosition,
+}
+
+/// The position in the slot at this offset; `None` if there is none, or it was torn.
+fn read_slot(file: &File, offset: u64) -> io::Result<Option<Slot>> {
+    let mut bytes = vec![0; SLOT_LEN as usize];
+    let len = read_at(file, &mut bytes, offset)?;
+    bytes.truncate(len);
+    Ok(parse_slot(&bytes))
+}
+
+fn parse_slot(bytes: &[u8]) -> Option<Slot> {
+    let head = bytes.first_chunk::<HEAD_LEN>()?;
+    let number = u64::from_le_bytes(*head[8..].first_chunk()?);
+    let size = u32::from_le_bytes(*head[16..].first_chunk()?);
+    let check = u32::from_le_bytes(*head[20..].first_chunk()?);
+    let end = HEAD_LEN.checked_add(usize::try_from(size).ok()?)?;
+    let slot = bytes.get(..end)?;
+    if head[..8] != MAGIC || check_of(slot) != check {
+        return None;
+    }
+    let mut decoder = Decoder::new(&slot[HEAD_LEN..], EncodingVersion::V1_1);
+    let name = decoder.str("name of a subscription").ok()?.to_owned();
+    let position = SavedPosition::decode(&mut decoder).ok()?;
+    Some(Slot {
+        number,
+        name,
+        position,
+    })
+}
+
+/// The check of a slot: over its number, its size, and what follows the check.
+fn check_of(slot: &[u8]) -> u32 {
+    let check = crc32c::crc32c(&slot[8..20]);
+    crc32c::crc32c_append(check, &slot[HEAD_LEN..])
+}
+
+fn open_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    options
+}
+
+#[cfg(unix)]
+fn write_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, offset)
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    use std::os::unix::fs::FileExt;
+    let mut len = 0;
+    while len < bytes.len() {
+        match file.read_at(&mut bytes[len..], offset + len as u64) {
+            Ok(0) => break,
+            Ok(count) => len += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(len)
+}
+
+#[cfg(not(unix))]
+fn write_at(mut file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    use std::io::{Seek, SeekFrom, Write};
+    file.seek(SeekFrom::Start(offset))?;
+    file.write_all(bytes)
+}
+
+#[cfg(not(unix))]
+fn read_at(mut file: &File, bytes: &mut [u8], offset: u64) -> io::Result<usize> {
+    use std::io::{Read, Seek, SeekFrom};
+    file.seek(SeekFrom::Start(offset))?;
+    let mut read = Vec::new();
+    let len = file.take(bytes.len() as u64).read_to_end(&mut read)?;
+    bytes[..len].copy_from_slice(&read);
+    Ok(len)
+}
+
+fn failed(what: &str, path: &Path, error: io::Error) -> StoreError {
+    StoreError::because(format!("cannot {what} \"{}\"", path.display()), error)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let name = format!("floe-positions-{name}-{}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn position(next: u64) -> SavedPosition {
+        SavedPosition {
+            next,
+            pending: [(next.saturating_sub(1), 2)].into(),
+        }
+    }
+
+    #[test]
+    fn the_position_that_was_written_last_is_read() {
+        let folder = Folder::new("last");
+        let path = folder.0.join("p");
+        let mut file = PositionFile::create(&path, "billing", &position(1)).unwrap();
+        for next in 2..6 {
+            file.write("billing", &position(next)).unwrap();
+            let (_, name, read) = PositionFile::open(&path).unwrap();
+            assert_eq!((name.as_str(), read), ("billing", position(next)));
+        }
+    }
+
+    #[test]
+    fn a_torn_write_leaves_the_position_before_it() {
+        let folder = Folder::new("torn");
+        let path = folder.0.join("p");
+        let mut file = PositionFile::create(&path, "n", &position(1)).unwrap();
+        file.write("n", &position(2)).unwrap();
+        let before = fs::read(&path).unwrap();
+        file.write("n", &position(3)).unwrap();
+        let after = fs::read(&path).unwrap();
+        let changed: Vec<_> = (0..after.len().min(before.len()))
+            .filter(|at| before[*at] != after[*at])
+            .collect();
+        assert!(!changed.is_empty());
+        for at in &changed {
+            let mut torn = before.clone();
+            torn.resize(after.len().max(torn.len()), 0);
+            for written in changed.iter().take_while(|written| *written < at) {
+                torn[*written] = after[*written];
+            }
+            fs::write(&path, &torn).unwrap();
+            let (_, _, read) = PositionFile::open(&path).unwrap();
+            assert_eq!(read, position(2), "torn at {at}");
+        }
+    }
+
+    #[test]
+    fn a_file_without_a_position_is_named() {
+        let folder = Folder::new("none");
+        let path = folder.0.join("p");
+        fs::write(&path, vec![7; 20_000]).unwrap();
+        let error = PositionFile::open(&path).unwrap_err().to_string();
+        assert!(error.contains("holds no position"), "{error}");
+    }
+
+    #[test]
+    fn the_largest_position_fits() {
+        let folder = Folder::new("large");
+        let path = folder.0.join("p");
+        let largest = SavedPosition {
+            next: u64::MAX,
+            pending: (0..1024).map(|at| (at, u32::MAX)).collect(),
+        };
+        let name = "n".repeat(200);
+        PositionFile::create(&path, &name, &largest).unwrap();
+        assert_eq!(PositionFile::open(&path).unwrap().2, largest);
+    }
+}

@@ -1,0 +1,607 @@
+//! A durable subscription: its position in the log of its topic, and the events that it reads next.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use floe::forwarding::Event;
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
+
+use super::position_file::PositionFile;
+use crate::core::OUTSTANDING_LIMIT;
+use crate::core::durable::{
+    NextEvent, NotAcknowledged, Position, Reading, Redelivery, SavedPosition,
+};
+use crate::core::log::{EventTime, Level, ReadLimits, Stamp};
+use crate::log::{EventLog, ReadBatch, readable};
+use crate::store::StoreError;
+
+/// Reads the log of a topic for one subscriber, or for several that share a subscription.
+///
+/// Memory is bounded whatever the distance to the end of the log: a reader holds the events of one read.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    /// The name of the topic.
+    topic: Arc<str>,
+    /// The name of the durable subscription; empty if the position ends with the subscriber.
+    name: String,
+    log: Arc<dyn EventLog>,
+    /// Only events that are this safe are delivered.
+    level: Level,
+    /// Guards the position and the events that were read. It is held for a few moves, and while a position of a few bytes
+    /// is written into the cache of the system.
+    state: Mutex<State>,
+    /// Something has changed for the delivery tasks.
+    changed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    position: Position,
+    /// The topic for events that cannot be delivered.
+    dead_letters: Option<String>,
+    /// Events that were read and not delivered yet.
+    feed: VecDeque<(Stamp, Event)>,
+    /// The sequence from which to read next.
+    feed_next: u64,
+    /// Changes when the position is set: a read that began before that is of no use.
+    feed_number: u64,
+    is_reading: bool,
+    /// `None` if the position is not kept.
+    file: Option<PositionFile>,
+    /// Whether the position has changed since it was written, and since the file was synced.
+    is_unsaved: bool,
+    is_unsynced: bool,
+    has_failed_to_save: bool,
+}
+
+/// An event that is to be delivered.
+#[derive(Debug, Clone)]
+pub(crate) struct Delivery {
+    /// Its number in the log.
+    pub(crate) sequence: u64,
+    /// When the hub got it.
+    pub(crate) time: EventTime,
+    /// Which attempt this is, from 1.
+    pub(crate) attempt: u32,
+    /// Its bytes.
+    pub(crate) event: Event,
+}
+
+/// What a delivery task does next.
+#[derive(Debug)]
+pub(crate) enum Batch {
+    /// It delivers these.
+    Deliver(Vec<Delivery>),
+    /// It reads from the log, with [`Reader::read`].
+    Read(ToRead),
+    /// It waits for [`Reader::changed`], or for this time.
+    Wait(Option<Instant>),
+}
+
+/// What is to be read from the log.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ToRead {
+    /// The next events.
+    Next {
+        /// From this sequence.
+        from: u64,
+        /// The number of the feed that they are for.
+        feed_number: u64,
+    },
+    /// An event that is delivered again.
+    Again {
+        /// Its sequence.
+        sequence: u64,
+        /// Which attempt this is.
+        attempt: u32,
+    },
+}
+
+/// What a read brought.
+#[derive(Debug)]
+pub(crate) enum HasRead {
+    /// There are events to deliver, or were: the task asks again.
+    Events,
+    /// The same, behind events that the log does not have any more.
+    AfterLoss(u64),
+    /// An event to deliver again.
+    Again(Delivery),
+    /// There is nothing to read from this sequence yet.
+    Nothing(u64),
+}
+
+/// A read takes at most this many events.
+const READ_EVENTS_MAX: usize = 1000;
+/// A read takes at most this many bytes, unless a single event is longer.
+const READ_BYTES_MAX: usize = 256 * 1024;
+/// The wait before a failed read is tried again.
+const READ_PAUSE: Duration = Duration::from_secs(1);
+
+impl Reader {
+    /// A reader that begins at this sequence, and whose position is not kept.
+    pub(super) fn transient(
+        topic: &Arc<str>,
+        log: &Arc<dyn EventLog>,
+        level: Level,
+        from: u64,
+    ) -> Arc<Self> {
+        let position = SavedPosition {
+            next: from,
+            ..SavedPosition::default()
+        };
+        Self::of(topic, String::new(), log, level, &position, None)
+    }
+
+    /// A new durable subscription that begins at this sequence. Its position is on the disk when this returns.
+    pub(super) fn create(
+        topic: &Arc<str>,
+        name: &str,
+        log: &Arc<dyn EventLog>,
+        level: Level,
+        from: u64,
+        file: &Path,
+    ) -> Result<Arc<Self>, StoreError> {
+        let position = SavedPosition {
+            next: from,
+            ..SavedPosition::default()
+        };
+        let file = PositionFile::create(file, name, &position)?;
+        let name = name.to_owned();
+        Ok(Self::of(topic, name, log, level, &position, Some(file)))
+    }
+
+    /// A durable subscription whose position is in this file.
+    pub(super) fn open(
+        topic: &Arc<str>,
+        log: &Arc<dyn EventLog>,
+        level: Level,
+        file: &Path,
+    ) -> Result<Arc<Self>, StoreError> {
+        let (file, name, mut position) = PositionFile::open(file)?;
+        let end = log.contents().next;
+        if position.next > end {
+            // After a loss of power, the log may have lost events that were not synced. Later events get their numbers.
+            let lost = position.next - end;
+            tracing::warn!(
+                "the durable subscription {name:?} goes on at event {end}: the log has lost {lost} later events that it had \
+                 acknowledged and that were not synced"
+            );
+            position.next = end;
+            position.pending.retain(|sequence, _| *sequence < end);
+        }
+        Ok(Self::of(topic, name, log, level, &position, Some(file)))
+    }
+
+    fn of(
+        topic: &Arc<str>,
+        name: String,
+        log: &Arc<dyn EventLog>,
+        level: Level,
+        saved: &SavedPosition,
+        file: Option<PositionFile>,
+    ) -> Arc<Self> {
+        let (rules, now) = (Redelivery::default(), Instant::now());
+        let position = Position::restore(saved, rules, OUTSTANDING_LIMIT, now);
+        Arc::new(Self {
+            topic: topic.clone(),
+            name,
+            log: log.clone(),
+            level,
+            state: Mutex::new(State {
+                feed_next: position.next(),
+                position,
+                dead_letters: None,
+                feed: VecDeque::new(),
+                feed_number: 0,
+                is_reading: false,
+                file,
+                is_unsaved: false,
+                is_unsynced: false,
+                has_failed_to_save: false,
+            }),
+            changed: Notify::new(),
+        })
+    }
+
+    /// The name of the durable subscription; empty if the position is not kept.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The name of the topic.
+    pub(crate) fn topic(&self) -> &str {
+        &self.topic
+    }
+
+    /// The name of the topic for events that cannot be delivered.
+    pub(crate) fn dead_letters(&self) -> Option<String> {
+        self.lock().dead_letters.clone()
+    }
+
+    /// Puts the rules of a subscriber in force.
+    pub(super) fn configure(&self, reading: &Reading, pending_max: usize) {
+        let mut state = self.lock();
+        state.position.reconfigure(reading.redelivery, pending_max);
+        state.dead_letters = reading.dead_letters_of(&self.topic);
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    /// What to do next, for a task that may deliver this many events. What it delivers counts as delivered from now on.
+    ///
+    /// Without `may_read`, it does not say to read new events: a task that has found none waits until there are some.
+    pub(crate) fn poll(&self, room: usize, may_read: bool, now: Instant) -> Batch {
+        let mut state = self.lock();
+        let mut batch = Vec::new();
+        while batch.len() < room {
+            match state.position.poll_next(now) {
+                Some(NextEvent::Again { .. }) if !batch.is_empty() => break,
+                Some(NextEvent::Again { sequence }) => {
+                    let attempt = state.position.handle_delivery(sequence, now);
+                    return Batch::Read(ToRead::Again { sequence, attempt });
+                }
+                Some(NextEvent::New { .. }) => {
+                    let Some((stamp, event)) = state.feed.pop_front() else {
+                        break;
+                    };
+                    let attempt = state.position.handle_delivery(stamp.sequence, now);
+                    state.is_unsaved = true;
+                    batch.push(Delivery {
+                        sequence: stamp.sequence,
+                        time: stamp.time,
+                        attempt,
+                        event,
+                    });
+                }
+                None => break,
+            }
+        }
+        if !batch.is_empty() {
+            return Batch::Deliver(batch);
+        }
+        let wants_new = may_read
+            && room > 0
+            && matches!(state.position.poll_next(now), Some(NextEvent::New { .. }));
+        if wants_new && state.feed.is_empty() && !state.is_reading {
+            state.is_reading = true;
+            return Batch::Read(ToRead::Next {
+                from: state.feed_next,
+                feed_number: state.feed_number,
+            });
+        }
+        Batch::Wait(state.position.next_deadline())
+    }
+
+    /// Reads from the log. If it is cancelled, the next events are read again.
+    pub(crate) async fn read(self: &Arc<Self>, to_read: ToRead) -> HasRead {
+        let reading = ReadGuard {
+            reader: self,
+            to_read: Some(to_read),
+        };
+        let (from, events) = match to_read {
+            ToRead::Next { from, .. } => (from, READ_EVENTS_MAX),
+            ToRead::Again { sequence, .. } => (sequence, 1),
+        };
+        let limits = ReadLimits {
+            events,
+            bytes: READ_BYTES_MAX,
+            level: self.level,
+        };
+        let log = self.log.clone();
+        let read = tokio::task::spawn_blocking(move || log.read(from, &limits)).await;
+        match read {
+            Ok(Ok(batch)) => reading.end(batch),
+            Ok(Err(error)) => {
+                tracing::error!("a durable subscription waits: {error}");
+                tokio::time::sleep(READ_PAUSE).await;
+                HasRead::Events
+            }
+            // The runtime is shutting down.
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// Takes events for a program that asks for them, at least one if one comes in time. They are delivered again if no
+    /// acknowledgement comes.
+    pub(crate) async fn pull(self: &Arc<Self>, count: usize, wait: Duration) -> Vec<Delivery> {
+        let pulled = tokio::time::timeout(wait, self.pull_one_or_more(count)).await;
+        self.save();
+        pulled.unwrap_or_default()
+    }
+
+    async fn pull_one_or_more(self: &Arc<Self>, count: usize) -> Vec<Delivery> {
+        loop {
+            let mut changed = std::pin::pin!(self.changed());
+            changed.as_mut().enable();
+            match self.poll(count, true, Instant::now()) {
+                Batch::Deliver(batch) => return batch,
+                Batch::Read(to_read) => match self.read(to_read).await {
+                    HasRead::Again(delivery) => return vec![delivery],
+                    HasRead::Nothing(from) => self.readable(from).await,
+                    HasRead::Events => {}
+                    HasRead::AfterLoss(count) => {
+                        let (name, topic) = (&self.name, &self.topic);
+                        tracing::warn!(
+                            "lost {count} events for the durable subscription {name:?} of topic {topic:?}: the log does not have \
+                             them any more"
+                        );
+                    }
+                },
+                Batch::Wait(Some(until)) => {
+                    let _ = tokio::time::timeout_at(until.into(), changed).await;
+                }
+                Batch::Wait(None) => changed.await,
+            }
+        }
+    }
+
+    /// Waits until something has changed for the delivery tasks. It notes changes from the moment when it is enabled.
+    pub(crate) fn changed(&self) -> Notified<'_> {
+        self.changed.notified()
+    }
+
+    /// Wakes the delivery tasks.
+    pub(crate) fn notify(&self) {
+        self.changed.notify_waiters();
+    }
+
+    /// An event of the log, and when the hub got it; `None` if the log does not have it any more, or cannot be read.
+    pub(crate) async fn event(&self, sequence: u64) -> Option<(EventTime, Event)> {
+        let limits = ReadLimits {
+            events: 1,
+            bytes: READ_BYTES_MAX,
+            level: self.level,
+        };
+        let log = self.log.clone();
+        let read = tokio::task::spawn_blocking(move || log.read(sequence, &limits)).await;
+        let batch = read.ok()?.ok()?;
+        let stamp = batch
+            .stamps
+            .first()
+            .filter(|stamp| stamp.sequence == sequence)?;
+        let event = batch.events?.each().next()?;
+        Some((stamp.time, event))
+    }
+
+    /// Waits until the log has an event from this sequence on.
+    pub(crate) fn readable(&self, from: u64) -> impl Future<Output = ()> + Send + use<> {
+        readable(&*self.log, from, self.level)
+    }
+
+    /// Events were acknowledged.
+    pub(crate) fn handle_acknowledged(&self, sequences: impl Iterator<Item = u64>) {
+        let mut state = self.lock();
+        for sequence in sequences {
+            state.is_unsaved |= state.position.handle_acknowledged(sequence);
+        }
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    /// An event, and all delivered ones before it, were acknowledged.
+    pub(crate) fn handle_acknowledged_to(&self, sequence: u64) {
+        let mut state = self.lock();
+        state.is_unsaved |= state.position.handle_acknowledged_to(sequence) > 0;
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    /// An event was refused, or not answered in time.
+    pub(crate) fn handle_refused(&self, sequence: u64) -> NotAcknowledged {
+        let mut state = self.lock();
+        let now = Instant::now();
+        let verdict = state.position.handle_refused(sequence, now);
+        state.is_unsaved = true;
+        drop(state);
+        self.changed.notify_waiters();
+        verdict
+    }
+
+    /// An event could not become a dead letter. It is delivered again after this time.
+    pub(crate) fn handle_undead(&self, sequence: u64, wait: Duration) {
+        let now = Instant::now();
+        let until = now.checked_add(wait).unwrap_or(now);
+        self.lock().position.handle_undead(sequence, until);
+        self.changed.notify_waiters();
+    }
+
+    /// Events were not delivered, or perhaps not.
+    pub(crate) fn handle_undelivered(&self, sequences: impl Iterator<Item = u64>) {
+        let mut state = self.lock();
+        let now = Instant::now();
+        for sequence in sequences {
+            state.position.handle_undelivered(sequence, now);
+            state.is_unsaved = true;
+        }
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    /// The delivered events whose acknowledgement is late.
+    pub(crate) fn expired(&self, now: Instant) -> Vec<u64> {
+        self.lock().position.expired(now)
+    }
+
+    /// Writes the position, if it has changed. It then survives the end of the process.
+    pub(crate) fn save(&self) {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        if !std::mem::take(&mut state.is_unsaved) {
+            return;
+        }
+        let Some(file) = &mut state.file else {
+            return;
+        };
+        match file.write(&self.name, &state.position.saved()) {
+            Ok(()) => {
+                state.is_unsynced = true;
+                state.has_failed_to_save = false;
+            }
+            Err(error) => {
+                state.is_unsaved = true;
+                if !std::mem::replace(&mut state.has_failed_to_save, true) {
+                    tracing::error!(
+                        "the position of the durable subscription {:?} is not kept: {error}: it is tried again with the next \
+                         acknowledgement",
+                        self.name
+                    );
+                }
+            }
+        }
+    }
+
+    /// Makes the position survive a loss of power. It waits for the disk.
+    pub(crate) fn sync(&self) {
+        self.save();
+        let mut state = self.lock();
+        if !std::mem::take(&mut state.is_unsynced) {
+            return;
+        }
+        let Some(file) = &state.file else {
+            return;
+        };
+        let (file, path) = (file.syncer(), file.path().to_owned());
+        // Without the lock, because a disk may be slow.
+        drop(state);
+        let synced = file.and_then(|file| {
+            let synced = file.sync_data();
+            let shown = path.display();
+            synced.map_err(|error| StoreError::because(format!("cannot sync \"{shown}\""), error))
+        });
+        if let Err(error) = synced {
+            self.lock().is_unsynced = true;
+            tracing::error!("{error}");
+        }
+    }
+
+    /// Where the subscription is, and what happened to its events.
+    pub(crate) fn standing(&self) -> Standing {
+        let end = self.log.contents().next;
+        let state = self.lock();
+        Standing {
+            floor: state.position.floor(),
+            next: state.position.next(),
+            end,
+            pending: state.position.pending() as u64,
+            acknowledged: state.position.acknowledged(),
+        }
+    }
+
+    /// Sets the position: events from this sequence on are delivered next, again if they were delivered before.
+    pub(crate) fn set_position(&self, next: u64) {
+        let mut state = self.lock();
+        state.position.set(next);
+        state.feed.clear();
+        state.feed_next = next;
+        state.feed_number += 1;
+        state.is_reading = false;
+        state.is_unsaved = true;
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    /// Takes what was read. Returns what the task does next.
+    fn handle_read(&self, to_read: ToRead, batch: ReadBatch) -> HasRead {
+        let mut state = self.lock();
+        let events = batch.events.iter().flat_map(|events| events.each());
+        let mut read = batch.stamps.into_iter().zip(events);
+        match to_read {
+            ToRead::Next { feed_number, .. } if feed_number != state.feed_number => HasRead::Events,
+            ToRead::Next { from, .. } => {
+                state.is_reading = false;
+                let lost = batch
+                    .gap
+                    .map_or(0, |gap| state.position.handle_trimmed(gap.sequences.end));
+                state.is_unsaved |= lost > 0;
+                state.feed.extend(read);
+                state.feed_next = batch.next;
+                let has_moved = batch.next > from;
+                drop(state);
+                self.changed.notify_waiters();
+                match (lost, has_moved) {
+                    (0, true) => HasRead::Events,
+                    (0, false) => HasRead::Nothing(from),
+                    (lost, _) => HasRead::AfterLoss(lost),
+                }
+            }
+            ToRead::Again { sequence, attempt } => match read.next() {
+                Some((stamp, event)) if stamp.sequence == sequence => HasRead::Again(Delivery {
+                    sequence,
+                    time: stamp.time,
+                    attempt,
+                    event,
+                }),
+                _ => {
+                    // The log has dropped it, or the disk has lost it.
+                    let is_lost = state.position.handle_acknowledged(sequence);
+                    state.is_unsaved |= is_lost;
+                    HasRead::AfterLoss(is_lost.into())
+                }
+            },
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // The changes under this lock move events between places, so a panic leaves none half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Where a durable subscription is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Standing {
+    /// The first event that is not acknowledged.
+    pub(crate) floor: u64,
+    /// The first event that was never delivered.
+    pub(crate) next: u64,
+    /// The sequence that the next event of the topic gets.
+    pub(crate) end: u64,
+    /// Events that were delivered and are not acknowledged.
+    pub(crate) pending: u64,
+    /// Events that were acknowledged since the hub started.
+    pub(crate) acknowledged: u64,
+}
+
+impl Standing {
+    /// Events that were never delivered.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.end.saturating_sub(self.next)
+    }
+}
+
+/// Lets others read if a read is cancelled or fails.
+struct ReadGuard<'a> {
+    reader: &'a Reader,
+    to_read: Option<ToRead>,
+}
+
+impl ReadGuard<'_> {
+    fn end(mut self, batch: ReadBatch) -> HasRead {
+        match self.to_read.take() {
+            Some(to_read) => self.reader.handle_read(to_read, batch),
+            None => HasRead::Events,
+        }
+    }
+}
+
+impl Drop for ReadGuard<'_> {
+    fn drop(&mut self) {
+        match self.to_read {
+            Some(ToRead::Next { feed_number, .. }) => {
+                let mut state = self.reader.lock();
+                if state.feed_number == feed_number {
+                    state.is_reading = false;
+                }
+                drop(state);
+                self.reader.changed.notify_waiters();
+            }
+            Some(ToRead::Again { sequence, .. }) => {
+                self.reader.handle_undelivered([sequence].into_iter());
+            }
+            None => {}
+        }
+    }
+}

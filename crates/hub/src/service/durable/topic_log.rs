@@ -1,0 +1,372 @@
+//! The log of a topic: takes the events of publishers, and has the readers.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use floe::SystemException;
+use floe::forwarding::Events;
+
+use super::arrivals::{Arrival, Arrivals};
+use super::folders::file_name;
+use super::reader::Reader;
+use crate::core::durable::{Publication, Reading, publications};
+use crate::core::log::{Append, EventTime, Level, Position, ReadLimits};
+use crate::log::{Contents, EventLog, MemoryLog, ReadBatch, appended, readable};
+use crate::settings::DurableSettings;
+use crate::store::StoreError;
+
+/// The log of a durable topic, with the durable subscriptions of the topic.
+#[derive(Debug)]
+pub(crate) struct TopicLog {
+    /// The name of the topic.
+    topic: Arc<str>,
+    log: Arc<dyn EventLog>,
+    settings: RwLock<DurableSettings>,
+    arrivals: Arrivals,
+    /// Where positions are stored; `None` if the log is in memory.
+    positions: Option<PathBuf>,
+    /// The durable subscriptions by name, those without a subscriber included.
+    readers: Mutex<BTreeMap<String, Arc<Reader>>>,
+    is_closed: AtomicBool,
+}
+
+/// Events that are on their way into a log.
+pub(crate) struct Appending {
+    /// The events that have not come before, for the subscribers that get them now.
+    pub(crate) fresh: Vec<Events>,
+    /// Ends when all are as safe as their publisher wants, or says why they are not.
+    pub(crate) outcome: Pin<Box<dyn Future<Output = Result<(), SystemException>> + Send>>,
+}
+
+/// How many durable subscriptions a topic has at most. Each takes a file of a few kilobytes.
+const SUBSCRIPTIONS_MAX: usize = 10_000;
+/// How many publishers with numbered events a topic knows.
+const PUBLISHERS_MAX: usize = 10_000;
+/// Events in one reply, in bytes, unless a single event is longer. Peers refuse messages of more than 1 MiB by default.
+const REPLY_BYTES_MAX: usize = 256 * 1024;
+/// When a log is opened, this many of its last events are searched for numbered ones.
+const SEARCHED_EVENTS: u64 = 16 * 1024;
+
+impl TopicLog {
+    /// The log of a topic, with the positions of its subscriptions in this folder. It reads from the disk.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses. A position that is damaged is logged, and its subscription begins anew.
+    pub(super) fn open(
+        topic: &str,
+        log: Arc<dyn EventLog>,
+        settings: DurableSettings,
+        positions: PathBuf,
+    ) -> Result<Arc<Self>, StoreError> {
+        let topic: Arc<str> = topic.into();
+        let level = settings.acknowledge;
+        let arrivals = Arrivals::new(PUBLISHERS_MAX);
+        search(&*log, &arrivals)
+            .map_err(|error| StoreError::because("cannot read the log of a topic", error))?;
+        let read = |error| {
+            let shown = positions.display();
+            StoreError::because(format!("cannot read \"{shown}\""), error)
+        };
+        let mut readers = BTreeMap::new();
+        for entry in std::fs::read_dir(&positions).map_err(read)? {
+            let path = entry.map_err(read)?.path();
+            match Reader::open(&topic, &log, level, &path) {
+                Ok(reader) => drop(readers.insert(reader.name().to_owned(), reader)),
+                Err(error) => tracing::error!("{error}"),
+            }
+        }
+        Ok(Arc::new(Self {
+            topic,
+            log,
+            settings: RwLock::new(settings),
+            arrivals,
+            positions: Some(positions),
+            readers: Mutex::new(readers),
+            is_closed: AtomicBool::new(false),
+        }))
+    }
+
+    /// The log of a topic that remembers events in memory.
+    pub(crate) fn in_memory(topic: &str, settings: DurableSettings) -> Arc<Self> {
+        Arc::new(Self {
+            topic: topic.into(),
+            log: Arc::new(MemoryLog::new(settings.retention.clone())),
+            settings: RwLock::new(settings),
+            arrivals: Arrivals::new(PUBLISHERS_MAX),
+            positions: None,
+            readers: Mutex::default(),
+            is_closed: AtomicBool::new(false),
+        })
+    }
+
+    /// Whether events and positions are on disk.
+    pub(crate) fn is_durable(&self) -> bool {
+        self.positions.is_some()
+    }
+
+    /// Appends events. They are in the log in the order of these calls.
+    pub(crate) fn append(&self, events: Events) -> Appending {
+        let publications = match publications(events) {
+            Ok(publications) => publications,
+            Err(reason) => return Appending::refused(reason),
+        };
+        let default = self.settings().acknowledge;
+        let time = EventTime::now();
+        let mut fresh = Vec::new();
+        let mut outcomes = Vec::new();
+        for publication in publications {
+            let level = publication.level.unwrap_or(default);
+            self.append_one(publication, level, time, &mut fresh, &mut outcomes);
+        }
+        let all = async move {
+            let mut result = Ok(());
+            for outcome in outcomes {
+                result = result.and(outcome.end().await);
+            }
+            result
+        };
+        Appending {
+            fresh,
+            outcome: Box::pin(all),
+        }
+    }
+
+    fn append_one(
+        &self,
+        publication: Publication,
+        level: Level,
+        time: EventTime,
+        fresh: &mut Vec<Events>,
+        outcomes: &mut Vec<Outcome>,
+    ) {
+        let Publication { events, origin, .. } = publication;
+        let Some(origin) = origin else {
+            fresh.push(events.clone());
+            let append = Append {
+                events,
+                time,
+                origin,
+            };
+            let appending = appended(&*self.log, append, level);
+            let appending = async move { appending.await.map(drop).map_err(refusal) };
+            return outcomes.push(Outcome::Appending(Box::pin(appending)));
+        };
+        let arrived = self
+            .arrivals
+            .append(&*self.log, events, &origin, level, time);
+        for (events, arrival) in arrived {
+            fresh.extend(events);
+            outcomes.push(match arrival {
+                Arrival::UnderWay(done) => Outcome::Appending(Box::pin(async move {
+                    match done.await {
+                        Ok(result) => result.map_err(refusal),
+                        Err(_) => Err(refusal("the log of the topic is closed")),
+                    }
+                })),
+                Arrival::Failed(error) => Outcome::Refused(refusal(error)),
+                Arrival::TooOld => Outcome::Refused(refusal(TOO_OLD)),
+                // It is written, perhaps at a lower level than its publisher wants now.
+                Arrival::Duplicate => {
+                    let last = self.log.contents().next.saturating_sub(1);
+                    let stored = readable(&*self.log, last, level);
+                    Outcome::Appending(Box::pin(async move {
+                        stored.await;
+                        Ok(())
+                    }))
+                }
+            });
+        }
+    }
+
+    /// The reader for a subscriber: the one of this name goes on at its position, and another one is created. It may wait
+    /// for the disk.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses.
+    pub(crate) fn reader(
+        &self,
+        reading: &Reading,
+        pending_max: usize,
+    ) -> Result<Arc<Reader>, StoreError> {
+        let mut readers = self.readers();
+        let known = reading.name.as_ref().and_then(|name| readers.get(name));
+        let reader = match known {
+            Some(known) => known.clone(),
+            None if readers.len() >= SUBSCRIPTIONS_MAX => {
+                return Err(StoreError::new(format!(
+                    "topic {:?} has {SUBSCRIPTIONS_MAX} durable subscriptions, which is the most: remove some with \
+                     floe topic position --remove",
+                    self.topic
+                )));
+            }
+            None => {
+                let from = self.locate(reading.start)?;
+                let level = self.settings().acknowledge;
+                match reading.name.as_ref().zip(self.positions.as_ref()) {
+                    None => Reader::transient(&self.topic, &self.log, level, from),
+                    Some((name, positions)) => {
+                        let file = positions.join(file_name(name));
+                        let reader =
+                            Reader::create(&self.topic, name, &self.log, level, from, &file)?;
+                        readers.insert(name.clone(), reader.clone());
+                        reader
+                    }
+                }
+            }
+        };
+        reader.configure(reading, pending_max);
+        Ok(reader)
+    }
+
+    /// The durable subscription of this name.
+    pub(crate) fn named(&self, name: &str) -> Option<Arc<Reader>> {
+        self.readers().get(name).cloned()
+    }
+
+    /// All durable subscriptions, in the order of their names.
+    pub(crate) fn all_named(&self) -> Vec<Arc<Reader>> {
+        self.readers().values().cloned().collect()
+    }
+
+    /// Forgets the position of a durable subscription. It waits for the disk.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses.
+    pub(crate) fn forget(&self, name: &str) -> Result<(), StoreError> {
+        let mut readers = self.readers();
+        let Some(positions) = &self.positions else {
+            return Ok(());
+        };
+        let file = positions.join(file_name(name));
+        std::fs::remove_file(&file).map_err(|error| {
+            StoreError::because(format!("cannot remove \"{}\"", file.display()), error)
+        })?;
+        readers.remove(name);
+        Ok(())
+    }
+
+    /// What the log holds.
+    pub(crate) fn contents(&self) -> Contents {
+        self.log.contents()
+    }
+
+    /// Reads events. It may wait for the disk.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses.
+    pub(crate) fn read(&self, from: u64, count: usize) -> Result<ReadBatch, StoreError> {
+        let limits = ReadLimits {
+            events: count,
+            bytes: REPLY_BYTES_MAX,
+            level: self.settings().acknowledge,
+        };
+        let read = self.log.read(from, &limits);
+        read.map_err(|error| StoreError::because("cannot read the log of a topic", error))
+    }
+
+    /// The sequence at a position. It may wait for the disk.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses.
+    pub(crate) fn locate(&self, position: Position) -> Result<u64, StoreError> {
+        let located = self.log.locate(position);
+        located.map_err(|error| StoreError::because("cannot read the log of a topic", error))
+    }
+
+    /// Puts other settings in force.
+    pub(crate) fn reconfigure(&self, settings: DurableSettings) {
+        self.log.set_retention(settings.retention.clone());
+        *self
+            .settings
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = settings;
+    }
+
+    /// Does what is due about once a second: drops old events, syncs what waits. It may wait for the disk.
+    pub(crate) fn maintain(&self) {
+        if self.is_closed.load(Ordering::Acquire) {
+            // Its files may be gone.
+            return;
+        }
+        if let Err(error) = self.log.maintain(EventTime::now()) {
+            tracing::error!("{error}");
+        }
+        let readers: Vec<_> = self.readers().values().cloned().collect();
+        for reader in readers {
+            reader.sync();
+        }
+    }
+
+    /// Takes no more events, and syncs all. It waits for the disk.
+    pub(crate) fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        for reader in self.readers().values() {
+            reader.sync();
+        }
+        self.log.close();
+    }
+
+    fn settings(&self) -> std::sync::RwLockReadGuard<'_, DurableSettings> {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn readers(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Reader>>> {
+        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Appending {
+    fn refused(reason: String) -> Self {
+        Self {
+            fresh: Vec::new(),
+            outcome: Box::pin(std::future::ready(Err(refusal(reason)))),
+        }
+    }
+}
+
+enum Outcome {
+    Appending(Pin<Box<dyn Future<Output = Result<(), SystemException>> + Send>>),
+    Refused(SystemException),
+}
+
+impl Outcome {
+    async fn end(self) -> Result<(), SystemException> {
+        match self {
+            Self::Appending(appending) => appending.await,
+            Self::Refused(exception) => Err(exception),
+        }
+    }
+}
+
+/// The publisher of an event that is too old must not take it for stored.
+const TOO_OLD: &str = "the number of the event is more than 1024 below the highest of its publisher: nothing is known of it any more";
+
+fn refusal(reason: impl std::fmt::Display) -> SystemException {
+    SystemException::UnknownException(format!("the event is not stored: {reason}"))
+}
+
+/// Notes the numbered ones among the last events of a log.
+fn search(log: &dyn EventLog, arrivals: &Arrivals) -> Result<(), crate::log::LogError> {
+    let mut from = log.locate(Position::Last(SEARCHED_EVENTS))?;
+    let limits = ReadLimits {
+        level: Level::Accepted,
+        ..ReadLimits::default()
+    };
+    loop {
+        let batch = log.read(from, &limits)?;
+        for origin in batch
+            .stamps
+            .iter()
+            .filter_map(|stamp| stamp.origin.as_ref())
+        {
+            arrivals.note(origin);
+        }
+        if batch.next <= from {
+            return Ok(());
+        }
+        from = batch.next;
+    }
+}

@@ -1,0 +1,140 @@
+//! Durable topics begin, are maintained, and end.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use tokio::runtime::Handle;
+use tokio::time::sleep;
+
+use super::Registry;
+use crate::core::{Delivery, OUTSTANDING_LIMIT, Qos};
+use crate::error::{ChangeError, StoreError};
+use crate::service::durable::{Reader, TopicLog};
+use crate::service::topic::Topic;
+use crate::store::Change;
+
+/// How often logs are maintained.
+const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
+
+impl Registry {
+    /// The log of a topic, opened or created, if it is durable or `is_wanted` so, or remembers events in memory.
+    pub(super) fn log_of(
+        &self,
+        topic: &str,
+        is_wanted: bool,
+    ) -> Result<Option<Arc<TopicLog>>, StoreError> {
+        let settings = self.live_settings();
+        let is_durable =
+            is_wanted || settings.durable_topics.contains_key(topic) || self.logs.has(topic);
+        let log = match settings.history_of(topic) {
+            _ if is_durable => self.logs.open(topic, &settings.durable_of(topic))?,
+            Some(history) => TopicLog::in_memory(topic, history),
+            None => return Ok(None),
+        };
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(maintain(Arc::downgrade(&log)));
+        }
+        Ok(Some(log))
+    }
+
+    /// Creates the durable topics of the settings that do not exist.
+    pub(super) fn create_durable_topics(&self) -> Result<(), StoreError> {
+        let settings = self.live_settings();
+        for name in settings.durable_topics.keys() {
+            if self.directory.topic(name).is_some() {
+                continue;
+            }
+            let log = self.log_of(name, true)?;
+            let mut changes = self.lock_changes();
+            self.apply(&mut changes, &Change::CreateTopic { topic: name })?;
+            tracing::info!("created durable topic {name:?}, which the settings name");
+            self.directory.add_topic(name.clone(), log);
+        }
+        Ok(())
+    }
+
+    /// Creates a durable topic.
+    pub(crate) fn create_durable(&self, name: String) -> Result<Arc<Topic>, ChangeError> {
+        self.create_topic(name, true)
+    }
+
+    /// Begins a durable subscription that is pulled, or goes on with it.
+    pub(crate) fn open_pull(&self, topic: &Topic, qos: &Qos) -> Result<(), ChangeError> {
+        self.create_dead_letters(topic, qos)?;
+        let _changes = self.begin_change_of(topic)?;
+        self.reader_for(topic, qos).map(drop)
+    }
+
+    /// Forgets the position of a durable subscription, and ends the subscriptions of its subscribers.
+    pub(crate) fn forget(
+        &self,
+        topic: &Topic,
+        log: &TopicLog,
+        name: &str,
+    ) -> Result<(), ChangeError> {
+        let mut changes = self.begin_change_of(topic)?;
+        self.remove(&mut changes, topic, &topic.find_reader(name))?;
+        Ok(log.forget(name)?)
+    }
+
+    /// Creates the topic for the dead letters of a subscription, if it may have any and the topic does not exist.
+    pub(crate) fn create_dead_letters(&self, topic: &Topic, qos: &Qos) -> Result<(), ChangeError> {
+        let reading = qos.reading.as_ref().filter(|_| topic.is_durable());
+        let name = reading.and_then(|reading| reading.dead_letters_of(topic.name()));
+        let Some(name) = name else {
+            return Ok(());
+        };
+        match self.directory.topic(&name) {
+            Some(known) if known.is_durable() => Ok(()),
+            Some(_) => Err(ChangeError::NotDurable(name)),
+            None => match self.create_durable(name) {
+                Ok(_) | Err(ChangeError::TopicExists) => Ok(()),
+                Err(error) => Err(error),
+            },
+        }
+    }
+
+    /// Takes no more events, and syncs all logs. It waits for the disk.
+    pub(super) fn close_logs(&self) {
+        for topic in self.directory.topics() {
+            if let Some(log) = topic.log() {
+                log.close();
+            }
+        }
+    }
+
+    /// What reads the log of the topic for a subscriber; `None` if it gets events as they are published.
+    pub(super) fn reader_for(
+        &self,
+        topic: &Topic,
+        qos: &Qos,
+    ) -> Result<Option<Arc<Reader>>, ChangeError> {
+        let Some(reading) = &qos.reading else {
+            return Ok(None);
+        };
+        let can_read = |log: &&Arc<TopicLog>| log.is_durable() || reading.name.is_none();
+        let Some(log) = topic.log().filter(can_read) else {
+            return Err(ChangeError::NotDurable(topic.name().to_owned()));
+        };
+        let pending_max = match (reading.is_shared, qos.delivery) {
+            (false, Delivery::Twoway { outstanding, .. }) => outstanding,
+            _ => OUTSTANDING_LIMIT,
+        };
+        let mut reading = reading.clone();
+        let deadline = &mut reading.redelivery.deadline;
+        *deadline = deadline.or(self.live_settings().send_timeout);
+        Ok(Some(log.reader(&reading, pending_max)?))
+    }
+}
+
+/// Maintains a log as long as there is one.
+async fn maintain(log: Weak<TopicLog>) {
+    loop {
+        sleep(MAINTENANCE_INTERVAL).await;
+        let Some(log) = log.upgrade() else {
+            return;
+        };
+        // If the runtime is shutting down, the log is closed.
+        let _ = tokio::task::spawn_blocking(move || log.maintain()).await;
+    }
+}

@@ -1,0 +1,121 @@
+//! Answers that grow with the number of topics or subscribers: how long one may be, and how it is made without keeping
+//! other connections waiting.
+
+use floe::encoding::{Encode, Encoder};
+use floe::{Current, EncodingVersion, InvokeError, SystemException};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// The length of an answer while it is made.
+pub(super) struct Answer {
+    /// What it is made of, for messages.
+    what: &'static str,
+    /// The operations that give the same in pages.
+    instead: &'static str,
+    count: usize,
+    len: usize,
+    len_max: usize,
+    scratch: Vec<u8>,
+    /// How many items there are when it pauses next.
+    next_pause: usize,
+    /// Held by an answer that is longer than one step.
+    permit: Option<SemaphorePermit<'static>>,
+}
+
+/// Long answers that are made at a time. Others wait, and hold nothing meanwhile.
+static LONG_ANSWERS: Semaphore = Semaphore::const_new(2);
+
+/// Bytes of a page. Every client accepts messages of 1 MiB.
+pub(super) const PAGE_LEN: usize = 256 * 1024;
+/// Items of a page.
+pub(super) const PAGE_COUNT: usize = 1_000;
+/// Items after which other connections have their turn.
+pub(super) const STEP: usize = 128;
+/// Header of a reply, and what surrounds its items.
+const OVERHEAD: usize = 1_024;
+
+impl Answer {
+    /// An answer that must fit into one message.
+    pub(super) fn whole(current: &Current, what: &'static str, instead: &'static str) -> Self {
+        let communicator = current.adapter().communicator().clone();
+        let len_max = communicator.settings().message_size_max;
+        Self::of(len_max.saturating_sub(OVERHEAD), what, instead)
+    }
+
+    /// An answer that ends when a page is full.
+    pub(super) fn page() -> Self {
+        Self::of(PAGE_LEN, "", "")
+    }
+
+    fn of(len_max: usize, what: &'static str, instead: &'static str) -> Self {
+        Self {
+            what,
+            instead,
+            count: 0,
+            len: 0,
+            len_max,
+            scratch: Vec::new(),
+            next_pause: STEP,
+            permit: None,
+        }
+    }
+
+    /// Whether an item fits. If it does, it is counted.
+    pub(super) fn fits(&mut self, item: &impl Encode) -> bool {
+        self.fits_by(|encoder| encoder.put(item))
+    }
+
+    /// The same for an item that is encoded so.
+    pub(super) fn fits_by(&mut self, encode: impl FnOnce(&mut Encoder<'_>)) -> bool {
+        self.scratch.clear();
+        let mut encoder = Encoder::new(&mut self.scratch, EncodingVersion::V1_1);
+        encode(&mut encoder);
+        // An item that cannot be encoded fails when the answer is encoded.
+        let _ = encoder.finish();
+        let len = self.len + self.scratch.len();
+        let fits = len <= self.len_max;
+        if fits {
+            (self.count, self.len) = (self.count + 1, len);
+        }
+        fits
+    }
+
+    /// The refusal of an answer that is too long.
+    pub(super) fn too_long(&self) -> InvokeError {
+        let Self {
+            what,
+            instead,
+            count,
+            len_max,
+            ..
+        } = self;
+        SystemException::UnknownException(format!(
+            "expected {what} that fit into a message of {len_max} bytes, got more than {count}: use {instead}, or raise the \
+             limit of the hub (connections.message-bytes, Ice.MessageSizeMax) and of the client"
+        ))
+        .into()
+    }
+
+    /// Whether the answer has become longer than it may be, for items that the caller adds unless this is an error.
+    pub(super) fn add(&mut self, item: &impl Encode) -> Result<(), InvokeError> {
+        match self.fits(item) {
+            true => Ok(()),
+            false => Err(self.too_long()),
+        }
+    }
+
+    /// Lets other connections have their turn after some items.
+    pub(super) async fn pause(&mut self) {
+        if self.count >= self.next_pause {
+            self.next_pause = self.count + STEP;
+            self.give_way().await;
+        }
+    }
+
+    /// Lets other connections have their turn.
+    pub(super) async fn give_way(&mut self) {
+        if self.permit.is_none() {
+            self.permit = LONG_ANSWERS.acquire().await.ok();
+        }
+        tokio::task::yield_now().await;
+    }
+}

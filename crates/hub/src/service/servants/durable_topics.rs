@@ -1,0 +1,367 @@
+//! The durable topics of a hub: their logs, the positions of subscriptions, and events that are pulled.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use floe::contracts::ice::LongSeq;
+use floe::contracts::ice_storm::{NoSuchTopic, QoS, TopicExists};
+use floe::forwarding::{Event, EventParts};
+use floe::{Current, InvocationMode, InvokeError, SystemException};
+use floe_access::Action;
+
+use crate::contracts::floe::{
+    BadRequest,
+    BadRequestOrIceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as PositionError,
+    BadRequestOrIceStormNoSuchTopicOrNotDurableError as LocateError, DurableTopics,
+    IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as SubscriptionError,
+    IceStormNoSuchTopicOrNotDurableError as LogError, IceStormTopicExistsError, LogContents,
+    LoggedEvent, LoggedEventSeq, NoSuchSubscription, NotDurable, SubscriptionPosition,
+};
+use crate::core::Qos;
+use crate::core::durable::{NotAcknowledged, Reading, parse_start};
+use crate::core::log::EventTime;
+use crate::error::ChangeError;
+use crate::service::count::number;
+use crate::service::dead_letters;
+use crate::service::durable::{Reader, TopicLog};
+use crate::service::registry::Registry;
+use crate::service::topic::Topic;
+use crate::store::StoreError;
+
+pub(super) struct DurableTopicsServant {
+    registry: Arc<Registry>,
+}
+
+/// The most events in one reply.
+const EVENTS_MAX: i32 = 1000;
+/// The longest wait for an event.
+const WAIT_MAX: Duration = Duration::from_secs(30);
+
+impl DurableTopicsServant {
+    pub(super) fn new(registry: &Arc<Registry>) -> Self {
+        Self {
+            registry: registry.clone(),
+        }
+    }
+
+    /// A durable topic and its log, if the caller may do this with it.
+    fn topic<E>(
+        &self,
+        name: String,
+        action: Action,
+        current: &Current,
+    ) -> Result<(Arc<Topic>, Arc<TopicLog>), E>
+    where
+        E: From<NoSuchTopic> + From<NotDurable> + From<InvokeError>,
+    {
+        let checked = self.registry.guard().check(current, action, &name);
+        checked.map_err(InvokeError::from)?;
+        let Some(topic) = self.registry.directory().topic(&name) else {
+            return Err(NoSuchTopic { name }.into());
+        };
+        match topic.log().cloned() {
+            Some(log) => Ok((topic, log)),
+            None => Err(NotDurable { name }.into()),
+        }
+    }
+
+    fn subscription(
+        &self,
+        topic: String,
+        name: String,
+        current: &Current,
+    ) -> Result<Arc<Reader>, SubscriptionError> {
+        let (_, log) = self.topic::<SubscriptionError>(topic, Action::Subscribe, current)?;
+        log.named(&name)
+            .ok_or_else(|| NoSuchSubscription { name }.into())
+    }
+
+    /// Settles events that were not acknowledged in time, or were refused.
+    async fn refuse_all(&self, reader: &Reader, sequences: Vec<u64>, reason: &str) {
+        for sequence in sequences {
+            let NotAcknowledged::Dead { attempts } = reader.handle_refused(sequence) else {
+                continue;
+            };
+            let directory = self.registry.directory();
+            let stored = dead_letters::store(reader, directory, sequence, attempts, reason).await;
+            match stored {
+                Ok(()) => reader.handle_acknowledged([sequence].into_iter()),
+                Err(error) => {
+                    reader.handle_undead(sequence, Duration::from_secs(5));
+                    tracing::error!("event {sequence} cannot become a dead letter: {error}");
+                }
+            }
+        }
+    }
+}
+
+impl DurableTopics for DurableTopicsServant {
+    async fn create(
+        &self,
+        name: String,
+        current: &Current,
+    ) -> Result<(), IceStormTopicExistsError> {
+        let checked = self.registry.guard().check(current, Action::Create, &name);
+        checked.map_err(InvokeError::from)?;
+        let wanted = name.clone();
+        let created = self
+            .registry
+            .change(move |registry| registry.create_durable(wanted));
+        match created.await {
+            Ok(_) => Ok(()),
+            Err(ChangeError::TopicExists) => Err(TopicExists { name }.into()),
+            Err(error) => Err(InvokeError::from(error).into()),
+        }
+    }
+
+    async fn contents(&self, topic: String, current: &Current) -> Result<LogContents, LogError> {
+        let (topic, log) = self.topic::<LogError>(topic, Action::Observe, current)?;
+        let contents = log.contents();
+        let subscriptions = log.all_named().into_iter().map(|reader| {
+            let standing = reader.standing();
+            let subscribers = topic.find_reader(reader.name()).len();
+            SubscriptionPosition {
+                name: reader.name().to_owned(),
+                position: number(standing.floor),
+                next: number(standing.next),
+                pending: number(standing.pending),
+                behind: number(standing.waiting()),
+                subscribers: i32::try_from(subscribers).unwrap_or(i32::MAX),
+            }
+        });
+        Ok(LogContents {
+            first: number(contents.first),
+            next: number(contents.next),
+            events: number(contents.events),
+            bytes: number(contents.bytes),
+            subscriptions: subscriptions.collect(),
+        })
+    }
+
+    async fn locate(
+        &self,
+        topic: String,
+        from: String,
+        current: &Current,
+    ) -> Result<i64, LocateError> {
+        let (_, log) = self.topic::<LocateError>(topic, Action::Observe, current)?;
+        let position = parse_start(&from).map_err(|reason| BadRequest { reason })?;
+        let located = blocking(move || log.locate(position)).await?;
+        Ok(number(located))
+    }
+
+    async fn read(
+        &self,
+        topic: String,
+        from: i64,
+        count: i32,
+        current: &Current,
+    ) -> Result<(LoggedEventSeq, i64), LogError> {
+        let (_, log) = self.topic::<LogError>(topic, Action::Subscribe, current)?;
+        let from = u64::try_from(from).unwrap_or(0);
+        let batch = blocking(move || log.read(from, limited(count))).await?;
+        let events = batch.events.iter().flat_map(floe::forwarding::Events::each);
+        let stamped = batch.stamps.iter().zip(events);
+        let events = stamped.map(|(stamp, event)| logged(stamp.sequence, stamp.time, 0, &event));
+        Ok((events.collect::<Result<_, _>>()?, number(batch.next)))
+    }
+
+    async fn set_position(
+        &self,
+        topic: String,
+        name: String,
+        from: String,
+        current: &Current,
+    ) -> Result<(), PositionError> {
+        let (_, log) = self.topic::<PositionError>(topic, Action::Subscribe, current)?;
+        let position = parse_start(&from).map_err(|reason| BadRequest { reason })?;
+        let Some(reader) = log.named(&name) else {
+            return Err(NoSuchSubscription { name }.into());
+        };
+        blocking(move || {
+            reader.set_position(log.locate(position)?);
+            reader.sync();
+            Ok(())
+        })
+        .await?;
+        Ok(())
+    }
+
+    async fn remove_position(
+        &self,
+        topic: String,
+        name: String,
+        current: &Current,
+    ) -> Result<(), SubscriptionError> {
+        let (topic, log) = self.topic::<SubscriptionError>(topic, Action::Subscribe, current)?;
+        if log.named(&name).is_none() {
+            return Err(NoSuchSubscription { name }.into());
+        }
+        let removed = self
+            .registry
+            .change(move |registry| registry.forget(&topic, &log, &name));
+        removed.await.map_err(InvokeError::from)?;
+        Ok(())
+    }
+
+    async fn open_pull(
+        &self,
+        topic: String,
+        qos: QoS,
+        current: &Current,
+    ) -> Result<(), LocateError> {
+        let (topic, _) = self.topic::<LocateError>(topic, Action::Subscribe, current)?;
+        let parsed = Qos::parse(&qos, InvocationMode::Twoway);
+        let mut parsed = parsed.map_err(|error| BadRequest {
+            reason: error.to_string(),
+        })?;
+        match &mut parsed.reading {
+            // Whoever pulls acknowledges; the window of a subscriber does not apply.
+            Some(reading) if reading.name.is_some() => reading.is_shared = true,
+            _ => {
+                let reason =
+                    "expected the name of the subscription as floe.durable, got none".to_owned();
+                return Err(BadRequest { reason }.into());
+            }
+        }
+        check_dead_letters(&self.registry, &parsed, current).map_err(InvokeError::from)?;
+        let opened = self
+            .registry
+            .change(move |registry| registry.open_pull(&topic, &parsed));
+        opened.await.map_err(InvokeError::from)?;
+        Ok(())
+    }
+
+    async fn pull(
+        &self,
+        topic: String,
+        name: String,
+        count: i32,
+        wait: i32,
+        current: &Current,
+    ) -> Result<LoggedEventSeq, SubscriptionError> {
+        let reader = self.subscription(topic, name, current)?;
+        let expired = reader.expired(std::time::Instant::now());
+        let reason = "its acknowledgement did not come in time";
+        self.refuse_all(&reader, expired, reason).await;
+        let wait = Duration::from_millis(u64::try_from(wait).unwrap_or(0)).min(WAIT_MAX);
+        let pulled = reader.pull(limited(count), wait).await;
+        let events = pulled
+            .iter()
+            .map(|it| logged(it.sequence, it.time, it.attempt, &it.event));
+        Ok(events.collect::<Result<_, _>>()?)
+    }
+
+    async fn acknowledge_to(
+        &self,
+        topic: String,
+        name: String,
+        sequence: i64,
+        current: &Current,
+    ) -> Result<(), SubscriptionError> {
+        let reader = self.subscription(topic, name, current)?;
+        let sequence = u64::try_from(sequence).unwrap_or(0);
+        blocking(move || {
+            reader.handle_acknowledged_to(sequence);
+            reader.sync();
+            Ok(())
+        })
+        .await?;
+        Ok(())
+    }
+
+    async fn acknowledge(
+        &self,
+        topic: String,
+        name: String,
+        sequences: LongSeq,
+        current: &Current,
+    ) -> Result<(), SubscriptionError> {
+        let reader = self.subscription(topic, name, current)?;
+        blocking(move || {
+            reader.handle_acknowledged(unsigned(&sequences));
+            reader.sync();
+            Ok(())
+        })
+        .await?;
+        Ok(())
+    }
+
+    async fn refuse(
+        &self,
+        topic: String,
+        name: String,
+        sequences: LongSeq,
+        current: &Current,
+    ) -> Result<(), SubscriptionError> {
+        let reader = self.subscription(topic, name, current)?;
+        let sequences = unsigned(&sequences).collect();
+        self.refuse_all(&reader, sequences, "the subscriber refused it")
+            .await;
+        blocking(move || {
+            reader.sync();
+            Ok(())
+        })
+        .await?;
+        Ok(())
+    }
+}
+
+/// Whether the caller may have its dead letters in the topic that it has chosen: it lets the hub publish there, and perhaps
+/// create the topic.
+pub(super) fn check_dead_letters(
+    registry: &Registry,
+    qos: &Qos,
+    current: &Current,
+) -> Result<(), SystemException> {
+    let chosen = qos.reading.as_ref().and_then(Reading::chosen_dead_letters);
+    let Some(topic) = chosen else {
+        return Ok(());
+    };
+    let guard = registry.guard();
+    if registry.directory().topic(topic).is_none() {
+        guard.check(current, Action::Create, topic)?;
+    }
+    guard.check(current, Action::Publish, topic)
+}
+
+fn unsigned(sequences: &[i64]) -> impl Iterator<Item = u64> + '_ {
+    sequences
+        .iter()
+        .filter_map(|sequence| u64::try_from(*sequence).ok())
+}
+
+fn limited(count: i32) -> usize {
+    usize::try_from(count.clamp(1, EVENTS_MAX)).unwrap_or(1)
+}
+
+/// Runs what may wait for the disk where a thread may block.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, InvokeError> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(done)) => Ok(done),
+        Ok(Err(error)) => Err(ChangeError::from(error).into()),
+        Err(error) => Err(SystemException::UnknownException(error.to_string()).into()),
+    }
+}
+
+fn logged(
+    sequence: u64,
+    time: EventTime,
+    attempt: u32,
+    event: &Event,
+) -> Result<LoggedEvent, InvokeError> {
+    let bad = |error: floe::DecodeError| InvokeError::from(SystemException::from(error));
+    let parts = EventParts::parse(event.as_bytes()).map_err(bad)?;
+    let mut decoder = floe::encoding::Decoder::new(parts.context, floe::EncodingVersion::V1_0);
+    Ok(LoggedEvent {
+        number: number(sequence),
+        time: number(time.0),
+        attempt: i32::try_from(attempt).unwrap_or(i32::MAX),
+        operation: event.operation().to_owned(),
+        mode: parts.mode,
+        context: decoder.get().map_err(bad)?,
+        parameters: parts.parameters.to_vec(),
+    })
+}

@@ -1,0 +1,147 @@
+//! The subscribers of a topic, in the order of subscription. They begin, end, and are found without a look at all others.
+//!
+//! Maps are trees: an empty one takes half the memory of an empty hash map, and most topics have few subscribers.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use floe::Identity;
+
+use super::subscriber::Subscriber;
+
+/// Subscribers and links of a topic. It dereferences to a slice, so that publishing goes over nothing else.
+#[derive(Default)]
+pub(super) struct Subscribers {
+    in_order: Vec<Arc<Subscriber>>,
+    /// The number of each subscriber in `in_order`, which rises from one to the next.
+    numbers: Vec<u64>,
+    /// The number of each, by the identity of the subscriber, or of the other topic of a link.
+    by_identity: BTreeMap<Identity, u64>,
+    last: u64,
+}
+
+impl Subscribers {
+    pub(super) fn add(&mut self, subscriber: Arc<Subscriber>) {
+        self.last += 1;
+        self.by_identity
+            .insert(subscriber.identity().clone(), self.last);
+        self.numbers.push(self.last);
+        self.in_order.push(subscriber);
+    }
+
+    pub(super) fn find(&self, identity: &Identity) -> Option<&Arc<Subscriber>> {
+        self.in_order.get(self.place(identity)?)
+    }
+
+    pub(super) fn has(&self, subscriber: &Arc<Subscriber>) -> bool {
+        self.place_of(subscriber).is_some()
+    }
+
+    /// Removes a subscriber. Returns false if it is not here.
+    pub(super) fn remove(&mut self, subscriber: &Arc<Subscriber>) -> bool {
+        let Some(place) = self.place_of(subscriber) else {
+            return false;
+        };
+        let identity = subscriber.identity();
+        if self.place(identity) == Some(place) {
+            self.by_identity.remove(identity);
+        }
+        self.in_order.remove(place);
+        self.numbers.remove(place);
+        true
+    }
+
+    /// Subscribers from this number on, at most `count` of them, and the number of the next one.
+    pub(super) fn page(&self, from: u64, count: usize) -> (Vec<Arc<Subscriber>>, Option<u64>) {
+        let start = self.numbers.partition_point(|number| *number < from);
+        let page: Vec<_> = self.in_order[start..].iter().take(count).cloned().collect();
+        let next = self.numbers.get(start + page.len()).copied();
+        (page, next)
+    }
+
+    fn place_of(&self, subscriber: &Arc<Subscriber>) -> Option<usize> {
+        let is_it = |known: &Arc<Subscriber>| Arc::ptr_eq(known, subscriber);
+        let place = self.place(subscriber.identity());
+        // A store may have a subscription and a link of the same identity.
+        place
+            .filter(|place| is_it(&self.in_order[*place]))
+            .or_else(|| self.in_order.iter().position(is_it))
+    }
+
+    fn place(&self, identity: &Identity) -> Option<usize> {
+        let number = self.by_identity.get(identity)?;
+        self.numbers.binary_search(number).ok()
+    }
+}
+
+impl Deref for Subscribers {
+    type Target = [Arc<Subscriber>];
+
+    fn deref(&self) -> &Self::Target {
+        &self.in_order
+    }
+}
+
+/// Subscribers that were removed and have deliveries under way.
+#[derive(Default)]
+pub(super) struct LeavingSubscribers(BTreeMap<usize, Arc<Subscriber>>);
+
+impl LeavingSubscribers {
+    pub(super) fn add(&mut self, subscriber: Arc<Subscriber>) {
+        self.0.insert(key(&subscriber), subscriber);
+    }
+
+    /// Removes a subscriber. Returns false if it is not here.
+    pub(super) fn remove(&mut self, subscriber: &Arc<Subscriber>) -> bool {
+        self.0.remove(&key(subscriber)).is_some()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Subscriber>> {
+        self.0.values()
+    }
+}
+
+/// Tells subscribers apart, two of the same identity too.
+fn key(subscriber: &Arc<Subscriber>) -> usize {
+    Arc::as_ptr(subscriber).addr()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::subscriber::ReadyQueue;
+
+    fn subscriber() -> Arc<Subscriber> {
+        Subscriber::unreachable(&Arc::<ReadyQueue>::default())
+    }
+
+    #[tokio::test]
+    async fn subscribers_of_the_same_identity_are_told_apart() {
+        let (first, second) = (subscriber(), subscriber());
+        let mut subscribers = Subscribers::default();
+        subscribers.add(first.clone());
+        subscribers.add(second.clone());
+        let found = |subscribers: &Subscribers| subscribers.find(first.identity()).cloned();
+        assert!(Arc::ptr_eq(&found(&subscribers).unwrap(), &second));
+        assert!(subscribers.remove(&first) && !subscribers.has(&first));
+        assert!(!subscribers.remove(&first));
+        assert!(Arc::ptr_eq(&found(&subscribers).unwrap(), &second));
+        assert!(subscribers.remove(&second));
+        assert!(found(&subscribers).is_none() && subscribers.is_empty());
+    }
+
+    #[tokio::test]
+    async fn pages_go_on_where_the_last_one_ended_although_subscribers_leave() {
+        let mut subscribers = Subscribers::default();
+        let all: Vec<_> = (0..5).map(|_| subscriber()).collect();
+        all.iter().for_each(|it| subscribers.add(it.clone()));
+        let (page, next) = subscribers.page(0, 2);
+        assert!(Arc::ptr_eq(&page[1], &all[1]));
+        // The next one leaves before it is asked for.
+        assert!(subscribers.remove(&all[2]) && subscribers.remove(&all[0]));
+        let (page, end) = subscribers.page(next.unwrap(), 2);
+        assert!(Arc::ptr_eq(&page[0], &all[3]) && Arc::ptr_eq(&page[1], &all[4]));
+        assert_eq!(end, None);
+    }
+}

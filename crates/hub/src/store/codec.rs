@@ -1,0 +1,57 @@
+//! How subscriptions and links are encoded in records.
+
+use floe::codegen::Nilable;
+use floe::encoding::{Decode, Decoder, Encode, Encoder};
+use floe::{DecodeError, EncodeError, EncodingVersion, Identity, Reference};
+
+use super::{StoreError, StoredLink, StoredSubscription};
+
+impl Encode for StoredSubscription {
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        Reference::encode_nilable(Some(&self.subscriber), encoder);
+        encoder.put(&self.qos);
+    }
+}
+
+impl Encode for StoredLink {
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        Reference::encode_nilable(Some(&self.topic), encoder);
+        Reference::encode_nilable(self.receiver.as_ref(), encoder);
+        encoder.put(&self.cost);
+    }
+}
+
+pub(super) fn encoded(value: &impl Encode) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = Vec::new();
+    let mut encoder = Encoder::new(&mut bytes, EncodingVersion::V1_1);
+    encoder.put(value);
+    let finished: Result<(), EncodeError> = encoder.finish();
+    finished.map_err(|error| StoreError::because("cannot store a subscription or link", error))?;
+    Ok(bytes)
+}
+
+pub(super) fn decode_subscription(bytes: &[u8]) -> Result<StoredSubscription, DecodeError> {
+    let mut decoder = Decoder::new(bytes, EncodingVersion::V1_1);
+    let subscriber = Reference::decode_nilable(&mut decoder)?.unwrap_or_else(nil_reference);
+    let qos = Decode::decode(&mut decoder)?;
+    decoder.finish_exact("subscription")?;
+    Ok(StoredSubscription { subscriber, qos })
+}
+
+pub(super) fn decode_link(bytes: &[u8]) -> Result<StoredLink, DecodeError> {
+    let mut decoder = Decoder::new(bytes, EncodingVersion::V1_1);
+    let topic = Reference::decode_nilable(&mut decoder)?.unwrap_or_else(nil_reference);
+    let receiver = Reference::decode_nilable(&mut decoder)?;
+    let cost = decoder.get()?;
+    decoder.finish_exact("link")?;
+    Ok(StoredLink {
+        topic,
+        receiver,
+        cost,
+    })
+}
+
+/// Takes the place of a nil proxy, which is never stored.
+fn nil_reference() -> Reference {
+    Reference::new(Identity::default(), floe::reference::Target::WellKnown)
+}

@@ -1,0 +1,403 @@
+//! One file of a store: written in transactions by `redb`, and verified as a whole when it is opened.
+//!
+//! ```text
+//! table      key                                value
+//! "meta"     "format"                           2
+//! "summary"  "summary"                          the sealed Summary
+//! "records"  (topic, kind, encoded identity)    the sealed Record
+//! ```
+//!
+//! Kind 0 is a topic, 1 a subscription, 2 a link. Identities, subscriptions and links are encoded with encoding 1.1.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use redb::{
+    Builder, Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable,
+    ReadableTableMetadata, TableDefinition, WriteTransaction,
+};
+
+use super::StoreError;
+use super::contents::Contents;
+use super::damage::{DAMAGED, guarded};
+use super::format_1;
+use super::record::{Key, Kind, Record, Summary, seal};
+
+/// Facts about the file itself.
+pub(super) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
+const SUMMARY: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("summary");
+pub(super) const RECORDS: TableDefinition<'_, Key<'_>, &[u8]> = TableDefinition::new("records");
+
+/// The layout of the tables. A hub refuses a file with a later one.
+pub(super) const FORMAT: u64 = 2;
+
+/// Bytes of a file that are cached. The hub reads it only when it starts.
+const CACHE_LEN_MAX: usize = 512 * 1024;
+
+/// An open file of a store.
+pub(super) struct StoreFile {
+    /// `None` after an error: the library then refuses all writes until the file is opened again. The next change opens
+    /// it.
+    database: Option<Database>,
+    path: PathBuf,
+    reopen: Reopen,
+}
+
+/// Opens the file again.
+pub(super) type Reopen = Box<dyn Fn(&Path) -> Result<Database, DatabaseError> + Send>;
+
+/// What stands at the path of a file.
+pub(super) struct Found {
+    /// `None` if it cannot be opened, or there is none.
+    pub(super) file: Option<StoreFile>,
+    /// What was read of it.
+    pub(super) contents: Contents,
+    pub(super) is_absent: bool,
+}
+
+/// A change to the records of a file.
+#[derive(Debug)]
+pub(super) enum Edit {
+    Insert {
+        topic: String,
+        kind: Kind,
+        identity: Vec<u8>,
+        payload: Vec<u8>,
+    },
+    /// Removes all records of a topic.
+    RemoveTopic { topic: String },
+    /// Removes the subscriptions and links with these identities.
+    Remove {
+        topic: String,
+        identities: Vec<Vec<u8>>,
+    },
+}
+
+impl StoreFile {
+    /// Opens and verifies a file.
+    ///
+    /// # Errors
+    /// If the system refuses, or another process has the file open.
+    pub(super) fn find(path: &Path) -> Result<Found, StoreError> {
+        let mut found = Found {
+            file: None,
+            contents: Contents::default(),
+            is_absent: false,
+        };
+        match fs::metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                found.is_absent = true;
+                return Ok(found);
+            }
+            Ok(metadata) if metadata.len() == 0 => {
+                found.contents.damage.push("it is empty".to_owned());
+                return Ok(found);
+            }
+            _ => {}
+        }
+        let opened = guarded(|| read_file(path, &mut found.contents));
+        found.contents.check_records();
+        let opened = opened.unwrap_or_else(|| {
+            let reason = "the rest of it is not what a hub writes";
+            Err(Unread::Damaged(reason.to_owned()))
+        });
+        match opened {
+            Ok(database) => {
+                let file = Self::over(database, path.to_owned(), Box::new(reopen));
+                found.file = Some(file);
+            }
+            Err(Unread::Damaged(reason)) => found.contents.damage.push(reason),
+            Err(Unread::Refused(error)) => return Err(failed("open", path, error)),
+        }
+        Ok(found)
+    }
+
+    /// Writes a new file, which takes the place of one that is there. A process that is killed meanwhile leaves the old
+    /// one as it is.
+    pub(super) fn create(
+        path: &Path,
+        records: &[Record],
+        summary: &Summary,
+    ) -> Result<Self, StoreError> {
+        let new = path.with_extension("new");
+        let write = || {
+            match fs::remove_file(&new) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+            let database = builder().create(&new)?;
+            write(&database, |transaction| {
+                transaction.open_table(META)?.insert("format", FORMAT)?;
+                let mut table = transaction.open_table(RECORDS)?;
+                for record in records {
+                    table.insert(record.key(), &record.sealed()[..])?;
+                }
+                put_summary(transaction, summary)
+            })?;
+            drop(database);
+            fs::rename(&new, path)?;
+            Ok(reopen(path)?)
+        };
+        let created = write().map_err(|error: redb::Error| failed("create", path, error))?;
+        Ok(Self::over(created, path.to_owned(), Box::new(reopen)))
+    }
+
+    pub(super) fn over(database: Database, path: PathBuf, reopen: Reopen) -> Self {
+        Self {
+            database: Some(database),
+            path,
+            reopen,
+        }
+    }
+
+    /// Makes a change, and returns the new summary.
+    pub(super) fn apply(&mut self, edit: &Edit) -> Result<Summary, StoreError> {
+        self.write(|transaction| {
+            let mut summary = summary_of(transaction)?;
+            summary.generation += 1;
+            make(edit, transaction, &mut summary)?;
+            put_summary(transaction, &summary)?;
+            Ok(summary)
+        })
+    }
+
+    /// Reads all records.
+    pub(super) fn read(&mut self) -> Result<Contents, StoreError> {
+        let path = self.path.clone();
+        let mut contents = Contents::default();
+        match read(self.database()?, &mut contents) {
+            Ok(()) => Ok(contents),
+            Err(error) => Err(failed("read", &path, error)),
+        }
+    }
+
+    pub(super) fn write<T>(
+        &mut self,
+        change: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>,
+    ) -> Result<T, StoreError> {
+        let written = write(self.database()?, change);
+        written.map_err(|error| {
+            self.database = None;
+            failed("write", &self.path, error)
+        })
+    }
+
+    /// The database. Opens it again if necessary.
+    fn database(&mut self) -> Result<&Database, StoreError> {
+        let database = match self.database.take() {
+            Some(database) => database,
+            None => (self.reopen)(&self.path)
+                .map_err(|error| failed("open", &self.path, error.into()))?,
+        };
+        Ok(self.database.insert(database))
+    }
+
+    /// Closes the file, as an error does.
+    #[cfg(test)]
+    pub(super) fn close(&mut self) {
+        self.database = None;
+    }
+}
+
+impl Drop for StoreFile {
+    fn drop(&mut self) {
+        // The library writes to a file when it closes it, and panics if it then finds damage.
+        guarded(|| drop(self.database.take()));
+    }
+}
+
+/// Why a file was not read.
+enum Unread {
+    /// Its content makes no sense.
+    Damaged(String),
+    /// The system refuses, or another process has the file open.
+    Refused(redb::Error),
+}
+
+impl<E: Into<redb::Error>> From<E> for Unread {
+    fn from(error: E) -> Self {
+        match error.into() {
+            error @ redb::Error::DatabaseAlreadyOpen => Self::Refused(error),
+            redb::Error::Io(error) if !is_of_content(error.kind()) => {
+                Self::Refused(redb::Error::Io(error))
+            }
+            error => Self::Damaged(error.to_string()),
+        }
+    }
+}
+
+/// Reads the records first, and lets the library check its pages then: a page that is damaged costs its own records.
+fn read_file(path: &Path, contents: &mut Contents) -> Result<Database, Unread> {
+    // This never creates a file: an empty file would forget what it should have.
+    let mut database = builder().open(path)?;
+    read(&database, contents)?;
+    if contents.format > FORMAT {
+        return Err(Unread::Damaged(format!(
+            "it has format {}, expected at most {FORMAT}: a later version of the hub wrote it, or it is damaged",
+            contents.format
+        )));
+    }
+    contents.is_repaired = !database.check_integrity()?;
+    if contents.is_repaired {
+        // The library may have gone back to an earlier state.
+        *contents = Contents::default();
+        read(&database, contents)?;
+        contents.is_repaired = true;
+    }
+    // This change says nothing new. It finds damage to what the library itself needs for changes.
+    let mut transaction = database.begin_write()?;
+    transaction.set_quick_repair(true);
+    transaction
+        .open_table(META)?
+        .insert("format", contents.format)?;
+    transaction.commit()?;
+    Ok(database)
+}
+
+fn read(database: &Database, contents: &mut Contents) -> Result<(), redb::Error> {
+    let transaction = database.begin_read()?;
+    let format = transaction.open_table(META)?.get("format")?;
+    contents.format = format.map_or(0, |format| format.value());
+    match contents.format {
+        1 => format_1::read(&transaction, contents),
+        FORMAT => read_records(&transaction, contents),
+        _ => Ok(()),
+    }
+}
+
+fn read_records(transaction: &ReadTransaction, contents: &mut Contents) -> Result<(), redb::Error> {
+    let summary = transaction.open_table(SUMMARY)?.get("summary")?;
+    let summary = summary.and_then(|summary| Summary::decode(summary.value()));
+    contents.summary = summary.unwrap_or_default();
+    let mut found = Summary::default();
+    let records = transaction.open_table(RECORDS)?;
+    for entry in records.iter()? {
+        let (key, value) = entry?;
+        found.add(value.value());
+        match Record::open(key.value(), value.value()) {
+            Some(record) => contents.records.push(record),
+            None => contents.add_damaged(key.value()),
+        }
+    }
+    let Some(summary) = summary else {
+        contents
+            .damage
+            .push("its summary does not verify".to_owned());
+        return Ok(());
+    };
+    if records.len()? != found.count {
+        let damage = "the length of its table is wrong".to_owned();
+        contents.damage.push(damage);
+    }
+    let damage = match summary.count.checked_sub(found.count) {
+        Some(0) if summary.has_records_of(&found) || !contents.is_whole() => return Ok(()),
+        Some(0) => "a record was replaced by an earlier one".to_owned(),
+        Some(missing) => format!("{missing} of {} records are missing", summary.count),
+        None => format!("{} records, expected {}", found.count, summary.count),
+    };
+    contents.damage.push(damage);
+    Ok(())
+}
+
+fn make(
+    edit: &Edit,
+    transaction: &WriteTransaction,
+    summary: &mut Summary,
+) -> Result<(), redb::Error> {
+    let mut records = transaction.open_table(RECORDS)?;
+    match edit {
+        Edit::Insert {
+            topic,
+            kind,
+            identity,
+            payload,
+        } => {
+            let key = (&topic[..], kind.number(), &identity[..]);
+            let value = seal(key, summary.next_number, payload);
+            summary.next_number += 1;
+            summary.add(&value);
+            if let Some(former) = records.insert(key, &value[..])? {
+                summary.take(former.value());
+            }
+        }
+        Edit::RemoveTopic { topic } => {
+            // The next possible name of a topic, in the order of keys.
+            let next = format!("{topic}\0");
+            let range = (&topic[..], 0, &[][..])..(&next[..], 0, &[][..]);
+            for removed in records.extract_from_if(range, |_, _| true)? {
+                summary.take(removed?.1.value());
+            }
+        }
+        Edit::Remove { topic, identities } => {
+            for identity in identities {
+                for kind in [Kind::Subscription, Kind::Link] {
+                    let key = (&topic[..], kind.number(), &identity[..]);
+                    if let Some(removed) = records.remove(key)? {
+                        summary.take(removed.value());
+                    }
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The summary in a file that was verified when it was opened.
+fn summary_of(transaction: &WriteTransaction) -> Result<Summary, redb::Error> {
+    let table = transaction.open_table(SUMMARY)?;
+    let summary = table.get("summary")?;
+    let summary = summary.and_then(|summary| Summary::decode(summary.value()));
+    summary.ok_or_else(|| redb::Error::Corrupted("its summary does not verify".to_owned()))
+}
+
+fn put_summary(transaction: &WriteTransaction, summary: &Summary) -> Result<(), redb::Error> {
+    let mut table = transaction.open_table(SUMMARY)?;
+    table.insert("summary", &summary.encoded()[..])?;
+    Ok(())
+}
+
+fn write<T>(
+    database: &Database,
+    change: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>,
+) -> Result<T, redb::Error> {
+    let transaction = database.begin_write()?;
+    let value = change(&transaction)?;
+    transaction.commit()?;
+    Ok(value)
+}
+
+fn reopen(path: &Path) -> Result<Database, DatabaseError> {
+    builder().open(path)
+}
+
+pub(super) fn builder() -> Builder {
+    let mut builder = Database::builder();
+    builder.set_cache_size(CACHE_LEN_MAX);
+    builder
+}
+
+/// Describes which operation failed with which file, and what to do if that is known.
+fn failed(what: &str, file: &Path, error: redb::Error) -> StoreError {
+    let help = match &error {
+        redb::Error::Corrupted(_) => DAMAGED,
+        redb::Error::Io(error) if is_of_content(error.kind()) => DAMAGED,
+        redb::Error::Io(error) if is_out_of_space(error.kind()) => {
+            " (free space there: the next change tries again)"
+        }
+        _ => "",
+    };
+    StoreError::because(format!("cannot {what} \"{}\"{help}", file.display()), error)
+}
+
+/// Whether the system succeeded, but the content was invalid. A damaged length or offset is an invalid argument.
+fn is_of_content(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::InvalidData | ErrorKind::UnexpectedEof | ErrorKind::InvalidInput
+    )
+}
+
+fn is_out_of_space(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::StorageFull | ErrorKind::QuotaExceeded)
+}

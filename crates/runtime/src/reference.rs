@@ -1,0 +1,3 @@
+//! Proxies as data: what a [`Reference`](crate::Reference) points to, and why a text is none.
+
+pub use floe_wire::reference::{ParseReferenceError, Target};

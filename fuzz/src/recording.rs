@@ -1,0 +1,41 @@
+//! Recordings, as `floe replay` reads them.
+
+#[path = "../../crates/cli/src/recording/reader.rs"]
+mod reader;
+
+use reader::{RecordedEvent, RecordingReader};
+
+/// Reads `input` as a recording.
+///
+/// Whatever the bytes are, this must end without a panic, and each event is one that can be published.
+pub(crate) fn run(input: &[u8]) {
+    let mut reader = RecordingReader::new(input);
+    let mut len = 0;
+    let mut has_failed = false;
+    loop {
+        match reader.next() {
+            // The time can be any.
+            Ok(Some(RecordedEvent {
+                topic,
+                bytes,
+                time: _,
+            })) => {
+                assert!(floe::forwarding::EventParts::parse(&bytes).is_ok());
+                assert!(topic.len() <= input.len());
+                len += bytes.len();
+            }
+            Ok(None) => break,
+            Err(error) => {
+                assert!(!error.to_string().is_empty());
+                has_failed = true;
+                break;
+            }
+        }
+    }
+    assert!(len <= input.len(), "nothing is read twice");
+    assert!(reader.skipped() <= input.len() as u64);
+    assert!(
+        !(reader.is_cut() && has_failed),
+        "a cut recording is read as far as it goes"
+    );
+}

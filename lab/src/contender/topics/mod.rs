@@ -1,0 +1,78 @@
+//! Contenders of the scenario `pubsub-rtt`: a service, a pinger and a replier, all of them processes.
+//!
+//! - `case.rs`: what there is to do
+//! - `pinger.rs`: what a pinger of ours does, whatever is between it and the replier
+//! - the rest: the contenders, a file each; those that are built have their sources in `contenders/`
+//!
+//! What they agree on, in whatever language they are written:
+//!
+//! ```text
+//! PROGRAM [..] service CASE                        prints {"address": text, "pid": number} when it can be reached
+//! PROGRAM [..] replier CASE MILLIS ADDRESS INDEX   answers each message of the topic `ping` by its number on the topic `ack`
+//! PROGRAM [..] pinger CASE MILLIS ADDRESS INDEX    publishes the message -1 until it is answered, then PRIMERS and MEASURED
+//!                                                  messages, each when the one before was answered; prints one line
+//! ```
+//!
+//! Where there is no service, ADDRESS is a name that no other run has. All of them live until their stdin ends. The line is
+//! `{"calls": [[nanoseconds, count], ..]}`. A replier ends if a message is not what its case says.
+
+pub(crate) mod case;
+mod floe;
+mod floor;
+mod icestorm;
+mod pinger;
+mod zeromq;
+
+pub(crate) use floe::FLOE;
+pub(crate) use floor::FLOOR;
+pub(crate) use icestorm::ICESTORM;
+pub(crate) use zeromq::ZEROMQ;
+
+use super::Failure;
+use super::events::Service;
+use super::program::Program;
+use case::Case;
+
+/// The parts of a contender.
+#[derive(Debug)]
+pub(crate) struct TopicsContender {
+    pub(crate) service: Service,
+    pub(crate) clients: Clients,
+}
+
+/// Pinger and replier.
+#[derive(Debug)]
+pub(crate) enum Clients {
+    /// This very program, started again.
+    Own { ping: Role, reply: Role },
+    /// A program that is built when it is first needed.
+    Built(&'static Program),
+}
+
+impl TopicsContender {
+    /// What a pinger or a replier does, if it is this program's to do.
+    pub(super) fn role(&self, name: &str) -> Option<Role> {
+        match (&self.clients, name) {
+            (Clients::Own { ping, .. }, "pinger") => Some(*ping),
+            (Clients::Own { reply, .. }, "replier") => Some(*reply),
+            _ => None,
+        }
+    }
+}
+
+/// What a pinger or a replier does, with the service's address.
+pub(crate) type Role = fn(Case, address: &str) -> Result<(), Failure>;
+
+/// Why a contender that carries bytes does not offer records.
+fn bytes_only(name: &str) -> Option<&'static str> {
+    match Case::parse(name).map(|case| case.payload) {
+        Ok(case::Payload::Bytes(_)) => None,
+        Ok(case::Payload::Records(_)) => {
+            Some("it carries bytes; how records become bytes is the program's: see codec")
+        }
+        Err(_) => Some("the scenario has no such case"),
+    }
+}
+
+/// What the programs in C++ have in common.
+const TOPICS_HPP: (&str, &str) = ("topics.hpp", include_str!("../../../contenders/topics.hpp"));

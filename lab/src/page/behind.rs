@@ -1,0 +1,93 @@
+//! Where Floe is behind: the cases in which another contender was better.
+
+use super::figure::Figure;
+use crate::contender::is_floe;
+use crate::report::{CaseRatio, Quotients, Report};
+use crate::scenario::{Unit, is_judged_by_means};
+
+/// A case in which another contender was better than Floe.
+#[derive(Debug)]
+pub(crate) struct Behind<'a> {
+    pub(crate) report: &'a Report,
+    pub(crate) ratio: &'a CaseRatio,
+    /// The other contender's figure in parts of Floe's.
+    pub(crate) quotient: Figure,
+    /// Where it lies with a confidence of 95 %.
+    pub(crate) interval: Option<[Figure; 2]>,
+    pub(crate) unit: Unit,
+    /// Whether the interval leaves no doubt.
+    pub(crate) is_sure: bool,
+}
+
+/// All cases in which Floe is behind, those that are sure first, and the farthest behind first among these.
+pub(crate) fn behind(reports: &[Report]) -> Vec<Behind<'_>> {
+    let numbers = |index: usize| 0..reports[index].ratios.len();
+    let all = (0..reports.len()).flat_map(|index| {
+        numbers(index).filter_map(move |number| Behind::new(reports, index, number))
+    });
+    let mut all: Vec<_> = all.collect();
+    all.sort_by(|one, other| {
+        let far = |behind: &Behind<'_>| behind.quotient.value.ln().abs();
+        let by_sureness = other.is_sure.cmp(&one.is_sure);
+        by_sureness.then(far(other).total_cmp(&far(one)))
+    });
+    all
+}
+
+impl<'a> Behind<'a> {
+    /// `None` if the quotient is not one of a peer to Floe, or Floe is not behind.
+    fn new(reports: &'a [Report], index: usize, number: usize) -> Option<Self> {
+        let report = &reports[index];
+        let ratio = &report.ratios[number];
+        let is_of_peer = is_floe(&ratio.to) && !is_floe(&ratio.of) && ratio.of != FLOOR;
+        let result = report
+            .results
+            .iter()
+            .find(|result| result.case == ratio.case)?;
+        let unit = Unit::named(result.unit)?;
+        let (quotients, quotient, interval) = judged(index, number, report, ratio);
+        let (is_behind, is_sure) = match (unit.is_rate(), quotients.interval) {
+            (false, interval) => (
+                quotients.middle < 1.0,
+                interval.is_some_and(|(_, high)| high < 1.0),
+            ),
+            (true, interval) => (
+                quotients.middle > 1.0,
+                interval.is_some_and(|(low, _)| low > 1.0),
+            ),
+        };
+        (is_of_peer && is_behind).then_some(Self {
+            report,
+            ratio,
+            quotient,
+            interval,
+            unit,
+            is_sure,
+        })
+    }
+}
+
+/// The quotients by which a case is judged, and where they stand.
+pub(crate) fn judged<'a>(
+    index: usize,
+    number: usize,
+    report: &Report,
+    ratio: &'a CaseRatio,
+) -> (&'a Quotients, Figure, Option<[Figure; 2]>) {
+    let (quotients, middle, interval) = match is_judged_by_means(&report.scenario) {
+        true => (&ratio.mean, "mean", "mean_interval"),
+        false => (&ratio.median, "median", "interval"),
+    };
+    let place = format!("{index}/ratios/{number}");
+    let ends = quotients.interval.map(|(low, high)| {
+        [
+            Figure::new(low, format!("{place}/{interval}/0")),
+            Figure::new(high, format!("{place}/{interval}/1")),
+        ]
+    });
+    let middle = Figure::new(quotients.middle, format!("{place}/{middle}"));
+    (quotients, middle, ends)
+}
+
+/// The contender that is the machine's own limit.
+pub(crate) const FLOOR: &str = "floor";

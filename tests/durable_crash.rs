@@ -1,0 +1,280 @@
+//! A hub that is killed at any moment, while events are published to a durable topic and a durable subscriber reads them:
+//! each event that was acknowledged is in the log once, nothing is there that was not published, and the subscriber gets
+//! each event in the order of the log.
+//!
+//! `FLOE_DURABLE_ROUNDS` says how often it is killed, `FLOE_CRASH_SEED` repeats a run as far as time allows.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use floe::contracts::ice_storm::{QoS, TopicManagerProxy, TopicProxy};
+use floe::dispatch::{DispatchSlot, Requests};
+use floe::{Adapter, Communicator, Dispatcher, OperationMode, Proxy, TypedProxy};
+use floe_tests::hub::Data;
+use floe_tests::peer::Peer;
+use floe_tests::workspace;
+use tokio::runtime::Runtime;
+
+/// Kills in a run that was not told otherwise.
+const ROUNDS: u64 = 8;
+/// Publishers at a time, and how many unanswered events each of them has.
+const PUBLISHERS: usize = 3;
+const UNANSWERED: usize = 8;
+/// The longest that a hub lives.
+const LIFE_MAX: Duration = Duration::from_millis(200);
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Starts a hub with the durable topic `t`.
+fn serve(data: &Data, endpoint: &str) -> (Peer, String) {
+    let config = workspace::target_dir().join(format!("durable-crash-{}.toml", std::process::id()));
+    fs::write(&config, "[topic.t]\ndurable = true\n").expect("the target folder can be written");
+    let mut serve = Command::new(workspace::program("floe"));
+    serve
+        .args(["serve", "--listen", endpoint, "--config"])
+        .arg(&config)
+        .arg("--data")
+        .arg(data.path());
+    let mut hub = Peer::start("floe serve", &mut serve);
+    let manager = hub.ready();
+    fs::remove_file(config).expect("it is there");
+    (hub, manager)
+}
+
+/// What happened to the events of a publisher, by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Acknowledged,
+    Unknown,
+}
+
+/// An event: the place of its publisher, and its number.
+type Event = (usize, u64);
+
+/// Records the operations that it gets, which name events.
+#[derive(Clone, Default)]
+struct Recorder(Arc<Mutex<Vec<Event>>>);
+
+impl Dispatcher for Recorder {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| {
+            if let Some(event) = parse(request.operation()) {
+                self.0.lock().expect("no panic").push(event);
+            }
+            std::future::ready(request.returned_nothing())
+        });
+    }
+}
+
+fn parse(operation: &str) -> Option<Event> {
+    let (publisher, number) = operation.strip_prefix('e')?.split_once('n')?;
+    Some((publisher.parse().ok()?, number.parse().ok()?))
+}
+
+async fn topic(communicator: &Communicator, manager: &str) -> TopicProxy {
+    let manager = TopicManagerProxy::from_proxy(communicator.proxy(manager).expect("a proxy"));
+    let topic = manager.retrieve("t").await.expect("the hub answers");
+    topic.expect("no nil proxy")
+}
+
+async fn publisher(communicator: &Communicator, manager: &str) -> Proxy {
+    let publisher = topic(communicator, manager).await.get_publisher().await;
+    publisher.expect("the hub answers").expect("no nil proxy")
+}
+
+/// Publishes until the hub is gone. Returns what happened to each event, from this number on.
+async fn publish_until_killed(publisher: Proxy, own: usize, first: u64) -> BTreeMap<u64, Fate> {
+    let mut fates = BTreeMap::new();
+    for start in (first..).step_by(UNANSWERED) {
+        // All of a burst are sent before the first is answered.
+        let burst = (start..).take(UNANSWERED).map(|number| {
+            let publisher = publisher.clone();
+            tokio::spawn(async move {
+                let operation = format!("e{own}n{number}");
+                let nothing = [6, 0, 0, 0, 1, 1];
+                let sent = publisher.invoke(&operation, OperationMode::Normal, &nothing);
+                (number, sent.await.is_ok())
+            })
+        });
+        let mut is_over = false;
+        for sent in burst.collect::<Vec<_>>() {
+            let (number, is_acknowledged) = sent.await.expect("no task panics");
+            is_over |= !is_acknowledged;
+            let fate = match is_acknowledged {
+                true => Fate::Acknowledged,
+                false => Fate::Unknown,
+            };
+            fates.insert(number, fate);
+        }
+        if is_over {
+            return fates;
+        }
+    }
+    unreachable!("the hub is killed before")
+}
+
+/// A subscriber that listens as long as the test lives.
+async fn subscriber(communicator: &Communicator, name: &str) -> (Adapter, Proxy, Recorder) {
+    let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0").await;
+    let adapter = adapter.expect("loopback");
+    let recorder = Recorder::default();
+    let proxy = adapter.add(name, recorder.clone()).expect("a new name");
+    adapter.activate();
+    (adapter, proxy, recorder)
+}
+
+async fn subscribe(
+    communicator: &Communicator,
+    manager: &str,
+    subscriber: &Proxy,
+    qos: &[(&str, &str)],
+) {
+    let mut wishes = QoS::new();
+    for (key, value) in qos {
+        wishes.insert((*key).to_owned(), (*value).to_owned());
+    }
+    let topic = topic(communicator, manager).await;
+    let subscribed = topic.subscribe_and_get_publisher(&wishes, Some(subscriber));
+    subscribed.await.expect("a subscription");
+}
+
+#[test]
+fn what_a_killed_hub_has_acknowledged_reaches_the_log_once_and_the_subscriber() {
+    let rounds = number("FLOE_DURABLE_ROUNDS").unwrap_or(ROUNDS);
+    let seed = number("FLOE_CRASH_SEED").unwrap_or_else(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        since.map_or(1, |since| since.as_nanos() as u64)
+    });
+    println!("FLOE_DURABLE_ROUNDS={rounds} FLOE_CRASH_SEED={seed}");
+    let runtime = Runtime::new().expect("a runtime");
+    runtime.block_on(run(rounds, seed));
+}
+
+async fn run(rounds: u64, mut seed: u64) {
+    let data = Data::new("durable-crash");
+    let own = Communicator::new();
+    let (_adapter, durable, received) = subscriber(&own, "durable").await;
+    let mut fates = vec![BTreeMap::new(); PUBLISHERS];
+    for round in 0..rounds {
+        let (mut hub, manager) = serve(&data, "tcp -h 127.0.0.1 -p 0");
+        let communicator = Communicator::new();
+        if round == 0 {
+            let wishes = [
+                ("floe.durable", "d"),
+                ("floe.from", "beginning"),
+                ("reliability", "ordered"),
+            ];
+            subscribe(&communicator, &manager, &durable, &wishes).await;
+        }
+        let to = publisher(&communicator, &manager).await;
+        let publishing: Vec<_> = fates
+            .iter()
+            .enumerate()
+            .map(|(own, fates): (usize, &BTreeMap<u64, Fate>)| {
+                let first = fates.keys().last().map_or(0, |last| last + 1);
+                tokio::spawn(publish_until_killed(to.clone(), own, first))
+            })
+            .collect();
+        tokio::time::sleep(life(&mut seed)).await;
+        hub.kill();
+        for (fates, publishing) in fates.iter_mut().zip(publishing) {
+            fates.extend(publishing.await.expect("no publisher panics"));
+        }
+        communicator.shutdown().await;
+    }
+    let acknowledged = fates.iter().flat_map(BTreeMap::values);
+    let acknowledged = acknowledged
+        .filter(|fate| **fate == Fate::Acknowledged)
+        .count();
+    println!("{acknowledged} acknowledged events");
+    assert!(
+        acknowledged as u64 > rounds,
+        "{acknowledged} events prove little"
+    );
+
+    let (_hub, manager) = serve(&data, "tcp -h 127.0.0.1 -p 0");
+    let (_other, reader, log) = subscriber(&own, "reader").await;
+    let wishes = [("floe.from", "beginning"), ("reliability", "ordered")];
+    subscribe(&own, &manager, &reader, &wishes).await;
+    // The last event of all, after which both have everything.
+    let last: Event = (PUBLISHERS, 0);
+    let to = publisher(&own, &manager).await;
+    let (operation, nothing) = (format!("e{PUBLISHERS}n0"), [6, 0, 0, 0, 1, 1]);
+    let sent = to.invoke(&operation, OperationMode::Normal, &nothing);
+    sent.await.expect("the hub takes it");
+    let log = wait_for(&log, last).await;
+    let received = wait_for(&received, last).await;
+    check_log(&log, &fates);
+    check_received(&received, &log);
+    own.shutdown().await;
+}
+
+fn life(seed: &mut u64) -> Duration {
+    // A splitmix64 step.
+    *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mixed = (*seed ^ (*seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    Duration::from_micros(mixed % LIFE_MAX.as_micros() as u64)
+}
+
+async fn wait_for(recorder: &Recorder, last: Event) -> Vec<Event> {
+    let start = Instant::now();
+    loop {
+        let events = recorder.0.lock().expect("no panic").clone();
+        if events.contains(&last) {
+            return events;
+        }
+        assert!(
+            start.elapsed() < PATIENCE,
+            "{} events, and not the last",
+            events.len()
+        );
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// The log has each acknowledged event once, and none that was not published.
+fn check_log(log: &[Event], fates: &[BTreeMap<u64, Fate>]) {
+    let mut found = vec![Vec::new(); fates.len() + 1];
+    for (publisher, number) in log {
+        found[*publisher].push(*number);
+    }
+    for (publisher, fates) in fates.iter().enumerate() {
+        let found = &found[publisher];
+        for number in found {
+            assert!(fates.contains_key(number), "{number} was not published");
+        }
+        let mut sorted = found.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), found.len(), "an event is there twice");
+        let acknowledged = fates
+            .iter()
+            .filter(|(_, fate)| **fate == Fate::Acknowledged);
+        for (number, _) in acknowledged {
+            assert!(
+                sorted.binary_search(number).is_ok(),
+                "{publisher}: {number} is missing"
+            );
+        }
+    }
+}
+
+/// The subscriber got all that the log has, in its order. After a kill, the event under way may come again.
+fn check_received(received: &[Event], log: &[Event]) {
+    let mut firsts = Vec::new();
+    let mut known = std::collections::BTreeSet::new();
+    for event in received {
+        if known.insert(*event) {
+            firsts.push(*event);
+        }
+    }
+    assert_eq!(firsts, log);
+}
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    let number = text.parse();
+    Some(number.unwrap_or_else(|_| panic!("expected a number in {variable}, got {text:?}")))
+}

@@ -1,0 +1,253 @@
+//! What attackers do. Each kind lasts as long as it is told, and ends with its connections closed.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use floe::contracts::ice_storm::{TopicManagerProxy, TopicProxy};
+use floe::{Communicator, OperationMode, Proxy, TypedProxy};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
+
+use super::message::{ADMIN, MANAGER, bomb, request, string};
+
+/// What is attacked, and for how long.
+pub(super) struct Target {
+    client: Communicator,
+    manager: String,
+    port: u16,
+    end: Instant,
+}
+
+impl Target {
+    pub(super) fn new(client: Communicator, manager: String, port: u16, seconds: u64) -> Self {
+        let end = Instant::now() + Duration::from_secs(seconds);
+        Self {
+            client,
+            manager,
+            port,
+            end,
+        }
+    }
+
+    fn lasts(&self) -> bool {
+        Instant::now() < self.end
+    }
+
+    async fn wait_for_end(&self) {
+        sleep(self.end.saturating_duration_since(Instant::now())).await;
+    }
+
+    async fn connect(&self) -> Option<TcpStream> {
+        TcpStream::connect(("127.0.0.1", self.port)).await.ok()
+    }
+
+    /// Connections that send the same again and again, and read nothing.
+    async fn flood(&self, connections: usize, bytes: &[u8]) {
+        let mut streams = Vec::new();
+        for _ in 0..connections {
+            streams.extend(self.connect().await);
+        }
+        while self.lasts() {
+            for stream in &mut streams {
+                // A connection that the hub does not read now has its turn later.
+                let _ = timeout(Duration::from_millis(20), stream.write_all(bytes)).await;
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn manager(&self) -> TopicManagerProxy {
+        let proxy = self.client.proxy(&self.manager);
+        TopicManagerProxy::from_proxy(proxy.expect("the hub prints a proxy"))
+    }
+
+    async fn topic(&self, name: &str) -> Option<TopicProxy> {
+        self.manager().create_or_retrieve(name).await.ok()?
+    }
+
+    async fn publisher(&self, topic: &TopicProxy) -> Option<Proxy> {
+        topic.get_publisher().await.ok()?
+    }
+
+    async fn subscribe(&self, topic: &TopicProxy, proxy: &str, qos: &BTreeMap<String, String>) {
+        if let Ok(proxy) = self.client.proxy(proxy) {
+            // What the hub refuses is no harm.
+            let _ = topic.subscribe_and_get_publisher(qos, Some(&proxy)).await;
+        }
+    }
+}
+
+type Attacking = Pin<Box<dyn Future<Output = ()>>>;
+type Kind = fn(Target) -> Attacking;
+
+/// The attacks by name.
+pub(super) const KINDS: [(&str, Kind); 10] = [
+    ("compressed bombs on one connection", |target| {
+        Box::pin(async move { target.flood(1, &bomb(1_000_000).repeat(100)).await })
+    }),
+    ("compressed bombs on twelve connections", |target| {
+        Box::pin(async move { target.flood(12, &bomb(1_000_000).repeat(100)).await })
+    }),
+    ("pipelined calls on three connections", |target| {
+        Box::pin(async move {
+            let ping = request(0, MANAGER, "ice_ping", &[]);
+            target.flood(3, &ping.repeat(5_000)).await;
+        })
+    }),
+    ("messages that never end", |target| {
+        Box::pin(unfinished(target))
+    }),
+    ("replies that nobody reads", |target| {
+        Box::pin(unread(target, "topicInfo", 60))
+    }),
+    ("topics publishing to each other", |target| {
+        Box::pin(circle(target))
+    }),
+    ("much unknown quality of service", |target| {
+        Box::pin(large_subscriptions(target))
+    }),
+    ("stalled subscribers of 30 topics", |target| {
+        Box::pin(stalled(target))
+    }),
+    ("subscribers at dead endpoints", |target| {
+        Box::pin(dead(target))
+    }),
+    ("all of many topics, unread", |target| {
+        Box::pin(many_topics(target))
+    }),
+];
+
+async fn unfinished(target: Target) {
+    let mut message = request(1, MANAGER, "ice_ping", &vec![0; 1_000_000]);
+    message.pop();
+    let mut streams = Vec::new();
+    while target.lasts() && streams.len() < 1_500 {
+        if let Some(mut stream) = target.connect().await {
+            let _ = timeout(Duration::from_millis(200), stream.write_all(&message)).await;
+            streams.push(stream);
+        }
+    }
+    target.wait_for_end().await;
+}
+
+/// Asks for something again and again, without reading the replies.
+async fn unread(target: Target, operation: &str, connections: usize) {
+    let asking = match operation {
+        "topicInfo" => request(1, ADMIN, operation, &string("large")),
+        _ => request(1, MANAGER, operation, &[]),
+    };
+    if let Some(topic) = target.topic("large").await {
+        for number in 0..500 {
+            let proxy = format!("{number:0>400}:tcp -h 127.0.0.1 -p 1");
+            target.subscribe(&topic, &proxy, &BTreeMap::new()).await;
+        }
+        target.flood(connections, &asking.repeat(60)).await;
+        let _ = topic.destroy().await;
+    }
+}
+
+async fn circle(target: Target) {
+    let (a, b) = (target.topic("a").await, target.topic("b").await);
+    let Some((a, b)) = a.zip(b) else { return };
+    let publishers = (target.publisher(&a).await, target.publisher(&b).await);
+    let (Some(of_a), Some(of_b)) = publishers else {
+        return;
+    };
+    let qos = BTreeMap::new();
+    target.subscribe(&a, &of_b.to_string(), &qos).await;
+    target.subscribe(&b, &of_a.to_string(), &qos).await;
+    for _ in 0..100 {
+        let _ = of_a.invoke("e", OperationMode::Normal, &NOTHING[..]).await;
+    }
+    target.wait_for_end().await;
+}
+
+async fn large_subscriptions(target: Target) {
+    let qos = BTreeMap::from([("unknown".to_owned(), "x".repeat(1_000_000))]);
+    let Some(topic) = target.topic("t").await else {
+        return;
+    };
+    for number in 0..300 {
+        if !target.lasts() {
+            break;
+        }
+        let proxy = format!("{number}:tcp -h 127.0.0.1 -p 1");
+        target.subscribe(&topic, &proxy, &qos).await;
+    }
+    let _ = topic.destroy().await;
+}
+
+async fn stalled(target: Target) {
+    // It accepts connections in its backlog, and reads nothing.
+    let Ok(deaf) = std::net::TcpListener::bind("127.0.0.1:0") else {
+        return;
+    };
+    let port = deaf.local_addr().map_or(0, |address| address.port());
+    let mut event = i32::to_le_bytes(900_006).to_vec();
+    event.extend([1, 1]);
+    event.resize(900_006, 0);
+    let mut topics = Vec::new();
+    for number in 0..30 {
+        if let Some(topic) = target.topic(&format!("stalled{number}")).await
+            && let Some(publisher) = target.publisher(&topic).await
+        {
+            let proxy = format!("s:tcp -h 127.0.0.1 -p {port}");
+            target.subscribe(&topic, &proxy, &BTreeMap::new()).await;
+            topics.push((topic, publisher));
+        }
+    }
+    while target.lasts() {
+        for (_, publisher) in &topics {
+            let published = publisher.invoke("e", OperationMode::Normal, &event);
+            let _ = timeout(Duration::from_secs(1), published).await;
+        }
+    }
+    for (topic, _) in topics {
+        let _ = topic.destroy().await;
+    }
+}
+
+async fn dead(target: Target) {
+    let Some(topic) = target.topic("dead").await else {
+        return;
+    };
+    let qos = BTreeMap::from([("retryCount".to_owned(), "-1".to_owned())]);
+    for number in 0..20_000 {
+        if !target.lasts() {
+            break;
+        }
+        // Loopback refuses at once.
+        let proxy = format!("{number}:tcp -h 127.0.0.1 -p 1");
+        target.subscribe(&topic, &proxy, &qos).await;
+    }
+    if let Some(publisher) = target.publisher(&topic).await {
+        let _ = publisher
+            .invoke("e", OperationMode::Normal, &NOTHING[..])
+            .await;
+    }
+    sleep(Duration::from_secs(2)).await;
+    let _ = topic.destroy().await;
+}
+
+async fn many_topics(target: Target) {
+    let manager = target.manager();
+    for number in 0..20_000 {
+        if !target.lasts() {
+            break;
+        }
+        let _ = manager.create(&format!("many{number}")).await;
+    }
+    let Target {
+        client,
+        manager,
+        port,
+        ..
+    } = target;
+    unread(Target::new(client, manager, port, 5), "retrieveAll", 33).await;
+}
+
+/// Parameters of an operation that has none.
+const NOTHING: [u8; 6] = [6, 0, 0, 0, 1, 1];

@@ -1,0 +1,155 @@
+//! Clients that harm a hub on purpose, one kind after another, and what others see of it meanwhile.
+//!
+//! - `canary.rs`: a client that calls and connects, and notes how long it waits
+//! - `kinds.rs`: what the attackers do
+//! - `message.rs`: messages that no library would send
+
+mod canary;
+mod kinds;
+mod message;
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use floe::Communicator;
+use floe_tests::hub::Hub;
+use serde_json::json;
+
+use crate::process;
+use canary::{Canary, Waits};
+use kinds::{KINDS, Target};
+
+/// Attacks a hub, and measures how long its other clients wait
+#[derive(Debug, Args)]
+pub(crate) struct Attack {
+    /// Seconds of each kind of attack
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    seconds: u64,
+    /// The longest that another client may wait, in milliseconds
+    #[arg(long, default_value_t = 1_000)]
+    worst: u64,
+    /// The most that the hub may take, in MiB
+    #[arg(long, default_value_t = 2_048)]
+    memory: u64,
+    /// Writes the result to this file as JSON, too
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// What was seen during an attack.
+struct Seen {
+    name: &'static str,
+    waits: Waits,
+    /// Bytes of the hub at most.
+    resident: u64,
+}
+
+impl Attack {
+    #[tokio::main(worker_threads = 2)]
+    pub(crate) async fn run(&self) -> ExitCode {
+        process::raise_descriptor_limit();
+        let mut hub = Hub::start(&["--insecure"]);
+        let id = hub.peer().id();
+        let port = port_of(hub.endpoint());
+        let client = Communicator::new();
+        let canary = Canary::start(port);
+        let mut seen = Vec::new();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        seen.push(look("no attack", &canary, id));
+        for (name, attack) in KINDS {
+            let target = Target::new(client.clone(), hub.manager(), port, self.seconds);
+            let attacking = attack(target);
+            tokio::pin!(attacking);
+            let mut resident = 0;
+            loop {
+                tokio::select! {
+                    () = &mut attacking => break,
+                    () = tokio::time::sleep(Duration::from_millis(50)) => {}
+                }
+                resident = resident.max(process::resident(id).unwrap_or_default());
+            }
+            let mut last = look(name, &canary, id);
+            last.resident = last.resident.max(resident);
+            println!("{last}");
+            seen.push(last);
+        }
+        self.tell(&seen)
+    }
+
+    /// Says whether all waits and the memory are within bounds.
+    fn tell(&self, seen: &[Seen]) -> ExitCode {
+        let worst = Duration::from_millis(self.worst);
+        let memory = self.memory << 20;
+        let is_bad = |it: &&Seen| it.waits.worst() > worst || it.resident > memory;
+        let bad: Vec<_> = seen.iter().filter(is_bad).map(|it| it.name).collect();
+        if let Some(file) = &self.output {
+            let rows: Vec<_> = seen.iter().map(Seen::json).collect();
+            let text = json!({"attacks": rows, "beyond": bad}).to_string();
+            if let Err(error) = fs::write(file, text) {
+                eprintln!("cannot write \"{}\": {error}", file.display());
+                return ExitCode::FAILURE;
+            }
+        }
+        if bad.is_empty() {
+            return ExitCode::SUCCESS;
+        }
+        eprintln!(
+            "expected waits of at most {worst:?} and at most {} MiB, got more during: {}",
+            self.memory,
+            bad.join(", ")
+        );
+        ExitCode::FAILURE
+    }
+}
+
+impl Seen {
+    fn json(&self) -> serde_json::Value {
+        let Waits {
+            call,
+            connect,
+            calls,
+        } = self.waits;
+        json!({
+            "attack": self.name,
+            "worst_call_ms": call.as_secs_f64() * 1e3,
+            "worst_connect_ms": connect.as_secs_f64() * 1e3,
+            "calls": calls,
+            "resident_mib": self.resident >> 20,
+        })
+    }
+}
+
+impl std::fmt::Display for Seen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Waits {
+            call,
+            connect,
+            calls,
+        } = self.waits;
+        write!(
+            f,
+            "{:<44} worst of {calls} calls {call:>10.1?}, worst connect {connect:>10.1?}, hub {:>5} MiB",
+            self.name,
+            self.resident >> 20
+        )
+    }
+}
+
+fn look(name: &'static str, canary: &Canary, id: u32) -> Seen {
+    Seen {
+        name,
+        waits: canary.take(Instant::now()),
+        resident: process::resident(id).unwrap_or_default(),
+    }
+}
+
+fn port_of(endpoint: &str) -> u16 {
+    let port = endpoint
+        .rsplit(' ')
+        .next()
+        .and_then(|port| port.parse().ok());
+    port.expect("the hub names its port")
+}
