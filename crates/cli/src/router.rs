@@ -128,6 +128,11 @@ impl Login {
 }
 
 impl Session {
+    /// Whether the session is lost for good. One that can be resumed is known to be lost when [`lost`](Self::lost) returns.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.resumable.is_none() && !self.connection.is_active()
+    }
+
     /// Waits until the session is lost, and says so.
     pub(crate) async fn lost(&self) -> Failure {
         match &self.resumable {

@@ -75,6 +75,22 @@ fn events(router: &[&str]) {
 }
 
 #[test]
+fn a_subscriber_whose_router_is_gone_ends_and_says_so() {
+    let properties = "Glacier2.Client.Endpoints=tcp -p 0\n\
+                      Glacier2.PermissionsVerifier=Glacier2/NullPermissionsVerifier\n";
+    let hub = Hub::start(&[]);
+    let mut router = Router::start_floe(properties);
+    let proxy = router.proxy().to_owned();
+    let (contract, manager) = (contract(), hub.manager());
+    let sub = ["sub", "news", "--create", "--no-reconnect", "--slice", &contract];
+    let through = ["--hub", &manager, "--router", &proxy, "--user", "joe"];
+    let subscriber = floe("any", &[&sub[..], &through].concat());
+    subscriber.errors_with("subscribed to topic");
+    router.peer().kill();
+    assert_code(&subscriber.end(), 5, "lost the router");
+}
+
+#[test]
 fn without_a_password_nothing_is_sent() {
     // A session of its own has no terminal to ask.
     let mut command = Command::new("setsid");
