@@ -21,14 +21,14 @@ use crate::world::{Calls, Client, NOTHING, Recorder, World, call, soon};
 const GRACE: Duration = Duration::from_secs(60);
 
 /// A client whose session survives.
-struct Survivor {
+pub(crate) struct Survivor {
     communicator: Communicator,
     router: RouterProxy,
-    session: ResumableSession,
+    pub(crate) session: ResumableSession,
 }
 
 impl Survivor {
-    async fn start(world: &World) -> Self {
+    pub(crate) async fn start(world: &World) -> Self {
         let communicator = Communicator::new();
         let router: RouterProxy = communicator.proxy(&world.gateway.router()).unwrap();
         let created = router.create_session("joe", "secret");
@@ -43,7 +43,7 @@ impl Survivor {
     }
 
     /// The connection to the gateway.
-    async fn connection(&self) -> Option<Connection> {
+    pub(crate) async fn connection(&self) -> Option<Connection> {
         soon(self.router.ice_connection()).await.ok().flatten()
     }
 
@@ -55,7 +55,7 @@ impl Survivor {
     }
 
     /// A proxy to an object of the back end, through the session.
-    fn routed(&self, world: &World, identity: &str) -> Proxy {
+    pub(crate) fn routed(&self, world: &World, identity: &str) -> Proxy {
         let text = world.back_end.object(identity).to_string();
         let proxy: Proxy = self.communicator.proxy(&text).unwrap();
         self.session.routed(&proxy)
@@ -63,10 +63,15 @@ impl Survivor {
 
     /// A proxy to an object of the client, as the back end calls it.
     async fn callback(&self, world: &World, calls: &Calls) -> Proxy {
+        self.callback_to(world, Recorder(calls.clone())).await
+    }
+
+    /// The same with this servant.
+    pub(crate) async fn callback_to(&self, world: &World, servant: impl Dispatcher) -> Proxy {
         let adapter = soon(self.session.adapter()).await.expect("an adapter");
         let category = soon(self.router.get_category_for_client()).await.unwrap();
         let identity = Identity::with_category("callback", category);
-        let object = adapter.add(identity, Recorder(calls.clone())).unwrap();
+        let object = adapter.add(identity, servant).unwrap();
         let reference = object.reference().clone();
         world.back_end.communicator.proxy_from(reference)
     }
@@ -135,10 +140,10 @@ proptest! {
 
 /// Answers when it is told to.
 #[derive(Default)]
-struct Slow {
-    entered: Notify,
-    leave: Notify,
-    calls: Calls,
+pub(crate) struct Slow {
+    pub(crate) entered: Notify,
+    pub(crate) leave: Notify,
+    pub(crate) calls: Calls,
 }
 
 impl Dispatcher for Slow {
