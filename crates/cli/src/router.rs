@@ -14,6 +14,8 @@ use floe::contracts::ice::RouterProxy as PlainRouterProxy;
 use floe::settings::Heartbeats;
 use floe::{Adapter, Communicator, Connection, Reference, Settings, TypedProxy};
 
+use floe_gateway::ResumableSession;
+
 use crate::endpoint;
 use crate::exit::{Exit, Failure};
 
@@ -47,6 +49,8 @@ pub(crate) struct Login {
 pub(crate) struct Session {
     router: RouterProxy,
     connection: Connection,
+    /// If the router is a gateway of Floe, the session survives a lost connection.
+    resumable: Option<ResumableSession>,
 }
 
 impl RouterArguments {
@@ -115,16 +119,36 @@ impl Login {
             liveness.heartbeat_interval = liveness.heartbeat_interval.min(interval);
             connection.set_liveness(liveness);
         }
-        Ok(Session { router, connection })
+        Ok(Session {
+            router,
+            connection,
+            resumable: None,
+        })
     }
 }
 
 impl Session {
+    /// Whether the session is lost for good. One that can be resumed is known to be lost when [`lost`](Self::lost) returns.
+    pub(crate) fn is_lost(&self) -> bool {
+        self.resumable.is_none() && !self.connection.is_active()
+    }
+
     /// Waits until the session is lost, and says so.
     pub(crate) async fn lost(&self) -> Failure {
-        self.connection.closed().await;
+        match &self.resumable {
+            Some(resumable) => drop(resumable.lost().await),
+            None => self.connection.closed().await,
+        }
         Failure::new(Exit::Refused, "lost the router, and the session with it")
             .help("is the router running? If it has ended the session, its log says why")
+    }
+
+    /// Makes the session survive a lost connection, if the router can do that. A Glacier2 cannot.
+    pub(crate) async fn survive(&mut self, communicator: &Communicator) {
+        let opened = ResumableSession::open(communicator, &self.router, GRACE).await;
+        self.resumable = opened
+            .inspect_err(|error| tracing::debug!("the session ends with its connection: {error}"))
+            .ok();
     }
 
     /// An adapter that is called through the router, and the category that its objects must have.
@@ -135,9 +159,17 @@ impl Session {
         &self,
         communicator: &Communicator,
     ) -> Result<(Adapter, String), Failure> {
-        let plain = PlainRouterProxy::from(self.router.clone());
-        let adapter = communicator.adapter_with_router(&plain).await;
-        let adapter = adapter.map_err(|error| Failure::new(Exit::Failure, error))?;
+        let adapter = match &self.resumable {
+            Some(resumable) => {
+                let adapter = resumable.adapter().await;
+                adapter.map_err(|error| Failure::new(Exit::Failure, error))?
+            }
+            None => {
+                let plain = PlainRouterProxy::from(self.router.clone());
+                let adapter = communicator.adapter_with_router(&plain).await;
+                adapter.map_err(|error| Failure::new(Exit::Failure, error))?
+            }
+        };
         let category = self.router.get_category_for_client().await;
         Ok((adapter, category.map_err(unanswered)?))
     }
@@ -150,6 +182,9 @@ impl Session {
         .await;
     }
 }
+
+/// How long a session may wait for this command to come back.
+const GRACE: Duration = Duration::from_secs(20);
 
 /// How long a router may take to end a session.
 const FAREWELL_PATIENCE: Duration = Duration::from_secs(3);

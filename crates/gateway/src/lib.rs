@@ -24,13 +24,16 @@
 //!
 //! - `core/`: the decisions of the gateway, pure
 //! - `service/`: servants, and how requests are forwarded
+//! - `client/`: for clients of gateways: sessions that survive a lost connection
 //! - `settings.rs`: the settings; `error.rs`: why a gateway does not start
 
+mod client;
 mod core;
 mod error;
 mod service;
 mod settings;
 
+pub use client::{ResumableSession, SessionError};
 pub use core::{AddressRule, AddressRuleError, UserCategory};
 pub use error::GatewayError;
 pub use service::{GOING_AWAY, Gateway, GatewayStatus, GatewayView, OVERLOADED};

@@ -49,6 +49,9 @@ pub struct GatewaySettings {
     /// [`getACMTimeout`]: floe::contracts::glacier2::RouterProxy::get_acm_timeout
     #[doc(alias = "Glacier2.Client.ACM.Timeout")]
     pub idle_timeout: Option<Duration>,
+    /// How long a session may wait for its client after a lost connection, if the client asks for that. Only clients of
+    /// Floe can ask. `None` means that no session waits. Default 60 s.
+    pub resume_grace: Option<Duration>,
     /// The largest number of sessions at a time. Further clients get no session. Default 10,000.
     pub session_limit: usize,
     /// The largest number of sessions of one user at a time. Default none.
@@ -103,6 +106,7 @@ impl GatewaySettings {
             certificate_session_manager: None,
             session_timeout: None,
             idle_timeout: Some(Duration::from_secs(60)),
+            resume_grace: Some(Duration::from_secs(60)),
             session_limit: 10_000,
             user_session_limit: None,
             address_session_limit: None,

@@ -139,7 +139,13 @@ impl Subscribe {
     ) -> Result<Exit, Failure> {
         let mut signals = peer::signals()?;
         let session = match login {
-            Some(login) => Some(login.open(communicator).await?),
+            Some(login) => {
+                let mut session = login.open(communicator).await?;
+                if self.reconnect.is_wanted() {
+                    session.survive(communicator).await;
+                }
+                Some(session)
+            }
             None => None,
         };
         let topic = subscription::topic(communicator, &self.hub, &self.topic, self.create).await?;
@@ -167,7 +173,11 @@ impl Subscribe {
         subscription.begin().await?;
         self.tell_subscribed(&subscriber);
         let ended = tokio::select! {
-            ended = self.wait(&mut subscription, &mut printed) => ended,
+            ended = self.wait(&mut subscription, &mut printed) => match &session {
+                // Then the hub cannot be reached either, which may be noticed first.
+                Some(session) if ended.is_err() && session.is_lost() => Err(session.lost().await),
+                _ => ended,
+            },
             failure = lost(session.as_ref()) => Err(failure),
             _ = signals.next() => Ok(Exit::Interrupted),
         };

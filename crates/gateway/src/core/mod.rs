@@ -3,9 +3,11 @@
 //! - `routing_table.rs`: which objects a client has registered
 //! - `filter/`: which objects a client may register, and which requests pass
 //! - `forward_mode.rs`: how a request asks to be forwarded
+//! - `exactly_once.rs`: requests that cross a connection which may break
 //! - `login_throttle.rs`: slows login attempts; `token_bucket.rs`: limits the rate of requests
 //! - `request_queue.rs`: requests that wait to be forwarded, overrides among them
 
+mod exactly_once;
 mod filter;
 mod forward_mode;
 mod login_throttle;
@@ -15,6 +17,7 @@ mod token_bucket;
 
 pub use filter::{AddressRule, AddressRuleError, UserCategory};
 
+pub(crate) use exactly_once::{Admission, DedupWindow, Outstanding};
 pub(crate) use filter::{AddressFilter, RequestFilter, SortedSet};
 pub(crate) use forward_mode::ForwardMode;
 pub(crate) use login_throttle::{LoginThrottle, TooManyAttempts};

@@ -13,6 +13,7 @@ use tokio::time::{interval, timeout};
 
 use super::admin::Admin;
 use super::guard::Guard;
+use super::resumption_object::{self, ResumptionObject};
 use super::router::{self, Finder, RouterObject};
 use super::routing::{ToClients, ToServers};
 use super::sessions::Sessions;
@@ -97,6 +98,12 @@ impl Gateway {
             admin,
         };
         client.add(router::identity(&sessions), RouterObject(sessions.clone()))?;
+        let resumption = ResumptionObject(sessions.clone());
+        client.add_facet(
+            router::identity(&sessions),
+            resumption_object::FACET,
+            resumption,
+        )?;
         let finder = RouterFinderDispatcher::new(Finder(sessions.clone()));
         client.add(FINDER, finder)?;
         client.add_default("", ToServers(sessions.clone()))?;
@@ -191,6 +198,7 @@ impl Drop for Gateway {
             // Break the cycle: the servants hold the sessions, and the sessions hold the adapters.
             adapter.remove_default("");
             adapter.remove(&router::identity(&self.sessions), "");
+            adapter.remove(&router::identity(&self.sessions), resumption_object::FACET);
             let finder = FINDER.parse().expect("it has a name");
             adapter.remove(&finder, "");
         }

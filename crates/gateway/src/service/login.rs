@@ -22,7 +22,7 @@ use super::application::{self, ApplicationCall, Failure};
 use super::connection_context as context;
 use super::guard;
 use super::overload::overloaded;
-use super::session::{NewSession, Session};
+use super::session::{Client, NewSession, Session};
 use super::session_control;
 use super::sessions::{NoSession, Sessions};
 use crate::core::TooManyAttempts;
@@ -260,10 +260,7 @@ impl Login<'_> {
             .guard
             .check_login(&caller)
             .map_err(Refusal::Denied)?;
-        let connection_entries = match sessions.settings.connection_context {
-            ConnectionContext::All => context::entries(&self.connection.info()),
-            _ => Context::new(),
-        };
+        let connection_entries = entries(sessions, &self.connection);
         let address = self.connection.info().remote_address;
         let address = address.map(|address| address.ip());
         let rates = sessions
@@ -271,12 +268,14 @@ impl Login<'_> {
             .rates(&user, address, &sessions.settings);
         let session = Session::new(NewSession {
             user,
-            caller,
             rates,
+            client: Client {
+                connection: self.connection.clone(),
+                caller,
+                connection_entries,
+            },
             user_category,
-            connection: self.connection.clone(),
             category: sessions.server_adapter.as_ref().map(|_| random_category()),
-            connection_entries,
             settings: &sessions.settings,
             counters: &sessions.counters,
             tasks: &sessions.tasks,
@@ -338,6 +337,14 @@ impl Login<'_> {
     fn application(&self, reference: &Reference) -> Proxy {
         let proxy = self.sessions.application_proxy(reference);
         proxy.ice_context(self.context.clone())
+    }
+}
+
+/// The context entries about a connection that servers get.
+pub(super) fn entries(sessions: &Sessions, connection: &Connection) -> Context {
+    match sessions.settings.connection_context {
+        ConnectionContext::All => context::entries(&connection.info()),
+        _ => Context::new(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! - `sessions.rs`: all sessions, by connection and by category; `session.rs`: one of them
 //! - `login.rs`: how a client gets a session
 //! - `guard.rs`: asks the rules of access; `protection.rs`: slows logins, and limits rates
+//! - `resumption.rs`: sessions that survive a lost connection; `resumption_object.rs`: how clients ask for that
 //! - `overload.rs`: what callers are told if the gateway is overloaded, or goes away
 //! - `application.rs`: calls to the application's verifiers and session managers
 //! - `router.rs`: the router object, and its finder; `session_control.rs`: how an application changes filters
@@ -25,6 +26,8 @@ mod login;
 mod outgoing;
 mod overload;
 mod protection;
+mod resumption;
+mod resumption_object;
 mod router;
 mod routing;
 mod session;
@@ -32,6 +35,10 @@ mod session_control;
 mod sessions;
 mod status;
 mod tasks;
+
+pub(crate) use outgoing::{Answer, begin, with_context};
+pub(crate) use resumption::{FLOOR, NUMBER, is_lost, numbers};
+pub(crate) use resumption_object::{FACET as SESSION_FACET, NOT_RESUMED};
 
 pub use gateway::{Gateway, GatewayView};
 pub use overload::{GOING_AWAY, OVERLOADED};

@@ -24,7 +24,7 @@ pub(super) struct Outgoing {
 }
 
 /// The outcome of a forwarded request; `None` if it gets no reply.
-pub(super) type Answer = Result<Option<Outcome>, SystemException>;
+pub(crate) type Answer = Result<Option<Outcome>, SystemException>;
 
 impl Outgoing {
     /// Forwards the request. Sets `is_sent` as soon as later requests over the same connection must arrive after it.
@@ -34,17 +34,27 @@ impl Outgoing {
     }
 }
 
-/// Runs an invocation until its request has left, or until it has ended. Returns the answer if it has ended.
-pub(super) async fn until_sent<F: Future<Output = Answer>>(
+/// Runs an invocation until its request has left, or until it has ended. Returns the result if it has ended.
+pub(super) async fn until_sent<F: Future>(
     mut forwarding: Pin<&mut F>,
     is_sent: &AtomicBool,
-) -> Option<Answer> {
+) -> Option<F::Output> {
     poll_fn(|context| match forwarding.as_mut().poll(context) {
-        Poll::Ready(answer) => Poll::Ready(Some(answer)),
+        Poll::Ready(result) => Poll::Ready(Some(result)),
         Poll::Pending if is_sent.load(Ordering::Relaxed) => Poll::Ready(None),
         Poll::Pending => Poll::Pending,
     })
     .await
+}
+
+/// Polls a future once in place, so that several of them begin in their order. Gives it back if it is not ready.
+pub(crate) async fn begin<F: Future>(future: F) -> Result<F::Output, Pin<Box<F>>> {
+    let mut future = Box::pin(future);
+    let polled = poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await;
+    match polled {
+        Poll::Ready(output) => Ok(output),
+        Poll::Pending => Err(future),
+    }
 }
 
 /// The response for an answer. A twoway request that was forwarded in another mode returns nothing.
@@ -56,7 +66,7 @@ pub(super) fn respond(request: Request, answer: Answer) -> Result<Response, Syst
 }
 
 /// The request with another context.
-pub(super) fn with_context(event: &Event, context: &Context) -> Event {
+pub(crate) fn with_context(event: &Event, context: &Context) -> Event {
     let Ok(parts) = EventParts::parse(event.as_bytes()) else {
         return event.clone();
     };

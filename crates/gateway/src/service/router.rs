@@ -179,7 +179,7 @@ fn add_proxies(sessions: &Arc<Sessions>, request: Request) -> Result<Response, S
             request.current().peer(),
             shortened(&refused.to_string())
         );
-        session.connection.abort();
+        session.client().connection.abort();
         return Err(SystemException::ObjectNotExist(RequestFailed::default()));
     }
     let new_forwarder = || {

@@ -1,16 +1,21 @@
 //! Requests on their way to a server or to a client.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use floe::dispatch::{DispatchSlot, Request, Requests, Response};
 use floe::forwarding::Event;
 use floe::message::RequestFailed;
-use floe::{Context, Dispatcher, InvocationMode, Proxy, Reference, SystemException, TypedProxy};
+use floe::{
+    Context, Dispatcher, Identity, InvocationMode, Proxy, Reference, SystemException, TypedProxy,
+};
+
+use tokio::sync::oneshot;
 
 use super::connection_context;
 use super::forwarder::Forwarder;
 use super::outgoing::{self, Outgoing};
 use super::overload::overloaded;
+use super::resumption::{self, Callback, Resumption};
 use super::router::session_of;
 use super::session::Route;
 use super::sessions::Sessions;
@@ -59,17 +64,26 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
     };
     // After the look-up: a client whose object was evicted is asked to register it again.
     let (guard, reference) = (&sessions.guard, route.twoway.reference());
-    let checked = guard.check_call(&session.caller, &identity, request.operation(), reference);
+    let client = session.client();
+    let checked = guard.check_call(&client.caller, &identity, request.operation(), reference);
     if let Err(refused) = checked {
         sessions.counters.requests_refused.add(1);
         return Err(refused);
     }
     let settings = &sessions.settings.to_servers;
-    let routed = RoutedRequest::new(&request, settings, &session.connection_entries);
+    let routed = RoutedRequest::new(&request, settings, &client.connection_entries);
     let target = route.target(&routed.mode, request.current().facet());
     sessions.counters.to_servers.add(1);
     sessions.counters.to_servers_bytes.add(routed.event.len());
-    routed.forward(request, &route.forwarder, target).await
+    let numbers = session.resumption.get().zip(routed.numbers);
+    let Some((resumption, (number, floor))) = numbers else {
+        return routed.forward(request, &route.forwarder, target).await;
+    };
+    let (outgoing, token, forwarder) = (routed.outgoing(target), routed.token, &route.forwarder);
+    let forwarder = forwarder.clone();
+    let execute = async move { forwarder.forward(outgoing, token).await };
+    let answer = resumption.once(number, floor, execute).await;
+    outgoing::respond(request, answer)
 }
 
 /// The operation in an exception that asks the client to register the object.
@@ -82,7 +96,12 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
         return Err(SystemException::ObjectNotExist(RequestFailed::default()));
     };
     let routed = RoutedRequest::new(&request, &sessions.settings.to_clients, &Context::new());
-    let object = session.connection.proxy(identity);
+    if let Some(resumption) = session.resumption.get() {
+        sessions.counters.to_clients.add(1);
+        sessions.counters.to_clients_bytes.add(routed.event.len());
+        return routed.deliver(request, identity, resumption).await;
+    }
+    let object = session.client().connection.proxy(identity);
     let target = changed(&object, &routed.mode, request.current().facet());
     sessions.counters.to_clients.add(1);
     sessions.counters.to_clients_bytes.add(routed.event.len());
@@ -94,6 +113,10 @@ struct RoutedRequest {
     mode: ForwardMode,
     /// The request replaces a queued one with the same token and target.
     token: Option<String>,
+    /// The number of the request and the floor of its sender, if they crossed a connection that may break.
+    numbers: Option<(u64, u64)>,
+    /// The context that is forwarded.
+    context: Context,
     event: Event,
 }
 
@@ -105,6 +128,7 @@ impl RoutedRequest {
         let event = request.event();
         let mut mode = ForwardMode::of(request.current().is_oneway());
         let mut token = None;
+        let mut numbers = None;
         let mut context = Context::new();
         let has_context = outgoing::has_context(&event);
         if has_context {
@@ -120,6 +144,9 @@ impl RoutedRequest {
                 }
             }
             token = context.get(OVERRIDE).filter(|_| settings.buffered).cloned();
+            numbers = resumption::numbers(&context);
+            context.remove(resumption::NUMBER);
+            context.remove(resumption::FLOOR);
             if !settings.forward_context {
                 context.clear();
             }
@@ -138,7 +165,13 @@ impl RoutedRequest {
             (false, true) => event.detached(),
             (false, false) => event,
         };
-        Self { mode, token, event }
+        Self {
+            mode,
+            token,
+            numbers,
+            context,
+            event,
+        }
     }
 
     async fn forward(
@@ -147,12 +180,41 @@ impl RoutedRequest {
         forwarder: &Arc<Forwarder>,
         target: Proxy,
     ) -> Result<Response, SystemException> {
-        let outgoing = Outgoing {
+        let outgoing = self.outgoing(target);
+        let answer = forwarder.forward(outgoing, self.token).await;
+        outgoing::respond(request, answer)
+    }
+
+    fn outgoing(&self, target: Proxy) -> Outgoing {
+        Outgoing {
             target,
             is_compressed: self.mode.is_compressed,
-            event: self.event,
+            event: self.event.clone(),
+        }
+    }
+
+    /// Delivers a request to a client whose connection may break. A oneway request is complete as soon as it is
+    /// accepted.
+    async fn deliver(
+        self,
+        request: Request,
+        identity: Identity,
+        resumption: &Resumption,
+    ) -> Result<Response, SystemException> {
+        let is_twoway = self.mode.mode == InvocationMode::Twoway;
+        let (answer, answered) = oneshot::channel();
+        resumption.accept(Callback {
+            identity,
+            facet: request.current().facet().to_owned(),
+            is_compressed: self.mode.is_compressed,
+            event: self.event.detached(),
+            context: self.context,
+            answer: Mutex::new(is_twoway.then_some(answer)),
+        })?;
+        let answer = match is_twoway {
+            true => answered.await.unwrap_or_else(|_| Err(resumption::ended())),
+            false => Ok(None),
         };
-        let answer = forwarder.forward(outgoing, self.token).await;
         outgoing::respond(request, answer)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use floe::contracts::glacier2::SessionProxy;
@@ -12,24 +12,24 @@ use floe_access::Caller;
 
 use super::forwarder::Forwarder;
 use super::protection::Rates;
+use super::resumption::Resumption;
 use super::status::Counters;
 use super::tasks::Tasks;
 use crate::core::{RequestFilter, RoutingTable, SortedSet};
 use crate::settings::GatewaySettings;
 
-/// A session of a client, bound to its connection.
+/// A session of a client. It is bound to its connection, unless it can be resumed.
 pub(super) struct Session {
     /// The user's name or description, for logs.
     pub(super) user: String,
-    /// Who the rules of access take the client for.
-    pub(super) caller: Caller,
     pub(super) rates: Rates,
-    pub(super) connection: Connection,
+    /// The client, as it is connected now. Held for a look-up, never across a wait.
+    client: RwLock<Arc<Client>>,
+    /// What keeps the session if its connection is lost, if its client asked for that.
+    pub(super) resumption: OnceLock<Arc<Resumption>>,
     /// The category of the client's objects, if servers can call them.
     pub(super) category: Option<String>,
     pub(super) filter: RequestFilter,
-    /// Context entries that give servers information about the connection.
-    pub(super) connection_entries: Context,
     /// Forwards requests to the client.
     pub(super) to_client: Arc<Forwarder>,
     /// The session of the application, if it has one.
@@ -41,6 +41,15 @@ pub(super) struct Session {
     started: Instant,
     /// Time of the last use, in milliseconds since the start.
     last_use: AtomicU64,
+}
+
+/// A client over one connection.
+pub(super) struct Client {
+    pub(super) connection: Connection,
+    /// Who the rules of access take the client for.
+    pub(super) caller: Caller,
+    /// Context entries that give servers information about the connection.
+    pub(super) connection_entries: Context,
 }
 
 /// The routing table, and the forwarders to the servers in it.
@@ -68,13 +77,11 @@ pub(super) struct Route {
 /// The parts of a new session.
 pub(super) struct NewSession<'a> {
     pub(super) user: String,
-    pub(super) caller: Caller,
     pub(super) rates: Rates,
+    pub(super) client: Client,
     /// The category that the user may reach because of its name.
     pub(super) user_category: Option<String>,
-    pub(super) connection: Connection,
     pub(super) category: Option<String>,
-    pub(super) connection_entries: Context,
     pub(super) settings: &'a GatewaySettings,
     pub(super) counters: &'a Arc<Counters>,
     pub(super) tasks: &'a Tasks,
@@ -87,16 +94,15 @@ impl Session {
         let categories = filter.accept_categories.iter().cloned();
         Arc::new(Self {
             user: new.user,
-            caller: new.caller,
             rates: new.rates,
-            connection: new.connection,
+            client: RwLock::new(Arc::new(new.client)),
+            resumption: OnceLock::new(),
             category: new.category,
             filter: RequestFilter {
                 categories: SortedSet::new(categories.chain(new.user_category)),
                 identities: SortedSet::new(filter.accept_identities.iter().cloned()),
                 adapter_ids: SortedSet::new(filter.accept_adapter_ids.iter().cloned()),
             },
-            connection_entries: new.connection_entries,
             to_client: Forwarder::new(&settings.to_clients, new.counters, new.tasks),
             application: OnceLock::new(),
             controls: Mutex::default(),
@@ -108,6 +114,18 @@ impl Session {
             started: Instant::now(),
             last_use: AtomicU64::new(0),
         })
+    }
+
+    /// The client, as it is connected now or was last.
+    pub(super) fn client(&self) -> Arc<Client> {
+        let client = self.client.read();
+        client.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The client has come back over another connection.
+    pub(super) fn set_client(&self, client: Client) {
+        let mut current = self.client.write().unwrap_or_else(PoisonError::into_inner);
+        *current = Arc::new(client);
     }
 
     /// Adds an object to the routing table. Returns the objects that were removed to make room.
@@ -170,10 +188,21 @@ impl Session {
             std::mem::take(&mut routes.forwarders)
         };
         self.to_client.end();
+        if let Some(resumption) = self.resumption.get() {
+            resumption.end();
+        }
         for forwarder in forwarders.values().filter_map(Weak::upgrade) {
             forwarder.end();
         }
         true
+    }
+
+    /// Waits until the session has ended, if it can be resumed.
+    pub(super) async fn ended(&self) {
+        match self.resumption.get() {
+            Some(resumption) => resumption.ended().await,
+            None => std::future::pending().await,
+        }
     }
 
     pub(super) fn is_ended(&self) -> bool {
@@ -214,7 +243,7 @@ impl std::fmt::Debug for Session {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Session")
             .field("user", &self.user)
-            .field("connection", &self.connection)
+            .field("connection", &self.client().connection)
             .finish_non_exhaustive()
     }
 }

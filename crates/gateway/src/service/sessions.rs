@@ -5,11 +5,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
-use floe::{Adapter, Communicator, Connection, Proxy, Reference, TypedProxy};
+use floe::{Adapter, Communicator, Connection, Proxy, Reference, SystemException, TypedProxy};
 
-use super::guard::Guard;
+use super::guard::{self, Guard};
+use super::login::{self, random};
 use super::protection::Protection;
-use super::session::Session;
+use super::resumption::Resumption;
+use super::session::{Client, Session};
 use super::status::Counters;
 use super::tasks::Tasks;
 use crate::core::AddressFilter;
@@ -36,6 +38,10 @@ pub(super) struct Sessions {
 struct State {
     by_connection: HashMap<Connection, Arc<Session>>,
     by_category: HashMap<String, Arc<Session>>,
+    /// Sessions that can be resumed, by their tokens. A session has two until its client confirms the second.
+    by_token: HashMap<String, Arc<Session>>,
+    /// Number of sessions that wait for their clients.
+    detached: usize,
     /// Connections whose heartbeats and end are watched.
     watched: HashSet<Connection>,
     /// Connections on which a client logs in. Logins on one connection run one after another.
@@ -110,7 +116,8 @@ impl Sessions {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.lock().by_connection.len()
+        let state = self.lock();
+        state.by_connection.len() + state.detached
     }
 
     /// Waits until no other login runs on this connection. The login may run while the guard is held.
@@ -133,7 +140,7 @@ impl Sessions {
 
     /// Adds a session, if there is still room for it.
     pub(super) fn insert(self: &Arc<Self>, session: &Arc<Session>) -> Result<(), NoSession> {
-        let connection = &session.connection;
+        let connection = &session.client().connection;
         let is_first = {
             let mut state = self.lock();
             state.check(connection, self.settings.session_limit)?;
@@ -182,13 +189,23 @@ impl Sessions {
                     state.by_category.remove(category);
                 }
             }
-            let current = state.by_connection.get(&session.connection);
-            if current.is_some_and(|current| Arc::ptr_eq(current, session)) {
-                state.by_connection.remove(&session.connection);
+            let connection = &session.client().connection;
+            let current = state.by_connection.get(connection);
+            let is_attached = current.is_some_and(|current| Arc::ptr_eq(current, session));
+            if is_attached {
+                state.by_connection.remove(connection);
             }
-        }
-        if !session.end() {
-            return false;
+            if session.resumption.get().is_some() {
+                state
+                    .by_token
+                    .retain(|_, other| !Arc::ptr_eq(other, session));
+            }
+            if !session.end() {
+                return false;
+            }
+            if !is_attached && session.resumption.get().is_some() {
+                state.detached -= 1;
+            }
         }
         tracing::info!(
             "the session of {:?} has ended: {}",
@@ -214,9 +231,162 @@ impl Sessions {
         true
     }
 
+    /// The connection of a session was lost. The session ends, or waits for its client if it can be resumed.
+    fn lost(self: &Arc<Self>, connection: &Connection) {
+        let waiting = {
+            let mut state = self.lock();
+            let session = state.by_connection.get(connection).cloned();
+            let can_wait = session.filter(|session| session.resumption.get().is_some());
+            if let Some(session) = &can_wait
+                && !state.is_shutting_down
+            {
+                state.by_connection.remove(connection);
+                state.detached += 1;
+                Some(session.clone())
+            } else {
+                None
+            }
+        };
+        let Some((session, resumption)) = waiting
+            .as_ref()
+            .and_then(|session| Some((session, session.resumption.get()?)))
+        else {
+            self.end_of(connection, "its connection was closed");
+            return;
+        };
+        resumption.detach();
+        tracing::info!(
+            "{:?} has lost its connection, and may come back",
+            session.user
+        );
+        let (sessions, session) = (Arc::downgrade(self), session.clone());
+        let (connection, grace) = (connection.clone(), resumption.grace);
+        self.tasks.spawn(async move {
+            tokio::select! {
+                () = tokio::time::sleep(grace) => {}
+                () = session.ended() => return,
+            }
+            if let Some(sessions) = sessions.upgrade() {
+                // It may have come back since, and be connected or wait again.
+                let still_waits = session.client().connection == connection;
+                if still_waits {
+                    sessions.end(&session, "its client has not come back");
+                }
+            }
+        });
+    }
+
+    /// Makes a session survive a lost connection for a grace period, `wanted` at most. Returns a token, and the period.
+    ///
+    /// # Errors
+    /// The session can be resumed already, or sessions of this gateway cannot.
+    pub(super) fn make_resumable(
+        &self,
+        session: &Arc<Session>,
+        wanted: Duration,
+    ) -> Result<(String, Duration), SystemException> {
+        let refused = |text: &str| SystemException::UnknownException(text.to_owned());
+        let grace_max = self.settings.resume_grace;
+        let grace_max =
+            grace_max.ok_or_else(|| refused("sessions of this gateway cannot be resumed"))?;
+        let grace = wanted.min(grace_max);
+        let resumption = Resumption::start(
+            grace,
+            session.client().connection.clone(),
+            &self.settings.to_clients,
+            &self.counters,
+            &self.tasks,
+        );
+        if let Err(resumption) = session.resumption.set(resumption) {
+            resumption.end();
+            return Err(refused("the session can be resumed already"));
+        }
+        let token = new_token();
+        self.lock().by_token.insert(token.clone(), session.clone());
+        Ok((token, grace))
+    }
+
+    /// Goes on with a session over this connection. Returns the next token.
+    ///
+    /// # Errors
+    /// The reason, for the client.
+    pub(super) fn resume(
+        self: &Arc<Self>,
+        token: &str,
+        connection: &Connection,
+    ) -> Result<String, &'static str> {
+        let session = self.lock().by_token.get(token).cloned();
+        let session = session.ok_or("the token is unknown, was used, or has expired")?;
+        let resumption = session.resumption.get().ok_or("it cannot be resumed")?;
+        let info = connection.info();
+        let known = session.client();
+        let caller = guard::caller(&info, known.caller.user.as_deref());
+        if caller.certificate != known.caller.certificate {
+            return Err("it belongs to a client with another certificate");
+        }
+        if self.guard.check_login(&caller).is_err() {
+            return Err("the rules of access do not allow it from here");
+        }
+        let next = new_token();
+        let (before, is_first) = {
+            let mut state = self.lock();
+            if state.is_shutting_down || session.is_ended() {
+                return Err("it has ended");
+            }
+            if !state.by_token.contains_key(token) {
+                return Err("the token was used meanwhile");
+            }
+            if state.by_connection.contains_key(connection) {
+                return Err("this connection has a session");
+            }
+            if !connection.is_active() {
+                return Err("the connection was closed");
+            }
+            // The used token stays valid until the client confirms the next one, whose reply may be lost.
+            state
+                .by_token
+                .retain(|known, other| known == token || !Arc::ptr_eq(other, &session));
+            state.by_token.insert(next.clone(), session.clone());
+            let before = session.client();
+            match state.by_connection.remove(&before.connection) {
+                Some(_) => {}
+                None => state.detached -= 1,
+            }
+            state
+                .by_connection
+                .insert(connection.clone(), session.clone());
+            session.set_client(Client {
+                connection: connection.clone(),
+                caller,
+                connection_entries: login::entries(self, connection),
+            });
+            resumption.attach(connection.clone());
+            (before, state.watched.insert(connection.clone()))
+        };
+        session.touch();
+        // A client may notice the loss first.
+        before.connection.abort();
+        if is_first {
+            self.watch(connection);
+        }
+        tracing::info!("{:?} has come back, from {}", session.user, info.peer);
+        Ok(next)
+    }
+
+    /// The client has the last token, so that the one before it is void.
+    pub(super) fn confirm(&self, session: &Arc<Session>, token: &str) {
+        let mut state = self.lock();
+        if state.by_token.contains_key(token) {
+            state
+                .by_token
+                .retain(|known, other| known == token || !Arc::ptr_eq(other, session));
+        }
+    }
+
     /// Ends the sessions that have been unused for longer than `timeout`.
     pub(super) fn end_unused(self: &Arc<Self>, timeout: Duration) {
         let sessions: Vec<_> = self.lock().by_connection.values().cloned().collect();
+        // A session that waits for its client has a grace period instead.
         for session in sessions {
             if session.idle_time() > timeout {
                 self.end(&session, "it was not used for too long");
@@ -226,11 +396,12 @@ impl Sessions {
 
     /// Ends the sessions that the rules no longer allow.
     pub(super) fn end_refused(self: &Arc<Self>) {
-        let sessions: Vec<_> = self.lock().by_connection.values().cloned().collect();
+        let sessions = self.lock().all();
         for session in sessions {
-            if self.guard.check_login(&session.caller).is_err() {
+            let client = session.client();
+            if self.guard.check_login(&client.caller).is_err() {
                 self.end(&session, "the rules of access no longer allow it");
-                session.connection.abort();
+                client.connection.abort();
             }
         }
     }
@@ -240,7 +411,7 @@ impl Sessions {
         let sessions: Vec<_> = {
             let mut state = self.lock();
             state.is_shutting_down = true;
-            state.by_connection.values().cloned().collect()
+            state.all()
         };
         for session in sessions {
             self.end(&session, "the gateway shuts down");
@@ -261,7 +432,7 @@ impl Sessions {
                     session,
                     &format!("the application's session does not answer: {error}"),
                 );
-                session.connection.abort();
+                session.client().connection.abort();
                 false
             }
         }
@@ -283,7 +454,7 @@ impl Sessions {
         connection.on_close(move |connection| {
             if let Some(sessions) = Weak::upgrade(&sessions) {
                 sessions.lock().watched.remove(&connection);
-                sessions.end_of(&connection, "its connection was closed");
+                sessions.lost(&connection);
             }
         });
     }
@@ -294,6 +465,18 @@ impl Sessions {
 }
 
 impl State {
+    /// All sessions, those included that wait for their clients.
+    fn all(&self) -> Vec<Arc<Session>> {
+        let mut all: Vec<_> = self.by_connection.values().cloned().collect();
+        let waiting = self.by_token.values();
+        let waiting = waiting.filter(|session| {
+            let connection = &session.client().connection;
+            !self.by_connection.contains_key(connection)
+        });
+        all.extend(waiting.cloned());
+        all
+    }
+
     fn check(&self, connection: &Connection, limit: usize) -> Result<(), NoSession> {
         if self.is_shutting_down {
             return Err(NoSession::ShuttingDown);
@@ -304,7 +487,7 @@ impl State {
         if !connection.is_active() {
             return Err(NoSession::ConnectionClosed);
         }
-        match self.by_connection.len() < limit {
+        match self.by_connection.len() + self.detached < limit {
             true => Ok(()),
             false => Err(NoSession::TooMany),
         }
@@ -316,17 +499,24 @@ impl State {
             let all = self.by_connection.values();
             all.filter(|session| is_alike(session)).count()
         };
-        let place = new.caller.place;
+        let place = new.client().caller.place;
         let of_user = settings.user_session_limit;
         let of_address = settings.address_session_limit;
         if of_user.is_some_and(|max| count(&|other| other.user == new.user) >= max) {
             return Err(NoSession::TooManyOfUser);
         }
-        if of_address.is_some_and(|max| count(&|other| other.caller.place == place) >= max) {
+        if of_address.is_some_and(|max| count(&|other| other.client().caller.place == place) >= max)
+        {
             return Err(NoSession::TooManyOfAddress);
         }
         Ok(())
     }
+}
+
+/// A token that cannot be guessed.
+fn new_token() -> String {
+    let bytes = random::<32>();
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A heartbeat renews a session.

@@ -90,14 +90,14 @@ async fn the_requests_to_a_client_keep_their_order_in_every_mode() {
 const VALIDATE: [u8; 14] = *b"IceP\x01\x00\x01\x00\x03\x00\x0e\x00\x00\x00";
 
 /// Accepts a connection as a server does.
-async fn accept(listener: &TcpListener) -> TcpStream {
+pub(crate) async fn accept(listener: &TcpListener) -> TcpStream {
     let (mut stream, _) = soon(listener.accept()).await.expect("a connection");
     stream.write_all(&VALIDATE).await.expect("it is open");
     stream
 }
 
 /// The type of the next message, and the number of requests in it if it is a batch.
-async fn next_message(stream: &mut TcpStream) -> (u8, u32) {
+pub(crate) async fn next_message(stream: &mut TcpStream) -> (u8, u32) {
     let mut header = [0; 14];
     soon(stream.read_exact(&mut header))
         .await
@@ -111,7 +111,7 @@ async fn next_message(stream: &mut TcpStream) -> (u8, u32) {
     (header[8], count)
 }
 
-const REQUEST: u8 = 0;
+pub(crate) const REQUEST: u8 = 0;
 const BATCH_REQUEST: u8 = 1;
 
 #[tokio::test]

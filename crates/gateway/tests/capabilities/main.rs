@@ -3,8 +3,10 @@
 mod access;
 mod admin;
 mod attacks;
+mod faults;
 mod filters;
 mod forwarding;
+mod resumption;
 mod routers;
 mod sessions;
 mod world;

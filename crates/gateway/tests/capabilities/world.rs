@@ -14,6 +14,7 @@ use floe::{
     Proxy, Reference, TypedProxy,
 };
 use floe_gateway::{Gateway, GatewaySettings, PasswordVerifier};
+use tokio::runtime::Runtime;
 use tokio::time::timeout;
 
 /// A gateway and a back end, in communicators of their own.
@@ -58,6 +59,19 @@ impl World {
         let session = soon(session).await.expect("a session");
         assert!(session.is_none(), "no application makes sessions");
         client
+    }
+
+    /// With the gateway on a runtime of its own, so that it can be [killed](Self::kill).
+    pub(crate) async fn on(runtime: &Runtime) -> Self {
+        let back_end = BackEnd::start().await;
+        let world = runtime.spawn(Self::before(back_end, |_| ()));
+        world.await.expect("it does not panic")
+    }
+
+    /// Ends the gateway with all its tasks and sockets, as the end of its process would, and leaves the back end.
+    pub(crate) fn kill(self, runtime: Runtime) -> BackEnd {
+        runtime.shutdown_background();
+        self.back_end
     }
 
     pub(crate) async fn shut_down(self) {
@@ -151,6 +165,11 @@ impl PermissionsVerifier for Verifier {
 pub(crate) struct Calls(Arc<Mutex<Vec<(String, String)>>>);
 
 impl Calls {
+    pub(crate) fn note(&self, identity: &str, operation: &str) {
+        let call = (identity.to_owned(), operation.to_owned());
+        self.0.lock().expect("nobody panics").push(call);
+    }
+
     pub(crate) fn list(&self) -> Vec<(String, String)> {
         self.0.lock().expect("nobody panics").clone()
     }

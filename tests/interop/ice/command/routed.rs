@@ -82,7 +82,14 @@ fn a_subscriber_whose_router_is_gone_ends_and_says_so() {
     let mut router = Router::start_floe(properties);
     let proxy = router.proxy().to_owned();
     let (contract, manager) = (contract(), hub.manager());
-    let sub = ["sub", "news", "--create", "--slice", &contract];
+    let sub = [
+        "sub",
+        "news",
+        "--create",
+        "--no-reconnect",
+        "--slice",
+        &contract,
+    ];
     let through = ["--hub", &manager, "--router", &proxy, "--user", "joe"];
     let subscriber = floe("any", &[&sub[..], &through].concat());
     subscriber.errors_with("subscribed to topic");

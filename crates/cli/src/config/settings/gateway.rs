@@ -158,6 +158,13 @@ fn sessions() -> Vec<Setting> {
             meaning: "How long a client may be silent before its connection is dropped. `session-timeout` replaces it.",
         },
         Setting {
+            key: "gateway.resume-grace",
+            field: Field::OptionalTime("none", |draft| &mut draft.gateway().resume_grace),
+            example: "\"2m\"",
+            effect: Effect::Restart,
+            meaning: "How long the session of a Floe client waits after its connection is lost. `none` ends it at once, as with Glacier2.",
+        },
+        Setting {
             key: "gateway.session-limit",
             field: Field::Count(|draft| &mut draft.gateway().session_limit),
             example: "100",

@@ -14,7 +14,8 @@ use super::pattern::Group;
 /// characters match themselves. The ports stand behind a colon. A rule without ports matches any port.
 ///
 /// A host of numbers, `*` and groups matches IPv4 addresses, however a proxy spells them, and no names. All other hosts
-/// match names, in any case, and no addresses. `*` alone matches any host.
+/// match names, in any case, and no addresses. `*` alone matches any host. An IPv6 address or network stands in brackets:
+/// `[::1]:4061`, `[2001:db8::/32]`.
 ///
 /// Source: Ice manual, "Glacier2 Request Filters".
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,13 +58,12 @@ impl FromStr for AddressRule {
             rule: text.to_owned(),
             reason,
         };
-        let (host, ports) = match text.split_once(':') {
-            Some((host, ports)) => (host, Some(ports)),
-            None => (text, None),
+        let (host, ports) = split(text);
+        let host = match host {
+            RuleHost::Empty => Err("expected a host, or `*` for any".to_owned()),
+            RuleHost::Pattern(pattern) => HostPattern::parse(pattern),
+            RuleHost::Network(network) => network.parse().map(HostPattern::Network),
         };
-        if host.is_empty() {
-            return Err(failed("expected a host, or `*` for any".to_owned()));
-        }
         let ports = match ports {
             None | Some("*") => None,
             Some(ports) => {
@@ -72,16 +72,44 @@ impl FromStr for AddressRule {
                     .and_then(|inner| inner.strip_suffix(']'));
                 Some(Group::parse(inner.unwrap_or(ports)).map_err(|reason| {
                     failed(format!(
-                        "{reason} as a port; an IPv6 address cannot stand in a rule"
+                        "{reason} as a port; an IPv6 address stands in brackets"
                     ))
                 })?)
             }
         };
         Ok(Self {
             text: text.to_owned(),
-            host: HostPattern::parse(host).map_err(failed)?,
+            host: host.map_err(failed)?,
             ports,
         })
+    }
+}
+
+/// What stands for the host in a rule.
+enum RuleHost<'a> {
+    Empty,
+    Pattern(&'a str),
+    /// Without its brackets.
+    Network(&'a str),
+}
+
+/// The host of a rule, and its ports.
+fn split(rule: &str) -> (RuleHost<'_>, Option<&str>) {
+    // A group of numbers has no colon.
+    let bracketed = rule.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    if let Some((network, rest)) = bracketed
+        && network.contains(':')
+        && (rest.is_empty() || rest.starts_with(':'))
+    {
+        return (RuleHost::Network(network), rest.strip_prefix(':'));
+    }
+    let (host, ports) = match rule.split_once(':') {
+        Some((host, ports)) => (host, Some(ports)),
+        None => (rule, None),
+    };
+    match host {
+        "" => (RuleHost::Empty, ports),
+        host => (RuleHost::Pattern(host), ports),
     }
 }
 
@@ -198,8 +226,32 @@ mod tests {
     }
 
     #[test]
+    fn an_ipv6_network_stands_in_brackets() {
+        let proxy = "o:tcp -h \"2001:db8::7\" -p 1000";
+        for rule in [
+            "[2001:db8::7]",
+            "[2001:db8::/32]:1000",
+            "[2001:db8::/32]:[999-1000]",
+            "*:1000",
+        ] {
+            assert!(allows(&[rule], &[], proxy), "{rule}");
+            assert!(!allows(&[], &[rule], proxy), "{rule}");
+        }
+        for rule in [
+            "[2001:db8::8]",
+            "[2001:db9::/32]",
+            "[2001:db8::7]:1001",
+            "[0-9]*",
+        ] {
+            assert!(!allows(&[rule], &[], proxy), "{rule}");
+        }
+    }
+
+    #[test]
     fn what_is_no_rule_is_refused_and_said() {
-        for text in ["", ":80", "a:", "a:b", "::1", "[1:80", "a:[1"] {
+        for text in [
+            "", ":80", "a:", "a:b", "::1", "[1:80", "a:[1", "[::1]80", "[::1]:", "[::1]:a", "[::g]",
+        ] {
             let error = text.parse::<AddressRule>().unwrap_err().to_string();
             assert!(error.contains("expected a rule"), "{error}");
         }

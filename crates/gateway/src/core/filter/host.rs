@@ -2,6 +2,8 @@
 
 use ::core::net::{IpAddr, Ipv4Addr};
 
+use floe_access::Network;
+
 use super::pattern::Pattern;
 
 /// A host as a connection finds it, whatever its spelling in the proxy.
@@ -68,6 +70,8 @@ pub(super) enum HostPattern {
     Any,
     /// A pattern of numbers, such as `10.0.*`. It matches IPv4 addresses, and no names.
     Address(Pattern),
+    /// An IPv6 address, or a network such as `[2001:db8::/32]`.
+    Network(Network),
     /// Any other pattern. It matches names, and no addresses.
     Name(Pattern),
 }
@@ -98,6 +102,7 @@ impl HostPattern {
             (Self::Address(pattern), Host::Address(IpAddr::V4(address))) => {
                 pattern.matches(&address.to_string())
             }
+            (Self::Network(network), Host::Address(address)) => network.contains(*address),
             (Self::Name(pattern), Host::Name(name)) => pattern.matches(name),
             _ => false,
         }
@@ -168,5 +173,19 @@ mod tests {
         assert!(!matches("db*.example", "db1.example.attacker.test"));
         assert!(matches("*", "::1") && matches("*", ""));
         assert!(!matches("*1", "::1"));
+    }
+
+    #[test]
+    fn a_network_has_addresses_in_any_spelling_and_no_names() {
+        let has = |network: &str, host: &str| {
+            let network = HostPattern::Network(network.parse().expect(network));
+            network.matches(&Host::parse(host))
+        };
+        assert!(has("::1", "0:0:0:0:0:0:0:1") && has("fe80::/10", "fe80::1%eth0"));
+        assert!(has("2001:db8::/33", "2001:db8:7fff::1"));
+        assert!(!has("2001:db8::/33", "2001:db8:8000::1"));
+        // This reaches an IPv4 host, of which other rules decide.
+        assert!(!has("::/0", "::ffff:10.0.0.1"));
+        assert!(!has("::/0", "db.example"));
     }
 }
