@@ -1,10 +1,12 @@
 //! Floe: a topic of the hub of the `floe` command, with a connection for each publisher and each subscriber.
+//!
+//! Subscribers are servants in a current-thread runtime of their own; the main thread publishes, and waits for waves.
 
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
-use ::floe::blocking::{Communicator, Wait};
+use ::floe::blocking::{self, Wait};
 use ::floe::contracts::ice_storm::{QoS, TopicManagerProxy, TopicProxy};
-use ::floe::{Bytes, Current, InvokeError, Proxy, TypedProxy};
+use ::floe::{Adapter, Bytes, Communicator, Current, InvokeError, Proxy, TypedProxy};
 
 use super::case::{Case, Quality};
 use super::waves::Waves;
@@ -12,7 +14,7 @@ use super::{Clients, FanoutContender, listen_to_lab};
 use crate::contender::calls::payload::bytes;
 use crate::contender::codec::contract::floe_lab::OuterSeq;
 use crate::contender::events::{FLOE_BATCHING_SERVICE, Service};
-use crate::contender::topics::contract::floe_topics::{PingBlocking, PingDispatcher, PingProxy};
+use crate::contender::topics::contract::floe_topics::{Ping, PingDispatcher, PingProxy};
 use crate::contender::{Contender, Failure, Origin};
 use crate::measure::Effort;
 
@@ -32,12 +34,6 @@ pub(crate) const FLOE: Contender = Contender {
     }),
 };
 
-fn topic(communicator: &Communicator, manager: &str) -> Result<TopicProxy, Failure> {
-    let manager: TopicManagerProxy = communicator.proxy(manager)?;
-    let topic = manager.create_or_retrieve("fanout").wait()?;
-    topic.ok_or_else(|| "the hub gave no topic".into())
-}
-
 /// How events are sent, by publishers and to subscribers.
 fn sent_as(quality: Quality, proxy: &Proxy) -> Proxy {
     match quality {
@@ -49,40 +45,21 @@ fn sent_as(quality: Quality, proxy: &Proxy) -> Proxy {
 }
 
 fn fanout(case: Case, effort: Effort, address: &str) -> Result<(), Failure> {
-    let communicator = Communicator::new();
     let waves = Arc::new(Waves::new(case));
-    let topic = topic(&communicator, address)?;
-    let qos: &[(&str, &str)] = match case.quality {
-        Quality::Ordered => &[("reliability", "ordered")],
-        Quality::KeepLast => &[("floe.overflow", "drop-oldest"), ("floe.queueEvents", "1")],
-        _ => &[],
-    };
-    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
-    let qos: QoS = qos.iter().map(owned).collect();
-    let endpoint = match case.quality {
-        Quality::Compressed => "tcp -h 127.0.0.1 -p 0 -z",
-        _ => "tcp -h 127.0.0.1 -p 0",
-    };
-    let mut adapters = Vec::new();
-    for index in 0..case.subscribers {
-        let adapter = communicator.adapter(endpoint)?;
-        let servant = Subscriber {
-            case,
-            waves: waves.clone(),
-            index,
-        };
-        let name = format!("subscriber{index}");
-        let own = adapter.add(name.as_str(), PingDispatcher::blocking(servant))?;
-        adapter.activate();
-        topic
-            .subscribe_and_get_publisher(&qos, Some(&sent_as(case.quality, &own)))
-            .wait()?;
-        adapters.push(adapter);
-    }
-    let publisher: Proxy = topic
-        .get_publisher()
-        .wait()?
-        .ok_or("the topic has no publisher")?;
+    let (subscribing, subscribed) = mpsc::channel();
+    let (own, manager) = (waves.clone(), address.to_owned());
+    std::thread::spawn(move || {
+        let result = subscribe_and_serve(case, &own, &manager, &subscribing);
+        // The main thread has gone on if it was subscribed.
+        let _ = subscribing.send(result);
+    });
+    subscribed.recv()??;
+    let communicator = blocking::Communicator::new();
+    let manager: TopicManagerProxy = communicator.proxy(address)?;
+    let topic = manager.create_or_retrieve(TOPIC).wait()?;
+    let topic: TopicProxy = topic.ok_or("the hub gave no topic")?;
+    let publisher = topic.get_publisher().wait()?;
+    let publisher: Proxy = publisher.ok_or("the topic has no publisher")?;
     let publishers = (0..case.publishers).map(|index| {
         let own = publisher.ice_connection_id(&index.to_string());
         PingProxy::from_proxy(sent_as(case.quality, &own))
@@ -100,8 +77,66 @@ fn fanout(case: Case, effort: Effort, address: &str) -> Result<(), Failure> {
         },
     )?;
     communicator.wait_for_shutdown();
-    drop(adapters);
     Ok(())
+}
+
+const TOPIC: &str = "fanout";
+
+/// Says when all subscribers are subscribed, and serves them for as long as the process lives.
+fn subscribe_and_serve(
+    case: Case,
+    waves: &Arc<Waves>,
+    manager: &str,
+    subscribing: &mpsc::Sender<Result<(), Failure>>,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let communicator = Communicator::new();
+        let _adapters = subscribe_all(&communicator, case, waves, manager).await?;
+        subscribing.send(Ok(()))?;
+        std::future::pending().await
+    })
+}
+
+async fn subscribe_all(
+    communicator: &Communicator,
+    case: Case,
+    waves: &Arc<Waves>,
+    manager: &str,
+) -> Result<Vec<Adapter>, Failure> {
+    let manager: TopicManagerProxy = communicator.proxy(manager)?;
+    let topic = manager.create_or_retrieve(TOPIC).await?;
+    let topic: TopicProxy = topic.ok_or("the hub gave no topic")?;
+    let qos: &[(&str, &str)] = match case.quality {
+        Quality::Ordered => &[("reliability", "ordered")],
+        Quality::KeepLast => &[("floe.overflow", "drop-oldest"), ("floe.queueEvents", "1")],
+        _ => &[],
+    };
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    let qos: QoS = qos.iter().map(owned).collect();
+    let endpoint = match case.quality {
+        Quality::Compressed => "tcp -h 127.0.0.1 -p 0 -z",
+        _ => "tcp -h 127.0.0.1 -p 0",
+    };
+    let mut adapters = Vec::new();
+    for index in 0..case.subscribers {
+        // An endpoint of its own, so that the hub has a connection to each.
+        let adapter = communicator.adapter(endpoint).await?;
+        let servant = Subscriber {
+            case,
+            waves: waves.clone(),
+            index,
+        };
+        let name = format!("subscriber{index}");
+        let own = adapter.add(name.as_str(), PingDispatcher::new(servant))?;
+        adapter.activate();
+        let own = sent_as(case.quality, &own);
+        topic.subscribe_and_get_publisher(&qos, Some(&own)).await?;
+        adapters.push(adapter);
+    }
+    Ok(adapters)
 }
 
 struct Subscriber {
@@ -110,8 +145,8 @@ struct Subscriber {
     index: usize,
 }
 
-impl PingBlocking for Subscriber {
-    fn ping_bytes(
+impl Ping for Subscriber {
+    async fn ping_bytes(
         &self,
         number: i32,
         payload: Bytes,
@@ -131,7 +166,7 @@ impl PingBlocking for Subscriber {
         Ok(())
     }
 
-    fn ping_records(
+    async fn ping_records(
         &self,
         _number: i32,
         _records: OuterSeq,
