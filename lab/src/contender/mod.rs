@@ -1,6 +1,6 @@
 //! Contenders: what can do some of the cases of a scenario, beside the others.
 //!
-//! - `calls/`, `codec/`, `events/`, `topics/`: the contenders of the scenarios, a file each
+//! - `calls/`, `codec/`, `events/`, `fanout/`, `topics/`: the contenders of the scenarios, a file each
 //! - `peer.rs`, `program.rs`: how to build those that are not this very program
 //!
 //! What they agree on, in whatever language they are written:
@@ -13,11 +13,12 @@
 //!
 //! The line of the last two is `{"calls": [[nanoseconds, count], ..]}`; where bytes are encoded it also
 //! has `"encoded": {"len": bytes, "digest": text}`, see [`crate::sample::Encoded`]. Contenders of the scenario
-//! `events` and `pubsub-rtt` have other roles, see `events/mod.rs` and `topics/mod.rs`.
+//! `events`, `pubsub-rtt`, `scale` and `qos` have other roles, see `events/mod.rs`, `topics/mod.rs` and `fanout/mod.rs`.
 
 pub(crate) mod calls;
 pub(crate) mod codec;
 pub(crate) mod events;
+pub(crate) mod fanout;
 mod peer;
 mod program;
 pub(crate) mod topics;
@@ -32,6 +33,7 @@ use crate::sample::Sample;
 use crate::scenario::ScenarioInfo;
 use events::case::Case;
 use events::{Clients, EventsContender, Service};
+use fanout::FanoutContender;
 use topics::TopicsContender;
 
 pub(crate) use program::{Built, CARGO_BUILD, Program, gxx};
@@ -64,6 +66,8 @@ pub(crate) enum Origin {
     Events(&'static EventsContender),
     /// A service with a pinger and a replier.
     Topics(&'static TopicsContender),
+    /// A service with all publishers and subscribers in one process.
+    Fanout(&'static FanoutContender),
 }
 
 /// Whether a contender is Floe, in whatever manner it is used.
@@ -135,6 +139,10 @@ impl Contender {
                 topics::Clients::Own { .. } => None,
                 topics::Clients::Built(program) => Some(program),
             },
+            Origin::Fanout(parts) => match parts.clients {
+                fanout::Clients::Own(_) => None,
+                fanout::Clients::Built(program) => Some(program),
+            },
         }
     }
 
@@ -143,6 +151,7 @@ impl Contender {
         match &self.origin {
             Origin::Events(parts) => &parts.service,
             Origin::Topics(parts) => &parts.service,
+            Origin::Fanout(parts) => &parts.service,
             _ => &Service::Nobody,
         }
     }
@@ -292,6 +301,14 @@ pub fn contender_main(arguments: &[String]) -> Result<(), LabError> {
             }
             _ => return Err(usage(&arguments)),
         },
+        (Origin::Fanout(parts), "service", []) => parts.service.serve(case),
+        (Origin::Fanout(parts), "fanout", [millis, address, _index]) => {
+            let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
+            let fanout::Clients::Own(role) = parts.clients else {
+                return Err(usage(&arguments));
+            };
+            fanout::case::Case::parse(case).and_then(|case| role(case, effort, address))
+        }
         (Origin::Topics(parts), "service", []) => parts.service.serve(case),
         (Origin::Topics(parts), role, [_millis, address, _index]) => {
             let role = parts.role(role).ok_or_else(|| usage(&arguments))?;
@@ -315,6 +332,7 @@ fn usage(arguments: &[&str]) -> LabError {
             "SCENARIO NAME subscriber CASE MILLIS ADDRESS INDEX".to_owned(),
             "SCENARIO NAME pinger CASE MILLIS ADDRESS INDEX".to_owned(),
             "SCENARIO NAME replier CASE MILLIS ADDRESS INDEX".to_owned(),
+            "SCENARIO NAME fanout CASE MILLIS ADDRESS INDEX".to_owned(),
         ],
         nearest: None,
     }

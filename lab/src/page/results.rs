@@ -22,6 +22,8 @@ pub(crate) struct ResultRow<'a> {
     pub(crate) encoded_len: Option<Figure>,
     /// Time of the service's processor for a delivery, and its memory.
     pub(crate) service: Option<[Figure; 2]>,
+    /// Memory of the service for each subscriber.
+    pub(crate) subscriber: Option<Figure>,
     /// Shares of the calls in percent, and what they did not exceed.
     pub(crate) percentiles: Vec<(f64, Figure)>,
     /// How it compares with others: with whom, the quotient, and its interval.
@@ -65,6 +67,10 @@ impl<'a> ResultRow<'a> {
                     figure(service.resident, "service/resident_mb"),
                 ]
             }),
+            subscriber: result
+                .service
+                .and_then(|service| service.subscriber)
+                .map(|one| figure(one, "service/subscriber_kb")),
             percentiles: result
                 .percentiles
                 .iter()

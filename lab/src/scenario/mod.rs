@@ -4,8 +4,10 @@ mod codec;
 mod events;
 mod latency;
 mod pubsub_rtt;
+mod qos;
 mod rpc;
 mod rtt;
+mod scale;
 
 use crate::contender::Contender;
 use crate::error::{LabError, nearest};
@@ -16,13 +18,15 @@ pub fn scenarios() -> &'static [ScenarioInfo] {
     &SCENARIOS
 }
 
-static SCENARIOS: [ScenarioInfo; 6] = [
+static SCENARIOS: [ScenarioInfo; 8] = [
     rpc::RPC,
     codec::CODEC,
     events::EVENTS,
     latency::LATENCY,
     rtt::RTT,
     pubsub_rtt::PUBSUB_RTT,
+    scale::SCALE,
+    qos::QOS,
 ];
 
 /// A question, and who is asked.
@@ -65,6 +69,8 @@ pub(crate) enum Processes {
     Events,
     /// A service, a replier, and a pinger that measures.
     Topics,
+    /// A service, and a process with all publishers and subscribers, as many as the case says.
+    Fanout,
 }
 
 /// What figures are.
@@ -138,6 +144,12 @@ impl ScenarioInfo {
         let is_in =
             |(name, members): &(&str, &[&str])| *name == asked && members.contains(&contender);
         asked == contender || groups.any(is_in)
+    }
+
+    /// Whether one of its contenders is meant by this name.
+    pub(crate) fn has(&self, asked: &str) -> bool {
+        let mut contenders = self.contenders.iter();
+        contenders.any(|contender| self.means(asked, contender.name))
     }
 
     /// Finds the contender of this name.

@@ -2,6 +2,8 @@
 
 mod codec;
 mod events;
+mod fanout;
+mod judged;
 mod page;
 mod rpc;
 mod topics;

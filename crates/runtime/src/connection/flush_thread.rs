@@ -1,14 +1,39 @@
 //! The thread that writes send queues after a short delay.
 //!
 //! With the blocking communicator the runtime cannot see when a sender waits. So messages that wait for later ones are
-//! written by this thread.
+//! written by this thread. There is one exception: a thread that reads a connection is seen to wait for input, and the
+//! first message that it sends after that follows no other one of the same burst.
 
+use std::cell::Cell;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
+use floe_wire::connection::FlushPolicy;
+
 use super::ConnectionCore;
+
+thread_local! {
+    /// True if this thread has waited for input since it last sent a message without a reply.
+    static HAS_WAITED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// This thread is about to wait for input.
+#[cfg(unix)]
+pub(super) fn note_wait() {
+    HAS_WAITED.set(true);
+}
+
+/// The flush policy of a message that a blocking thread sends. A servant that answers a message with a message without
+/// a reply has nothing more to say until the peer answers, so its message leaves immediately, however fast the peer is.
+#[inline]
+pub(super) fn policy_of_thread(policy: FlushPolicy) -> FlushPolicy {
+    match policy {
+        FlushPolicy::Oneway if HAS_WAITED.replace(false) => FlushPolicy::Now,
+        policy => policy,
+    }
+}
 
 /// How long the thread waits for more messages. The timer of the system adds about as much.
 const FLUSH_DELAY: Duration = Duration::from_micros(50);
@@ -68,6 +93,20 @@ mod tests {
         }
 
         fn shutdown(&self) {}
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_first_message_after_a_wait_leaves_immediately_and_others_of_its_burst_may_wait() {
+        let sent = || policy_of_thread(FlushPolicy::Oneway);
+        assert_eq!(sent(), FlushPolicy::Oneway);
+        note_wait();
+        // A request does not end the burst: its sender waits for the reply anyway.
+        assert_eq!(
+            policy_of_thread(FlushPolicy::WithOthers),
+            FlushPolicy::WithOthers
+        );
+        assert_eq!([sent(), sent()], [FlushPolicy::Now, FlushPolicy::Oneway]);
     }
 
     #[tokio::test]

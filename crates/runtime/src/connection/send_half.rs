@@ -15,7 +15,7 @@ use tokio::sync::Notify;
 
 use super::ConnectionCore;
 use super::driver::is_transient;
-use super::flush_thread::flush_on_thread;
+use super::flush_thread::{flush_on_thread, policy_of_thread};
 use super::state::ConnectionState;
 use super::stream_compression::StreamCompression;
 use crate::byte_account::{ByteAccount, HeldBytes};
@@ -248,6 +248,10 @@ impl SendHalf {
         mut shared: MutexGuard<'_, ConnectionState>,
         policy: FlushPolicy,
     ) -> bool {
+        let policy = match self.is_blocking {
+            true => policy_of_thread(policy),
+            false => policy,
+        };
         let in_flight = shared.machine.in_flight();
         let flush = shared.queue.flush(policy, in_flight, Instant::now);
         drop(shared);
