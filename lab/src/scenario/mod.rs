@@ -1,6 +1,7 @@
 //! Scenarios: the questions that the lab can answer.
 
 mod codec;
+mod durable;
 mod events;
 mod latency;
 mod pubsub_rtt;
@@ -16,13 +17,14 @@ pub fn scenarios() -> &'static [ScenarioInfo] {
     &SCENARIOS
 }
 
-static SCENARIOS: [ScenarioInfo; 6] = [
+static SCENARIOS: [ScenarioInfo; 7] = [
     rpc::RPC,
     codec::CODEC,
     events::EVENTS,
     latency::LATENCY,
     rtt::RTT,
     pubsub_rtt::PUBSUB_RTT,
+    durable::DURABLE,
 ];
 
 /// A question, and who is asked.
@@ -65,6 +67,8 @@ pub(crate) enum Processes {
     Events,
     /// A service, a replier, and a pinger that measures.
     Topics,
+    /// A service that stores events, and a publisher that measures.
+    Durable,
 }
 
 /// What figures are.

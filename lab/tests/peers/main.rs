@@ -143,3 +143,13 @@ fn events_reach_every_subscriber_where_there_is_no_service() {
         measure("events", contender, EVENTS, offered);
     }
 }
+
+#[test]
+fn events_are_on_disk_before_they_are_acknowledged() {
+    measure(
+        "durable",
+        "redis",
+        &["inflight-1", "inflight-100", "batch-1000"],
+        3,
+    );
+}

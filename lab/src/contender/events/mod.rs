@@ -24,7 +24,7 @@
 mod artemis;
 pub(crate) mod case;
 mod cyclonedds;
-mod daemon;
+pub(crate) mod daemon;
 mod floe;
 mod floor;
 mod iceoryx2;
@@ -118,6 +118,13 @@ impl EventsContender {
 
 /// The hub of the `floe` command, for contenders of other scenarios.
 pub(crate) const FLOE_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| floe::serve(&[]);
+
+/// The same with these arguments instead of `--transient`.
+pub(crate) const FLOE_HUB: fn(arguments: &[&std::ffi::OsStr]) -> Result<(), Failure> =
+    floe::serve_hub;
+
+/// A NATS server with these further settings, for the same.
+pub(crate) const NATS_SERVER: fn(further: &str) -> Result<(), Failure> = nats::serve;
 
 /// IceStorm in an IceBox, for the same.
 pub(crate) const ICESTORM_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| icestorm::serve();
