@@ -57,7 +57,7 @@ fn publish(case: Case, effort: Effort, address: &str) -> Result<f64, Failure> {
     if case.unanswered() == 1 {
         return publish_one_by_one(effort, address);
     }
-    let runtime = Builder::new_multi_thread().enable_all().build()?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
     let address = address.to_owned();
     // From a task: tokio looks for new input once more before it goes on with what `block_on` was given.
     let publishing =
