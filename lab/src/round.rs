@@ -89,6 +89,7 @@ pub(crate) fn measure(
         Processes::Events => measure_events(contender, case, effort, stage),
         Processes::Topics => measure_topics(contender, case, effort, stage),
         Processes::Fanout => measure_fanout(contender, case, effort, stage),
+        Processes::Durable => measure_durable(contender, case, effort, stage),
     }
 }
 
@@ -275,6 +276,27 @@ fn measure_fanout(
     });
     // The service is the last to end: nobody shall complain that it is gone.
     drop(clients);
+    Ok(sample)
+}
+
+/// Starts a service and a publisher of the contender, and takes down what the publisher says.
+fn measure_durable(
+    contender: &Ready,
+    case: &str,
+    effort: Effort,
+    stage: &Stage,
+) -> Result<Sample, RoundError> {
+    let service = match contender.service(case) {
+        Some(command) => Some(RunningService::start(contender, command, stage)?),
+        None => None,
+    };
+    let address = service.as_ref().map(|service| service.address.as_str());
+    let command = contender.participant("publisher", case, effort, address.unwrap_or_default(), 0);
+    let cores = stage.cores.client.as_ref();
+    let mut publisher = Process::start(contender.name, "publisher", command, cores, &stage.stop)?;
+    let sample = sample_of(contender, &mut publisher, effort)?;
+    // The service is the last to end: nobody shall complain that it is gone.
+    drop(publisher);
     Ok(sample)
 }
 

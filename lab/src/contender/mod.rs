@@ -1,6 +1,6 @@
 //! Contenders: what can do some of the cases of a scenario, beside the others.
 //!
-//! - `calls/`, `codec/`, `events/`, `fanout/`, `topics/`: the contenders of the scenarios, a file each
+//! - `calls/`, `codec/`, `durable/`, `events/`, `fanout/`, `topics/`: the contenders of the scenarios, a file each
 //! - `peer.rs`, `program.rs`: how to build those that are not this very program
 //!
 //! What they agree on, in whatever language they are written:
@@ -12,11 +12,13 @@
 //! ```
 //!
 //! The line of the last two is `{"calls": [[nanoseconds, count], ..]}`; where bytes are encoded it also
-//! has `"encoded": {"len": bytes, "digest": text}`, see [`crate::sample::Encoded`]. Contenders of the scenario
-//! `events`, `pubsub-rtt`, `scale` and `qos` have other roles, see `events/mod.rs`, `topics/mod.rs` and `fanout/mod.rs`.
+//! has `"encoded": {"len": bytes, "digest": text}`, see [`crate::sample::Encoded`]. Contenders of the scenarios
+//! `events`, `pubsub-rtt`, `scale`, `qos` and `durable` have other roles, see the `mod.rs` of `events/`, `topics/`,
+//! `fanout/` and `durable/`.
 
 pub(crate) mod calls;
 pub(crate) mod codec;
+pub(crate) mod durable;
 pub(crate) mod events;
 pub(crate) mod fanout;
 mod peer;
@@ -31,6 +33,7 @@ use crate::error::LabError;
 use crate::measure::Effort;
 use crate::sample::Sample;
 use crate::scenario::ScenarioInfo;
+use durable::DurableContender;
 use events::case::Case;
 use events::{Clients, EventsContender, Service};
 use fanout::FanoutContender;
@@ -68,6 +71,8 @@ pub(crate) enum Origin {
     Topics(&'static TopicsContender),
     /// A service with all publishers and subscribers in one process.
     Fanout(&'static FanoutContender),
+    /// A service that stores events, and a publisher.
+    Durable(&'static DurableContender),
 }
 
 /// Whether a contender is Floe, in whatever manner it is used.
@@ -143,6 +148,10 @@ impl Contender {
                 fanout::Clients::Own(_) => None,
                 fanout::Clients::Built(program) => Some(program),
             },
+            Origin::Durable(parts) => match parts.publisher {
+                durable::Publisher::Own(_) => None,
+                durable::Publisher::Built(program) => Some(program),
+            },
         }
     }
 
@@ -152,6 +161,7 @@ impl Contender {
             Origin::Events(parts) => &parts.service,
             Origin::Topics(parts) => &parts.service,
             Origin::Fanout(parts) => &parts.service,
+            Origin::Durable(parts) => &parts.service,
             _ => &Service::Nobody,
         }
     }
@@ -313,6 +323,11 @@ pub fn contender_main(arguments: &[String]) -> Result<(), LabError> {
         (Origin::Topics(parts), role, [_millis, address, _index]) => {
             let role = parts.role(role).ok_or_else(|| usage(&arguments))?;
             topics::case::Case::parse(case).and_then(|case| role(case, address))
+        }
+        (Origin::Durable(parts), "service", []) => parts.service.serve(case),
+        (Origin::Durable(parts), "publisher", [millis, address, _index]) => {
+            let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
+            parts.publish(case, effort, address)
         }
         _ => return Err(usage(&arguments)),
     };

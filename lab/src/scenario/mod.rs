@@ -1,6 +1,7 @@
 //! Scenarios: the questions that the lab can answer.
 
 mod codec;
+mod durable;
 mod events;
 mod latency;
 mod pubsub_rtt;
@@ -18,7 +19,7 @@ pub fn scenarios() -> &'static [ScenarioInfo] {
     &SCENARIOS
 }
 
-static SCENARIOS: [ScenarioInfo; 8] = [
+static SCENARIOS: [ScenarioInfo; 9] = [
     rpc::RPC,
     codec::CODEC,
     events::EVENTS,
@@ -27,6 +28,7 @@ static SCENARIOS: [ScenarioInfo; 8] = [
     pubsub_rtt::PUBSUB_RTT,
     scale::SCALE,
     qos::QOS,
+    durable::DURABLE,
 ];
 
 /// A question, and who is asked.
@@ -71,6 +73,8 @@ pub(crate) enum Processes {
     Topics,
     /// A service, and a process with all publishers and subscribers, as many as the case says.
     Fanout,
+    /// A service that stores events, and a publisher that measures.
+    Durable,
 }
 
 /// What figures are.

@@ -1,6 +1,7 @@
 //! What a user can do with the lab.
 
 mod codec;
+mod durable;
 mod events;
 mod fanout;
 mod judged;

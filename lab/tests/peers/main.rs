@@ -180,3 +180,13 @@ fn many_publishers_reach_many_subscribers_in_every_quality_that_is_offered() {
         measure("qos", contender, QOS, offered);
     }
 }
+
+#[test]
+fn events_are_on_disk_before_they_are_acknowledged() {
+    measure(
+        "durable",
+        "redis",
+        &["inflight-1", "inflight-100", "batch-1000"],
+        3,
+    );
+}

@@ -24,7 +24,7 @@
 mod artemis;
 pub(crate) mod case;
 mod cyclonedds;
-mod daemon;
+pub(crate) mod daemon;
 mod floe;
 mod floor;
 mod iceoryx2;
@@ -128,6 +128,13 @@ pub(crate) const FLOE_BATCHING_SERVICE: fn(case: &str) -> Result<(), Failure> = 
         .ok_or("the path of a folder is no UTF-8")?;
     floe::serve(&["--config", settings])
 };
+
+/// The same with these arguments instead of `--transient`.
+pub(crate) const FLOE_HUB: fn(arguments: &[&std::ffi::OsStr]) -> Result<(), Failure> =
+    floe::serve_hub;
+
+/// A NATS server with these further settings, for the same.
+pub(crate) const NATS_SERVER: fn(further: &str) -> Result<(), Failure> = nats::serve;
 
 /// IceStorm in an IceBox, for the same.
 pub(crate) const ICESTORM_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| icestorm::serve();
