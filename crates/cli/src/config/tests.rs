@@ -473,3 +473,46 @@ Ice.Default.LocatorCacheTimeout=5
     let lines: Vec<_> = problems.iter().map(|(line, _)| *line).collect();
     assert_eq!(lines, [2, 3], "{problems:?}");
 }
+
+#[test]
+fn a_cut_or_damaged_file_ends_with_settings_or_problems() {
+    const TOML: &str = r#"
+listen = ["tcp -p 1", "ssl -p 2"]
+data = "/x"
+[delivery]
+flush-interval = "250ms"
+[limits]
+topics = 7
+queue-bytes = "1MiB"
+[access.networks]
+lab = ["10.1.0.0/16", "fd00:1::/32"]
+[[access.rule]]
+allow = ["create", "publish"]
+topics = "telemetry.*"
+certificate = "O=Acme\\, Inc.; !CN=retired"
+[topics."a.b"]
+queue-events = 3
+"#;
+    const PROPERTIES: &str = r"
+IceBox.Service.IceStorm=IceStormService,37:createIceStorm --Ice.Config=x
+IceStorm.TopicManager.Endpoints=tcp -h 127.0.0.1 -p 10000:ssl -p 2
+IceStorm.Flush.Timeout = 1000
+IceStorm.Send.QueueSizeMaxPolicy=DropEvents # a comment \# none
+Ice.Admin.Endpoints=tcp -p 3
+IceMX.Metrics.v.Map.Topic.GroupBy=id
+";
+    const DAMAGE: [&str; 6] = ["", "\\", "\"", "=", "9", "\u{e4}\n["];
+    let toml = |text: &str| drop(read_toml(text));
+    let properties = |text: &str| drop(read_properties(text));
+    for (text, read) in [
+        (TOML, &toml as &dyn Fn(&str)),
+        (PROPERTIES, &properties as &dyn Fn(&str)),
+    ] {
+        for place in 0..text.len() {
+            read(&text[..place]);
+            for damage in DAMAGE {
+                read(&format!("{}{damage}{}", &text[..place], &text[place + 1..]));
+            }
+        }
+    }
+}

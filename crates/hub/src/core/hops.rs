@@ -1,8 +1,8 @@
 //! How many hubs an event has passed, so that it does not go round between hubs for ever.
 //!
 //! A subscriber can be the publisher object of a topic elsewhere. If events come back from there, they would go round: each
-//! is a new event to every hub. So an event for a publisher object says in its context how many publisher objects it was
-//! sent to. Plain IceStorm services pass contexts on. Other subscribers get events as they came.
+//! is a new event to every hub. Dead letters of dead letters could go round too. So an event for a publisher object says in its context how many publisher objects it was
+//! sent to, and a dead letter counts as one more. Plain IceStorm services pass contexts on. Other subscribers get events as they came.
 
 use floe::DecodeError;
 use floe::forwarding::{EventParts, Events, EventsBuilder};
@@ -11,7 +11,7 @@ use super::names::is_publisher_name;
 use super::token::{encode_with_context, entries};
 
 /// The key of the count in a context.
-const HOPS_KEY: &str = "floe.hops";
+pub(crate) const HOPS_KEY: &str = "floe.hops";
 
 /// The maximum count. An event of which no hub knows how it came may have passed any number of plain services.
 pub(crate) const HOPS_MAX: u32 = 16;
@@ -31,6 +31,15 @@ pub(crate) fn with_next_hop(events: &Events) -> Option<Events> {
     passing.finish()
 }
 
+/// The next count of an event; `None` if it has reached the maximum.
+///
+/// # Errors
+/// [`DecodeError`] if it is no event.
+pub(crate) fn next_hop(event: &[u8]) -> Result<Option<u32>, DecodeError> {
+    let hops = hops(EventParts::parse(event)?.context)?;
+    Ok((hops < HOPS_MAX).then_some(hops + 1))
+}
+
 /// How many of the events have not reached the maximum.
 pub(crate) fn passing_count(events: &Events) -> usize {
     let count_of = |event| EventParts::parse(event).and_then(|parts| hops(parts.context));
@@ -41,12 +50,11 @@ pub(crate) fn passing_count(events: &Events) -> usize {
 }
 
 fn push_with_next_hop(event: &[u8], passing: &mut EventsBuilder) -> Result<(), DecodeError> {
-    let parts = EventParts::parse(event)?;
-    let hops = hops(parts.context)?;
-    if hops >= HOPS_MAX {
+    let Some(next) = next_hop(event)? else {
         return Ok(());
-    }
-    let next = (hops + 1).to_string();
+    };
+    let next = next.to_string();
+    let parts = EventParts::parse(event)?;
     let mut kept = entries(parts.context)?;
     kept.retain(|(key, _)| *key != HOPS_KEY);
     kept.push((HOPS_KEY, &next));

@@ -49,7 +49,7 @@ mod window;
 pub(crate) use accounts::{Accounts, Losses};
 pub(crate) use back_off::BackOff;
 pub(crate) use held::Ticket;
-pub(crate) use hops::{HOPS_MAX, counts_hops, passing_count, with_next_hop};
+pub(crate) use hops::{HOPS_KEY, HOPS_MAX, counts_hops, next_hop, passing_count, with_next_hop};
 pub use hub_limits::{HubLimits, LimitUse};
 pub(crate) use hub_limits::{LimitReached, Usage};
 pub(crate) use in_flight::{InFlightEvents, Load, Resend, WindowRoom, may_resend};

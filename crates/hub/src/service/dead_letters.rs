@@ -8,6 +8,7 @@ use super::durable::Reader;
 use super::one_line::OneLine;
 use super::topic::{Published, all_released};
 use crate::core::durable::{LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY, with_entries};
+use crate::core::{HOPS_KEY, HOPS_MAX, next_hop};
 
 /// Stores an event as a dead letter: it, with its origin and the reason in its context, becomes an event of another topic.
 ///
@@ -30,6 +31,15 @@ pub(super) async fn store(
         let name = name.unwrap_or_default();
         return Err(format!("there is no durable topic {name:?}"));
     };
+    let next_hop = next_hop(event.as_bytes()).map_err(|error| error.to_string())?;
+    let Some(hops) = next_hop else {
+        tracing::warn!(
+            "event {sequence} of topic {:?} has been a dead letter {HOPS_MAX} times, and is no more: end the circle of \
+             subscriptions with floe.deadLetters",
+            reader.topic()
+        );
+        return Ok(());
+    };
     let text = |value: &dyn fmt::Display| value.to_string();
     let origin = [
         ("floe.deadTopic", reader.topic().to_owned()),
@@ -38,9 +48,12 @@ pub(super) async fn store(
         ("floe.deadTime", text(&time.0)),
         ("floe.deadAttempts", text(&attempts)),
         ("floe.deadReason", text(&OneLine(reason))),
+        (HOPS_KEY, text(&hops)),
     ];
-    // These were meant for the topic of the event. Its number would make another subscription's dead letter a duplicate.
-    let removed = [LEVEL_KEY, PUBLISHER_KEY, NUMBER_KEY];
+    // These were meant for the topic of the event. Its number would make another subscription's dead letter a duplicate. If it
+    // is a dead letter already, it gets another origin.
+    let mut removed = vec![LEVEL_KEY, PUBLISHER_KEY, NUMBER_KEY];
+    removed.extend(origin.iter().map(|(key, _)| *key));
     let letter = with_entries(event.as_bytes(), &removed, &origin);
     let letter = letter.map_err(|error| error.to_string())?;
     let Published { held, stored } = topic.store(log, letter.into(), false, Instant::now());

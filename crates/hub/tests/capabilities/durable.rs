@@ -544,3 +544,22 @@ async fn a_new_subscriber_that_is_refused_does_not_end_the_one_whose_place_it_wa
     let found = soon(topic.get_subscribers()).await.unwrap();
     assert_eq!(found, [identity("former")]);
 }
+
+#[tokio::test]
+async fn a_dead_letter_of_a_dead_letter_does_not_go_round_for_ever() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topic = topic(&world, "t").await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let own_topic = [("floe.attempts", "1"), ("floe.deadLetters", "t")];
+    subscribe(&topic, &proxy, &[DURABLE, &own_topic].concat()).await;
+    let publisher = publisher(&topic).await;
+    publish(&publisher, "throw").await;
+    assert_eq!(inbox.operations(17).await, vec!["throw".to_owned(); 17]);
+    publish(&publisher, "last").await;
+    assert_eq!(
+        all_operations(&world, &mut inbox, 1).await,
+        ["last".to_owned()]
+    );
+}
