@@ -155,7 +155,7 @@ impl Leg {
     /// a scenario whose calls are counted or paced, two seconds.
     fn of(scenario: &str, is_quick: bool) -> Self {
         let (rounds, cases): (usize, &'static [&'static str]) = match (scenario, is_quick) {
-            ("rpc", false) => (9, &RPC),
+            ("rpc", false) => (7, &RPC),
             ("rpc", true) => (
                 3,
                 &[
@@ -168,14 +168,13 @@ impl Leg {
                 ],
             ),
             ("codec", true) => (3, &["bytes-65536", "nested", "text"]),
-            ("events", false) => (7, &[]),
+            ("events" | "pubsub-rtt", false) => (5, &[]),
             ("events", true) => (
                 3,
                 &["latency-1-10", "twoway-1-1", "batched-1-10", "batched-5-5"],
             ),
-            ("latency", false) => (5, &[]),
+            ("latency" | "rtt", false) => (3, &[]),
             ("latency", true) => (1, &["twoway-x100000", "batch-x100000"]),
-            ("rtt", false) => (5, &[]),
             ("rtt", true) => (1, &["rtt-10", "rtt-10000"]),
             ("scale", false) => (5, &[]),
             ("scale", true) => (3, &["fan-1-100", "fan-10-10"]),
@@ -184,7 +183,7 @@ impl Leg {
                 &["oneway-latency", "twoway-latency", "batched-throughput"],
             ),
             ("pubsub-rtt", true) => (3, &["bytes-4", "bytes-16384", "nested-32"]),
-            (_, false) => (9, &[]),
+            (_, false) => (7, &[]),
             (_, true) => (3, &[]),
         };
         Self { rounds, cases }
