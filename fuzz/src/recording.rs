@@ -1,5 +1,7 @@
 //! Recordings, as `floe replay` reads them.
 
+#[path = "../../crates/cli/src/recording/framing.rs"]
+mod framing;
 #[path = "../../crates/cli/src/recording/reader.rs"]
 mod reader;
 

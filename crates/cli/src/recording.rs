@@ -5,8 +5,9 @@
 //! encoding `slice`.
 //!
 //! - `recording/writer.rs`: writes a recording
-//! - `recording/reader.rs`: reads one, which may come from anywhere
+//! - `recording/reader.rs`: reads one, which may come from anywhere; `recording/framing.rs` checks it first
 
+mod framing;
 mod reader;
 mod writer;
 

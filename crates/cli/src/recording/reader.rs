@@ -10,6 +10,8 @@ use mcap::records::Record;
 use mcap::sans_io::linear_reader::{LinearReadEvent, LinearReader, LinearReaderOptions};
 use mcap::{McapError, parse_record};
 
+use super::framing::{Framing, RecordExceedsChunk};
+
 /// How messages are encoded.
 const ENCODING: &str = "ice-event";
 
@@ -17,6 +19,7 @@ const ENCODING: &str = "ice-event";
 pub(crate) struct RecordingReader<R> {
     input: R,
     reader: LinearReader,
+    framing: Framing,
     /// The topics of the channels that hold events.
     topics: HashMap<u16, Arc<str>>,
     /// How many messages were no events.
@@ -50,6 +53,7 @@ impl<R: Read> RecordingReader<R> {
         Self {
             input,
             reader: LinearReader::new_with_options(options),
+            framing: Framing::new(),
             topics: HashMap::new(),
             skipped: 0,
             has_record: false,
@@ -79,7 +83,9 @@ impl<R: Read> RecordingReader<R> {
             let (opcode, data) = match event {
                 Ok(LinearReadEvent::ReadRequest(count)) => {
                     let count = count.clamp(Self::READ_LEN_MIN, Self::READ_LEN_MAX);
-                    let read = read(&mut self.input, self.reader.insert(count))?;
+                    let buffer = self.reader.insert(count);
+                    let read = read(&mut self.input, buffer)?;
+                    self.framing.check(&buffer[..read])?;
                     self.reader.notify_read(read);
                     continue;
                 }
@@ -136,7 +142,14 @@ fn read(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
 pub(crate) enum RecordingError {
     Read(io::Error),
     Format(McapError),
+    RecordExceedsChunk,
     TooManyChannels,
+}
+
+impl From<RecordExceedsChunk> for RecordingError {
+    fn from(_: RecordExceedsChunk) -> Self {
+        Self::RecordExceedsChunk
+    }
 }
 
 impl From<io::Error> for RecordingError {
@@ -156,6 +169,9 @@ impl fmt::Display for RecordingError {
         match self {
             Self::Read(error) => write!(f, "{error}"),
             Self::Format(error) => write!(f, "it is no MCAP file, or a damaged one: {error}"),
+            Self::RecordExceedsChunk => f.write_str(
+                "it is a damaged MCAP file: a record in a chunk is longer than the chunk",
+            ),
             Self::TooManyChannels => f.write_str("it has more than 10000 channels"),
         }
     }
