@@ -1,6 +1,6 @@
 //! Contenders: what can do some of the cases of a scenario, beside the others.
 //!
-//! - `calls/`, `codec/`, `events/`, `topics/`: the contenders of the scenarios, a file each
+//! - `calls/`, `codec/`, `events/`, `slow/`, `topics/`: the contenders of the scenarios, a file each
 //! - `peer.rs`, `program.rs`: how to build those that are not this very program
 //!
 //! What they agree on, in whatever language they are written:
@@ -13,13 +13,15 @@
 //!
 //! The line of the last two is `{"calls": [[nanoseconds, count], ..]}`; where bytes are encoded it also
 //! has `"encoded": {"len": bytes, "digest": text}`, see [`crate::sample::Encoded`]. Contenders of the scenario
-//! `events` and `pubsub-rtt` have other roles, see `events/mod.rs` and `topics/mod.rs`.
+//! `events` and `pubsub-rtt` have other roles, see `events/mod.rs` and `topics/mod.rs`. A client of the scenario `slow` pauses
+//! twice, see `slow/mod.rs`.
 
 pub(crate) mod calls;
 pub(crate) mod codec;
 pub(crate) mod events;
 mod peer;
 mod program;
+pub(crate) mod slow;
 pub(crate) mod topics;
 
 use std::io::{Read, Write};
@@ -32,8 +34,10 @@ use crate::sample::Sample;
 use crate::scenario::ScenarioInfo;
 use events::case::Case;
 use events::{Clients, EventsContender, Service};
+use slow::SlowContender;
 use topics::TopicsContender;
 
+pub(crate) use peer::Peer;
 pub(crate) use program::{Built, CARGO_BUILD, Program, gxx};
 
 /// Somebody that can be measured.
@@ -58,6 +62,8 @@ pub(crate) enum Origin {
     },
     /// This very program, started again, with nobody to call.
     Alone(fn(case: &str, effort: Effort) -> Result<Sample, Failure>),
+    /// The same over a slow line.
+    Slow(&'static SlowContender),
     /// A program that is built when it is first needed.
     Built(&'static Program),
     /// A service with publishers and subscribers.
@@ -125,7 +131,7 @@ impl Contender {
     /// What is built for it, if it is not this very program.
     pub(crate) fn program(&self) -> Option<&'static Program> {
         match &self.origin {
-            Origin::Pair { .. } | Origin::Alone(_) => None,
+            Origin::Pair { .. } | Origin::Alone(_) | Origin::Slow(_) => None,
             Origin::Built(program) => Some(*program),
             Origin::Events(parts) => match parts.clients {
                 Clients::Own(_) => None,
@@ -135,6 +141,14 @@ impl Contender {
                 topics::Clients::Own { .. } => None,
                 topics::Clients::Built(program) => Some(program),
             },
+        }
+    }
+
+    /// What must be installed, if it is not this very program alone that is measured.
+    pub(crate) fn peer(&self) -> Option<&'static Peer> {
+        match &self.origin {
+            Origin::Slow(parts) => parts.peer,
+            _ => self.program().map(|program| program.peer),
         }
     }
 
@@ -159,10 +173,13 @@ impl Contender {
                 .into(),
         };
         let program = self.program();
-        let (launch, version) = match program {
-            None => (own.clone(), env!("CARGO_PKG_VERSION").to_owned()),
-            Some(program) => built(program)?,
+        let peer = self.peer();
+        let (launch, version) = match (program, peer) {
+            (Some(program), _) => built(program)?,
+            (None, Some(peer)) => (own.clone(), peer.installed_version()?),
+            (None, None) => (own.clone(), env!("CARGO_PKG_VERSION").to_owned()),
         };
+        let is_own = peer.is_none();
         let service = match self.service() {
             Service::Own(_) => Some(own),
             Service::Built => Some(launch.clone()),
@@ -173,7 +190,7 @@ impl Contender {
             refusal: self.refusal,
             encoding: self.encoding,
             version,
-            is_own: program.is_none(),
+            is_own,
             launch,
             service,
         })
@@ -278,6 +295,13 @@ pub fn contender_main(arguments: &[String]) -> Result<(), LabError> {
             let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
             call(case, address, effort).and_then(|sample| announce(&sample.to_line()))
         }
+        (Origin::Slow(parts), "server", []) => {
+            end_with_stdin();
+            parts.serve(case)
+        }
+        (Origin::Slow(parts), "client", [_millis, address]) => parts
+            .call(case, address)
+            .and_then(|sample| announce(&sample.to_line())),
         (Origin::Alone(work), "alone", [millis]) => {
             let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
             work(case, effort).and_then(|sample| announce(&sample.to_line()))

@@ -22,6 +22,8 @@ pub(crate) struct ResultRow<'a> {
     pub(crate) encoded_len: Option<Figure>,
     /// Time of the service's processor for a delivery, and its memory.
     pub(crate) service: Option<[Figure; 2]>,
+    /// Bytes for each call over a slow line: in messages, and at the device.
+    pub(crate) carried: Option<[Figure; 2]>,
     /// Shares of the calls in percent, and what they did not exceed.
     pub(crate) percentiles: Vec<(f64, Figure)>,
     /// How it compares with others: with whom, the quotient, and its interval.
@@ -63,6 +65,12 @@ impl<'a> ResultRow<'a> {
                 [
                     figure(service.cpu_per_delivery, "service/cpu_us_per_delivery"),
                     figure(service.resident, "service/resident_mb"),
+                ]
+            }),
+            carried: result.carried.map(|carried| {
+                [
+                    figure(carried.messages, "carried/message_bytes"),
+                    figure(carried.line, "carried/line_bytes"),
                 ]
             }),
             percentiles: result
@@ -149,7 +157,7 @@ fn figures<'a>(
         let row = of_case.iter().find(|row| row.result.contender == name)?;
         let figure = match quantity {
             Quantity::Mean => Some(row.mean.clone()),
-            Quantity::Length => row.encoded_len.clone(),
+            Quantity::Length => row.carried.as_ref().map(|[messages, _]| messages.clone()),
         };
         Some((row.result.contender.as_str(), figure?))
     };

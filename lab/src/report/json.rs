@@ -65,6 +65,10 @@ fn result(result: &CaseResult) -> Value {
             "cpu_us_per_delivery": rounded(service.cpu_per_delivery),
             "resident_mb": rounded(service.resident),
         })),
+        "carried": result.carried.map(|carried| json!({
+            "message_bytes": rounded(carried.messages),
+            "line_bytes": rounded(carried.line),
+        })),
     })
 }
 
@@ -151,7 +155,8 @@ mod tests {
                 "rounds",
                 "mean_rounds",
                 "p99_rounds",
-                "service"
+                "service",
+                "carried"
             ]
         );
         assert_eq!(

@@ -6,6 +6,7 @@ mod latency;
 mod pubsub_rtt;
 mod rpc;
 mod rtt;
+mod slow;
 
 use crate::contender::Contender;
 use crate::error::{LabError, nearest};
@@ -16,13 +17,14 @@ pub fn scenarios() -> &'static [ScenarioInfo] {
     &SCENARIOS
 }
 
-static SCENARIOS: [ScenarioInfo; 6] = [
+static SCENARIOS: [ScenarioInfo; 7] = [
     rpc::RPC,
     codec::CODEC,
     events::EVENTS,
     latency::LATENCY,
     rtt::RTT,
     pubsub_rtt::PUBSUB_RTT,
+    slow::SLOW,
 ];
 
 /// A question, and who is asked.
@@ -65,6 +67,8 @@ pub(crate) enum Processes {
     Events,
     /// A service, a replier, and a pinger that measures.
     Topics,
+    /// A server and a client, with a slow line between them.
+    OverSlowLine,
 }
 
 /// What figures are.

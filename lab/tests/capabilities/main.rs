@@ -4,4 +4,5 @@ mod codec;
 mod events;
 mod page;
 mod rpc;
+mod slow;
 mod topics;

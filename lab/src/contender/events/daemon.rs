@@ -11,7 +11,7 @@ use crate::contender::Failure;
 
 /// A running service. Dropping it kills it.
 #[derive(Debug)]
-pub(super) struct Daemon {
+pub(in crate::contender) struct Daemon {
     child: Child,
 }
 
@@ -20,7 +20,7 @@ impl Daemon {
     ///
     /// # Errors
     /// It cannot be started.
-    pub(super) fn start(command: &mut Command) -> Result<Self, Failure> {
+    pub(in crate::contender) fn start(command: &mut Command) -> Result<Self, Failure> {
         command.stdin(Stdio::null());
         let child = command.spawn();
         let child = child.map_err(|error| format!("cannot start {command:?}: {error}"))?;
@@ -31,7 +31,7 @@ impl Daemon {
     ///
     /// # Errors
     /// There is none until it ends; then the output is in the error.
-    pub(super) fn hear<T>(
+    pub(in crate::contender) fn hear<T>(
         output: impl Read + Send + 'static,
         mut find: impl FnMut(&str) -> Option<T>,
     ) -> Result<T, Failure> {
@@ -51,7 +51,7 @@ impl Daemon {
     }
 
     /// What it writes to its standard output, if that is piped and nobody has taken it yet.
-    pub(super) fn stdout(&mut self) -> Result<impl Read + Send + use<>, Failure> {
+    pub(in crate::contender) fn stdout(&mut self) -> Result<impl Read + Send + use<>, Failure> {
         self.child
             .stdout
             .take()
@@ -112,7 +112,7 @@ pub(super) fn free_port() -> Result<u16, Failure> {
 }
 
 /// A file or folder of this process in the folder that the lab gives to each process and removes with all that is in it.
-pub(super) fn scratch(name: &str) -> PathBuf {
+pub(in crate::contender) fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(name)
 }
 

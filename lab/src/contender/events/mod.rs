@@ -24,7 +24,7 @@
 mod artemis;
 pub(crate) mod case;
 mod cyclonedds;
-mod daemon;
+pub(super) mod daemon;
 mod floe;
 mod floor;
 mod iceoryx2;
