@@ -10,10 +10,16 @@ mod access_token;
 mod access_trust;
 #[path = "../fuzz/src/access_users.rs"]
 mod access_users;
+#[path = "../fuzz/src/compression.rs"]
+mod compression;
+#[path = "../fuzz/src/json_value.rs"]
+mod json_value;
 #[path = "../fuzz/src/log_segment.rs"]
 mod log_segment;
 #[path = "../fuzz/src/message.rs"]
 mod message;
+#[path = "../fuzz/src/proxy_text.rs"]
+mod proxy_text;
 #[path = "../fuzz/src/recording.rs"]
 mod recording;
 #[path = "../fuzz/src/slice_source.rs"]
@@ -48,6 +54,35 @@ fn every_value_of_the_corpus_ends_well() {
 #[test]
 fn every_websocket_of_the_corpus_ends_well() {
     replay("websocket", websocket::run);
+}
+
+#[test]
+fn every_proxy_text_of_the_corpus_ends_well_whole_and_cut() {
+    replay("proxy_text", proxy_text::run);
+    for (_, input) in corpus("proxy_text") {
+        (0..input.len()).for_each(|len| proxy_text::run(&input[..len]));
+    }
+}
+
+#[test]
+fn every_json_value_of_the_corpus_ends_well_whole_and_cut() {
+    replay("json_value", json_value::run);
+    for (_, input) in corpus("json_value") {
+        (0..input.len()).for_each(|len| json_value::run(&input[..len]));
+    }
+}
+
+#[test]
+fn every_compressed_message_of_the_corpus_ends_well_whole_cut_and_bit_flipped() {
+    replay("compression", compression::run);
+    for (_, input) in corpus("compression") {
+        (0..input.len()).for_each(|len| compression::run(&input[..len]));
+        for bit in 0..input.len() * 8 {
+            let mut flipped = input.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            compression::run(&flipped);
+        }
+    }
 }
 
 #[test]

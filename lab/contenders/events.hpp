@@ -28,6 +28,7 @@ namespace lab
 {
 
 const int BATCH_LEN = 1000;
+const int SMALL_BATCH_LEN = 100;
 const std::chrono::milliseconds INTERVAL(2);
 const std::chrono::milliseconds PROBE_INTERVAL(5);
 
@@ -88,7 +89,9 @@ struct Task
     }
 
     bool isLatency() const { return work == "latency"; }
-    bool isBatched() const { return work == "batched"; }
+    bool isBatched() const { return work == "batched" || work == "batched100"; }
+    // Events that a publisher hands over together.
+    int batchLen() const { return !isBatched() ? 1 : work == "batched" ? BATCH_LEN : SMALL_BATCH_LEN; }
 
     std::string work;
     int publishers;
@@ -284,7 +287,7 @@ private:
             } while (due < until);
             return;
         }
-        Numbers batch(task_.isBatched() ? BATCH_LEN : 1);
+        Numbers batch(task_.batchLen());
         do
         {
             for (auto& number : batch)

@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::{Map, Value, json};
 
 use crate::contender::Ready;
+use crate::disturbance::{Disturbance, busy_cores};
 use crate::placement::Placement;
 use crate::report::Object;
 
@@ -28,6 +29,8 @@ pub struct Environment {
     pub load_average: String,
     /// How many cores were busy in the moment before the run: near 0 if the machine was quiet.
     pub busy_cores: f64,
+    /// What disturbed each round.
+    pub(crate) disturbances: Vec<Disturbance>,
     /// The cargo profile that Floe was compiled with: `release`, `dist` or `debug`. Figures of `release` are those that a
     /// user has.
     pub profile: String,
@@ -51,7 +54,8 @@ impl Environment {
             is_awake: false,
             kernel: or_unknown(read("/proc/sys/kernel/osrelease").trim()),
             load_average: or_unknown(&first_words(&read("/proc/loadavg"), 3)),
-            busy_cores: busy_cores(),
+            busy_cores: busy_cores(BUSY_TIME),
+            disturbances: Vec::new(),
             profile: env!("FLOE_LAB_PROFILE").to_owned(),
             rustc: env!("FLOE_LAB_RUSTC").to_owned(),
             date: utc(SystemTime::now()
@@ -91,6 +95,33 @@ impl Environment {
         warnings
     }
 
+    /// What has made figures worth less during the run.
+    pub(crate) fn disturbed(&self) -> Vec<String> {
+        let all = &self.disturbances;
+        let (total, most) = (all.len(), |of: fn(&Disturbance) -> f64| {
+            all.iter().map(of).fold(0.0, f64::max)
+        });
+        let mut notes = Vec::new();
+        let busy = all.iter().filter(|one| one.busy_cores > BUSY_CORES_MAX);
+        let busy = busy.count();
+        if busy > 0 {
+            notes.push(format!(
+                "the machine was noisy: other programs ran before {busy} of {total} rounds (up to {:.1} cores): \
+                 trust the ratios more than the times",
+                most(|one| one.busy_cores)
+            ));
+        }
+        let stolen = all.iter().filter(|one| one.steal > STEAL_MAX).count();
+        if stolen > 0 {
+            notes.push(format!(
+                "the machine was noisy: its hypervisor took time in {stolen} of {total} rounds (up to {:.0} %): \
+                 trust the ratios more than the times",
+                most(|one| one.steal) * 100.0
+            ));
+        }
+        notes
+    }
+
     pub(crate) fn to_json(&self) -> Value {
         let contenders: Map<_, _> = self
             .contenders
@@ -105,6 +136,7 @@ impl Environment {
             "kernel": self.kernel,
             "load_average": self.load_average,
             "busy_cores": (self.busy_cores * 100.0).round() / 100.0,
+            "disturbances": self.disturbances.iter().map(|one| one.to_json()).collect::<Vec<_>>(),
             "profile": self.profile,
             "rustc": self.rustc,
             "date": self.date,
@@ -131,6 +163,10 @@ impl Environment {
             kernel: object.text("kernel")?,
             load_average: object.text("load_average")?,
             busy_cores: object.number("busy_cores")?,
+            disturbances: object.list("disturbances", |json, place| {
+                Disturbance::from_json(json)
+                    .ok_or_else(|| format!("expected busy_cores and steal in {place}, got {json}"))
+            })?,
             profile: object.text("profile")?,
             rustc: object.text("rustc")?,
             date: object.text("date")?,
@@ -214,60 +250,14 @@ fn civil_date(days: u64) -> (u64, u64, u64) {
     (year, month, day)
 }
 
-/// How many cores are busy now. A load average would count the run before this one.
-fn busy_cores() -> f64 {
-    let before = CoreTimes::parse(&read("/proc/stat"));
-    std::thread::sleep(BUSY_TIME);
-    let after = CoreTimes::parse(&read("/proc/stat"));
-    match (before, after) {
-        (Some(before), Some(after)) => before.busy_until(&after),
-        _ => 0.0,
-    }
-}
-
-/// What the cores have done since the machine started, in ticks of any length.
-#[derive(Debug, Clone, Copy)]
-struct CoreTimes {
-    all: u64,
-    idle: u64,
-    cores: u32,
-}
-
-impl CoreTimes {
-    /// A line `cpu USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL ..`, then one for each core.
-    fn parse(stat: &str) -> Option<Self> {
-        let times = stat.lines().next()?.strip_prefix("cpu ")?;
-        let times: Vec<u64> = times
-            .split_whitespace()
-            // What guests had is in the times of users already.
-            .take(8)
-            .map(|time| time.parse().ok())
-            .collect::<Option<_>>()?;
-        let cores = stat.lines().skip(1);
-        let cores = cores.take_while(|line| line.starts_with("cpu")).count();
-        Some(Self {
-            all: times.iter().sum(),
-            idle: times.get(3)? + times.get(4)?,
-            cores: cores.try_into().ok()?,
-        })
-    }
-
-    /// Cores that were not idle on average until then.
-    fn busy_until(&self, later: &Self) -> f64 {
-        let all = later.all.saturating_sub(self.all);
-        let idle = later.idle.saturating_sub(self.idle).min(all);
-        match all {
-            0 => 0.0,
-            _ => (all - idle) as f64 / all as f64 * f64::from(self.cores),
-        }
-    }
-}
-
 /// How long the machine is watched before a run.
 const BUSY_TIME: Duration = Duration::from_millis(300);
 
 /// Busy cores above which a run is not undisturbed.
 const BUSY_CORES_MAX: f64 = 0.5;
+
+/// The share of a round's time that a hypervisor may take before the round is not undisturbed.
+const STEAL_MAX: f64 = 0.02;
 
 #[cfg(test)]
 mod tests {
@@ -289,14 +279,23 @@ mod tests {
     }
 
     #[test]
-    fn busy_cores_are_those_that_were_not_idle_meanwhile() {
-        let stat = |user: u64, idle: u64| {
-            let text = format!("cpu  {user} 0 0 {idle} 0 0 0 0 9 9\ncpu0 1\ncpu1 1\nintr 5\n");
-            CoreTimes::parse(&text).unwrap()
-        };
-        assert_eq!(stat(100, 100).busy_until(&stat(130, 110)), 1.5);
-        assert_eq!(stat(100, 100).busy_until(&stat(100, 100)), 0.0);
-        assert!(CoreTimes::parse("cpu  1 x\n").is_none());
+    fn a_noisy_run_says_so() {
+        let mut environment = Environment::of_this_machine(&[], Placement::Free);
+        let disturbance = |busy_cores, steal| Disturbance { busy_cores, steal };
+        environment.disturbances = vec![disturbance(0.2, 0.01), disturbance(0.0, 0.0)];
+        assert_eq!(environment.disturbed(), [""; 0]);
+        environment.disturbances = vec![disturbance(0.2, 0.05), disturbance(1.25, 0.0)];
+        assert_eq!(
+            environment.disturbed(),
+            [
+                "the machine was noisy: other programs ran before 1 of 2 rounds (up to 1.2 cores): \
+                 trust the ratios more than the times",
+                "the machine was noisy: its hypervisor took time in 1 of 2 rounds (up to 5 %): \
+                 trust the ratios more than the times",
+            ]
+        );
+        let read = Environment::from_json(&environment.to_json()).unwrap();
+        assert_eq!(read.disturbances, environment.disturbances);
     }
 
     #[test]

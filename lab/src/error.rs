@@ -1,6 +1,7 @@
 //! What can go wrong in a run.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use crate::report::{LeftOut, Report};
 
@@ -56,6 +57,13 @@ pub enum LabError {
         report: Box<Report>,
         /// Why it ended.
         source: Box<LabError>,
+    },
+    /// The file of a run cannot be gone on with.
+    Journal {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
     },
     /// [`RunOptions::stop`](crate::RunOptions::stop) was set.
     Stopped,
@@ -134,6 +142,9 @@ impl fmt::Display for LabError {
             }
             Self::Start { command, source } => write!(f, "cannot start {command}: {source}"),
             Self::Unfinished { source, .. } => source.fmt(f),
+            Self::Journal { path, reason } => {
+                write!(f, "cannot go on with {}: {reason}", path.display())
+            }
             Self::Stopped => write!(f, "the run was interrupted"),
             Self::Contender { contender, reason } => {
                 write!(f, "contender {contender} failed: {reason}")

@@ -1,6 +1,6 @@
 //! The benchmark lab: measures Floe beside its peers and beside the machine's own limit.
 //!
-//! - [`scenarios`], [`run`]: the questions that the lab can answer, and the answer to one
+//! - [`scenarios`], [`run`], [`Tour`]: the questions that the lab can answer, the answer to one, and to all
 //! - [`Report`]: the answer, as JSON and as a table
 //! - [`Page`]: reports beside published figures, as a page and as a summary
 //! - [`Comparison`]: what has changed from one run to another
@@ -19,8 +19,10 @@
 mod awake;
 mod comparison;
 mod contender;
+mod disturbance;
 mod environment;
 mod error;
+mod journal;
 mod measure;
 mod options;
 mod page;
@@ -36,6 +38,7 @@ mod setup;
 mod slow_line;
 mod statistics;
 mod stop;
+mod tour;
 mod usage;
 
 pub use comparison::{Change, Comparison, Verdict};
@@ -49,3 +52,4 @@ pub use run::{Progress, run};
 pub use scenario::{CaseInfo, ScenarioInfo, scenarios};
 pub use setup::{Readiness, setup};
 pub use stop::Stop;
+pub use tour::{Tour, forget, run_into};

@@ -26,6 +26,9 @@ pub struct RunOptions {
     /// Keeps the cores awake by an idle-priority spinner on each, so that the software is measured and not how
     /// long a sleeping processor takes to wake up. Default false.
     pub awake: bool,
+    /// Writes down each measurement in this file when it was made; if the file is there, the run goes on where it stopped.
+    /// `None`, the default, for no file.
+    pub journal: Option<PathBuf>,
     /// Ends the run before it is done.
     pub stop: Stop,
     /// The program that becomes a contender's process when it is started with `lab contender`;
@@ -43,6 +46,7 @@ impl Default for RunOptions {
             quick: false,
             placement: None,
             awake: false,
+            journal: None,
             stop: Stop::new(),
             program: None,
         }

@@ -167,7 +167,7 @@ mod tests {
         assert!(error.to_string().contains("floor, floe"), "{error}");
         assert_eq!(
             ScenarioInfo::named("cpr").unwrap_err().to_string(),
-            "expected a scenario of rpc, codec, events, latency, rtt, pubsub-rtt, slow, got \"cpr\": did you mean rpc?"
+            "expected a scenario of rpc, codec, events, latency, rtt, pubsub-rtt, scale, qos, durable, slow, got \"cpr\": did you mean rpc?"
         );
     }
 
@@ -183,7 +183,8 @@ mod tests {
             said("events", "nonsense"),
             "expected a case of latency-1-N (one publisher and N subscribers, up to 30), \
              twoway-P-S (P publishers and S subscribers, up to 30), \
-             batched-P-S (P publishers and S subscribers, up to 30), got \"nonsense\""
+             batched-P-S (P publishers and S subscribers, up to 30), \
+             batched100-P-S (P publishers and S subscribers, up to 30), got \"nonsense\""
         );
         let text = said("codec", "txt/encode");
         assert!(text.contains(" of bytes-1000, "), "{text}");

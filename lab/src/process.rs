@@ -8,12 +8,27 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use rustix::process::{
+    Pid, Resource, Rlimit, Signal, WaitId, WaitIdOptions, getrlimit, kill_process_group, setrlimit,
+    waitid,
+};
 use rustix::thread::CpuSet;
 
 use crate::error::LabError;
 use crate::placement::on_cores;
 use crate::stop::Stop;
+
+/// Lets this process, and all that it starts, open as many files as the system allows it: a service with 1,000 subscribers has as
+/// many connections, and systems begin with a limit of 1,024.
+pub(crate) fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit {
+        current: limit.maximum,
+        ..limit
+    };
+    // If it is refused, the contender that lacks a file says so.
+    let _ = setrlimit(Resource::Nofile, raised);
+}
 
 /// A running process of a contender, and those that it starts. Dropping it ends them: its stdin ends, it is killed if it
 /// does not follow soon, and so is what it has left behind.

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use crate::contender::Ready;
 use crate::contender::events::case::Case;
+use crate::contender::fanout;
 use crate::contender::slow;
 use crate::error::LabError;
 use crate::measure::Effort;
 use crate::placement::Cores;
 use crate::process::Process;
-use crate::sample::{Sample, ServiceUse};
+use crate::sample::{OfSubscribers, Sample, ServiceUse};
 use crate::scenario::Processes;
 use crate::slow_line::{End, SlowLine};
 use crate::stop::Stop;
@@ -89,6 +90,8 @@ pub(crate) fn measure(
         Processes::One => measure_alone(contender, case, effort, stage),
         Processes::Events => measure_events(contender, case, effort, stage),
         Processes::Topics => measure_topics(contender, case, effort, stage),
+        Processes::Fanout => measure_fanout(contender, case, effort, stage),
+        Processes::Durable => measure_durable(contender, case, effort, stage),
         Processes::OverSlowLine => measure_over_slow_line(contender, case, effort, stage),
     }
 }
@@ -204,6 +207,7 @@ fn measure_events(
             cpu: after.cpu.saturating_sub(before.cpu),
             deliveries: published * shape.subscribers as u64,
             resident: after.resident,
+            of_subscribers: None,
         });
     }
     // The service is the last to end: nobody shall complain that it is gone.
@@ -237,6 +241,65 @@ fn measure_topics(
     let sample = sample_of(contender, &mut pinger, effort)?;
     // The service is the last to end: nobody shall complain that it is gone.
     drop((pinger, replier));
+    Ok(sample)
+}
+
+/// Starts a service, and a process with all publishers and subscribers of the contender; takes down what that process says, and
+/// how much memory the service needs for its subscribers.
+fn measure_fanout(
+    contender: &Ready,
+    case: &str,
+    effort: Effort,
+    stage: &Stage,
+) -> Result<Sample, RoundError> {
+    let failed = |reason: String| LabError::contender(contender.name, reason);
+    let shape = fanout::case::Case::parse(case).map_err(|error| failed(error.to_string()))?;
+    let command = contender.service(case);
+    let command = command.ok_or_else(|| failed("it has no service".to_owned()))?;
+    let mut service = RunningService::start(contender, command, stage)?;
+    let alone = service.usage()?;
+    let command = contender.participant("fanout", case, effort, &service.address, 0);
+    let cores = stage.cores.client.as_ref();
+    let mut clients = Process::start(contender.name, "clients", command, cores, &stage.stop)?;
+    clients.line(START_LIMIT)?;
+    let before = service.usage()?;
+    clients.say("go")?;
+    let mut sample = sample_of(contender, &mut clients, effort)?;
+    let after = service.usage()?;
+    // A call of the sample is an event of each publisher, of which each subscriber gets one.
+    let deliveries = sample.count() * (shape.publishers * shape.subscribers) as u64;
+    sample.service = Some(ServiceUse {
+        cpu: after.cpu.saturating_sub(before.cpu),
+        deliveries,
+        resident: after.resident,
+        of_subscribers: Some(OfSubscribers {
+            bytes: before.resident.saturating_sub(alone.resident),
+            count: shape.subscribers as u64,
+        }),
+    });
+    // The service is the last to end: nobody shall complain that it is gone.
+    drop(clients);
+    Ok(sample)
+}
+
+/// Starts a service and a publisher of the contender, and takes down what the publisher says.
+fn measure_durable(
+    contender: &Ready,
+    case: &str,
+    effort: Effort,
+    stage: &Stage,
+) -> Result<Sample, RoundError> {
+    let service = match contender.service(case) {
+        Some(command) => Some(RunningService::start(contender, command, stage)?),
+        None => None,
+    };
+    let address = service.as_ref().map(|service| service.address.as_str());
+    let command = contender.participant("publisher", case, effort, address.unwrap_or_default(), 0);
+    let cores = stage.cores.client.as_ref();
+    let mut publisher = Process::start(contender.name, "publisher", command, cores, &stage.stop)?;
+    let sample = sample_of(contender, &mut publisher, effort)?;
+    // The service is the last to end: nobody shall complain that it is gone.
+    drop(publisher);
     Ok(sample)
 }
 

@@ -1,12 +1,19 @@
 //! Plays the rounds of a scenario.
 
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
 use crate::awake::Spinners;
 use crate::contender::Ready;
+use crate::disturbance::Watch;
 use crate::error::LabError;
+use crate::journal::{Entry, Journal};
 use crate::measure::Effort;
 use crate::options::RunOptions;
 use crate::placement::Cores;
 use crate::plan::Plan;
+use crate::process::raise_open_files;
 use crate::report::{Environment, LeftOut, Measured, Report};
 use crate::round::{Extent, RoundError, Stage, measure};
 use crate::sample::{Encoded, Sample};
@@ -32,6 +39,15 @@ pub enum Progress {
     Failed(LeftOut),
     /// Something that makes the figures worth less.
     Warning(String),
+    /// The next scenario of a run of several.
+    Scenario {
+        /// The scenario.
+        name: &'static str,
+        /// Scenarios before it.
+        done: usize,
+        /// Scenarios of the run.
+        total: usize,
+    },
     /// A contender measures.
     Measuring {
         /// The case.
@@ -64,7 +80,7 @@ pub fn run(
     play(scenario, &plan, options, progress)
 }
 
-/// Plays the rounds of a plan.
+/// Plays the rounds of a plan that the journal does not have yet.
 fn play(
     scenario: &ScenarioInfo,
     plan: &Plan,
@@ -83,63 +99,66 @@ fn play(
         cores,
         stop: options.stop.clone(),
     };
-    let spinners = options.awake.then(|| Spinners::start(options));
-    let _spinners = spinners.transpose()?;
-    let mut measured: Vec<_> = plan
-        .pairs
-        .iter()
-        .map(|(case, index)| Measured {
-            case,
-            contender: &plan.contenders[*index],
-            rounds: Vec::new(),
-            is_out: false,
-        })
-        .collect();
-    let mut left_out = plan.left_out.clone();
-    let rounds = options.effective_rounds();
     let effort = Effort {
         round_time: options.effective_round_time(),
     };
-    let mut encodings = Encodings::default();
+    raise_open_files();
+    let mut played = Played::new(plan, environment);
+    let mut journal = match &options.journal {
+        Some(path) => Some(played.resume(path, &identity(scenario, plan, options)?)?),
+        None => None,
+    };
+    let spinners = options.awake.then(|| Spinners::start(options));
+    let _spinners = spinners.transpose()?;
+    let rounds = options.effective_rounds();
+    let mut note = |entry: &Entry| journal.as_mut().map_or(Ok(()), |one| one.note(entry));
     for round in 0..rounds {
-        for index in rotated(measured.len(), round) {
+        if !played.lacks(round) {
+            continue;
+        }
+        let watch = Watch::start();
+        for index in rotated(played.measured.len(), round) {
             let Measured {
-                case,
-                contender,
-                is_out,
-                ..
-            } = measured[index];
-            if is_out {
+                case, contender, ..
+            } = played.measured[index];
+            if !played.measured[index].lacks(round) {
                 continue;
             }
-            progress(Progress::Measuring {
-                case: case.to_owned(),
-                contender: contender.name.to_owned(),
-                done: measured.iter().map(|pair| pair.rounds.len()).sum(),
-                total: rounds * measured.iter().filter(|pair| !pair.is_out).count(),
-            });
+            progress(played.measuring(index, rounds));
             let sample = measure(scenario.processes, contender, case, effort, &stage);
             let sample = sample.and_then(|sample| {
                 // Which of the two is wrong nobody knows.
-                let compared = encodings.compare(contender, case, &sample);
+                let compared = played.encodings.compare(contender, case, &sample);
                 compared.map_err(RoundError::of_run).map(|()| sample)
             });
             match sample {
-                Ok(sample) => measured[index].rounds.push(sample),
+                Ok(sample) => {
+                    let entry = Entry::Measured {
+                        case: case.to_owned(),
+                        contender: contender.name.to_owned(),
+                        sample,
+                    };
+                    note(&entry)?;
+                    played.add(entry);
+                }
                 Err(failure) if contender.is_own || failure.extent == Extent::Run => {
-                    let report = Report::new(scenario, environment, &measured, left_out);
-                    return Err(report.unfinished(failure.error));
+                    return Err(played.into_report(scenario).unfinished(failure.error));
                 }
                 Err(failure) => {
                     let place = format!("round {} of {rounds} of {case}", round + 1);
-                    let failed = leave_out(&mut measured, index, &place, &failure);
+                    let failed = played.failed(index, &place, &failure);
                     progress(Progress::Failed(failed.clone()));
-                    left_out.push(failed);
+                    let entry = Entry::LeftOut(failed);
+                    note(&entry)?;
+                    played.add(entry);
                 }
             }
         }
+        let entry = Entry::RoundEnded(watch.end());
+        note(&entry)?;
+        played.add(entry);
     }
-    let report = Report::new(scenario, environment, &measured, left_out);
+    let report = played.into_report(scenario);
     if report.results.is_empty() {
         let left_out = report.left_out;
         return Err(LabError::NothingMeasured { left_out });
@@ -147,31 +166,136 @@ fn play(
     Ok(report)
 }
 
-/// Leaves a contender out that has failed: of its case, or of all cases in which it still is. What it has measured of
-/// them goes too, since figures of fewer rounds would stand beside those of all.
-fn leave_out(
-    measured: &mut [Measured<'_>],
-    index: usize,
-    place: &str,
-    failure: &RoundError,
-) -> LeftOut {
-    let Measured {
-        case, contender, ..
-    } = measured[index];
-    let mut cases = Vec::new();
-    for pair in measured.iter_mut() {
-        let is_meant = failure.extent == Extent::AllCases || pair.case == case;
-        if pair.contender.name == contender.name && is_meant && !pair.is_out {
-            pair.is_out = true;
-            pair.rounds.clear();
-            cases.push(pair.case.to_owned());
+/// What makes a run the same run: only such a one goes on with what was measured before.
+fn identity(scenario: &ScenarioInfo, plan: &Plan, options: &RunOptions) -> Result<Value, LabError> {
+    let program = options.program()?;
+    let bytes = std::fs::read(&program)
+        .map_err(|source| LabError::system(format!("read {}", program.display()), source))?;
+    let contenders = plan.contenders.iter();
+    let contenders: Map<_, _> = contenders
+        .map(|one| (one.name.to_owned(), Value::from(one.version.as_str())))
+        .collect();
+    let pairs = plan.pairs.iter();
+    let pairs: Vec<_> = pairs
+        .map(|(case, index)| json!([case, plan.contenders[*index].name]))
+        .collect();
+    let placement = options.placement.unwrap_or(scenario.placement);
+    Ok(json!({
+        "scenario": scenario.name,
+        "rounds": options.effective_rounds(),
+        "round_ms": options.effective_round_time().as_millis() as u64,
+        "placement": placement.name(),
+        "awake": options.awake,
+        "contenders": contenders,
+        "pairs": pairs,
+        "program": Encoded::of(&bytes).digest,
+    }))
+}
+
+/// What has been played.
+#[derive(Debug)]
+struct Played<'a> {
+    environment: Environment,
+    measured: Vec<Measured<'a>>,
+    left_out: Vec<LeftOut>,
+    encodings: Encodings,
+}
+
+impl<'a> Played<'a> {
+    fn new(plan: &'a Plan, environment: Environment) -> Self {
+        let pairs = plan.pairs.iter();
+        let measured = pairs.map(|(case, index)| Measured {
+            case,
+            contender: &plan.contenders[*index],
+            rounds: Vec::new(),
+            is_out: false,
+        });
+        Self {
+            environment,
+            measured: measured.collect(),
+            left_out: plan.left_out.clone(),
+            encodings: Encodings::default(),
         }
     }
-    LeftOut {
-        contender: contender.name.to_owned(),
-        cases,
-        reason: format!("in {place}, {}", failure.reason()),
-        has_failed: true,
+
+    /// Takes over what the journal has of the run, and gives the journal.
+    fn resume(&mut self, path: &Path, identity: &Value) -> Result<Journal, LabError> {
+        let (journal, recorded) = Journal::open(path, identity, &self.environment)?;
+        if let Some(recorded) = recorded {
+            self.environment = recorded.environment;
+            recorded
+                .entries
+                .into_iter()
+                .for_each(|entry| self.add(entry));
+        }
+        Ok(journal)
+    }
+
+    /// Whether somebody has not played this round.
+    fn lacks(&self, round: usize) -> bool {
+        self.measured.iter().any(|pair| pair.lacks(round))
+    }
+
+    fn add(&mut self, entry: Entry) {
+        match entry {
+            Entry::Measured {
+                case,
+                contender,
+                sample,
+            } => {
+                let mut pairs = self.measured.iter_mut();
+                let is_meant = |pair: &&mut Measured<'_>| {
+                    pair.case == case && pair.contender.name == contender && !pair.is_out
+                };
+                if let Some(pair) = pairs.find(is_meant) {
+                    pair.rounds.push(sample);
+                }
+            }
+            Entry::LeftOut(left_out) => {
+                for pair in &mut self.measured {
+                    let is_of_case = left_out.cases.iter().any(|case| case == pair.case);
+                    if pair.contender.name == left_out.contender && is_of_case {
+                        pair.is_out = true;
+                        pair.rounds.clear();
+                    }
+                }
+                self.left_out.push(left_out);
+            }
+            Entry::RoundEnded(disturbance) => self.environment.disturbances.push(disturbance),
+        }
+    }
+
+    /// Of a contender that has failed: the cases that it is left out of, which are its case or all in which it still is.
+    /// What it has measured of them goes too, since figures of fewer rounds would stand beside those of all.
+    fn failed(&self, index: usize, place: &str, failure: &RoundError) -> LeftOut {
+        let Measured {
+            case, contender, ..
+        } = self.measured[index];
+        let is_meant = |pair: &&Measured<'_>| {
+            let is_case = failure.extent == Extent::AllCases || pair.case == case;
+            pair.contender.name == contender.name && is_case && !pair.is_out
+        };
+        let cases = self.measured.iter().filter(is_meant);
+        LeftOut {
+            contender: contender.name.to_owned(),
+            cases: cases.map(|pair| pair.case.to_owned()).collect(),
+            reason: format!("in {place}, {}", failure.reason()),
+            has_failed: true,
+        }
+    }
+
+    fn measuring(&self, index: usize, rounds: usize) -> Progress {
+        let measured = &self.measured;
+        Progress::Measuring {
+            case: measured[index].case.to_owned(),
+            contender: measured[index].contender.name.to_owned(),
+            done: measured.iter().map(|pair| pair.rounds.len()).sum(),
+            total: rounds * measured.iter().filter(|pair| !pair.is_out).count(),
+        }
+    }
+
+    fn into_report(self, scenario: &ScenarioInfo) -> Report {
+        Report::new(scenario, self.environment, &self.measured, self.left_out)
     }
 }
 
@@ -432,6 +556,64 @@ mod tests {
             "{:?}",
             read.notes
         );
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_goes_on_where_it_stopped() {
+        let scenario = ScenarioInfo::named("rpc").unwrap();
+        let journal = crate::journal::tests::path("goes-on");
+        // It fails in the second round of the first sitting, and would not in the second sitting.
+        let folder = journal.parent().unwrap().display();
+        let failing = good_after(&format!(
+            r#"[ $1 = client ] && {{ echo x >> {folder}/calls; [ $(wc -l < {folder}/calls) = 2 ] && exit 1; }}"#
+        ));
+        let plan = Plan {
+            pairs: vec![
+                ("twoway".to_owned(), 0),
+                ("twoway".to_owned(), 1),
+                ("ami".to_owned(), 0),
+            ],
+            contenders: vec![
+                Ready::of_script("floe", GOOD),
+                Ready::of_script("ice", &failing),
+            ],
+            left_out: Vec::new(),
+        };
+        let sitting = |rounds: usize, until: usize| {
+            let options = RunOptions {
+                rounds,
+                round_time: Duration::from_millis(1),
+                journal: Some(journal.clone()),
+                ..RunOptions::default()
+            };
+            let stop = options.stop.clone();
+            let mut measurements = 0;
+            let report = play(scenario, &plan, &options, &mut |step| {
+                measurements += usize::from(matches!(step, Progress::Measuring { .. }));
+                if measurements == until {
+                    stop.set();
+                }
+            });
+            (report, measurements)
+        };
+        // The second round begins with the second pair; the one that begins last is lost.
+        let (report, _) = sitting(3, 6);
+        assert!(matches!(report, Err(LabError::Unfinished { .. })));
+        let (report, measurements) = sitting(3, usize::MAX);
+        let report = report.unwrap();
+        assert_eq!(
+            figures(&report),
+            [("twoway", "floe", 3), ("ami", "floe", 3)]
+        );
+        assert_eq!(report.left_out.len(), 1, "{:?}", report.left_out);
+        assert_eq!(report.environment.disturbances.len(), 3);
+        // One of the second round, two of the third.
+        assert_eq!(measurements, 3);
+        let (again, measurements) = sitting(3, usize::MAX);
+        assert_eq!((again.unwrap(), measurements), (report, 0));
+        let (other, _) = sitting(2, usize::MAX);
+        let error = other.unwrap_err().to_string();
+        assert!(error.ends_with("expected rounds 2, got 3"), "{error}");
     }
 
     #[test]

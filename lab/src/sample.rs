@@ -28,6 +28,16 @@ pub(crate) struct ServiceUse {
     pub(crate) deliveries: u64,
     /// Bytes of memory that were resident at the end.
     pub(crate) resident: u64,
+    /// What of them came with the subscribers, if that was measured.
+    pub(crate) of_subscribers: Option<OfSubscribers>,
+}
+
+/// Memory that a service needs for its subscribers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OfSubscribers {
+    /// Resident with all subscribers, without those that were resident before the first one.
+    pub(crate) bytes: u64,
+    pub(crate) count: u64,
 }
 
 /// What an encoding is known by.
@@ -140,6 +150,42 @@ impl Sample {
         Ok((sample, delivered))
     }
 
+    /// All that is known of a round, for a file.
+    pub(crate) fn to_record(&self) -> Value {
+        let mut record = self.to_json();
+        if let Some(service) = &self.service {
+            record["service"] = json!({
+                "cpu_us": service.cpu.as_micros() as u64,
+                "deliveries": service.deliveries,
+                "resident": service.resident,
+            });
+            if let Some(OfSubscribers { bytes, count }) = service.of_subscribers {
+                record["service"]["of_subscribers"] = json!({"bytes": bytes, "count": count});
+            }
+        }
+        record
+    }
+
+    /// Reads what [`Sample::to_record`] made.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn from_record(record: &Value) -> Result<Self, String> {
+        let mut sample = Self::from_line(&record.to_string())?;
+        let number = |place: &str| record.pointer(place).and_then(Value::as_u64);
+        let of_subscribers = number("/service/of_subscribers/bytes");
+        let of_subscribers = of_subscribers.zip(number("/service/of_subscribers/count"));
+        let service = number("/service/cpu_us").zip(number("/service/deliveries"));
+        let service = service.zip(number("/service/resident"));
+        sample.service = service.map(|((cpu, deliveries), resident)| ServiceUse {
+            cpu: Duration::from_micros(cpu),
+            deliveries,
+            resident,
+            of_subscribers: of_subscribers.map(|(bytes, count)| OfSubscribers { bytes, count }),
+        });
+        Ok(sample)
+    }
+
     /// Reads what [`Sample::to_line`] wrote, or a contender in another language.
     ///
     /// # Errors
@@ -192,6 +238,28 @@ mod tests {
             assert_eq!(received.quantile(share), sample.quantile(share));
         }
         assert!((received.mean() / sample.mean() - 1.0).abs() < 0.001);
+    }
+
+    #[test]
+    fn a_sample_survives_a_file_with_what_its_service_needed() {
+        let mut sample = Sample::new();
+        sample.record(1_234.5, 7);
+        assert_eq!(
+            Sample::from_record(&sample.to_record()).unwrap().service,
+            None
+        );
+        sample.service = Some(ServiceUse {
+            cpu: Duration::from_millis(30),
+            deliveries: 12,
+            resident: 4_096,
+            of_subscribers: Some(OfSubscribers {
+                bytes: 1_024,
+                count: 10,
+            }),
+        });
+        let read = Sample::from_record(&sample.to_record()).unwrap();
+        assert_eq!(read.service, sample.service);
+        assert_eq!(read.quantile(0.5), sample.quantile(0.5));
     }
 
     #[test]

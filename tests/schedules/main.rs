@@ -5,7 +5,7 @@
 //! as a text that `shuttle::replay` runs again. An order in which all threads wait is a failure, too.
 //!
 //! - `leader.rs`: callers of one connection, of which one reads for all
-//! - `writers.rs`: senders that share one output
+//! - `writers.rs`: senders that share one send queue, which `floe-wire` has
 
 /// Where the runtime has it.
 mod wait {
@@ -19,13 +19,6 @@ mod wait {
 #[path = "../../crates/runtime/src/connection/followers.rs"]
 mod followers;
 mod leader;
-/// The runtime's own.
-#[allow(
-    dead_code,
-    reason = "the runtime's own file, of which schedules try the part where threads meet"
-)]
-#[path = "../../crates/runtime/src/connection/send_queue.rs"]
-mod send_queue;
 /// The runtime's own.
 #[path = "../../crates/runtime/src/connection/wait/sleeper.rs"]
 mod sleeper;

@@ -2,9 +2,9 @@
 //! writing already.
 
 use bytes::Buf;
+use floe_wire::connection::{SendQueue, WriteBatch};
 use shuttle::rand::{Rng, thread_rng};
 
-use crate::send_queue::{SendQueue, WriteBatch};
 use crate::sync::{Arc, Mutex, thread};
 use crate::try_orders;
 
@@ -111,7 +111,10 @@ fn what_several_threads_send_leaves_whole_once_and_in_order() {
         }
         assert_eq!(check(&connection.transport.lock().unwrap()), 9);
         let shared = connection.shared.lock().unwrap();
-        assert_eq!((shared.output.len(), shared.output.pending_len()), (0, 0));
+        assert_eq!(
+            (shared.output.waiting_len(), shared.output.pending_len()),
+            (0, 0)
+        );
     });
 }
 

@@ -41,8 +41,6 @@ pub(crate) struct Call {
     /// The connection that it must use: that of a server's call.
     pub(crate) bound_to: Option<usize>,
     pub(crate) retries: Retries<'static>,
-    /// What earlier attempts may have done.
-    pub(crate) is_doubtful: bool,
     /// Where its request is in flight.
     pub(crate) in_flight: Option<(usize, RequestId)>,
     pub(crate) attempt_count: usize,
@@ -150,8 +148,11 @@ impl Call {
             parameters_len: 0,
             deadline: None,
             bound_to: None,
-            retries: Retries::new(retries),
-            is_doubtful: false,
+            retries: match side {
+                0 => Retries::new(is_idempotent, retries),
+                // The server calls over one connection, or not at all.
+                _ => Retries::none(),
+            },
             in_flight: None,
             attempt_count: 0,
             dispatch_count: 0,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use floe_wire::connection::{AttemptEnd, Event};
+use floe_wire::connection::{AttemptEnd, Event, FlushPolicy};
 use floe_wire::message::{IncomingReply, IncomingRequest, Outcome, RequestId};
 
 use crate::book::{Kind, Told};
@@ -56,7 +56,7 @@ impl World {
 
     fn send(&mut self, number: usize, joint: usize) {
         let call = &mut self.book.calls[number];
-        let side = call.side;
+        let (side, kind) = (call.side, call.kind);
         let end = &mut self.joints[joint].ends[side];
         match end.append(number, call, self.plan.output_limit) {
             Err(Refusal::Full) => end.waiting.push(number),
@@ -67,11 +67,16 @@ impl World {
             Ok(id) => {
                 call.attempt_count += 1;
                 call.in_flight = id.map(|id| (joint, id));
-                end.vigil.used = self.now;
+                end.vigil.mark_used(self.now);
                 if id.is_none() {
                     self.tell(number, Told::Sent);
                 }
-                self.flush(joint, side, false);
+                let policy = match kind {
+                    Kind::Twoway if self.random.percent(50) => FlushPolicy::WithOthers,
+                    Kind::Oneway => FlushPolicy::Oneway,
+                    Kind::Twoway | Kind::Batch(_) => FlushPolicy::Now,
+                };
+                self.flush_by(joint, side, policy);
             }
         }
     }
@@ -88,15 +93,9 @@ impl World {
             return;
         }
         call.in_flight = None;
-        let is_fixed = call.side == 1;
-        let wait = match is_fixed {
-            true => None,
-            false => call
-                .retries
-                .next(call.is_idempotent, is_perhaps_dispatched, why),
-        };
-        call.is_doubtful |= is_perhaps_dispatched;
-        let is_doubtful = call.is_doubtful;
+        let left = call.deadline.map(|end| end.saturating_sub(self.now));
+        let wait = call.retries.fail(is_perhaps_dispatched, why, left);
+        let is_doubtful = call.retries.is_perhaps_dispatched();
         match wait {
             Some(wait) => self.after(wait, Action::Attempt(number)),
             None if is_doubtful => self.tell(number, Told::PerhapsDispatched(why)),
@@ -111,8 +110,10 @@ impl World {
             return;
         }
         let side = call.side;
-        call.is_doubtful |= call.in_flight.is_some();
-        let told = match call.is_doubtful {
+        let is_perhaps_dispatched = call.in_flight.is_some();
+        call.retries
+            .fail(is_perhaps_dispatched, AttemptEnd::Final, None);
+        let told = match call.retries.is_perhaps_dispatched() {
             true => Told::PerhapsDispatched(AttemptEnd::Final),
             false => Told::NotDispatched(AttemptEnd::Final),
         };
@@ -186,7 +187,7 @@ impl World {
 
     fn dispatch(&mut self, joint: usize, side: usize, request: &IncomingRequest) {
         let end = &mut self.joints[joint].ends[side];
-        end.vigil.used = self.now;
+        end.vigil.mark_used(self.now);
         let number = end.accept(request);
         self.book.dispatched(number);
         if request.id().is_oneway() {
@@ -210,7 +211,7 @@ impl World {
     }
 
     fn replied(&mut self, joint: usize, side: usize, token: Token, reply: IncomingReply) {
-        self.joints[joint].ends[side].vigil.used = self.now;
+        self.joints[joint].ends[side].vigil.mark_used(self.now);
         let call = &self.book.calls[token.call];
         if call.told.is_some_and(|told| told != Told::Returned) {
             // It was given up after its reply had been read.

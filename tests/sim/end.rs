@@ -2,12 +2,13 @@
 //! and what is read.
 
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::{Bytes, BytesMut};
 use floe_wire::EncodingVersion;
 use floe_wire::connection::{
-    AttemptEnd, Connection as Machine, Event, Input, NotActive, RequestIds, Role,
+    AttemptEnd, Connection as Machine, Event, Input, NotActive, RequestIds, Role, SendQueue,
+    WriteBatch,
 };
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{
@@ -17,7 +18,6 @@ use floe_wire::message::{
 use floe_wire::reference::Identity;
 
 use crate::book::{Call, Kind};
-use crate::send_queue::{SendQueue, WriteBatch};
 use crate::vigil::Vigil;
 
 /// What a request in flight is known by.
@@ -42,6 +42,10 @@ pub(crate) struct End {
     pub(crate) output: SendQueue,
     /// What a full network did not take.
     pub(crate) writing: Option<WriteBatch>,
+    /// True if the driver was told to write what is collected, and has not yet done it.
+    pub(crate) is_flush_scheduled: bool,
+    /// True if replies were appended, which are written next.
+    pub(crate) is_write_due: bool,
     pub(crate) input: BytesMut,
     cache: HeaderCache,
     /// What was read and has not been handled: the dispatches are at their limit.
@@ -71,20 +75,26 @@ pub(crate) enum Refusal {
 
 impl End {
     /// The end of a connection that was just made.
-    pub(crate) fn new(side: usize, now: Duration) -> Self {
-        let mut output = SendQueue::default();
+    pub(crate) fn new(
+        side: usize,
+        has_blocking_senders: bool,
+        (epoch, now): (Instant, Duration),
+    ) -> Self {
+        let mut output = SendQueue::new(has_blocking_senders);
         let role = [Role::Client, Role::Server][side];
         Self {
             machine: Machine::new(role, output.bytes()),
             output,
             writing: None,
+            is_flush_scheduled: false,
+            is_write_due: false,
             input: BytesMut::new(),
             cache: HeaderCache::default(),
             arrived: VecDeque::new(),
             dispatch_count: 0,
             waiting: Vec::new(),
             replies: VecDeque::new(),
-            vigil: Vigil::new(now),
+            vigil: Vigil::new(epoch, now),
             ended: None,
             close_began: None,
             appended_count: 0,
@@ -101,7 +111,7 @@ impl End {
         call: &Call,
         output_limit: usize,
     ) -> Result<Option<RequestId>, Refusal> {
-        if self.output.len() > output_limit && self.machine.is_active() {
+        if self.output.waiting_len() > output_limit && self.machine.is_active() {
             return Err(Refusal::Full);
         }
         let start = self.output.end();

@@ -1,8 +1,8 @@
 //! Simulation: both ends of a connection, joined by a bad network under a clock of its own.
 //!
-//! What is run is what runs in production: the state machine and the retry decision of `floe-wire`,
-//! its messages, and the output buffer of the runtime, compiled from the same file. Callers, servants
-//! and the network around them are drawn from a seed, and each run of a seed is the same.
+//! What runs here is what runs in production: the state machine of `floe-wire`, its messages, the send
+//! queue with its flush policy, the liveness check, and the decision to retry. Callers, servants and the network around
+//! them are drawn from a seed, and each run of a seed is the same.
 //!
 //! - `plan.rs`: what a seed decides; `random.rs`: how
 //! - `world.rs`: the time, the connections, and what happens next; `trouble.rs`: what goes wrong
@@ -13,8 +13,8 @@
 //!
 //! What must hold, whatever happens: a call ends exactly once; one that is not idempotent is
 //! dispatched at most once, and never after its caller was told that it was not; requests of one
-//! connection are dispatched in their order, without a gap; each close ends; nothing passes its
-//! limit. If nothing but closes happens, no call is lost, and each close ends before its time is over.
+//! connection are dispatched in their order, without a gap; each close ends; no message stays in a
+//! send queue that nothing will write; nothing passes its limit. If nothing but closes happens, no call is lost, and each close ends before its time is over.
 //!
 //! ```text
 //! cargo test -p floe-tests --test sim                              a few thousand seeds
@@ -25,12 +25,24 @@
 mod book;
 mod calling;
 mod end;
+/// The runtime's own.
+#[allow(
+    dead_code,
+    unreachable_pub,
+    reason = "the runtime's own file, of which the simulation uses the defaults"
+)]
+#[path = "../../crates/runtime/src/liveness.rs"]
+mod liveness;
+/// The runtime's own.
+#[allow(
+    dead_code,
+    reason = "the runtime's own file, whose tests need more than the simulation"
+)]
+#[path = "../../crates/runtime/src/connection/liveness_check.rs"]
+mod liveness_check;
 mod pipe;
 mod plan;
 mod random;
-/// The runtime's own.
-#[path = "../../crates/runtime/src/connection/send_queue.rs"]
-mod send_queue;
 mod trouble;
 mod vigil;
 mod world;

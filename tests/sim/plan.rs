@@ -48,6 +48,8 @@ pub(crate) struct Plan {
     pub(crate) silence_count: usize,
     pub(crate) stall_count: usize,
     pub(crate) jump_count: usize,
+    /// Whether the senders of each side are blocking threads.
+    pub(crate) has_blocking_senders: [bool; 2],
     /// Bytes that may wait in an output.
     pub(crate) output_limit: usize,
     /// Dispatches under way on one connection.
@@ -117,6 +119,7 @@ impl Plan {
             silence_count,
             stall_count,
             jump_count,
+            has_blocking_senders: [random.percent(50), random.percent(50)],
             output_limit: random.one_of(&[0, 1_000, 100_000]),
             dispatch_limit,
             message_size_max: 32 * 1024,

@@ -2,7 +2,10 @@
 //!
 //! Source: reference, "Heartbeats, ACM (3.7)" and "Idle, inactivity (3.8)".
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use crate::liveness::Liveness;
+use crate::liveness_check::{LivenessAction, LivenessCheck, Marks};
 
 /// Whose rules a side follows, with their defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,16 +39,17 @@ pub(crate) enum Due {
 }
 
 /// When what was last done.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct Vigil {
     pub(crate) read: Duration,
     pub(crate) written: Duration,
     /// A request or a reply, in either direction.
-    pub(crate) used: Duration,
-    /// Looks since anything was read or written.
-    silent_count: u32,
+    used: Duration,
+    /// The check of Floe, and what happened since it last ran.
+    floe: LivenessCheck,
     has_read: bool,
     has_written: bool,
+    has_message: bool,
 }
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -56,7 +60,7 @@ impl Manner {
     /// How often it looks.
     pub(crate) fn tick(self) -> Duration {
         match self {
-            Self::Floe => 20 * SECOND,
+            Self::Floe => 10 * SECOND,
             Self::Ice37 => 30 * SECOND,
             Self::Ice38 => SECOND,
         }
@@ -65,15 +69,22 @@ impl Manner {
 
 impl Vigil {
     /// From now on.
-    pub(crate) fn new(now: Duration) -> Self {
+    pub(crate) fn new(epoch: Instant, now: Duration) -> Self {
         Self {
             read: now,
             written: now,
             used: now,
-            silent_count: 0,
+            floe: LivenessCheck::new(Liveness::default(), epoch + now),
             has_read: true,
             has_written: true,
+            has_message: false,
         }
+    }
+
+    /// A request or a reply was sent or handled.
+    pub(crate) fn mark_used(&mut self, now: Duration) {
+        self.used = now;
+        self.has_message = true;
     }
 
     /// Bytes were read.
@@ -89,10 +100,15 @@ impl Vigil {
     }
 
     /// Looks.
-    pub(crate) fn look(&mut self, manner: Manner, seen: Seen, now: Duration) -> Due {
+    pub(crate) fn look(
+        &mut self,
+        manner: Manner,
+        seen: Seen,
+        (epoch, now): (Instant, Duration),
+    ) -> Due {
         let (silent, unwritten) = (now - self.read, now - self.written);
         match manner {
-            Manner::Floe => self.look_as_floe(seen),
+            Manner::Floe => self.look_as_floe(seen, epoch + now),
             Manner::Ice37 if seen.is_reply_due && silent >= IDLE_TIMEOUT => Due::Drop,
             Manner::Ice37
                 if seen.is_client
@@ -116,22 +132,21 @@ impl Vigil {
         }
     }
 
-    /// Our rule counts looks, so that no leap of the clock can lead it astray.
-    fn look_as_floe(&mut self, seen: Seen) -> Due {
-        let has_written = std::mem::take(&mut self.has_written);
-        // Silence counts from when a reply is due: a peer may be silent while it owes nothing.
-        let may_be_silent = std::mem::take(&mut self.has_read) || !seen.is_reply_due;
-        self.silent_count = match may_be_silent {
-            true => 0,
-            false => self.silent_count + 1,
+    /// What runs in production, with the marks that the runtime sets.
+    fn look_as_floe(&mut self, seen: Seen, now: Instant) -> Due {
+        let marks = Marks {
+            has_written: std::mem::take(&mut self.has_written),
+            has_read: std::mem::take(&mut self.has_read),
+            has_message: std::mem::take(&mut self.has_message),
+            is_handling: seen.is_paused,
+            is_reply_due: seen.is_reply_due,
+            is_dispatching: seen.is_dispatching,
         };
-        let silent = Manner::Floe.tick() * self.silent_count;
-        if seen.is_reply_due && silent >= IDLE_TIMEOUT {
-            return Due::Drop;
-        }
-        match has_written {
-            true => Due::Nothing,
-            false => Due::Heartbeat,
+        match self.floe.update(&marks, now, Manner::Floe.tick()) {
+            LivenessAction::Nothing => Due::Nothing,
+            LivenessAction::Heartbeat => Due::Heartbeat,
+            LivenessAction::Drop(_) => Due::Drop,
+            LivenessAction::Close(_) => Due::Close,
         }
     }
 

@@ -1,10 +1,10 @@
 //! A run: two sides, their connections one after another, the time, and what is to happen when.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Buf;
-use floe_wire::connection::AttemptEnd;
+use floe_wire::connection::{AttemptEnd, Flush, FlushPolicy, WriteBatch};
 use floe_wire::message::{RequestId, VALIDATE_CONNECTION};
 
 use crate::book::Book;
@@ -29,6 +29,8 @@ pub(crate) enum Action {
     Arrive(usize, usize),
     /// There may be room to write for a side.
     Writable(usize, usize),
+    /// The driver of a side writes what senders have left to it.
+    Flush(usize, usize),
     /// A dispatch is done: connection, side of the servant, request, call.
     Dispatched(usize, usize, RequestId, usize),
     /// A graceful close has had its time.
@@ -68,6 +70,8 @@ pub(crate) struct World {
     pub(crate) plan: Plan,
     pub(crate) random: Random,
     pub(crate) now: Duration,
+    /// The moment at which the time of the simulation begins. No decision depends on it.
+    epoch: Instant,
     agenda: BTreeMap<(Duration, u64), Action>,
     added_count: u64,
     pub(crate) book: Book,
@@ -81,6 +85,8 @@ pub(crate) struct World {
 
 /// How long the system tries to get something through.
 const GIVE_UP: Duration = Duration::from_secs(15 * 60);
+/// The longest time until the driver writes what senders have left to it.
+const FLUSH_DELAY_MAX: Duration = Duration::from_micros(200);
 /// How long a connection may take to be made and validated.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -91,6 +97,7 @@ impl World {
             plan,
             random,
             now: Duration::ZERO,
+            epoch: Instant::now(),
             agenda: BTreeMap::new(),
             added_count: 0,
             book: Book::default(),
@@ -193,6 +200,7 @@ impl World {
             }
             Action::Arrive(joint, side) => self.read(joint, side),
             Action::Writable(joint, side) => self.flush(joint, side, true),
+            Action::Flush(joint, side) => self.flush_collected(joint, side),
             Action::Dispatched(joint, side, id, call) => self.reply(joint, side, id, call),
             Action::CloseTimeout(joint, side) => self.close_timed_out(joint, side),
             Action::GiveUp(joint) => {
@@ -216,7 +224,13 @@ impl World {
         }
         let number = self.joints.len();
         self.joints.push(Joint {
-            ends: [End::new(0, self.now), End::new(1, self.now)],
+            ends: [0, 1].map(|side| {
+                End::new(
+                    side,
+                    self.plan.has_blocking_senders[side],
+                    (self.epoch, self.now),
+                )
+            }),
             pipes: [0, 1].map(|_| Pipe::new(self.plan.weather.clone())),
             is_validated: false,
         });
@@ -227,12 +241,62 @@ impl World {
 
     /// Writes what is pending, unless that waits for room.
     pub(crate) fn flush(&mut self, joint: usize, side: usize, is_writable: bool) {
-        let Joint { ends, pipes, .. } = &mut self.joints[joint];
-        let end = &mut ends[side];
+        let end = &mut self.joints[joint].ends[side];
         if end.ended.is_some() || (end.writing.is_some() && !is_writable) {
             return;
         }
-        let mut next = end.writing.take().or_else(|| end.output.take());
+        end.is_write_due = false;
+        let next = end.writing.take().or_else(|| end.output.take());
+        self.write(joint, side, next);
+    }
+
+    /// Writes what a sender has just appended, if the flush policy says so.
+    ///
+    /// Source: `flush_by` in `crates/runtime/src/connection/send_half.rs`.
+    pub(crate) fn flush_by(&mut self, joint: usize, side: usize, policy: FlushPolicy) {
+        let now = self.epoch + self.now;
+        let end = &mut self.joints[joint].ends[side];
+        match end.output.flush(policy, end.machine.in_flight(), || now) {
+            Flush::Write(batch) => self.write(joint, side, Some(batch)),
+            Flush::Busy => assert!(end.writing.is_some(), "nothing is being written"),
+            Flush::Schedule => {
+                assert!(!end.is_flush_scheduled, "a flush is scheduled twice");
+                end.is_flush_scheduled = true;
+                let wait = self.random.time(FLUSH_DELAY_MAX);
+                self.after(wait, Action::Flush(joint, side));
+            }
+            Flush::Scheduled => assert!(end.is_flush_scheduled, "no flush is scheduled"),
+        }
+    }
+
+    /// Source: `flush_soon` in `crates/runtime/src/connection/send_half.rs`, and `flush_thread.rs` beside it.
+    fn flush_collected(&mut self, joint: usize, side: usize) {
+        let now = self.epoch + self.now;
+        let has_blocking_senders = self.plan.has_blocking_senders[side];
+        let end = &mut self.joints[joint].ends[side];
+        end.is_flush_scheduled = false;
+        if end.ended.is_some() {
+            return;
+        }
+        let batch = end.output.take_collected(now);
+        if batch.is_some() && has_blocking_senders {
+            // The thread looks again after a while.
+            end.is_flush_scheduled = true;
+            let wait = self.random.time(FLUSH_DELAY_MAX);
+            self.after(wait, Action::Flush(joint, side));
+        }
+        self.write(joint, side, batch);
+        let end = &mut self.joints[joint].ends[side];
+        if !has_blocking_senders && end.ended.is_none() {
+            let batch = end.output.end_collecting();
+            self.write(joint, side, batch);
+        }
+    }
+
+    /// Writes a batch and what comes after it, until the network is full.
+    fn write(&mut self, joint: usize, side: usize, mut next: Option<WriteBatch>) {
+        let Joint { ends, pipes, .. } = &mut self.joints[joint];
+        let end = &mut ends[side];
         while let Some(mut batch) = next {
             match pipes[side].write(self.now, batch.remaining().chunk(), &mut self.random) {
                 Ok(Some((count, arrives))) => {
@@ -268,20 +332,21 @@ impl World {
             end.output.append_replies(&mut reply);
             end.machine.handle_dispatched(end.output.bytes());
             end.dispatch_count -= 1;
-            end.vigil.used = self.now;
+            end.vigil.mark_used(self.now);
         }
         if end.replies.len() < reply_count {
             // What was read may be dispatched now.
             self.after(Duration::ZERO, Action::Arrive(joint, side));
         }
         let end = &mut self.joints[joint].ends[side];
-        if end.output.len() <= limit {
+        if end.output.waiting_len() <= limit {
             for call in std::mem::take(&mut end.waiting) {
                 self.after(Duration::ZERO, Action::Attempt(call));
             }
         }
         let end = &mut self.joints[joint].ends[side];
-        if end.output.pending_len() > 0 && end.writing.is_none() {
+        if end.replies.len() < reply_count && end.writing.is_none() {
+            end.is_write_due = true;
             self.after(Duration::ZERO, Action::Writable(joint, side));
         }
     }
@@ -418,7 +483,10 @@ impl World {
             is_dispatching: end.machine.dispatching() > 0 || end.dispatch_count > 0,
             is_paused,
         };
-        match end.vigil.look(self.plan.manners[side], seen, self.now) {
+        match end
+            .vigil
+            .look(self.plan.manners[side], seen, (self.epoch, self.now))
+        {
             Due::Nothing => {}
             Due::Heartbeat => {
                 // What waits already says as much, and heartbeats must not pile up.
@@ -443,11 +511,17 @@ impl World {
     fn check_bounds(&self) {
         let (plan, message) = (&self.plan, self.plan.message_size_max);
         for end in self.joints.iter().flat_map(|joint| &joint.ends) {
+            let has_writer = end.writing.is_some() || end.is_flush_scheduled || end.is_write_due;
+            assert!(
+                has_writer || end.ended.is_some() || end.output.pending_len() == 0,
+                "{} bytes wait, and nothing will write them",
+                end.output.pending_len()
+            );
             let most = 2 * (plan.output_limit + message);
             assert!(
-                end.output.len() <= most,
+                end.output.waiting_len() <= most,
                 "an output holds {} bytes",
-                end.output.len()
+                end.output.waiting_len()
             );
             let most = message + plan.weather.piece_max;
             assert!(

@@ -69,7 +69,8 @@ cargo xtask TASK
                what subscribers of a hub see of others that are stopped, slow and killed (--rounds N, -o FILE)
   soak stalled what three subscribers of a hub get in each second while a fourth one is stopped (--rate N, --seconds N,
                -o FILE)
-  soak attack  how long clients of a hub wait while others attack it (--seconds N of each attack, --worst MS, --memory MIB, -o FILE)
+  soak attack  how long clients of a hub wait while others attack it (--seconds N of each attack, --only TEXT in its name,
+               --worst MS, --memory MIB, -o FILE)
   soak flood   ten minutes of batched publishers at full speed, with subscribers that stop, crawl and return (--seconds N,
                --seed N, --patience MILLISECONDS, -o FILE)
   memory       what a server takes of memory: idle, with 10,000 idle connections, called by 1,000 at once; and a hub

@@ -318,6 +318,17 @@ impl HubSettings {
         })
     }
 
+    /// The same with queues of at most this many bytes, while all of them together have too much.
+    pub(crate) fn with_shorter_queues(&self, len_max: usize) -> Self {
+        let mut settings = self.clone();
+        let own = settings.topic_queue_limits.values_mut();
+        for limits in own.chain([&mut settings.queue_limits]) {
+            limits.bytes = limits.bytes.min(len_max);
+            limits.patience = Duration::ZERO;
+        }
+        settings
+    }
+
     /// The queue limits of a subscriber of this topic.
     pub(crate) fn limits_of(&self, topic: &str) -> QueueLimits {
         let own = self.topic_queue_limits.get(topic);

@@ -74,13 +74,18 @@ final class Artemis
     // Of a connection of its own, which lives as long as the process.
     private static Session session(Task task, String address) throws JMSException
     {
+        return session(
+            address, !task.isBatched(), task.isBatched() ? Session.DUPS_OK_ACKNOWLEDGE : Session.AUTO_ACKNOWLEDGE);
+    }
+
+    static Session session(String address, boolean areSendsAnswered, int acknowledgement) throws JMSException
+    {
         @SuppressWarnings("resource")
         final ActiveMQConnectionFactory factory = new ActiveMQConnectionFactory(address);
-        factory.setBlockOnNonDurableSend(!task.isBatched());
+        factory.setBlockOnNonDurableSend(areSendsAnswered);
         final Connection connection = factory.createConnection();
         connection.start();
-        return connection.createSession(
-            false, task.isBatched() ? Session.DUPS_OK_ACKNOWLEDGE : Session.AUTO_ACKNOWLEDGE);
+        return connection.createSession(false, acknowledgement);
     }
 
     // It was free a moment ago.

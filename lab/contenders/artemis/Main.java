@@ -1,11 +1,12 @@
-// The scenario `events` with ActiveMQ Artemis: the command line. The roles and what they print are those of
-// `lab/src/contender/events/mod.rs`.
+// The scenarios `events` and `pubsub-rtt` with ActiveMQ Artemis: the command line. The roles and what they print are those of
+// `lab/src/contender/events/mod.rs` and `lab/src/contender/topics/mod.rs`.
 
 package floe.lab;
 
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
 public final class Main
@@ -14,10 +15,11 @@ public final class Main
     {
         final String role = words.length > 0 ? words[0] : "";
         final boolean isService = role.equals("service") && words.length == 2;
-        final boolean isClient = (role.equals("publisher") || role.equals("subscriber")) && words.length == 5;
+        final boolean isClient =
+            List.of("publisher", "subscriber", "pinger", "replier").contains(role) && words.length == 5;
         if (!isService && !isClient)
         {
-            die("expected: service CASE, or publisher or subscriber, CASE MILLIS ADDRESS INDEX");
+            die("expected: service CASE, or publisher, subscriber, pinger or replier, CASE MILLIS ADDRESS INDEX");
         }
         final CountDownLatch asked = new CountDownLatch(1);
         new Thread(() -> watchStdin(asked)).start();
@@ -26,6 +28,16 @@ public final class Main
             if (isService)
             {
                 Artemis.serve();
+                return;
+            }
+            if (role.equals("pinger"))
+            {
+                Pinging.ping(words[1], words[3]);
+                return;
+            }
+            if (role.equals("replier"))
+            {
+                Pinging.reply(words[1], words[3]);
                 return;
             }
             final Task task = new Task(words[1], Long.parseLong(words[2]), Integer.parseInt(words[4]));

@@ -14,7 +14,6 @@ final class Publishing
         void publish(long number) throws Exception;
     }
 
-    private static final int BATCH_LEN = 1000;
     private static final long INTERVAL_NANOS = 2_000_000;
     private static final long PROBE_INTERVAL_MILLIS = 5;
 
@@ -65,7 +64,7 @@ final class Publishing
             } while (due < until);
             return;
         }
-        final int len = task.isBatched() ? BATCH_LEN : 1;
+        final int len = task.batchLen();
         do
         {
             for (int index = 0; index < len; ++index)

@@ -4,7 +4,7 @@ package floe.lab;
 
 record Task(String work, int publishers, long millis, int index)
 {
-    // The name of a case: `latency-1-N`, `twoway-P-S`, `batched-P-S`, publishers first.
+    // The name of a case: `latency-1-N`, `twoway-P-S`, `batched-P-S`, `batched100-P-S`, publishers first.
     Task(String name, long millis, int index)
     {
         this(name.split("-")[0], Integer.parseInt(name.split("-")[1]), millis, index);
@@ -17,6 +17,12 @@ record Task(String work, int publishers, long millis, int index)
 
     boolean isBatched()
     {
-        return work.equals("batched");
+        return work.equals("batched") || work.equals("batched100");
+    }
+
+    // Events that a publisher hands over together.
+    int batchLen()
+    {
+        return !isBatched() ? 1 : work.equals("batched") ? 1000 : 100;
     }
 }

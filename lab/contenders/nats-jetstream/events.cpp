@@ -17,7 +17,7 @@ const char* const SUBJECT = "tick";
 jsCtx* jetStream(const lab::Task& task, const std::string& address)
 {
     jsCtx* context = nullptr;
-    lab::check(natsConnection_JetStream(&context, lab::connected(task, address), nullptr));
+    lab::check(natsConnection_JetStream(&context, lab::connected(!task.isBatched(), address), nullptr));
     const char* subjects[] = {SUBJECT};
     jsStreamConfig stream;
     lab::check(jsStreamConfig_Init(&stream));

@@ -1,4 +1,5 @@
-// A connection to a NATS server, for the contenders with and without JetStream: see events.hpp, which is included first.
+// A connection to a NATS server, for the contenders with and without JetStream: `lab::die` comes from events.hpp or topics.hpp,
+// which is included first.
 
 #pragma once
 
@@ -18,14 +19,15 @@ inline void check(natsStatus status)
 }
 
 // Lives as long as the process.
-inline natsConnection* connected(const Task& task, const std::string& address)
+inline natsConnection* connected(bool sendsEachMessage, const std::string& address, bool sharesThreads = false)
 {
     natsOptions* options = nullptr;
     natsConnection* connection = nullptr;
     check(natsOptions_Create(&options));
     check(natsOptions_SetURL(options, ("nats://127.0.0.1:" + address).c_str()));
     // Else what is published waits for a thread that flushes.
-    check(natsOptions_SetSendAsap(options, !task.isBatched()));
+    check(natsOptions_SetSendAsap(options, sendsEachMessage));
+    check(natsOptions_UseGlobalMessageDelivery(options, sharesThreads));
     check(natsConnection_Connect(&connection, options));
     natsOptions_Destroy(options);
     return connection;

@@ -9,7 +9,7 @@
 
 lab::Publish lab::publisher(const Task& task, const std::string& address)
 {
-    natsConnection* const connection = connected(task, address);
+    natsConnection* const connection = connected(!task.isBatched(), address);
     return [connection](const Numbers& numbers) {
         for (const auto& number : numbers)
         {
@@ -21,7 +21,7 @@ lab::Publish lab::publisher(const Task& task, const std::string& address)
 
 void lab::subscriber(const Task& task, Tally& tally, const std::string& address)
 {
-    natsConnection* const connection = connected(task, address);
+    natsConnection* const connection = connected(!task.isBatched(), address);
     natsSubscription* subscription = nullptr;
     const auto take = [](natsConnection*, natsSubscription*, natsMsg* message, void* self) {
         std::int64_t number = 0;

@@ -1,6 +1,6 @@
 //! Contenders: what can do some of the cases of a scenario, beside the others.
 //!
-//! - `calls/`, `codec/`, `events/`, `slow/`, `topics/`: the contenders of the scenarios, a file each
+//! - `calls/`, `codec/`, `durable/`, `events/`, `fanout/`, `slow/`, `topics/`: the contenders of the scenarios, a file each
 //! - `peer.rs`, `program.rs`: how to build those that are not this very program
 //!
 //! What they agree on, in whatever language they are written:
@@ -12,13 +12,15 @@
 //! ```
 //!
 //! The line of the last two is `{"calls": [[nanoseconds, count], ..]}`; where bytes are encoded it also
-//! has `"encoded": {"len": bytes, "digest": text}`, see [`crate::sample::Encoded`]. Contenders of the scenario
-//! `events` and `pubsub-rtt` have other roles, see `events/mod.rs` and `topics/mod.rs`. A client of the scenario `slow` pauses
-//! twice, see `slow/mod.rs`.
+//! has `"encoded": {"len": bytes, "digest": text}`, see [`crate::sample::Encoded`]. Contenders of the scenarios
+//! `events`, `pubsub-rtt`, `scale`, `qos` and `durable` have other roles, see the `mod.rs` of `events/`, `topics/`,
+//! `fanout/` and `durable/`. A client of the scenario `slow` pauses twice, see `slow/mod.rs`.
 
 pub(crate) mod calls;
 pub(crate) mod codec;
+pub(crate) mod durable;
 pub(crate) mod events;
+pub(crate) mod fanout;
 mod peer;
 mod program;
 pub(crate) mod slow;
@@ -32,8 +34,10 @@ use crate::error::LabError;
 use crate::measure::Effort;
 use crate::sample::Sample;
 use crate::scenario::ScenarioInfo;
+use durable::DurableContender;
 use events::case::Case;
 use events::{Clients, EventsContender, Service};
+use fanout::FanoutContender;
 use slow::SlowContender;
 use topics::TopicsContender;
 
@@ -70,6 +74,10 @@ pub(crate) enum Origin {
     Events(&'static EventsContender),
     /// A service with a pinger and a replier.
     Topics(&'static TopicsContender),
+    /// A service with all publishers and subscribers in one process.
+    Fanout(&'static FanoutContender),
+    /// A service that stores events, and a publisher.
+    Durable(&'static DurableContender),
 }
 
 /// Whether a contender is Floe, in whatever manner it is used.
@@ -141,6 +149,14 @@ impl Contender {
                 topics::Clients::Own { .. } => None,
                 topics::Clients::Built(program) => Some(program),
             },
+            Origin::Fanout(parts) => match parts.clients {
+                fanout::Clients::Own(_) => None,
+                fanout::Clients::Built(program) => Some(program),
+            },
+            Origin::Durable(parts) => match parts.publisher {
+                durable::Publisher::Own(_) => None,
+                durable::Publisher::Built(program) => Some(program),
+            },
         }
     }
 
@@ -157,6 +173,8 @@ impl Contender {
         match &self.origin {
             Origin::Events(parts) => &parts.service,
             Origin::Topics(parts) => &parts.service,
+            Origin::Fanout(parts) => &parts.service,
+            Origin::Durable(parts) => &parts.service,
             _ => &Service::Nobody,
         }
     }
@@ -316,10 +334,23 @@ pub fn contender_main(arguments: &[String]) -> Result<(), LabError> {
             }
             _ => return Err(usage(&arguments)),
         },
+        (Origin::Fanout(parts), "service", []) => parts.service.serve(case),
+        (Origin::Fanout(parts), "fanout", [millis, address, _index]) => {
+            let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
+            let fanout::Clients::Own(role) = parts.clients else {
+                return Err(usage(&arguments));
+            };
+            fanout::case::Case::parse(case).and_then(|case| role(case, effort, address))
+        }
         (Origin::Topics(parts), "service", []) => parts.service.serve(case),
         (Origin::Topics(parts), role, [_millis, address, _index]) => {
             let role = parts.role(role).ok_or_else(|| usage(&arguments))?;
             topics::case::Case::parse(case).and_then(|case| role(case, address))
+        }
+        (Origin::Durable(parts), "service", []) => parts.service.serve(case),
+        (Origin::Durable(parts), "publisher", [millis, address, _index]) => {
+            let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
+            parts.publish(case, effort, address)
         }
         _ => return Err(usage(&arguments)),
     };
@@ -339,6 +370,7 @@ fn usage(arguments: &[&str]) -> LabError {
             "SCENARIO NAME subscriber CASE MILLIS ADDRESS INDEX".to_owned(),
             "SCENARIO NAME pinger CASE MILLIS ADDRESS INDEX".to_owned(),
             "SCENARIO NAME replier CASE MILLIS ADDRESS INDEX".to_owned(),
+            "SCENARIO NAME fanout CASE MILLIS ADDRESS INDEX".to_owned(),
         ],
         nearest: None,
     }

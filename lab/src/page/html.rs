@@ -150,6 +150,10 @@ fn result_table(rows: &[ResultRow<'_>]) -> String {
     if has_line {
         head.extend(["bytes: messages", "bytes: device"]);
     }
+    let has_subscriber = rows.iter().any(|row| row.subscriber.is_some());
+    if has_subscriber {
+        head.push("service: kB a subscriber");
+    }
     let body = rows.iter().map(|row| {
         let ratios = row.ratios.iter().map(|(to, quotient, ends)| {
             let ends = interval(ends.as_ref());
@@ -183,6 +187,9 @@ fn result_table(rows: &[ResultRow<'_>]) -> String {
                 Some(figures) => cells.extend(figures.iter().map(cell)),
                 None => cells.extend([no_cell(), no_cell()]),
             }
+        }
+        if has_subscriber {
+            cells.push(row.subscriber.as_ref().map_or_else(no_cell, cell));
         }
         let is_own = if is_floe(&row.result.contender) {
             " own"

@@ -95,7 +95,7 @@ impl Record {
         match self.table.as_str() {
             EVENT_LATENCY => self.of_event_latency(),
             EVENTS_TWOWAY => self.of_event_throughput("twoway"),
-            EVENTS_BATCHED => self.of_event_throughput("batched"),
+            EVENTS_BATCHED => self.of_event_throughput("batched100"),
             "Twoway Latency" => self.of_calls("twoway-x100000"),
             "Twoway Latency with AMI" => self.of_calls("ami-x100000"),
             "Oneway Latency" => self.of_calls("oneway-x100000"),

@@ -22,6 +22,8 @@ pub(crate) struct ResultRow<'a> {
     pub(crate) encoded_len: Option<Figure>,
     /// Time of the service's processor for a delivery, and its memory.
     pub(crate) service: Option<[Figure; 2]>,
+    /// Memory of the service for each subscriber.
+    pub(crate) subscriber: Option<Figure>,
     /// Bytes for each call over a slow line: in messages, and at the device.
     pub(crate) carried: Option<[Figure; 2]>,
     /// Shares of the calls in percent, and what they did not exceed.
@@ -67,6 +69,10 @@ impl<'a> ResultRow<'a> {
                     figure(service.resident, "service/resident_mb"),
                 ]
             }),
+            subscriber: result
+                .service
+                .and_then(|service| service.subscriber)
+                .map(|one| figure(one, "service/subscriber_kb")),
             carried: result.carried.map(|carried| {
                 [
                     figure(carried.messages, "carried/message_bytes"),

@@ -22,7 +22,7 @@ impl Report {
     /// `null` if there were fewer than three. `mean` to `percentiles` are those of all calls of all rounds. `rounds` holds the median of each round, or
     /// the mean over the subscribers in events a second, and `mean_rounds` and `p99_rounds` the `mean` and the `p99` of
     /// each. `service` is `null`, or what the service between publishers and subscribers needed:
-    /// `{"cpu_us_per_delivery", "resident_mb"}`. `encoded_len` is the number of bytes that were encoded or decoded, or
+    /// `{"cpu_us_per_delivery", "resident_mb", "subscriber_kb"}`. `encoded_len` is the number of bytes that were encoded or decoded, or
     /// `null`. A ratio is made of the quotients of two `rounds` of the same number: their median, and the quartiles
     /// below and above it; `mean` and `p99` with theirs are the same of `mean_rounds` and `p99_rounds`. `left_out` says
     /// which cases a contender does not offer, or that it cannot run here, and why; with `failed` true, in which round
@@ -33,7 +33,7 @@ impl Report {
             "environment": self.environment.to_json(),
             "results": self.results.iter().map(result).collect::<Vec<_>>(),
             "ratios": self.ratios.iter().map(ratio).collect::<Vec<_>>(),
-            "left_out": self.left_out.iter().map(left_out).collect::<Vec<_>>(),
+            "left_out": self.left_out.iter().map(LeftOut::to_json).collect::<Vec<_>>(),
             "notes": self.notes,
         })
     }
@@ -64,6 +64,7 @@ fn result(result: &CaseResult) -> Value {
         "service": result.service.map(|service| json!({
             "cpu_us_per_delivery": rounded(service.cpu_per_delivery),
             "resident_mb": rounded(service.resident),
+            "subscriber_kb": service.subscriber.map(rounded),
         })),
         "carried": result.carried.map(|carried| json!({
             "message_bytes": rounded(carried.messages),
@@ -96,13 +97,15 @@ fn interval(interval: Option<(f64, f64)>) -> Option<[f64; 2]> {
     interval.map(|(low, high)| [rounded(low), rounded(high)])
 }
 
-fn left_out(left_out: &LeftOut) -> Value {
-    json!({
-        "contender": left_out.contender,
-        "cases": left_out.cases,
-        "reason": left_out.reason,
-        "failed": left_out.has_failed,
-    })
+impl LeftOut {
+    pub(crate) fn to_json(&self) -> Value {
+        json!({
+            "contender": self.contender,
+            "cases": self.cases,
+            "reason": self.reason,
+            "failed": self.has_failed,
+        })
+    }
 }
 
 /// Five digits after the point: a hundredth of a nanosecond.

@@ -107,6 +107,9 @@ pub struct ServiceCost {
     pub cpu_per_delivery: f64,
     /// Memory that was resident at the end of a round, in megabytes of 1,000,000 bytes; of the round with the most.
     pub resident: f64,
+    /// Memory that a subscriber added before the first event was measured, in kilobytes of 1,000 bytes, on the mean of all rounds;
+    /// `None` if that was not measured.
+    pub subscriber: Option<f64>,
 }
 
 /// Cases of which there are no figures of a contender.
@@ -183,6 +186,13 @@ pub(crate) struct Measured<'a> {
     pub(crate) is_out: bool,
 }
 
+impl Measured<'_> {
+    /// Whether it is still to measure in this round.
+    pub(crate) fn lacks(&self, round: usize) -> bool {
+        !self.is_out && self.rounds.len() <= round
+    }
+}
+
 impl Report {
     pub(crate) fn new(
         scenario: &ScenarioInfo,
@@ -198,12 +208,14 @@ impl Report {
             let pairs = scenario.ratios.iter();
             pairs.filter_map(|(of, to)| CaseRatio::new(case, of, to, &results))
         });
+        let mut notes = environment.disturbed();
+        notes.extend(two_speeds(&results));
         Self {
             scenario: scenario.name.to_owned(),
             environment,
             ratios: ratios.collect(),
             left_out,
-            notes: two_speeds(&results),
+            notes,
             results,
         }
     }
@@ -324,9 +336,13 @@ impl ServiceCost {
         let deliveries: u64 = uses.iter().map(|one| one.deliveries).sum();
         let cpu: f64 = uses.iter().map(|one| one.cpu.as_secs_f64()).sum();
         let resident = uses.iter().map(|one| one.resident).max()?;
+        let of_subscribers: Vec<_> = uses.iter().filter_map(|one| one.of_subscribers).collect();
+        let subscribers: u64 = of_subscribers.iter().map(|one| one.count).sum();
+        let bytes: u64 = of_subscribers.iter().map(|one| one.bytes).sum();
         Some(Self {
             cpu_per_delivery: cpu * 1e6 / deliveries.max(1) as f64,
             resident: resident as f64 / 1e6,
+            subscriber: (subscribers > 0).then(|| bytes as f64 / subscribers as f64 / 1e3),
         })
     }
 }

@@ -36,7 +36,7 @@ impl Report {
             environment: Environment::from_json(report.member("environment")?)?,
             results: report.list("results", result)?,
             ratios: report.list("ratios", ratio)?,
-            left_out: report.list("left_out", left_out)?,
+            left_out: report.list("left_out", LeftOut::from_json)?,
             notes: report.list("notes", |note, place| text(note, place).map(str::to_owned))?,
         })
     }
@@ -73,6 +73,7 @@ fn result(json: &Value, place: &str) -> Result<CaseResult, String> {
                 Some(ServiceCost {
                     cpu_per_delivery: service.number("cpu_us_per_delivery")?,
                     resident: service.number("resident_mb")?,
+                    subscriber: service.member("subscriber_kb")?.as_f64(),
                 })
             }
         },
@@ -110,14 +111,17 @@ fn ratio(json: &Value, place: &str) -> Result<CaseRatio, String> {
     })
 }
 
-fn left_out(json: &Value, place: &str) -> Result<LeftOut, String> {
-    let left_out = Object::new(json, place)?;
-    Ok(LeftOut {
-        contender: left_out.text("contender")?,
-        cases: left_out.list("cases", |case, place| text(case, place).map(str::to_owned))?,
-        reason: left_out.text("reason")?,
-        has_failed: left_out.flag("failed")?,
-    })
+impl LeftOut {
+    /// Reads what [`LeftOut::to_json`] wrote.
+    pub(crate) fn from_json(json: &Value, place: &str) -> Result<Self, String> {
+        let left_out = Object::new(json, place)?;
+        Ok(Self {
+            contender: left_out.text("contender")?,
+            cases: left_out.list("cases", |case, place| text(case, place).map(str::to_owned))?,
+            reason: left_out.text("reason")?,
+            has_failed: left_out.flag("failed")?,
+        })
+    }
 }
 
 /// An object, and where it stands.
@@ -163,7 +167,7 @@ impl<'a> Object<'a> {
         flag.ok_or_else(|| expected("true or false", &self.place(name), member))
     }
 
-    fn list<T>(
+    pub(crate) fn list<T>(
         &self,
         name: &str,
         read: impl Fn(&Value, &str) -> Result<T, String>,

@@ -89,15 +89,23 @@ impl Report {
     /// What the services needed: `None` if there is none.
     fn service_rows(&self) -> Option<Vec<Vec<String>>> {
         let has_service = self.results.iter().any(|result| result.service.is_some());
+        let services = || self.results.iter().filter_map(|result| result.service);
+        let head = match services().any(|service| service.subscriber.is_some()) {
+            true => "service: us a delivery, MB, kB a subscriber",
+            false => "service: us a delivery, MB",
+        };
         has_service.then(|| {
             self.cells(
-                "service: us a delivery, MB",
+                head,
                 |case| case,
                 |result| {
                     let service = result.service;
                     service.map_or("-".to_owned(), |service| {
                         let cpu = duration(service.cpu_per_delivery, 2);
-                        format!("{cpu}, {:.1}", service.resident)
+                        let subscriber = service.subscriber;
+                        let subscriber = subscriber.map(|one| format!(", {one:.1}"));
+                        let subscriber = subscriber.unwrap_or_default();
+                        format!("{cpu}, {:.1}{subscriber}", service.resident)
                     })
                 },
             )

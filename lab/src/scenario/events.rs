@@ -43,11 +43,16 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         case("batched-1-10", BATCHED),
         case("batched-10-1", BATCHED),
         case("batched-5-5", BATCHED),
+        case("batched100-1-1", SMALL),
+        case("batched100-1-10", SMALL),
+        case("batched100-10-1", SMALL),
+        case("batched100-5-5", SMALL),
     ],
     families: &[
         case("latency-1-N", "one publisher and N subscribers, up to 30"),
         case("twoway-P-S", "P publishers and S subscribers, up to 30"),
         case("batched-P-S", "P publishers and S subscribers, up to 30"),
+        case("batched100-P-S", "P publishers and S subscribers, up to 30"),
     ],
     variants: &[],
     unit: |name| match Case::parse(name) {
@@ -83,6 +88,8 @@ const LATENCY: &str = "from publication to receipt, an event every 2 ms, acknowl
 const TWOWAY: &str = "events a second at each subscriber, each acknowledged at both ends";
 const BATCHED: &str =
     "events a second at each subscriber, in batches of 1,000, without acknowledgements";
+const SMALL: &str =
+    "events a second at each subscriber, in batches of 100 as published, without acknowledgements";
 
 #[cfg(test)]
 mod tests {

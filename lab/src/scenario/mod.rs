@@ -1,11 +1,14 @@
 //! Scenarios: the questions that the lab can answer.
 
 mod codec;
+mod durable;
 mod events;
 mod latency;
 mod pubsub_rtt;
+mod qos;
 mod rpc;
 mod rtt;
+mod scale;
 mod slow;
 
 use crate::contender::Contender;
@@ -17,13 +20,16 @@ pub fn scenarios() -> &'static [ScenarioInfo] {
     &SCENARIOS
 }
 
-static SCENARIOS: [ScenarioInfo; 7] = [
+static SCENARIOS: [ScenarioInfo; 10] = [
     rpc::RPC,
     codec::CODEC,
     events::EVENTS,
     latency::LATENCY,
     rtt::RTT,
     pubsub_rtt::PUBSUB_RTT,
+    scale::SCALE,
+    qos::QOS,
+    durable::DURABLE,
     slow::SLOW,
 ];
 
@@ -67,6 +73,10 @@ pub(crate) enum Processes {
     Events,
     /// A service, a replier, and a pinger that measures.
     Topics,
+    /// A service, and a process with all publishers and subscribers, as many as the case says.
+    Fanout,
+    /// A service that stores events, and a publisher that measures.
+    Durable,
     /// A server and a client, with a slow line between them.
     OverSlowLine,
 }
@@ -142,6 +152,12 @@ impl ScenarioInfo {
         let is_in =
             |(name, members): &(&str, &[&str])| *name == asked && members.contains(&contender);
         asked == contender || groups.any(is_in)
+    }
+
+    /// Whether one of its contenders is meant by this name.
+    pub(crate) fn has(&self, asked: &str) -> bool {
+        let mut contenders = self.contenders.iter();
+        contenders.any(|contender| self.means(asked, contender.name))
     }
 
     /// Finds the contender of this name.

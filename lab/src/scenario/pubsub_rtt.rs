@@ -14,13 +14,26 @@
 
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::topics::case::Case;
-use crate::contender::topics::{FLOE, FLOOR, ICESTORM, ZEROMQ};
+use crate::contender::topics::{
+    ARTEMIS, CYCLONEDDS, FLOE, FLOOR, ICESTORM, MOSQUITTO, NATS, OMNIEVENTS, REDIS, ZEROMQ,
+};
 use crate::placement::Placement;
 
 pub(super) const PUBSUB_RTT: ScenarioInfo = ScenarioInfo {
     name: "pubsub-rtt",
     summary: "how long a message takes through a topic, and its answer through another, as published for DDS",
-    contenders: &[&FLOOR, &FLOE, &ICESTORM, &ZEROMQ],
+    contenders: &[
+        &FLOOR,
+        &FLOE,
+        &ICESTORM,
+        &OMNIEVENTS,
+        &MOSQUITTO,
+        &NATS,
+        &ZEROMQ,
+        &REDIS,
+        &ARTEMIS,
+        &CYCLONEDDS,
+    ],
     groups: &[],
     processes: Processes::Topics,
     cases: &[
@@ -58,7 +71,17 @@ pub(super) const PUBSUB_RTT: ScenarioInfo = ScenarioInfo {
     // Three processes on two halves of the cores would measure which two share one.
     placement: Placement::Free,
     knows: |name| Case::parse(name).is_ok(),
-    ratios: &[("floe", "floor"), ("icestorm", "floe"), ("zeromq", "floe")],
+    ratios: &[
+        ("floe", "floor"),
+        ("icestorm", "floe"),
+        ("omnievents", "floe"),
+        ("mosquitto", "floe"),
+        ("nats", "floe"),
+        ("zeromq", "floe"),
+        ("redis", "floe"),
+        ("artemis", "floe"),
+        ("cyclonedds", "floe"),
+    ],
 };
 
 #[cfg(test)]

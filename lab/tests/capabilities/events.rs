@@ -34,7 +34,7 @@ fn an_event_every_two_milliseconds_is_timed_at_every_subscriber() {
 
 #[test]
 fn events_a_second_are_counted_at_each_subscriber_of_each_shape() {
-    for case in ["twoway-1-1", "twoway-3-2", "batched-1-3", "batched-3-1"] {
+    for case in ["twoway-1-1", "twoway-3-2", "batched-1-3", "batched100-3-1"] {
         let report = run("events", &options(case), &mut |_| ()).unwrap();
         let [result] = report.results.as_slice() else {
             panic!("expected one result, got {:?}", report.results);

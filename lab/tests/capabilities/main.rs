@@ -1,7 +1,10 @@
 //! What a user can do with the lab.
 
 mod codec;
+mod durable;
 mod events;
+mod fanout;
+mod judged;
 mod page;
 mod rpc;
 mod slow;

@@ -35,7 +35,7 @@ const CODEC: &[&str] = &[
     "bibliography",
 ];
 
-const EVENTS: &[&str] = &["latency-1-2", "twoway-2-2", "batched-2-2"];
+const EVENTS: &[&str] = &["latency-1-2", "twoway-2-2", "batched-2-2", "batched100-2-2"];
 
 /// Runs the cases that the contender offers: a client fails if it is answered wrongly.
 fn measure(scenario: &str, contender: &str, cases: &[&str], offered: usize) {
@@ -125,13 +125,13 @@ fn those_that_encode_decode_what_they_encoded() {
 fn events_reach_every_subscriber_through_every_service() {
     for (contender, offered) in [
         ("omnievents", 2),
-        ("mosquitto", 3),
-        ("nats", 3),
-        ("zeromq", 2),
-        ("redis", 3),
+        ("mosquitto", 4),
+        ("nats", 4),
+        ("zeromq", 3),
+        ("redis", 4),
         ("nats-jetstream", 2),
-        ("artemis", 3),
-        ("zenoh", 2),
+        ("artemis", 4),
+        ("zenoh", 3),
     ] {
         measure("events", contender, EVENTS, offered);
     }
@@ -139,7 +139,54 @@ fn events_reach_every_subscriber_through_every_service() {
 
 #[test]
 fn events_reach_every_subscriber_where_there_is_no_service() {
-    for (contender, offered) in [("cyclonedds", 3), ("iceoryx2", 2)] {
+    for (contender, offered) in [("cyclonedds", 4), ("iceoryx2", 3)] {
         measure("events", contender, EVENTS, offered);
     }
+}
+
+#[test]
+fn messages_and_their_answers_go_through_topics_of_every_system() {
+    for (contender, offered) in [
+        ("omnievents", 3),
+        ("mosquitto", 2),
+        ("nats", 2),
+        ("redis", 2),
+        ("artemis", 2),
+        ("cyclonedds", 3),
+    ] {
+        let cases = ["bytes-4", "bytes-16384", "nested-32"];
+        measure("pubsub-rtt", contender, &cases, offered);
+    }
+}
+
+#[test]
+fn many_publishers_reach_many_subscribers_in_every_quality_that_is_offered() {
+    const QOS: &[&str] = &[
+        "oneway-throughput",
+        "twoway-throughput",
+        "ordered-latency",
+        "keep-last-latency",
+        "batched-throughput",
+        "compressed-latency",
+    ];
+    for (contender, offered) in [
+        ("icestorm", 5),
+        ("mosquitto", 2),
+        ("nats", 2),
+        ("zeromq", 1),
+        ("redis", 1),
+    ] {
+        measure("scale", contender, &["fan-3-2", "fan-1-200"], 2);
+        measure("qos", contender, QOS, offered);
+    }
+}
+
+#[test]
+fn events_are_on_disk_before_they_are_acknowledged() {
+    measure(
+        "durable",
+        "redis",
+        &["inflight-1", "inflight-100", "batch-1000"],
+        3,
+    );
 }

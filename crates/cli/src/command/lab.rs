@@ -5,10 +5,13 @@
 mod compare;
 mod report;
 
-use std::time::Duration;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand, ValueEnum};
-use floe_lab::{LabError, LeftOut, Progress, Report, RunOptions, Stop, contender_main, scenarios};
+use floe_lab::{
+    LabError, LeftOut, Progress, Report, RunOptions, Stop, Tour, contender_main, scenarios,
+};
 use serde_json::{Value as Json, json};
 
 use crate::count;
@@ -115,11 +118,27 @@ impl Setup {
     }
 }
 
-/// Runs a scenario, and reports figures and ratios
+/// Runs a scenario or all of them, and reports figures and ratios
+///
+/// With `--results` or `--all`, each measurement is written down when it was made: a run that was interrupted goes on where
+/// it stopped when it is started again in the same way.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// The scenario
-    scenario: String,
+    #[arg(required_unless_present = "all")]
+    scenario: Option<String>,
+
+    /// All scenarios, with as many cases and rounds of each as an hour has room for, and with --quick a few minutes
+    #[arg(long, conflicts_with_all = ["scenario", "cases"])]
+    all: bool,
+
+    /// Where the reports go, a file for each scenario [default with --all: floe-lab-results]
+    #[arg(long, value_name = "FOLDER")]
+    results: Option<PathBuf>,
+
+    /// Forgets what the folder has of earlier runs
+    #[arg(long)]
+    fresh: bool,
 
     /// The contenders, separated by commas [default: all that this machine has]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
@@ -129,9 +148,9 @@ pub(crate) struct Run {
     #[arg(long = "case", value_name = "NAMES", value_delimiter = ',')]
     cases: Vec<String>,
 
-    /// Rounds, in each of which every contender has its turn
-    #[arg(long, value_name = "COUNT", value_parser = count::at_least_one::<u16>, default_value_t = 15)]
-    rounds: u16,
+    /// Rounds, in each of which every contender has its turn [default: 15, and with --all as the scenario has it]
+    #[arg(long, value_name = "COUNT", value_parser = count::at_least_one::<u16>)]
+    rounds: Option<u16>,
 
     /// How long each contender measures in each round, in seconds
     #[arg(long, value_name = "SECONDS", value_parser = parse_seconds, default_value = "0.2")]
@@ -166,10 +185,11 @@ enum Placement {
 
 impl Run {
     fn run(self, output: &Output) -> Result<Exit, Failure> {
+        let rounds = self.rounds.map(usize::from);
         let options = RunOptions {
             contenders: self.contenders,
             cases: self.cases,
-            rounds: self.rounds.into(),
+            rounds: rounds.unwrap_or(RunOptions::default().rounds),
             round_time: self.seconds,
             quick: self.quick,
             placement: self.placement.map(|placement| match placement {
@@ -179,28 +199,100 @@ impl Run {
             }),
             awake: self.awake,
             program: None,
+            journal: None,
             stop: stop_on_signal()?,
         };
+        let folder = self.results.or(self.all.then(default_results));
+        if let Some(folder) = folder.as_ref().filter(|_| self.fresh) {
+            floe_lab::forget(folder).map_err(|error| failure(&error))?;
+        }
         let progress = ProgressLine::new();
-        let report = floe_lab::run(&self.scenario, &options, &mut |step| show(&step, &progress));
+        let mut show = Show::new(&progress);
+        let mut step = |step| show.step(&step);
+        let mut results = Results {
+            asked: &options.contenders,
+            output,
+            progress: &progress,
+            is_missed: false,
+            failure: None,
+        };
+        let ended = match (&self.scenario, &folder) {
+            (None, folder) => {
+                let folder = folder.clone().unwrap_or_else(default_results);
+                let tour = Tour { folder, rounds };
+                tour.run(&options, &mut step, &mut |report| results.print(report))
+            }
+            (Some(scenario), Some(folder)) => {
+                let report = floe_lab::run_into(folder, scenario, &options, &mut step);
+                results.print_one(report)
+            }
+            (Some(scenario), None) => {
+                results.print_one(floe_lab::run(scenario, &options, &mut step))
+            }
+        };
         progress.clear();
+        if let Some(failure) = results.failure {
+            return Err(failure);
+        }
+        ended.map_err(|error| failure(&error))?;
+        if let Some(folder) = &folder {
+            let folder = folder.display();
+            output::talk(format_args!(
+                "the results are in {folder}: `floe lab report {folder} --html report.html` makes a page of them"
+            ));
+        }
+        match results.is_missed {
+            true => Err(Failure::silent(Exit::Failure)),
+            false => Ok(Exit::Success),
+        }
+    }
+}
+
+/// Where the reports of all scenarios go.
+pub(super) fn default_results() -> PathBuf {
+    PathBuf::from("floe-lab-results")
+}
+
+/// Reports on their way to standard output.
+struct Results<'a> {
+    /// Contenders that were asked for by name.
+    asked: &'a [String],
+    output: &'a Output,
+    progress: &'a ProgressLine,
+    /// Whether one that was asked for has failed.
+    is_missed: bool,
+    /// Why a report could not be written.
+    failure: Option<Failure>,
+}
+
+impl Results<'_> {
+    fn print(&mut self, report: &Report) {
+        self.progress.clear();
+        // As one that was asked for and is not installed; the others are left out with a word on stderr.
+        let is_missed =
+            |left_out: &LeftOut| left_out.has_failed && self.asked.contains(&left_out.contender);
+        self.is_missed |= report.left_out.iter().any(is_missed);
+        let printed = match self.output.format() {
+            Format::Table | Format::Raw => self.output.text(report.to_table()),
+            Format::Json | Format::Jsonl => self.output.line(report.to_json()),
+        };
+        if let Err(failure) = printed {
+            self.failure.get_or_insert(failure);
+        }
+    }
+
+    /// Prints also what was measured before an error.
+    fn print_one(&mut self, report: Result<Report, LabError>) -> Result<(), LabError> {
         match report {
             Ok(report) => {
-                print(&report, output)?;
-                // As one that was asked for and is not installed; the others are left out with a word on stderr.
-                let is_missed = |left_out: &LeftOut| {
-                    left_out.has_failed && options.contenders.contains(&left_out.contender)
-                };
-                if report.left_out.iter().any(is_missed) {
-                    return Err(Failure::silent(Exit::Failure));
-                }
-                Ok(Exit::Success)
+                self.print(&report);
+                Ok(())
             }
-            Err(LabError::Unfinished { report, source, .. }) => {
-                print(&report, output)?;
-                Err(failure(&source))
+            Err(LabError::Unfinished { report, source }) => {
+                self.print(&report);
+                Err(*source)
             }
-            Err(error) => Err(failure(&error)),
+            Err(error) => Err(error),
         }
     }
 }
@@ -228,38 +320,79 @@ fn stop_on_signal() -> Result<Stop, Failure> {
     Ok(stop)
 }
 
-fn print(report: &Report, output: &Output) -> Result<(), Failure> {
-    match output.format() {
-        Format::Table | Format::Raw => output.text(report.to_table()),
-        Format::Json | Format::Jsonl => output.line(report.to_json()),
+/// Shows what a run is doing; elsewhere than on a terminal only what needs attention, and which scenario it is.
+struct Show<'a> {
+    line: &'a ProgressLine,
+    /// When the scenario began to measure, and how many measurements it had then.
+    began: Option<(Instant, usize)>,
+    /// In front of the line: which of several scenarios it is.
+    scenario: String,
+}
+
+impl<'a> Show<'a> {
+    fn new(line: &'a ProgressLine) -> Self {
+        Self {
+            line,
+            began: None,
+            scenario: String::new(),
+        }
+    }
+
+    fn step(&mut self, step: &Progress) {
+        match step {
+            Progress::Scenario { name, done, total } => {
+                self.line.clear();
+                output::talk(format_args!("scenario {} of {total}: {name}", done + 1));
+                self.began = None;
+                self.scenario = format!("{name} ");
+            }
+            Progress::Preparing { contender } => {
+                self.line.rewrite(format_args!("preparing {contender}"));
+            }
+            Progress::Measuring {
+                case,
+                contender,
+                done,
+                total,
+            } => {
+                let (began, before) = *self.began.get_or_insert_with(|| (Instant::now(), *done));
+                let rest = rest(began.elapsed(), done - before.min(*done), total - done);
+                let scenario = &self.scenario;
+                self.line.rewrite(format_args!(
+                    "{scenario}{done}/{total}{rest}  {case}: {contender}"
+                ));
+            }
+            Progress::Skipped { contender, reason } => {
+                self.line.clear();
+                output::talk(format_args!("left out {contender}: {reason}"));
+            }
+            Progress::Failed(left_out) => {
+                self.line.clear();
+                output::talk(left_out);
+            }
+            Progress::Warning(warning) => {
+                self.line.clear();
+                output::talk(format_args!("warning: {warning}"));
+            }
+            _ => {}
+        }
     }
 }
 
-/// Shows what a run is doing; elsewhere than on a terminal only what needs attention.
-fn show(step: &Progress, line: &ProgressLine) {
-    match step {
-        Progress::Preparing { contender } => line.rewrite(format_args!("preparing {contender}")),
-        Progress::Measuring {
-            case,
-            contender,
-            done,
-            total,
-        } => line.rewrite(format_args!("{done}/{total}  {case}: {contender}")),
-        Progress::Skipped { contender, reason } => {
-            line.clear();
-            output::talk(format_args!("left out {contender}: {reason}"));
-        }
-        Progress::Failed(left_out) => {
-            line.clear();
-            output::talk(left_out);
-        }
-        Progress::Warning(warning) => {
-            line.clear();
-            output::talk(format_args!("warning: {warning}"));
-        }
-        _ => {}
+/// How long the rest of a run will take, in words; empty as long as too little is known.
+fn rest(elapsed: Duration, done: usize, left: usize) -> String {
+    if done < MEASURED_BEFORE_A_GUESS {
+        return String::new();
+    }
+    let seconds = elapsed.as_secs_f64() / done as f64 * left as f64;
+    match seconds {
+        ..100.0 => format!(", {seconds:.0} s left"),
+        _ => format!(", {:.0} min left", seconds / 60.0),
     }
 }
+
+/// Measurements of which the time of the others is guessed.
+const MEASURED_BEFORE_A_GUESS: usize = 10;
 
 /// What a contender's process is told by the lab.
 #[derive(Debug, Args)]
@@ -280,6 +413,9 @@ fn failure(error: &LabError) -> Failure {
         LabError::Unknown { .. } | LabError::NothingToRun { .. } => {
             Failure::usage(error).help("`floe lab list` shows what there is")
         }
+        LabError::Journal { .. } => Failure::usage(error).help(
+            "`--fresh` forgets what was measured before, and `--results` names another folder",
+        ),
         LabError::Stopped => Failure::new(Exit::Interrupted, error),
         error => Failure::new(Exit::Failure, error),
     }
@@ -293,4 +429,17 @@ fn parse_seconds(text: &str) -> Result<Duration, String> {
     seconds
         .map(Duration::from_secs_f64)
         .ok_or_else(|| format!("expected seconds, from 0.001 to 3600, got `{text}`"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_rest_of_a_run_is_guessed_from_what_was_measured() {
+        let seconds = Duration::from_secs;
+        assert_eq!(rest(seconds(5), 9, 100), "");
+        assert_eq!(rest(seconds(10), 20, 100), ", 50 s left");
+        assert_eq!(rest(seconds(10), 20, 1200), ", 10 min left");
+    }
 }

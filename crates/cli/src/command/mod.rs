@@ -55,7 +55,7 @@ pub(crate) enum Command {
     Sub(subscribe::Subscribe),
     /// Records the events of topics in an MCAP file, for `floe replay` and other tools
     Record(record::Record),
-    /// Publishes the events of a recording that `floe record` made
+    /// Publishes the events of an MCAP file that `floe record` made
     Replay(replay::Replay),
     /// Invokes an operation of any Ice or Floe server
     Call(call::Call),

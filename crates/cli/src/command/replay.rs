@@ -23,7 +23,9 @@ use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument, parse_time};
 use crate::recording::{RecordedEvent, RecordingError, RecordingReader};
 
-/// Publishes the events of a recording that `floe record` made
+/// Publishes the events of an MCAP file that `floe record` made
+///
+/// To see or publish again what the log of a durable topic holds, use `floe topic replay`: it needs no file.
 ///
 /// Each event is published to the topic that it was recorded from, with its operation, context and
 /// parameters, and as long after the one before as it was recorded. When it ends with 0, the hub has

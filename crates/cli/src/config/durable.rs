@@ -18,6 +18,8 @@ pub(super) struct DurableTable {
     settings: DurableSettings,
     /// The line of a setting that only durable topics have.
     line: usize,
+    /// The line of a setting of the history.
+    history_line: usize,
     /// What it remembers in memory.
     history: Option<Retention>,
 }
@@ -29,8 +31,9 @@ impl DurableTable {
         &mut self.settings
     }
 
-    /// What the topic remembers in memory.
-    pub(super) fn history(&mut self) -> &mut Retention {
+    /// What the topic remembers in memory; one of its settings is in this line.
+    pub(super) fn history(&mut self, line: usize) -> &mut Retention {
+        self.history_line = line;
         self.history.get_or_insert_default()
     }
 }
@@ -51,6 +54,20 @@ impl DurableTables {
     /// Puts the topics into the settings of a hub. Adds what is wrong with the tables.
     pub(super) fn finish(self, hub: &mut HubSettings, problems: &mut Vec<Problem>) {
         for (name, table) in self.0 {
+            let kept = [
+                ("retention", table.line, Some(&table.settings.retention)),
+                ("history", table.history_line, table.history.as_ref()),
+            ];
+            for (kind, line, retention) in kept {
+                let per_key = retention.and_then(|retention| retention.per_key.as_ref());
+                if per_key.is_some_and(|per_key| per_key.context_key.is_empty()) {
+                    let message = format_args!(
+                        "expected topic.{name}.{kind}.key beside topic.{name}.{kind}.per-key: the entry of the context by whose value \
+                         events are told apart"
+                    );
+                    problems.push(Problem::new(line, message));
+                }
+            }
             if let Some(history) = table.history {
                 hub.histories.insert(name.clone(), history);
             }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use floe::tls::ClientCertificates;
-use floe_hub::log::Level;
+use floe_hub::log::{Level, PerKey};
 use floe_hub::{DurableSettings, GroupBy, MetricsMap, OverflowPolicy, StoreSettings};
 
 use super::*;
@@ -328,14 +328,42 @@ fn a_view_that_cannot_be_is_told_with_what_to_do() {
     let (_, problems) = read_toml("[topic.news]\ncolour = \"red\"\n");
     let expected = "expected one of topic.news.queue.events, topic.news.queue.bytes, topic.news.queue.patience, \
                     topic.news.queue.overflow, topic.news.durable, topic.news.acknowledge, topic.news.retention.age, \
-                    topic.news.retention.bytes, topic.news.retention.events, topic.news.history.age, topic.news.history.bytes, \
-                    topic.news.history.events";
+                    topic.news.retention.bytes, topic.news.retention.events, topic.news.retention.key, topic.news.retention.per-key, \
+                    topic.news.history.age, topic.news.history.bytes, topic.news.history.events, topic.news.history.key, \
+                    topic.news.history.per-key";
     assert!(problems[0].1.ends_with(expected), "{problems:?}");
     let (_, problems) = read_toml("colour = \"red\"\n");
     assert!(
         problems[0]
             .1
             .ends_with("`floe config list` shows all settings")
+    );
+}
+
+#[test]
+fn a_topic_keeps_the_newest_events_of_each_key_if_its_table_says_so() {
+    let (configuration, problems) = read_toml(
+        "[topic.a]\ndurable = true\n[topic.a.retention]\nkey = \"symbol\"\n\
+         [topic.b.history]\nper-key = 3\nkey = \"sensor\"\n",
+    );
+    assert_eq!(problems, []);
+    let per_key = |context_key: &str, count| {
+        let context_key = context_key.to_owned();
+        Some(PerKey { context_key, count })
+    };
+    let hub = &configuration.hub;
+    assert_eq!(
+        hub.durable_topics["a"].retention.per_key,
+        per_key("symbol", 1)
+    );
+    assert_eq!(hub.histories["b"].per_key, per_key("sensor", 3));
+    let (_, problems) = read_toml("[topic.b.history]\nper-key = 3\n");
+    let [(2, message)] = problems.as_slice() else {
+        panic!("expected a problem of line 2, got {problems:?}");
+    };
+    assert!(
+        message.starts_with("expected topic.b.history.key beside"),
+        "{message}"
     );
 }
 

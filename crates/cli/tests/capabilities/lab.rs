@@ -190,6 +190,93 @@ fn a_run_that_is_interrupted_prints_what_it_has_and_leaves_no_process() {
 }
 
 #[test]
+fn all_scenarios_run_into_a_folder_which_becomes_a_page() {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lab-all");
+    let _ = std::fs::remove_dir_all(&folder);
+    let folder = folder.to_str().expect("the path is UTF-8");
+    let all = ["lab", "run", "--all", "--quick", "--rounds", "1"];
+    // The only scenario of this contender is `codec`, so that the test does not take minutes.
+    let chosen = [
+        "--seconds",
+        "0.01",
+        "--contenders",
+        "floe-view",
+        "--results",
+        folder,
+        "-o",
+        "json",
+    ];
+    let first = run(&[&all[..], &chosen].concat()).ended(0).json();
+    assert_eq!(first["scenario"], "codec");
+    // A second run of the same measures nothing again.
+    let ran = run(&[&all[..], &chosen].concat());
+    assert_eq!(ran.ended(0).json(), first);
+    let more = [
+        "lab",
+        "run",
+        "codec",
+        "--rounds",
+        "2",
+        "--contenders",
+        "floe-view",
+        "--results",
+        folder,
+    ];
+    run(&more)
+        .ended(2)
+        .said("holds another run")
+        .said("--fresh");
+    let html = format!("{folder}/report.html");
+    run(&["lab", "report", folder, "--html", &html]).ended(0);
+    assert!(std::fs::read_to_string(html).is_ok_and(|page| page.contains("floe-view")));
+    let again = [
+        "--fresh",
+        "--case",
+        "text",
+        "--seconds",
+        "0.01",
+        "-o",
+        "json",
+    ];
+    let again = run(&[&more[..], &again].concat()).ended(0).json();
+    assert_eq!(
+        again["results"][0]["rounds"].as_array().map(Vec::len),
+        Some(2)
+    );
+}
+
+#[test]
+fn events_fan_out_through_the_hub_in_every_quality_that_it_has() {
+    let short = [
+        "--rounds",
+        "1",
+        "--seconds",
+        "0.02",
+        "--contenders",
+        "floe",
+        "-o",
+        "json",
+    ];
+    let scale = ["lab", "run", "scale", "--case", "fan-3-4,fan-1-200"];
+    let json = run(&[&scale[..], &short].concat()).ended(0).json();
+    let results = json["results"].as_array().expect("a list");
+    assert_eq!(results.len(), 2, "{json}");
+    assert!(
+        results[1]["service"]["subscriber_kb"]
+            .as_f64()
+            .is_some_and(|kb| kb > 0.0),
+        "{json}"
+    );
+    let qos = ["lab", "run", "qos"];
+    let json = run(&[&qos[..], &short].concat()).ended(0).json();
+    assert_eq!(json["results"].as_array().map(Vec::len), Some(10), "{json}");
+    assert_eq!(
+        json["left_out"][0]["cases"],
+        serde_json::json!(["priority-latency"])
+    );
+}
+
+#[test]
 fn what_is_no_result_is_refused_with_its_place() {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lab-report-wrong.json");
     std::fs::write(&path, "{\"scenario\": 5}").expect("the target folder can be written");
@@ -278,6 +365,21 @@ fn messages_go_through_two_topics_of_the_hub_and_back() {
             .all(|result| result["min"].as_f64() > Some(0.0)),
         "{json}"
     );
+}
+
+#[test]
+fn events_are_stored_by_a_durable_topic_of_the_hub() {
+    let cases = "inflight-1,inflight-100,batch-1000";
+    let chosen = ["lab", "run", "durable", "--case", cases];
+    let shortly = ["--contenders", "floe", "--rounds", "1"];
+    let ended = ["--seconds", "0.05", "-o", "json"];
+    let json = run(&[&chosen[..], &shortly, &ended].concat())
+        .ended(0)
+        .json();
+    let results = json["results"].as_array().expect("a list");
+    let means: Vec<_> = results.iter().map(|result| &result["mean"]).collect();
+    assert_eq!(means.len(), 3, "{json}");
+    assert!(means.iter().all(|mean| mean.as_f64() > Some(0.0)), "{json}");
 }
 
 #[test]

@@ -14,6 +14,8 @@ pub(super) struct HeldPublications<R> {
     held: VecDeque<Held<R>>,
     /// The number of held events.
     len: usize,
+    /// Their bytes.
+    byte_len: usize,
     next: u64,
     /// How long publishers are held back that did not ask for it.
     pub(super) patience: Patience,
@@ -55,6 +57,7 @@ impl<R> Default for HeldPublications<R> {
         Self {
             held: VecDeque::new(),
             len: 0,
+            byte_len: 0,
             next: 0,
             patience: Patience::default(),
             since: None,
@@ -71,7 +74,7 @@ impl<R: EventBatch> HeldPublications<R> {
             self.patience.hold(now);
         }
         self.since.get_or_insert(now);
-        self.len += batch.len();
+        self.note_held(&batch);
         let ticket = Ticket(self.next);
         self.next += 1;
         self.held.push_back(Held {
@@ -92,6 +95,21 @@ impl<R: EventBatch> HeldPublications<R> {
         self.len
     }
 
+    /// The bytes of the held events.
+    pub(super) fn byte_len(&self) -> usize {
+        self.byte_len
+    }
+
+    fn note_held(&mut self, batch: &R) {
+        self.len += batch.len();
+        self.byte_len += batch.byte_len();
+    }
+
+    fn note_taken_out(&mut self, batch: &R) {
+        self.len -= batch.len();
+        self.byte_len -= batch.byte_len();
+    }
+
     /// Since when at least one publication is held.
     pub(super) fn since(&self) -> Option<Instant> {
         self.since
@@ -101,7 +119,7 @@ impl<R: EventBatch> HeldPublications<R> {
     /// back by [`HeldPublications::give_back`].
     pub(super) fn take_first(&mut self) -> Option<Held<R>> {
         let first = self.held.pop_front()?;
-        self.len -= first.batch.len();
+        self.note_taken_out(&first.batch);
         Some(first)
     }
 
@@ -109,7 +127,7 @@ impl<R: EventBatch> HeldPublications<R> {
     pub(super) fn take_first_impatient(&mut self) -> Option<Held<R>> {
         let at = self.held.iter().position(|held| !held.waits_for_room)?;
         let held = self.held.remove(at)?;
-        self.len -= held.batch.len();
+        self.note_taken_out(&held.batch);
         Some(held)
     }
 
@@ -122,7 +140,7 @@ impl<R: EventBatch> HeldPublications<R> {
     pub(super) fn clear(&mut self) {
         self.has_released |= !self.held.is_empty();
         self.held.clear();
-        self.len = 0;
+        (self.len, self.byte_len) = (0, 0);
         self.since = None;
         self.patience.rest();
     }
@@ -153,7 +171,7 @@ impl<R: EventBatch> HeldPublications<R> {
 
     /// The rest of the first publication has no room yet.
     pub(super) fn give_back(&mut self, held: Held<R>) {
-        self.len += held.batch.len();
+        self.note_held(&held.batch);
         self.held.push_front(held);
     }
 

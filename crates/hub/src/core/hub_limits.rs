@@ -60,6 +60,14 @@ impl Usage {
         check("topics", "limits.topics", self.topics, limits.topics)
     }
 
+    /// The same without this many subscriptions, which are about to end.
+    pub(crate) fn without_subscriptions(self, count: usize) -> Self {
+        Self {
+            subscriptions: self.subscriptions.saturating_sub(count),
+            ..self
+        }
+    }
+
     /// Whether there may be one more subscription.
     pub(crate) fn check_subscriptions(&self, limits: &HubLimits) -> Result<(), LimitReached> {
         let name = "limits.subscriptions";

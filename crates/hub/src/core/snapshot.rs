@@ -34,6 +34,8 @@ pub(crate) struct Snapshot {
     pub(crate) oldest: Option<Instant>,
     /// Events whose publishers are held back.
     pub(crate) held: u64,
+    /// Bytes of the events whose publishers are held back.
+    pub(crate) held_bytes: u64,
     /// Since when at least one publisher is held back.
     pub(crate) held_since: Option<Instant>,
 }

@@ -410,6 +410,7 @@ impl<R: EventBatch> Subscription<R> {
             outstanding: self.outstanding,
             oldest: self.queue.oldest(),
             held: self.held.as_ref().map_or(0, |held| held.len() as u64),
+            held_bytes: self.held.as_ref().map_or(0, |held| held.byte_len() as u64),
             held_since: self.held.as_ref().and_then(|held| held.since()),
         }
     }

@@ -1,7 +1,8 @@
 //! Keeps the queues of all topics together within the limit of their memory.
 //!
 //! Nothing is counted as events come. A task looks at the queues from time to time; if they have too much together, long
-//! queues get a lower limit for a while, and what does not fit is lost or held back as each subscriber chose.
+//! queues get a lower limit for a while, and what does not fit is lost as each subscriber chose. Events whose publishers
+//! are held back count too. Meanwhile only publishers that asked to wait are held back.
 
 use std::sync::Weak;
 use std::time::{Duration, Instant};
@@ -9,7 +10,6 @@ use std::time::{Duration, Instant};
 use super::registry::Registry;
 use super::topic::Topic;
 use crate::core::queue_len_max;
-use crate::settings::HubSettings;
 
 /// The interval while the queues have more than an eighth of the limit.
 const BUSY_INTERVAL: Duration = Duration::from_millis(50);
@@ -28,8 +28,7 @@ pub(super) async fn watch(registry: Weak<Registry>) {
             return;
         };
         let begun = Instant::now();
-        let settings = own.live_settings();
-        let limit = settings.limits.queue_bytes as u64;
+        let limit = own.live_settings().limits.queue_bytes as u64;
         let used = used_by_topics(&own).await;
         let total: u64 = used.iter().sum();
         own.note_queue_bytes(total);
@@ -45,7 +44,8 @@ pub(super) async fn watch(registry: Weak<Registry>) {
             );
         }
         if next != cut {
-            set_len_max(&own, &settings, next).await;
+            own.cut_queues(next);
+            reconfigure(&own).await;
             cut = next;
         }
         drop(own);
@@ -70,21 +70,17 @@ async fn used_by_topics(registry: &Registry) -> Vec<u64> {
     used
 }
 
-/// The bytes of the longest queue of a topic: its subscribers share the events.
+/// The bytes of the longest queue of a topic, with what is held back behind it: its subscribers share the events.
 fn used_by(topic: &Topic) -> u64 {
     let subscribers = topic.subscribers();
-    let queued = subscribers.iter().map(|it| it.snapshot().queued_bytes);
-    queued.max().unwrap_or(0)
+    let snapshots = subscribers.iter().map(|it| it.snapshot());
+    let used = snapshots.map(|it| it.queued_bytes + it.held_bytes);
+    used.max().unwrap_or(0)
 }
 
-/// Gives the queues a lower limit, or their own one.
-async fn set_len_max(registry: &Registry, settings: &HubSettings, len_max: Option<u64>) {
-    let mut settings = settings.clone();
-    let len_max = len_max.and_then(|len| usize::try_from(len).ok());
-    let own = settings.topic_queue_limits.values_mut();
-    for limits in own.chain([&mut settings.queue_limits]) {
-        limits.bytes = limits.bytes.min(len_max.unwrap_or(usize::MAX));
-    }
+/// Puts the limits in force that all queues have now.
+async fn reconfigure(registry: &Registry) {
+    let settings = registry.queue_settings();
     for (at, topic) in registry.directory().topics().iter().enumerate() {
         for subscriber in topic.all_subscribers() {
             subscriber.reconfigure(&settings);

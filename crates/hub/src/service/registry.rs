@@ -13,7 +13,7 @@ mod durable;
 mod links;
 mod subscriptions;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -48,6 +48,8 @@ pub(crate) struct Registry {
     deliveries: Deliveries,
     guard: Guard,
     counts: RecipientCounts,
+    /// The bytes that each queue may have at most while all of them together have too much; 0 otherwise.
+    queue_cut: AtomicU64,
 }
 
 /// The adapters at which clients find the objects of a hub.
@@ -98,6 +100,9 @@ struct Changes {
     unremoved: Vec<(Arc<Topic>, Arc<Subscriber>)>,
 }
 
+/// Subscriptions of a destroyed topic that end before other tasks run.
+const ENDED_AT_A_TIME: usize = 64;
+
 impl Registry {
     /// Opens a registry with the topics and subscriptions from its store.
     ///
@@ -114,6 +119,7 @@ impl Registry {
             deliveries: Deliveries::start(&settings),
             guard: Guard::new(&settings),
             counts: RecipientCounts::default(),
+            queue_cut: AtomicU64::new(0),
             settings: LiveSettings::new(settings),
             adapters: OnceLock::new(),
             started: Instant::now(),
@@ -166,9 +172,10 @@ impl Registry {
         let pending = self.settings.replace(settings.clone());
         self.deliveries.set_pace(&settings);
         self.guard.replace(&settings);
+        let queue_settings = self.queue_settings();
         for topic in self.directory.topics() {
             for subscriber in topic.all_subscribers() {
-                subscriber.reconfigure(&settings);
+                subscriber.reconfigure(&queue_settings);
             }
             if let Some(log) = topic.log() {
                 let name = topic.name();
@@ -177,6 +184,21 @@ impl Registry {
             }
         }
         pending
+    }
+
+    /// The settings for queues, which are shorter while all queues together have too much.
+    pub(crate) fn queue_settings(&self) -> Arc<HubSettings> {
+        let settings = self.live_settings();
+        match usize::try_from(self.queue_cut.load(Ordering::Relaxed)) {
+            Ok(0) | Err(_) => settings,
+            Ok(len_max) => Arc::new(settings.with_shorter_queues(len_max)),
+        }
+    }
+
+    /// Sets the bytes that each queue may have at most, for [`Registry::queue_settings`].
+    pub(crate) fn cut_queues(&self, len_max: Option<u64>) {
+        let cut = len_max.map_or(0, |len_max| len_max.max(1));
+        self.queue_cut.store(cut, Ordering::Relaxed);
     }
 
     /// How long events take.
@@ -245,8 +267,32 @@ impl Registry {
         Ok(self.directory.add_topic(name, log))
     }
 
-    /// Destroys a topic and ends its subscriptions.
-    pub(crate) fn destroy(&self, topic: &Topic) -> Result<(), ChangeError> {
+    /// Destroys a topic and ends its subscriptions. If it has many, other tasks run in between, and it goes on to the end
+    /// even if the caller does not wait for it. It keeps its name until then.
+    pub(crate) async fn destroy(self: &Arc<Self>, topic: Arc<Topic>) -> Result<(), ChangeError> {
+        let destroyed = topic.clone();
+        let begun = self.change(move |registry| registry.begin_destroying(&destroyed));
+        if begun.await? {
+            return Ok(());
+        }
+        let registry = self.clone();
+        let ending = self.deliveries.spawn(async move {
+            loop {
+                tokio::task::yield_now().await;
+                let topic = topic.clone();
+                let go_on = move |registry: &Arc<Self>| registry.go_on_destroying(&topic);
+                if registry.change(go_on).await {
+                    return;
+                }
+            }
+        });
+        // It fails only if the runtime is shutting down.
+        let _ = ending.await;
+        Ok(())
+    }
+
+    /// Commits the end of a topic, so that nothing can be subscribed to it any more. Returns whether all is done.
+    fn begin_destroying(&self, topic: &Topic) -> Result<bool, ChangeError> {
         let mut changes = self.begin_change_of(topic)?;
         let name = topic.name();
         if topic.is_durable() {
@@ -254,18 +300,32 @@ impl Registry {
         }
         self.apply(&mut changes, &Change::DestroyTopic { topic: name })?;
         topic.set_destroyed();
-        self.directory.remove_topic(name);
-        for subscriber in topic.all_subscribers() {
+        Ok(self.end_some_of(topic))
+    }
+
+    fn go_on_destroying(&self, topic: &Topic) -> bool {
+        let _changes = self.begin_change();
+        self.end_some_of(topic)
+    }
+
+    /// Ends some subscriptions of a topic that is destroyed, and removes it if there are no more. Returns whether it has.
+    fn end_some_of(&self, topic: &Topic) -> bool {
+        for subscriber in topic.last_subscribers(ENDED_AT_A_TIME) {
             self.take_out(topic, &subscriber);
         }
+        if topic.has_subscribers() {
+            return false;
+        }
+        let name = topic.name();
         if let Some(log) = topic.log() {
             log.close();
         }
         if topic.is_durable() {
             self.logs.remove(name);
         }
+        self.directory.remove_topic(name);
         tracing::info!("destroyed topic {name:?}");
-        Ok(())
+        true
     }
 
     /// Makes a change on a thread that may block, if the store is slow.

@@ -5,10 +5,13 @@
 //! - `subscriber/settling.rs`: counts and logs delivered and lost events
 //! - `subscriber/loop_guard.rs`: ends the loops of events between hubs
 //! - `subscriber/loss_log.rs`: logs losses, and notifies the subscriber of them
+//! - `subscriber/paced_wakes.rs`, `connect_turns.rs`: how many subscribers do something at a time
 
+mod connect_turns;
 mod held_publishers;
 mod loop_guard;
 mod loss_log;
+mod paced_wakes;
 mod ready;
 mod settling;
 
@@ -21,8 +24,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use floe::forwarding::{Events, PendingEvent};
-use floe::{Identity, Proxy, TypedProxy};
+use floe::forwarding::{Event, Events, PendingEvent};
+use floe::{Identity, InvokeError, Proxy, TypedProxy};
 
 use super::durable::Reader;
 use super::latency::Latencies;
@@ -32,6 +35,7 @@ use crate::core::{
     Window, passing_count,
 };
 use crate::settings::HubSettings;
+use connect_turns::ConnectTurn;
 use held_publishers::HeldPublisher;
 use loop_guard::LoopGuard;
 
@@ -268,6 +272,19 @@ impl Subscriber {
         whole.into_iter().chain(parts.into_iter().flatten())
     }
 
+    /// Whether events for it may have gone round too often.
+    pub(super) fn has_loop_guard(&self) -> bool {
+        self.loop_guard.is_some()
+    }
+
+    /// An event from the log as it may be sent; `None` if it has gone round too often.
+    pub(super) fn with_next_hop(&self, event: Event) -> Option<Event> {
+        match &self.loop_guard {
+            None => Some(event),
+            Some(guard) => guard.passing(&event.into(), self)?.each().next(),
+        }
+    }
+
     /// The number of events, for a link of those that may pass.
     fn passing_count(&self, events: &Events) -> usize {
         match self.link() {
@@ -366,6 +383,20 @@ impl Subscriber {
         taken[known..].iter().map(Events::len).sum()
     }
 
+    /// Connects, unless there is a connection already or the subscriber needs none. Returns whether it needs one.
+    pub(super) async fn connect(&self) -> Result<bool, InvokeError> {
+        let _turn = self.connect_turn().await;
+        Ok(self.proxy.ice_connection().await?.is_some())
+    }
+
+    /// Waits until it may connect; not at all if it is connected. Its turn ends when the result is dropped.
+    pub(super) async fn connect_turn(&self) -> Option<ConnectTurn> {
+        match self.proxy.is_connected() {
+            true => None,
+            false => self.ready.connect_turns().turn(&self.proxy).await,
+        }
+    }
+
     /// Changes the subscription. Wakes the delivery task if the change says so, and logs a notice if there is one.
     fn change<T>(&self, change: impl FnOnce(&mut Subscription<Events>) -> (bool, T)) -> T {
         let mut shared = self.lock();
@@ -374,7 +405,10 @@ impl Subscriber {
         let notice = shared.subscription.poll_notice();
         let released = shared.take_released();
         drop(shared);
-        delivery.into_iter().chain(released).for_each(Waker::wake);
+        if let Some(delivery) = delivery {
+            self.ready.wakes().wake(delivery, Instant::now());
+        }
+        released.into_iter().for_each(Waker::wake);
         self.log_notice(notice);
         changed
     }
@@ -399,7 +433,10 @@ impl Subscriber {
             .delivery
             .take_if(|_| must_wake && !is_delivered || has_full_batch);
         drop(shared);
-        delivery.into_iter().chain(released).for_each(Waker::wake);
+        if let Some(delivery) = delivery {
+            self.ready.wakes().wake(delivery, now);
+        }
+        released.into_iter().for_each(Waker::wake);
         self.log_notice_and_summaries(notice);
         held
     }

@@ -250,6 +250,16 @@ impl Topic {
         self.read().to_vec()
     }
 
+    /// The subscribers and links that were added last, at most `count` of them.
+    pub(super) fn last_subscribers(&self, count: usize) -> Vec<Arc<Subscriber>> {
+        self.read().iter().rev().take(count).cloned().collect()
+    }
+
+    /// Whether there are subscribers or links, even if they are about to be removed.
+    pub(super) fn has_subscribers(&self) -> bool {
+        !self.read().is_empty()
+    }
+
     /// All subscribers with deliveries under way: present ones, and those that are leaving.
     pub(super) fn recipients(&self) -> Vec<Arc<Subscriber>> {
         let mut recipients = self.all_subscribers();

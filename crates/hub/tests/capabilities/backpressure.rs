@@ -5,12 +5,14 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use floe::{Communicator, Proxy, TypedProxy};
+use floe::settings::Settings;
+use floe::{Communicator, EncodingVersion, OperationMode, Proxy, TypedProxy};
 use floe_hub::HUB_ADMIN;
 use floe_hub::contracts::floe::{Backpressure, HubAdminProxy, Losses, TopicInfo};
 
 use crate::world::{
-    Inbox, Subscribers, World, numbered, publish, publish_many, publisher, soon, subscribe,
+    Inbox, Subscribers, World, encapsulation, numbered, publish, publish_many, publisher, soon,
+    subscribe,
 };
 
 const LONG: Duration = Duration::from_secs(600);
@@ -209,4 +211,82 @@ async fn a_link_passes_backpressure_on() {
         assert_eq!(info.lost, Losses::default());
     }
     soon(communicator.shutdown()).await;
+}
+
+#[tokio::test]
+async fn what_is_held_back_counts_as_memory_of_the_queues() {
+    let queue_bytes = 100_000;
+    let world = World::with(|settings| {
+        settings.queue_limits.bytes = queue_bytes;
+        settings.queue_limits.patience = LONG;
+    })
+    .await;
+    let topic = world.create("t").await;
+    let subscribers = Subscribers::start().await;
+    let (stuck, inbox) = subscribers.add_stuck("s");
+    subscribe(&topic, &stuck, &[]).await;
+    let publisher = publisher(&topic).await;
+    let mut publishing = Vec::new();
+    for _ in 0..60 {
+        let (communicator, publisher) = over_own_connection(&publisher);
+        publishing.push(tokio::spawn(async move {
+            let parameters = encapsulation(EncodingVersion::V1_1, &"x".repeat(40_000));
+            let published = publisher.invoke("e", OperationMode::Normal, &parameters);
+            let published = published.await.map(drop);
+            drop(communicator);
+            published
+        }));
+    }
+    let used = || {
+        let limits = world.hub.view().limits().expect("the hub runs");
+        let used = limits.iter().find(|it| it.setting == "limits.queue-bytes");
+        used.expect("it is one").used
+    };
+    let counted = async {
+        while used() <= queue_bytes {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    soon(counted).await;
+    inbox.open();
+    for published in publishing {
+        soon(published).await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn too_much_backpressure_for_one_answer_names_the_pages() {
+    let mut settings = Settings::default();
+    settings.message_size_max = 16 * 1024;
+    let world = World::of(Communicator::with_settings(settings), |settings| {
+        settings.queue_limits.events = 1;
+        settings.queue_limits.patience = LONG;
+    })
+    .await;
+    let topic = world.create("t").await;
+    let subscribers = Subscribers::start().await;
+    let mut inboxes = Vec::new();
+    for number in 0..60 {
+        let (stuck, inbox) = subscribers.add_stuck(&format!("{number:0>400}"));
+        subscribe(&topic, &stuck, &[]).await;
+        inboxes.push(inbox);
+    }
+    let publisher = publisher(&topic).await;
+    let (communicator, publisher) = over_own_connection(&publisher);
+    let publishing = tokio::spawn(async move {
+        publish_many(&publisher, 100).await;
+        drop(communicator);
+    });
+    let admin = HubAdminProxy::from_proxy(world.object(HUB_ADMIN));
+    let refused = async {
+        loop {
+            if let Err(error) = admin.backpressure("t").await {
+                return error.to_string();
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let error = soon(refused).await;
+    assert!(error.contains("topicPage"), "{error}");
+    publishing.abort();
 }

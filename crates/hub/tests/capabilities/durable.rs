@@ -507,3 +507,40 @@ async fn the_events_of_a_destroyed_topic_do_not_come_back() {
     subscribe(&again, &proxy, DURABLE).await;
     assert_eq!(all_operations(&world, &mut inbox, 1).await, ["new"]);
 }
+
+#[tokio::test]
+async fn a_loop_of_hubs_ends_at_a_durable_subscriber_too() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topic = topic(&world, "t").await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("other.publish");
+    let ordered = [DURABLE, &[("reliability", "ordered")]].concat();
+    subscribe(&topic, &proxy, &ordered).await;
+    let publisher = publisher(&topic).await;
+    for (operation, hops) in [("goes_round", "16"), ("passes", "15")] {
+        let context = [("floe.hops", hops)];
+        publish_with(&publisher, operation, &context).await.unwrap();
+    }
+    assert_eq!(
+        all_operations(&world, &mut inbox, 1).await,
+        ["passes".to_owned()]
+    );
+}
+
+#[tokio::test]
+async fn a_new_subscriber_that_is_refused_does_not_end_the_one_whose_place_it_wants() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topic = topic(&world, "t").await;
+    let proxy = |name: &str| {
+        let text = format!("{name}:tcp -h 127.0.0.1 -p 1");
+        world.client.proxy(&text).unwrap()
+    };
+    subscribe(&topic, &proxy("former"), DURABLE).await;
+    let (too_long, qos) = (proxy(&"x".repeat(600)), qos(DURABLE));
+    let refused = topic.subscribe_and_get_publisher(&qos, Some(&too_long));
+    soon(refused).await.expect_err("its name is too long");
+    let found = soon(topic.get_subscribers()).await.unwrap();
+    assert_eq!(found, [identity("former")]);
+}

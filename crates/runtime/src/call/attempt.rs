@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use floe_wire::connection::Retries;
 use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, Outcome, RequestId};
 use tokio::time::{Instant, sleep};
 
-use super::retries::Retries;
 use super::time_limit::TimeLimit;
 use crate::connection::{Connection, SendUntil};
 use crate::deadline;
@@ -193,7 +193,6 @@ impl Proxy {
         run: impl Fn(Route) -> F,
     ) -> Result<T, InvokeError> {
         let deadline = terms.deadline.or_else(|| terms.limit.map(deadline::after));
-        let mut perhaps_dispatched = false;
         let mut retries = None;
         let mut failed = terms.failed.cloned();
         loop {
@@ -212,16 +211,11 @@ impl Proxy {
                     }
                 }
             };
-            let retries = retries.get_or_insert_with(|| Retries::new(self.retry_intervals(terms)));
-            let wait = match terms.is_retried {
-                true => retries.next(terms.is_idempotent, &failure),
-                false => None,
-            };
-            // The last attempt cannot undo what an earlier one may have done.
-            perhaps_dispatched |= failure.perhaps_dispatched;
-            let wakes_in_time = |wait| deadline.is_none_or(|end| deadline::after(wait) < end);
-            let Some(wait) = wait.filter(|wait| wait.is_zero() || wakes_in_time(*wait)) else {
-                failure.perhaps_dispatched = perhaps_dispatched;
+            let retries = retries.get_or_insert_with(|| self.retries(terms));
+            let time_left = deadline.map(|end| end.saturating_duration_since(Instant::now()));
+            let Some(wait) = retries.fail(failure.perhaps_dispatched, failure.end(), time_left)
+            else {
+                failure.perhaps_dispatched = retries.is_perhaps_dispatched();
                 return Err(failure.into());
             };
             tracing::debug!("retrying \"{}\": {}", terms.operation, failure.error);
@@ -231,10 +225,14 @@ impl Proxy {
         }
     }
 
-    fn retry_intervals(&self, terms: &Terms<'_>) -> &[Duration] {
+    fn retries(&self, terms: &Terms<'_>) -> Retries<'_> {
         match self.communicator() {
-            Some(communicator) if terms.is_retried => &communicator.settings().retry_intervals,
-            _ => &[],
+            _ if !terms.is_retried => Retries::none(),
+            Some(communicator) => Retries::new(
+                terms.is_idempotent,
+                &communicator.settings().retry_intervals,
+            ),
+            None => Retries::new(terms.is_idempotent, &[]),
         }
     }
 

@@ -19,7 +19,6 @@ mod compressed;
 mod fast_path;
 mod forward;
 mod invoke;
-mod retries;
 mod time_limit;
 
 use std::fmt;

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use floe_wire::connection::{Connection as Machine, NotActive, NotAppended, RequestIds, Role};
+use floe_wire::connection::{
+    Connection as Machine, FlushPolicy, NotActive, NotAppended, RequestIds, Role, SendQueue,
+};
 use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{HEADER_LEN, IncomingRequest, RequestId, VALIDATE_CONNECTION};
 use floe_wire::reference::Endpoint;
@@ -18,13 +20,11 @@ use tokio::time::timeout;
 
 use super::Connections;
 use super::driver::{self, Driver};
-use super::flush_policy::FlushPolicy;
 use super::keepalive::{HeartbeatListener, Keepalive};
 use super::readiness::Readiness;
 use super::reading::{ReadEnd, Reading};
 use super::reply_sink::{Recipient, ReplySink};
 use super::send_half::SendHalf;
-use super::send_queue::SendQueue;
 use super::state::{ConnectionState, Whole};
 use super::stream_compression::StreamCompression;
 use super::wait::{Sleeper, wait_depth};
@@ -120,7 +120,7 @@ impl ConnectionCore {
             Role::Client => settings.outgoing.clone(),
             Role::Server => settings.incoming.clone(),
         };
-        let mut queue = SendQueue::default();
+        let mut queue = SendQueue::new(environment.is_blocking());
         let machine = Machine::new(role, queue.bytes());
         Self {
             peer,
@@ -329,7 +329,7 @@ impl ConnectionCore {
     fn outstanding(&self) -> String {
         let shared = self.lock();
         let (in_flight, dispatching) = (shared.machine.in_flight(), shared.machine.dispatching());
-        let unwritten = shared.queue.len();
+        let unwritten = shared.queue.waiting_len();
         let ours = format!(
             "{} still in dispatch here (let them end sooner, or set \
              `Settings::close_timeout` higher)",
@@ -455,7 +455,7 @@ impl ConnectionCore {
             let mut shared = self.lock();
             // Any message that waits in the send queue also shows the peer that this side is alive. Heartbeats must not
             // fill the queue of a peer that does not read.
-            if !shared.machine.may_send_heartbeat() || shared.queue.len() > 0 {
+            if !shared.machine.may_send_heartbeat() || shared.queue.waiting_len() > 0 {
                 return;
             }
             shared.queue.bytes().extend_from_slice(&VALIDATE_CONNECTION);
@@ -525,7 +525,7 @@ impl ConnectionCore {
     ) -> Result<Option<Appended<T>>, AttemptError> {
         let mut shared = self.lock();
         let ConnectionState { machine, queue, .. } = &mut *shared;
-        if queue.len() > self.settings.output_limit && machine.is_active() {
+        if queue.waiting_len() > self.settings.output_limit && machine.is_active() {
             return Ok(None);
         }
         let start = queue.end();
@@ -566,7 +566,7 @@ impl ConnectionCore {
     pub(super) async fn wait_for_room(&self) {
         let limit = self.settings.output_limit;
         self.output
-            .wait_until(|shared| shared.queue.len() <= limit)
+            .wait_until(|shared| shared.queue.waiting_len() <= limit)
             .await;
     }
 

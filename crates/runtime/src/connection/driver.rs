@@ -9,6 +9,8 @@ use tokio::io::AsyncRead;
 
 use super::ConnectionCore;
 #[cfg(unix)]
+use super::flush_thread::note_wait;
+#[cfg(unix)]
 use super::leader::Leadership;
 use super::reading::Reading;
 use super::wait::Sleeper;
@@ -250,6 +252,7 @@ fn start_thread(reading: Reading, socket: Arc<PlainSocket>, permit: ThreadPermit
 #[cfg(unix)]
 fn run_thread(mut reading: Reading, socket: &PlainSocket) {
     loop {
+        note_wait();
         let limit = reading.connection.polling();
         let read = match receive_polling(&mut reading, socket, limit) {
             Some(read) => read,

@@ -2,8 +2,8 @@
 //!
 //! `core.rs` is the connection: how it starts, sends and ends. Its parts:
 //!
-//! - sending: `send_half.rs` writes; `send_queue.rs` holds the bytes that wait, and `flush_policy.rs` decides when they are
-//!   written; `state.rs` is shared by senders and reader; `stream_compression.rs` depends on the order of messages
+//! - sending: `send_half.rs` writes the send queue of `floe-wire`, and `flush_thread.rs` does so after a delay; `state.rs`
+//!   is shared by senders and reader; `stream_compression.rs` depends on the order of messages
 //! - reading: `reading.rs` handles the bytes that were read; `read_buffer.rs` and `read_buffers.rs` hold them, and
 //!   `buffer_pool.rs` keeps buffers for the next connection that the thread reads; `unfinished.rs` limits the wait for the rest of a message
 //! - the reader: `driver.rs` chooses a task, a thread, or the callers; one caller leads and the others follow (`leader.rs`,
@@ -23,7 +23,7 @@ mod buffer_pool;
 mod core;
 mod dispatching;
 mod driver;
-mod flush_policy;
+mod flush_thread;
 #[cfg(unix)]
 mod followers;
 mod handle;
@@ -47,7 +47,6 @@ mod reply;
 mod reply_flush;
 mod reply_sink;
 mod send_half;
-mod send_queue;
 mod servant_cache;
 mod state;
 mod stream_compression;

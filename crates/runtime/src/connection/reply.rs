@@ -5,13 +5,12 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use floe_wire::connection::RequestIds;
+use floe_wire::connection::{FlushPolicy, RequestIds};
 use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, RequestId};
 
 #[cfg(unix)]
 use super::driver::Driver;
-use super::flush_policy::FlushPolicy;
 use super::pending_reply::{PendingReply, ReplyResult};
 #[cfg(unix)]
 use super::received_reply::ReadReply;

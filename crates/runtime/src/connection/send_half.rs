@@ -1,21 +1,21 @@
 //! The sending half of a connection: the send queue and the writing.
 //!
 //! A sender encodes its messages straight into the send queue and writes the queue itself, unless another thread or
-//! task is writing. A task takes over only when the transport is full. `flush_policy.rs` decides which messages wait
-//! for others.
+//! task is writing. A task takes over only when the transport is full. The send queue decides which messages wait for
+//! others ([`FlushPolicy`]).
 
 use std::io::{self, IoSlice};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use bytes::Buf;
+use floe_wire::connection::{Flush, FlushPolicy, WriteBatch};
 use floe_wire::encoding::Buffer;
 use tokio::sync::Notify;
 
 use super::ConnectionCore;
 use super::driver::is_transient;
-use super::flush_policy::{FlushPolicy, flush_on_thread};
-use super::send_queue::WriteBatch;
+use super::flush_thread::{flush_on_thread, policy_of_thread};
 use super::state::ConnectionState;
 use super::stream_compression::StreamCompression;
 use crate::byte_account::{ByteAccount, HeldBytes};
@@ -248,20 +248,23 @@ impl SendHalf {
         mut shared: MutexGuard<'_, ConnectionState>,
         policy: FlushPolicy,
     ) -> bool {
-        if !policy.may_wait(&mut shared, self.is_blocking) {
-            let batch = shared.queue.take();
-            drop(shared);
-            if let Some(batch) = batch {
-                self.write(connection, batch);
-            }
-            return true;
-        }
-        let is_flush_due = std::mem::replace(&mut shared.flush.is_flush_due, true);
+        let policy = match self.is_blocking {
+            true => policy_of_thread(policy),
+            false => policy,
+        };
+        let in_flight = shared.machine.in_flight();
+        let flush = shared.queue.flush(policy, in_flight, Instant::now);
         drop(shared);
-        if !is_flush_due {
-            self.flush_soon(connection);
+        match flush {
+            Flush::Write(batch) => self.write(connection, batch),
+            Flush::Busy => {}
+            Flush::Schedule => {
+                self.flush_soon(connection);
+                return false;
+            }
+            Flush::Scheduled => return false,
         }
-        false
+        true
     }
 
     fn flush_soon(&self, connection: &Arc<ConnectionCore>) {
@@ -269,32 +272,32 @@ impl SendHalf {
         if self.is_blocking {
             if !flush_on_thread(own) {
                 // The thread does not exist.
-                self.lock().flush.is_flush_due = false;
-                self.flush(connection);
+                self.end_collecting(connection);
             }
         } else {
             connection.tasks().spawn(async move {
-                let half = &own.output;
-                half.flush_collected(&own);
+                own.output.flush_collected(&own);
                 // Later messages start a task of their own; those that came meanwhile leave with this one.
-                half.lock().flush.is_flush_due = false;
-                half.flush(&own);
+                own.output.end_collecting(&own);
             });
         }
     }
 
     /// Writes the messages that were collected. Returns false if there are none, or if another writer takes them along.
     pub(super) fn flush_collected(&self, connection: &Arc<ConnectionCore>) -> bool {
-        let mut shared = self.lock();
-        let batch = shared.queue.take();
-        shared.flush.is_flush_due = batch.is_some();
-        let Some(batch) = batch else {
-            return false;
-        };
-        shared.flush.written = Some(Instant::now());
-        drop(shared);
-        self.write(connection, batch);
-        true
+        let batch = self.lock().queue.take_collected(Instant::now());
+        let is_written = batch.is_some();
+        if let Some(batch) = batch {
+            self.write(connection, batch);
+        }
+        is_written
+    }
+
+    fn end_collecting(&self, connection: &Arc<ConnectionCore>) {
+        let batch = self.lock().queue.end_collecting();
+        if let Some(batch) = batch {
+            self.write(connection, batch);
+        }
     }
 
     /// Appends replies, of which `twoway_count` end a dispatch, and writes them. `replies` is empty afterwards, and may

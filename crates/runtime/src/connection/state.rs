@@ -1,11 +1,9 @@
 //! The state of a connection that its senders and its reader share.
 
-use floe_wire::connection::Connection as Machine;
+use floe_wire::connection::{Connection as Machine, SendQueue};
 use floe_wire::encoding::Buffer;
 
-use super::flush_policy::FlushState;
 use super::reply_sink::Recipient;
-use super::send_queue::SendQueue;
 use crate::byte_account::HeldBytes;
 use crate::error::LocalError;
 
@@ -14,7 +12,6 @@ use crate::error::LocalError;
 pub(super) struct ConnectionState {
     pub(super) machine: Machine<Recipient>,
     pub(super) queue: SendQueue,
-    pub(super) flush: FlushState,
     /// True if a task waits for the send queue to be written.
     pub(super) has_room_waiters: bool,
     /// The replies that the peer does not read, in the account of all connections; set while the transport is full.
@@ -28,7 +25,6 @@ impl ConnectionState {
         Self {
             machine,
             queue,
-            flush: FlushState::default(),
             has_room_waiters: false,
             unread_replies: None,
             error: None,

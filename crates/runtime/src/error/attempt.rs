@@ -67,3 +67,43 @@ pub(crate) fn attempt_end(error: &LocalError, perhaps_dispatched: bool) -> Attem
 fn is_malformed_reply(error: &ProtocolError) -> bool {
     error.is_too_large() || matches!(error, ProtocolError::Malformed { .. })
 }
+
+#[cfg(test)]
+mod tests {
+    use floe_wire::compression::CompressionError;
+    use floe_wire::message::MessageType;
+
+    use super::*;
+
+    fn end_of_broken(error: ProtocolError, perhaps_dispatched: bool) -> AttemptEnd {
+        let peer = "p".into();
+        attempt_end(&LocalError::Protocol { peer, error }, perhaps_dispatched)
+    }
+
+    #[test]
+    fn a_broken_protocol_is_a_lost_connection_unless_the_reply_itself_is_at_fault() {
+        let garbage = ProtocolError::BadMagic(*b"garb");
+        let too_large = ProtocolError::SizeTooLarge { size: 9, limit: 8 };
+        let inflated = ProtocolError::Compression {
+            message: MessageType::Reply,
+            error: CompressionError::SizeTooLarge { size: 9, limit: 8 },
+        };
+        for error in [garbage.clone(), too_large.clone()] {
+            assert_eq!(end_of_broken(error, false), AttemptEnd::Lost);
+        }
+        assert_eq!(end_of_broken(garbage, true), AttemptEnd::Lost);
+        for error in [too_large, inflated] {
+            assert_eq!(end_of_broken(error, true), AttemptEnd::Final);
+        }
+    }
+
+    #[test]
+    fn a_shutdown_or_a_close_by_this_side_is_final() {
+        let closed_here = LocalError::ClosedHere { peer: "p".into() };
+        for error in [LocalError::Shutdown, closed_here] {
+            assert_eq!(attempt_end(&error, false), AttemptEnd::Final);
+        }
+        let closed = LocalError::ClosedByPeer { peer: "p".into() };
+        assert_eq!(attempt_end(&closed, false), AttemptEnd::ClosedByPeer);
+    }
+}

@@ -15,6 +15,7 @@
 
 mod in_flight;
 mod retry;
+mod send_queue;
 #[cfg(test)]
 mod tests;
 
@@ -22,6 +23,7 @@ use bytes::BytesMut;
 use in_flight::InFlight;
 
 pub use retry::{AttemptEnd, Retries};
+pub use send_queue::{Flush, FlushPolicy, SendQueue, WriteBatch};
 
 use crate::compression::CompressionError;
 use crate::encoding::DecodeError;

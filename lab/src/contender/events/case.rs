@@ -11,6 +11,8 @@ pub(crate) struct Case {
     pub(crate) work: Work,
     pub(crate) publishers: usize,
     pub(crate) subscribers: usize,
+    /// Events that a publisher hands over together; 1 where it does not.
+    pub(crate) batch_len: usize,
 }
 
 /// What a publisher does again and again.
@@ -20,17 +22,18 @@ pub(crate) enum Work {
     Latency,
     /// One event after the other, each acknowledged at both ends.
     Twoway,
-    /// Batches of [`BATCH_LEN`] events, without acknowledgements.
+    /// Batches of events, without acknowledgements.
     Batched,
 }
 
 /// Between two events of [`Work::Latency`].
 pub(crate) const INTERVAL: Duration = Duration::from_millis(2);
-/// Events of a batch.
-pub(crate) const BATCH_LEN: usize = 1_000;
+/// Events of a batch, and of one as the published test had them.
+const BATCH_LEN: usize = 1_000;
+const SMALL_BATCH_LEN: usize = 100;
 
 impl Case {
-    /// What the name of a case says: `latency-1-N`, `twoway-P-S`, `batched-P-S`, publishers first.
+    /// What the name of a case says: `latency-1-N`, `twoway-P-S`, `batched-P-S`, `batched100-P-S`, publishers first.
     ///
     /// # Errors
     /// It is no name of a case.
@@ -43,17 +46,19 @@ impl Case {
         let (work, shape) = name.split_once('-')?;
         let (publishers, subscribers) = shape.split_once('-')?;
         let (publishers, subscribers) = (count(publishers)?, count(subscribers)?);
-        let work = match work {
+        let (work, batch_len) = match work {
             // With more, an event may wait for that of another publisher.
-            "latency" if publishers == 1 => Work::Latency,
-            "twoway" => Work::Twoway,
-            "batched" => Work::Batched,
+            "latency" if publishers == 1 => (Work::Latency, 1),
+            "twoway" => (Work::Twoway, 1),
+            "batched" => (Work::Batched, BATCH_LEN),
+            "batched100" => (Work::Batched, SMALL_BATCH_LEN),
             _ => return None,
         };
         Some(Self {
             work,
             publishers,
             subscribers,
+            batch_len,
         })
     }
 
@@ -82,7 +87,8 @@ mod tests {
         assert_eq!((case.work, case.subscribers), (Work::Latency, 20));
         let case = Case::parse("batched-10-1").unwrap();
         assert_eq!((case.publishers, case.subscribers), (10, 1));
-        assert!(!case.is_acknowledged());
+        assert_eq!((case.is_acknowledged(), case.batch_len), (false, 1_000));
+        assert_eq!(Case::parse("batched100-5-5").unwrap().batch_len, 100);
         for name in [
             "twoway",
             "twoway-1",

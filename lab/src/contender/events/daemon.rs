@@ -11,7 +11,7 @@ use crate::contender::Failure;
 
 /// A running service. Dropping it kills it.
 #[derive(Debug)]
-pub(in crate::contender) struct Daemon {
+pub(crate) struct Daemon {
     child: Child,
 }
 
@@ -20,7 +20,7 @@ impl Daemon {
     ///
     /// # Errors
     /// It cannot be started.
-    pub(in crate::contender) fn start(command: &mut Command) -> Result<Self, Failure> {
+    pub(crate) fn start(command: &mut Command) -> Result<Self, Failure> {
         command.stdin(Stdio::null());
         let child = command.spawn();
         let child = child.map_err(|error| format!("cannot start {command:?}: {error}"))?;
@@ -31,7 +31,7 @@ impl Daemon {
     ///
     /// # Errors
     /// There is none until it ends; then the output is in the error.
-    pub(in crate::contender) fn hear<T>(
+    pub(crate) fn hear<T>(
         output: impl Read + Send + 'static,
         mut find: impl FnMut(&str) -> Option<T>,
     ) -> Result<T, Failure> {
@@ -51,7 +51,7 @@ impl Daemon {
     }
 
     /// What it writes to its standard output, if that is piped and nobody has taken it yet.
-    pub(in crate::contender) fn stdout(&mut self) -> Result<impl Read + Send + use<>, Failure> {
+    pub(crate) fn stdout(&mut self) -> Result<impl Read + Send + use<>, Failure> {
         self.child
             .stdout
             .take()
@@ -59,7 +59,7 @@ impl Daemon {
     }
 
     /// The same of its standard error.
-    pub(super) fn stderr(&mut self) -> Result<impl Read + Send + use<>, Failure> {
+    pub(crate) fn stderr(&mut self) -> Result<impl Read + Send + use<>, Failure> {
         self.child
             .stderr
             .take()
@@ -70,7 +70,7 @@ impl Daemon {
     ///
     /// # Errors
     /// Nobody does in time, or the service has ended.
-    pub(super) fn wait_for_port(&mut self, port: u16) -> Result<(), Failure> {
+    pub(crate) fn wait_for_port(&mut self, port: u16) -> Result<(), Failure> {
         let deadline = Instant::now() + START_LIMIT;
         while TcpStream::connect((Ipv4Addr::LOCALHOST, port)).is_err() {
             if let Some(status) = self.child.try_wait()? {
@@ -85,7 +85,7 @@ impl Daemon {
     }
 
     /// Says where it is reached, and lives until stdin ends.
-    pub(super) fn serve(mut self, address: &str) -> Result<(), Failure> {
+    pub(crate) fn serve(mut self, address: &str) -> Result<(), Failure> {
         announce_service(address, self.child.id())?;
         let mut ignored = Vec::new();
         // A broken stdin is as good as an ended one.
@@ -106,13 +106,13 @@ impl Drop for Daemon {
 }
 
 /// A port of loopback that was free a moment ago, for services that cannot choose one.
-pub(super) fn free_port() -> Result<u16, Failure> {
+pub(crate) fn free_port() -> Result<u16, Failure> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     Ok(listener.local_addr()?.port())
 }
 
 /// A file or folder of this process in the folder that the lab gives to each process and removes with all that is in it.
-pub(in crate::contender) fn scratch(name: &str) -> PathBuf {
+pub(crate) fn scratch(name: &str) -> PathBuf {
     std::env::temp_dir().join(name)
 }
 

@@ -2,6 +2,7 @@
 //!
 //! The lab cannot use the hub, which stands beside it; but `floe lab` is run by the command that also serves one.
 
+use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
 use ::floe::blocking::{Communicator, Wait};
@@ -62,12 +63,21 @@ pub(super) fn subscriber_name(index: usize) -> String {
     format!("{TOPIC}.subscriber.{index:04}")
 }
 
-/// The command that runs this also serves hubs; the lab's own program for tests does not.
+/// A hub that keeps nothing on disk, with further settings.
 pub(super) fn serve(settings: &[&str]) -> Result<(), Failure> {
+    let settings = settings.iter().map(OsStr::new);
+    let arguments: Vec<_> = std::iter::once(OsStr::new("--transient"))
+        .chain(settings)
+        .collect();
+    serve_hub(&arguments)
+}
+
+/// A hub with these arguments. The command that runs this also serves hubs; the lab's own program for tests does not.
+pub(super) fn serve_hub(arguments: &[&OsStr]) -> Result<(), Failure> {
     let mut command = Command::new(std::env::current_exe()?);
     command
-        .args(["serve", "--transient", "--listen", "tcp -h 127.0.0.1 -p 0"])
-        .args(settings)
+        .args(["serve", "--listen", "tcp -h 127.0.0.1 -p 0"])
+        .args(arguments)
         .stdout(Stdio::piped());
     let mut daemon = Daemon::start(&mut command)?;
     let find = |line: &str| line.strip_prefix("ready ").map(str::to_owned);

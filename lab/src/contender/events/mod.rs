@@ -24,7 +24,7 @@
 mod artemis;
 pub(crate) mod case;
 mod cyclonedds;
-pub(super) mod daemon;
+pub(crate) mod daemon;
 mod floe;
 mod floor;
 mod iceoryx2;
@@ -42,14 +42,14 @@ mod zeromq;
 
 use serde_json::json;
 
-pub(crate) use artemis::ARTEMIS;
+pub(crate) use artemis::{ARTEMIS, ARTEMIS_PROGRAM};
 pub(crate) use cyclonedds::CYCLONEDDS;
 pub(crate) use floe::{FLOE, FLOE_TUNED};
 pub(crate) use floor::FLOOR;
 pub(crate) use iceoryx2::ICEORYX2;
 pub(crate) use icestorm::ICESTORM;
 pub(crate) use mosquitto::MOSQUITTO;
-pub(crate) use nats::NATS;
+pub(crate) use nats::{CONNECTION_HPP as NATS_CONNECTION_HPP, NATS};
 pub(crate) use nats_jetstream::NATS_JETSTREAM;
 pub(crate) use omnievents::OMNIEVENTS;
 pub(crate) use redis::REDIS;
@@ -119,8 +119,38 @@ impl EventsContender {
 /// The hub of the `floe` command, for contenders of other scenarios.
 pub(crate) const FLOE_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| floe::serve(&[]);
 
+/// The same, which collects events for batch subscribers as long as the IceStorm of the lab does.
+pub(crate) const FLOE_BATCHING_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| {
+    let settings = daemon::scratch("floe.toml");
+    std::fs::write(&settings, "[delivery]\nflush-interval = \"10ms\"\n")?;
+    let settings = settings
+        .to_str()
+        .ok_or("the path of a folder is no UTF-8")?;
+    floe::serve(&["--config", settings])
+};
+
+/// The same with these arguments instead of `--transient`.
+pub(crate) const FLOE_HUB: fn(arguments: &[&std::ffi::OsStr]) -> Result<(), Failure> =
+    floe::serve_hub;
+
+/// A NATS server with these further settings, for the same.
+pub(crate) const NATS_SERVER: fn(further: &str) -> Result<(), Failure> = nats::serve;
+
 /// IceStorm in an IceBox, for the same.
 pub(crate) const ICESTORM_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| icestorm::serve();
+
+/// A mosquitto, for the same.
+pub(crate) const MOSQUITTO_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| mosquitto::serve();
+
+/// A NATS server without JetStream, for the same.
+pub(crate) const NATS_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| nats::serve("");
+
+/// omniEvents with the channels of the scenario `pubsub-rtt`; what follows its address is the name of a channel.
+pub(crate) const OMNIEVENTS_SERVICE: fn(case: &str) -> Result<(), Failure> =
+    |_| omnievents::serve(&["ping", "ack"], "");
+
+/// A Redis server, for the same.
+pub(crate) const REDIS_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| redis::serve();
 
 /// What a publisher or a subscriber does, with the service's address and its own number.
 pub(crate) type Role = fn(Case, Effort, address: &str, index: usize) -> Result<(), Failure>;

@@ -28,7 +28,7 @@ pub(crate) const MOSQUITTO: Contender = Contender {
     }),
 };
 
-fn serve() -> Result<(), Failure> {
+pub(super) fn serve() -> Result<(), Failure> {
     let port = free_port()?;
     let settings = scratch("mosquitto.conf");
     std::fs::write(&settings, format!("listener {port} 127.0.0.1\n{SETTINGS}"))?;

@@ -30,7 +30,7 @@ pub(crate) const NATS: Contender = Contender {
 };
 
 /// What the contenders of NATS have in common.
-pub(super) const CONNECTION_HPP: (&str, &str) = (
+pub(crate) const CONNECTION_HPP: (&str, &str) = (
     "connection.hpp",
     include_str!("../../../contenders/nats/connection.hpp"),
 );

@@ -17,7 +17,7 @@ pub(crate) const OMNIEVENTS: Contender = Contender {
     },
     encoding: None,
     origin: Origin::Events(&EventsContender {
-        service: Service::Own(|_| serve()),
+        service: Service::Own(|_| serve(&["tick"], "tick")),
         clients: Clients::Built(&Program {
             peer: &peer::OMNIEVENTS,
             folder: "omnievents",
@@ -41,8 +41,8 @@ pub(crate) const OMNIEVENTS: Contender = Contender {
     }),
 };
 
-/// A fresh service with a channel that clients find without a naming service.
-fn serve() -> Result<(), Failure> {
+/// A fresh service with channels that clients find without a naming service; its address ends with `end`.
+pub(super) fn serve(channels: &[&str], end: &str) -> Result<(), Failure> {
     let port = free_port()?;
     let folder = scratch("omnievents");
     std::fs::create_dir_all(&folder)?;
@@ -55,19 +55,19 @@ fn serve() -> Result<(), Failure> {
     let mut daemon = Daemon::start(&mut command)?;
     daemon.wait_for_port(port)?;
     let object = |name: &str| format!("corbaloc::127.0.0.1:{port}/{name}");
-    let mut make = Command::new("eventc");
-    make.args(["-i", CHANNEL])
-        .args(SETTINGS)
-        .arg(object("omniEvents"));
-    let made = make.output()?;
-    if !made.status.success() {
-        let said = String::from_utf8_lossy(&made.stderr);
-        return Err(format!("expected {make:?} to make a channel, got: {said}").into());
+    for channel in channels {
+        let mut make = Command::new("eventc");
+        make.args(["-i", channel])
+            .args(SETTINGS)
+            .arg(object("omniEvents"));
+        let made = make.output()?;
+        if !made.status.success() {
+            let said = String::from_utf8_lossy(&made.stderr);
+            return Err(format!("expected {make:?} to make a channel, got: {said}").into());
+        }
     }
-    daemon.serve(&object(CHANNEL))
+    daemon.serve(&object(end))
 }
-
-const CHANNEL: &str = "tick";
 
 /// A queue in which a million events of a publisher that is faster may wait, since what is more is dropped; and a
 /// microsecond between two looks for events, which are 68 ms by default.

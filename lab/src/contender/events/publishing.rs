@@ -4,7 +4,7 @@ use std::io::BufRead;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use super::case::{BATCH_LEN, Case, INTERVAL, Work};
+use super::case::{Case, INTERVAL, Work};
 use super::number::{Number, now};
 use crate::contender::{Failure, announce};
 use crate::measure::Effort;
@@ -34,9 +34,9 @@ pub(crate) fn publish_all(
             Err(RecvTimeoutError::Disconnected) => return Err("the lab is gone".into()),
         }
     }
-    publisher.work(case.work, Instant::now() + effort.warm_up())?;
+    publisher.work(case, Instant::now() + effort.warm_up())?;
     publisher.say(Number::Mark(publisher.count))?;
-    publisher.work(case.work, Instant::now() + effort.round_time)?;
+    publisher.work(case, Instant::now() + effort.round_time)?;
     publisher.say(Number::End(publisher.count))?;
     announce(&format!("{{\"published\": {}}}", publisher.count))?;
     // The lab ends its processes when all are done.
@@ -56,11 +56,10 @@ impl<P: FnMut(&[i64]) -> Result<(), Failure>> Publisher<P> {
         (self.publish)(&[number.encode(self.index)])
     }
 
-    fn work(&mut self, work: Work, until: Instant) -> Result<(), Failure> {
-        match work {
+    fn work(&mut self, case: Case, until: Instant) -> Result<(), Failure> {
+        match case.work {
             Work::Latency => self.publish_at_intervals(until),
-            Work::Twoway => self.publish_batches(1, until),
-            Work::Batched => self.publish_batches(BATCH_LEN, until),
+            Work::Twoway | Work::Batched => self.publish_batches(case.batch_len, until),
         }
     }
 

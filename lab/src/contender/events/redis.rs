@@ -28,7 +28,7 @@ pub(crate) const REDIS: Contender = Contender {
     }),
 };
 
-fn serve() -> Result<(), Failure> {
+pub(super) fn serve() -> Result<(), Failure> {
     let port = free_port()?;
     let folder = scratch("redis");
     std::fs::create_dir_all(&folder)?;

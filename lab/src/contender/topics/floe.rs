@@ -7,19 +7,15 @@ use ::floe::contracts::ice_storm::{QoS, TopicManagerProxy, TopicProxy};
 use ::floe::{Bytes, Current, InvokeError, Proxy, TypedProxy};
 
 use super::case::{Case, Payload};
+use super::contract::floe_topics::{
+    AckBlocking, AckDispatcher, AckProxy, PingBlocking, PingDispatcher, PingProxy,
+};
 use super::pinger::Pinger;
 use super::{Clients, TopicsContender};
 use crate::contender::calls::payload::{bytes, records};
 use crate::contender::codec::contract::floe_lab::OuterSeq;
 use crate::contender::events::{FLOE_SERVICE, Service};
 use crate::contender::{Contender, Failure, Origin, end_with_stdin};
-use contract::floe_topics::{
-    AckBlocking, AckDispatcher, AckProxy, PingBlocking, PingDispatcher, PingProxy,
-};
-
-mod contract {
-    floe::include_contract!("Topics");
-}
 
 pub(crate) const FLOE: Contender = Contender {
     name: "floe",

@@ -16,16 +16,33 @@
 //! Where there is no service, ADDRESS is a name that no other run has. All of them live until their stdin ends. The line is
 //! `{"calls": [[nanoseconds, count], ..]}`. A replier ends if a message is not what its case says.
 
+mod artemis;
 pub(crate) mod case;
+mod cyclonedds;
 mod floe;
 mod floor;
 mod icestorm;
+mod mosquitto;
+mod nats;
+mod omnievents;
 mod pinger;
+mod redis;
 mod zeromq;
 
+pub(crate) mod contract {
+    //! The contract, for contenders of other scenarios, too.
+    floe::include_contract!("Topics");
+}
+
+pub(crate) use artemis::ARTEMIS;
+pub(crate) use cyclonedds::CYCLONEDDS;
 pub(crate) use floe::FLOE;
 pub(crate) use floor::FLOOR;
 pub(crate) use icestorm::ICESTORM;
+pub(crate) use mosquitto::MOSQUITTO;
+pub(crate) use nats::NATS;
+pub(crate) use omnievents::OMNIEVENTS;
+pub(crate) use redis::REDIS;
 pub(crate) use zeromq::ZEROMQ;
 
 use super::Failure;
@@ -76,3 +93,6 @@ fn bytes_only(name: &str) -> Option<&'static str> {
 
 /// What the programs in C++ have in common.
 const TOPICS_HPP: (&str, &str) = ("topics.hpp", include_str!("../../../contenders/topics.hpp"));
+
+/// The types, for the contenders that speak CDR.
+const TOPICS_IDL: (&str, &str) = ("topics.idl", include_str!("../../../contenders/topics.idl"));

@@ -34,6 +34,9 @@ pub(crate) struct Attack {
     /// The most that the hub may take, in MiB
     #[arg(long, default_value_t = 2_048)]
     memory: u64,
+    /// Only the attacks whose names contain this
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    only: String,
     /// Writes the result to this file as JSON, too
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -59,7 +62,10 @@ impl Attack {
         let mut seen = Vec::new();
         tokio::time::sleep(Duration::from_secs(2)).await;
         seen.push(look("no attack", &canary, id));
-        for (name, attack) in KINDS {
+        let chosen = KINDS
+            .into_iter()
+            .filter(|(name, _)| name.contains(&self.only));
+        for (name, attack) in chosen {
             let target = Target::new(client.clone(), hub.manager(), port, self.seconds);
             let attacking = attack(target);
             tokio::pin!(attacking);

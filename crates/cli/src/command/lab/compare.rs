@@ -16,7 +16,7 @@ use crate::output::{Format, Output};
 /// slower in one of the runs is no change.
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// What `floe lab run -o json` wrote before
+    /// What `floe lab run -o json` wrote before: a file, or a folder with such files
     before: PathBuf,
 
     /// What it wrote after

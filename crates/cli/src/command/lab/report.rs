@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use floe_lab::Page;
 
+use super::default_results;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
@@ -14,8 +15,9 @@ use crate::output::Output;
 /// the summary is written on standard output. Both begin with where Floe is behind.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
-    /// Files with what `floe lab run -o json` has written, one report or several
-    #[arg(required = true, value_name = "RESULTS")]
+    /// Files with what `floe lab run -o json` has written, one report or several; a folder stands for all its `.json` files
+    /// [default: floe-lab-results]
+    #[arg(value_name = "RESULTS")]
     results: Vec<PathBuf>,
 
     /// Writes the page into this file
@@ -30,7 +32,11 @@ pub(crate) struct Report {
 impl Report {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
         let mut reports = Vec::new();
-        for path in &self.results {
+        let mut results = self.results;
+        if results.is_empty() {
+            results.push(default_results());
+        }
+        for path in &results {
             reports.extend(read(path)?);
         }
         let page = Page::new(reports);
@@ -47,8 +53,37 @@ impl Report {
     }
 }
 
-/// The reports in a file.
+/// The file itself, or the reports in a folder by name.
+fn files(path: &Path) -> Result<Vec<PathBuf>, Failure> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let unreadable =
+        |error| Failure::usage(format_args!("cannot read {}: {error}", path.display()));
+    let entries = std::fs::read_dir(path).map_err(unreadable)?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let mut paths = paths.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+    paths.retain(|path| path.extension().is_some_and(|end| end == "json"));
+    paths.sort();
+    if paths.is_empty() {
+        return Err(Failure::usage(format_args!(
+            "expected reports, files that end with .json, in {}, got none",
+            path.display()
+        )));
+    }
+    Ok(paths)
+}
+
+/// The reports in a file, or in the files of a folder.
 pub(super) fn read(path: &Path) -> Result<Vec<floe_lab::Report>, Failure> {
+    let mut reports = Vec::new();
+    for file in files(path)? {
+        reports.extend(read_file(&file)?);
+    }
+    Ok(reports)
+}
+
+fn read_file(path: &Path) -> Result<Vec<floe_lab::Report>, Failure> {
     let wrong = |error: &dyn std::fmt::Display| {
         Failure::usage(format_args!("{}: {error}", path.display()))
             .help("`floe lab run SCENARIO -o json > FILE` writes such a file")

@@ -16,7 +16,9 @@ use crate::exit::{Exit, Failure};
 use crate::hub::{no_topic, not_nil};
 use crate::output::{self, Output};
 
-/// Shows the events that the log of a durable topic holds, or publishes them again with --into
+/// Shows the events in the log of a durable topic, or publishes them again with --into
+///
+/// To publish the events of an MCAP file that `floe record` made, use `floe replay`: it needs no durable topic.
 ///
 /// It ends at the end of the log as it was when it began. No subscription changes by that: `floe topic position --set`
 /// lets a durable subscription get events again.

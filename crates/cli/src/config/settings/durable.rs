@@ -1,6 +1,6 @@
 //! Settings of what topics keep: durable topics in a log, others in memory.
 
-use floe_hub::log::Retention;
+use floe_hub::log::{PerKey, Retention};
 
 use crate::config::durable::{DurableTable, LEVELS};
 use crate::config::setting::{Effect, Field, Kind, Setting};
@@ -40,6 +40,36 @@ macro_rules! limit {
             },
         }
     };
+    (key of $retention:expr) => {
+        Field::Other {
+            kind: Kind::Text("the key of an entry of the context"),
+            default: None,
+            set: |entry, draft| {
+                let key = entry.text("the key of an entry of the context")?;
+                per_key($retention(draft.durable_topic(), entry.line)).context_key = key;
+                Ok(())
+            },
+        }
+    };
+    (per_key of $retention:expr) => {
+        Field::Other {
+            kind: Kind::Count,
+            default: Some("1"),
+            set: |entry, draft| {
+                let count = entry.count()? as u64;
+                per_key($retention(draft.durable_topic(), entry.line)).count = count;
+                Ok(())
+            },
+        }
+    };
+}
+
+/// How many events of each key are kept. Its key is empty until a setting names one.
+fn per_key(retention: &mut Retention) -> &mut PerKey {
+    retention.per_key.get_or_insert_with(|| PerKey {
+        context_key: String::new(),
+        count: 1,
+    })
 }
 
 /// The limits of a log.
@@ -48,8 +78,8 @@ fn log(table: &mut DurableTable, line: usize) -> &mut Retention {
 }
 
 /// The limits of a history in memory.
-fn history(table: &mut DurableTable, _line: usize) -> &mut Retention {
-    table.history()
+fn history(table: &mut DurableTable, line: usize) -> &mut Retention {
+    table.history(line)
 }
 
 pub(super) fn settings() -> Vec<Setting> {
@@ -106,6 +136,21 @@ pub(super) fn settings() -> Vec<Setting> {
             meaning: "How many events the log keeps; then the oldest are dropped.",
         },
         Setting {
+            key: "topic.NAME.retention.key",
+            field: limit!(key of log),
+            example: "\"symbol\"",
+            effect: Effect::Immediate,
+            meaning: "Of events whose context has the same value for this key, the log keeps only the newest. Events without such an \
+                      entry stay.",
+        },
+        Setting {
+            key: "topic.NAME.retention.per-key",
+            field: limit!(per_key of log),
+            example: "3",
+            effect: Effect::Immediate,
+            meaning: "How many events of each value of `key` the log keeps.",
+        },
+        Setting {
             key: "topic.NAME.history.age",
             field: limit!(age of history),
             example: "\"10m\"",
@@ -126,6 +171,20 @@ pub(super) fn settings() -> Vec<Setting> {
             example: "100",
             effect: Effect::Immediate,
             meaning: "How many events it remembers.",
+        },
+        Setting {
+            key: "topic.NAME.history.key",
+            field: limit!(key of history),
+            example: "\"symbol\"",
+            effect: Effect::Immediate,
+            meaning: "Of events whose context has the same value for this key, only the newest is remembered.",
+        },
+        Setting {
+            key: "topic.NAME.history.per-key",
+            field: limit!(per_key of history),
+            example: "3",
+            effect: Effect::Immediate,
+            meaning: "How many events of each value of `key` are remembered.",
         },
     ]
 }

@@ -26,9 +26,15 @@ fn surroundings(setting: &Setting) -> &'static str {
         "metrics.VIEW" => "admin.listen = \"tcp\"\nmetrics.V.group = \"id\"\n",
         "admin" if setting.key != "admin.listen" => "admin.listen = \"tcp\"\n",
         "topic.NAME" if setting.key != "topic.NAME.durable" => "topic.N.durable = true\n",
+        "topic.NAME.retention" if setting.key == "topic.NAME.retention.per-key" => {
+            "topic.N.durable = true\ntopic.N.retention.key = \"k\"\n"
+        }
         "topic.NAME.retention" => "topic.N.durable = true\n",
         "topic.NAME.history" if setting.key == "topic.NAME.history.events" => {
             "topic.N.history.bytes = 5\n"
+        }
+        "topic.NAME.history" if setting.key == "topic.NAME.history.per-key" => {
+            "topic.N.history.key = \"k\"\n"
         }
         "topic.NAME.history" => "topic.N.history.events = 5\n",
         table if table.starts_with("gateway") => "gateway.instance = \"Glacier2\"\n",

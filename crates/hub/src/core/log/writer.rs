@@ -1,11 +1,17 @@
 //! Decides which bytes of a log are written where, when a segment is finished, and what is true after a failure.
 //!
 //! ```text
-//! turn: [cut] [finish, sync] [create] [write] [sync]
+//! turn: [cut] [finish, sync] [create] [reserve] [write] [sync]
 //! ```
+//!
+//! A sync takes a third less time if the file does not grow and no block is new to it. Before small turns that are synced, zeros are
+//! therefore written behind the records, and records then replace them. They are cut off when the segment is finished or the log
+//! is opened, where they look like a torn tail.
 //!
 //! Each step is taken only if it is needed. A failed step ends the turn: its events are not kept, and the next turn
 //! begins with what the failure left to be done.
+
+use std::ops::Range;
 
 use super::catalog::{Catalog, Index, Segment, Written};
 use super::entry::numbered;
@@ -43,6 +49,8 @@ struct Active {
     synced_events: u64,
     /// The file may be longer than its records.
     needs_cut: bool,
+    /// Zeros stand behind the records up to here, if this is behind them.
+    reserved_end: u64,
     /// It is finished before anything else is written: a sync failed, so the file is no longer trusted.
     is_condemned: bool,
     /// Its index and this trailer are written.
@@ -70,6 +78,8 @@ pub(crate) enum Step {
     Create { segment: u64, header: Header },
     /// Cut the file to this length.
     Cut { segment: u64, len: u64 },
+    /// Write zeros, which the next records replace. If that fails, nothing is lost.
+    Reserve { segment: u64, bytes: Range<u64> },
     /// Write records.
     Write {
         segment: u64,
@@ -112,6 +122,7 @@ impl Writer {
                 synced_end: last.records_end,
                 synced_events: last.events,
                 needs_cut: false,
+                reserved_end: 0,
                 is_condemned: false,
                 footer: None,
             }),
@@ -145,11 +156,12 @@ impl Writer {
         let wants_roll = self.turn.as_ref().is_some_and(|turn| turn.wants_roll);
         if let (Some(active), Some(last)) = (&self.active, catalog.segments.back()) {
             let segment = active.first;
+            let cut = Step::Cut {
+                segment,
+                len: last.records_end,
+            };
             if active.needs_cut {
-                return Some(Step::Cut {
-                    segment,
-                    len: last.records_end,
-                });
+                return Some(cut);
             }
             let turn = self.turn.as_ref()?;
             let is_full = wants_write && last.records_end >= self.division.segment_bytes;
@@ -157,6 +169,9 @@ impl Writer {
                 return Some(Step::Sync { segment });
             }
             if active.is_condemned || is_full || wants_roll && last.events > 0 {
+                if active.reserved_end > last.records_end {
+                    return Some(cut);
+                }
                 let footer = last.trailer().encode(last.kept_index());
                 return Some(Step::Finish {
                     segment,
@@ -165,6 +180,9 @@ impl Writer {
                 });
             }
             if wants_write {
+                if let Some(bytes) = self.reserve(turn, active, last) {
+                    return Some(Step::Reserve { segment, bytes });
+                }
                 let records = self.encode(catalog, last);
                 return Some(Step::Write {
                     segment,
@@ -203,6 +221,7 @@ impl Writer {
                     synced_end: Header::LEN as u64,
                     synced_events: 0,
                     needs_cut: false,
+                    reserved_end: 0,
                     is_condemned: false,
                     footer: None,
                 });
@@ -210,7 +229,13 @@ impl Writer {
                     turn.wants_roll = false;
                 }
             }
-            Step::Cut { .. } => self.change_active(|active| active.needs_cut = false),
+            Step::Cut { .. } => self.change_active(|active| {
+                active.needs_cut = false;
+                active.reserved_end = 0;
+            }),
+            Step::Reserve { bytes, .. } => {
+                self.change_active(|active| active.reserved_end = bytes.end);
+            }
             Step::Write { mut records, .. } => {
                 if let Some(last) = catalog.segments.back_mut() {
                     last.note_written(&records.written, self.division.index_bytes);
@@ -250,7 +275,7 @@ impl Writer {
         self.turn = None;
         match step {
             Step::Create { .. } | Step::Cut { .. } => Lost::default(),
-            Step::Write { .. } | Step::Finish { .. } => {
+            Step::Reserve { .. } | Step::Write { .. } | Step::Finish { .. } => {
                 self.change_active(|active| active.needs_cut = true);
                 Lost::default()
             }
@@ -276,6 +301,23 @@ impl Writer {
         if let Some(active) = &mut self.active {
             change(active);
         }
+    }
+
+    /// Where zeros are to be written before the records of the turn. A long turn would gain nothing, and a file of few records
+    /// shall not be long.
+    fn reserve(&self, turn: &Turn, active: &Active, last: &Segment) -> Option<Range<u64>> {
+        let appends = turn.appends.iter();
+        let len = appends
+            .map(|append| append.events.byte_len())
+            .sum::<usize>() as u64;
+        let end = last.records_end + len;
+        if !turn.wants_sync || len > Self::RESERVING_TURN_MAX || active.reserved_end >= end {
+            return None;
+        }
+        let start = active.reserved_end.max(last.records_end);
+        let wanted = start + last.records_end.min(Self::RESERVED_MAX);
+        let bytes = start..wanted.min(self.division.segment_bytes);
+        (bytes.end > end).then_some(bytes)
     }
 
     /// Encodes the events of the turn for the end of a segment.
@@ -320,6 +362,11 @@ impl Writer {
         Records { bytes, written }
     }
 
+    /// Zeros are written before turns of at most this many bytes: the events of a hundred publishers, and not a batch.
+    const RESERVING_TURN_MAX: u64 = 32 * 1024;
+    /// Zeros that are written at a time: some seventeen turns of a hundred publishers. They delay one sync by as long as the disk
+    /// takes to write them.
+    const RESERVED_MAX: u64 = 256 * 1024;
     /// The buffer keeps its memory only up to this many bytes.
     const KEPT_CAPACITY_MAX: usize = 256 * 1024;
 }

@@ -276,6 +276,53 @@ fn damage_one(random: &mut Random, storage: &FaultyStorage) {
 }
 
 #[test]
+fn zeros_behind_the_records_are_gone_when_a_segment_is_finished_or_opened() {
+    let storage = FaultyStorage::new(7);
+    let settings = LogSettings {
+        segment_bytes: 4000,
+        ..LogSettings::default()
+    };
+    let open = || SegmentLog::open_in(Box::new(storage.clone()), settings.clone(), None).unwrap();
+    let file_bytes = || {
+        let files = storage.list().unwrap();
+        files.iter().map(|(_, len)| *len).sum::<u64>()
+    };
+    let log = open();
+    let append = |log: &SegmentLog, number: u64| {
+        let append = Append {
+            events: events(&[&number.to_le_bytes()], "key"),
+            time: EventTime(number),
+            origin: None,
+        };
+        let done = |result: Result<_, _>| drop(result.unwrap());
+        log.append(append, Level::Synced, Box::new(done));
+        log.shared.run_turns();
+    };
+    let has_zeros = |number: &u64| {
+        append(&log, *number);
+        file_bytes() > log.contents().bytes
+    };
+    let with_zeros = (0..20).find(has_zeros).expect("there are zeros");
+    // The process ends.
+    drop(log);
+    let log = open();
+    assert_eq!(
+        (log.contents().next, log.damage()),
+        (with_zeros + 2, vec![])
+    );
+    assert_eq!(file_bytes(), log.contents().bytes);
+    let finished =
+        |log: &SegmentLog| storage.list().unwrap().len() > 1 && log.contents().first == 1;
+    (20..)
+        .take_while(|_| !finished(&log))
+        .for_each(|number| append(&log, number));
+    let files = storage.list().unwrap();
+    let first = files.iter().min().unwrap();
+    let kept = log.shared.catalog().segments[0].file_len();
+    assert_eq!(first.1, kept, "{files:?}");
+}
+
+#[test]
 fn what_a_failing_disk_changed_is_named_and_the_rest_is_served() {
     for_each_seed(500, |seed| {
         let mut world = World::new(seed);

@@ -114,7 +114,9 @@ impl TurnWriter {
         let (segment, action) = match step {
             Step::Create { segment, .. } => (*segment, "create"),
             Step::Cut { segment, .. } => (*segment, "cut"),
-            Step::Write { segment, .. } | Step::Finish { segment, .. } => (*segment, "write"),
+            Step::Reserve { segment, .. }
+            | Step::Write { segment, .. }
+            | Step::Finish { segment, .. } => (*segment, "write"),
             Step::Sync { segment } => (*segment, "sync"),
         };
         let performed = self.perform_on(shared, segment, step);
@@ -125,6 +127,13 @@ impl TurnWriter {
         match step {
             Step::Create { header, .. } => self.create(shared, segment, &header.encode()),
             Step::Cut { len, .. } => self.file(shared, segment)?.set_len(*len),
+            Step::Reserve { bytes, .. } => {
+                let file = self.file(shared, segment)?;
+                let zeros = vec![0; (bytes.end - bytes.start) as usize];
+                // Without them a sync takes longer. If the disk is full, the write of the records says so.
+                let _ = file.write_at(&zeros, bytes.start);
+                Ok(())
+            }
             Step::Write {
                 offset, records, ..
             } => self

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use floe::InvokeError;
 use floe::forwarding::Event;
-use floe::{InvokeError, TypedProxy};
 use tokio::time::{sleep, sleep_until};
 
 use super::durable_window::{Answer, DurableWindow};
@@ -159,6 +159,10 @@ impl DurableDelivery<'_> {
 
     /// Delivers events, and waits only until they have left. If the subscriber is absent, they wait for the next attempt.
     async fn deliver(&mut self, batch: Vec<Delivery>) {
+        let batch = self.without_loops(batch);
+        if batch.is_empty() {
+            return;
+        }
         let mut unsent = Unsent::new(self.subscriber, self.reader, &batch);
         let mut events: Vec<Event> = batch.iter().map(|it| self.event(it)).collect();
         if self.window.send(unsent.sequences(), &mut events) {
@@ -187,6 +191,22 @@ impl DurableDelivery<'_> {
         }
     }
 
+    /// Leaves out the events that have gone round too often. They count as acknowledged.
+    fn without_loops(&self, batch: Vec<Delivery>) -> Vec<Delivery> {
+        if !self.subscriber.has_loop_guard() {
+            return batch;
+        }
+        let (mut passing, mut ended) = (Vec::new(), Vec::new());
+        for delivery in batch {
+            match self.subscriber.with_next_hop(delivery.event) {
+                Some(event) => passing.push(Delivery { event, ..delivery }),
+                None => ended.push(delivery.sequence),
+            }
+        }
+        self.reader.handle_acknowledged(ended.into_iter());
+        passing
+    }
+
     /// The event as the subscriber gets it.
     fn event(&self, delivery: &Delivery) -> Event {
         let reading = self.subscriber.qos().reading.as_ref();
@@ -204,10 +224,9 @@ impl DurableDelivery<'_> {
     }
 
     async fn connect(&mut self) -> Result<(), InvokeError> {
-        let proxy = self.subscriber.proxy();
-        match proxy.is_connected() {
+        match self.subscriber.proxy().is_connected() {
             true => Ok(()),
-            false => Box::pin(proxy.ice_connection()).await.map(drop),
+            false => Box::pin(self.subscriber.connect()).await.map(drop),
         }
     }
 

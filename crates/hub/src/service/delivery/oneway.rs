@@ -1,5 +1,6 @@
 //! Oneway delivery: all queued events leave in one write, and no replies come.
 
+use floe::InvokeError;
 use floe::forwarding::Events;
 
 use crate::service::subscriber::Subscriber;
@@ -30,9 +31,14 @@ pub(super) async fn send(
     let count = subscriber.take(events_max, bytes_max, events).await;
     if count > 0 {
         // Boxed, because it takes 2 kB, which an idle subscriber should not hold.
-        let result = Box::pin(subscriber.proxy().forward_all(events)).await;
+        let result = Box::pin(forward(subscriber, events)).await;
         events.clear();
         subscriber.settle(count, result);
     }
     count
+}
+
+async fn forward(subscriber: &Subscriber, events: &[Events]) -> Result<(), InvokeError> {
+    let _turn = subscriber.connect_turn().await;
+    subscriber.proxy().forward_all(events).await.map(drop)
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
+use floe::InvokeError;
 use floe::forwarding::Event;
-use floe::{InvokeError, TypedProxy};
 
 use super::reply_timeout::ReplyTimeout;
 use super::slow_path::SlowPath;
@@ -168,13 +168,12 @@ impl TwowayDelivery<'_> {
     }
 
     async fn connect(&mut self) -> Result<(), InvokeError> {
-        let proxy = self.subscriber.proxy();
-        if self.slow_path.load().count > 0 || proxy.is_connected() {
+        if self.slow_path.load().count > 0 || self.subscriber.proxy().is_connected() {
             return Ok(());
         }
         // Boxed, because it is large and seldom needed.
-        let connection = Box::pin(proxy.ice_connection()).await?;
-        self.slow_path.set_collocated(connection.is_none());
+        let needs_connection = Box::pin(self.subscriber.connect()).await?;
+        self.slow_path.set_collocated(!needs_connection);
         Ok(())
     }
 }

@@ -1,6 +1,5 @@
 //! The status of a hub, its topics and their subscribers, in the types of its contract.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use floe::{AdapterCounts, Proxy};
@@ -90,20 +89,19 @@ pub(crate) fn info_of_topic(topic: &Topic) -> TopicInfo {
     }
 }
 
-/// The subscribers of a topic that hold publishers back, or have done so.
-pub(crate) fn backpressure_of(registry: &Registry, topic: &Topic) -> Vec<Backpressure> {
-    let subscribers = topic.subscribers().into_iter();
-    let backpressure = |subscriber: Arc<Subscriber>| {
-        let snapshot = subscriber.snapshot();
-        let time = snapshot.held_time(Instant::now());
-        (!time.is_zero() || snapshot.held > 0).then(|| Backpressure {
-            subscriber: as_shown(registry, &subscriber),
-            time: micros(time),
-            events: number(snapshot.held),
-            publishers: held_publishers(&subscriber),
-        })
-    };
-    subscribers.filter_map(backpressure).collect()
+/// How a subscriber holds publishers back; `None` if it has never done so.
+pub(crate) fn backpressure_of(
+    registry: &Registry,
+    subscriber: &Subscriber,
+) -> Option<Backpressure> {
+    let snapshot = subscriber.snapshot();
+    let time = snapshot.held_time(Instant::now());
+    (!time.is_zero() || snapshot.held > 0).then(|| Backpressure {
+        subscriber: as_shown(registry, subscriber),
+        time: micros(time),
+        events: number(snapshot.held),
+        publishers: held_publishers(subscriber),
+    })
 }
 
 fn held_publishers(subscriber: &Subscriber) -> Vec<HeldPublisher> {

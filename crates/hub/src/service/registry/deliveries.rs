@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use floe::TypedProxy;
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -37,7 +38,7 @@ pub(super) struct Deliveries {
 const PANIC_PAUSE: Duration = Duration::from_secs(1);
 
 impl Deliveries {
-    /// Starts the delivery scheduler. There are no other tasks yet.
+    /// Starts the delivery scheduler and the pacer. There are no other tasks yet.
     pub(super) fn start(settings: &HubSettings) -> Self {
         let deliveries = Self {
             tasks: TaskTracker::new(),
@@ -49,6 +50,10 @@ impl Deliveries {
         if let Ok(runtime) = Handle::try_current() {
             let (ready, abort) = (deliveries.ready.clone(), deliveries.abort.clone());
             runtime.spawn(run_scheduler(ready, abort));
+            let (ready, abort) = (deliveries.ready.clone(), deliveries.abort.clone());
+            runtime.spawn(async move {
+                unless_cancelled(&abort, pin!(ready.wakes().pace())).await;
+            });
         }
         deliveries
     }
@@ -71,6 +76,14 @@ impl Deliveries {
     /// Whether [`Deliveries::abort`] was called.
     pub(super) fn are_aborted(&self) -> bool {
         self.abort.is_cancelled()
+    }
+
+    /// Starts a task that a shutdown waits for.
+    pub(super) fn spawn<T: Send + 'static>(
+        &self,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.tasks.spawn(task)
     }
 
     /// Delivers what is queued for these recipients, and ends all tasks. Aborts them after `limit`.
@@ -146,7 +159,8 @@ impl Registry {
         drop(guard);
         if let Some((registry, topic, subscriber)) = gone {
             let change = |registry: &Arc<Self>| registry.remove_gone(topic, subscriber);
-            registry.change(change).await;
+            // Boxed, because it takes 2 kB, which the task of a living subscription should not hold.
+            Box::pin(registry.change(change)).await;
         }
     }
 

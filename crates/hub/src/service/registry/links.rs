@@ -62,7 +62,7 @@ impl Registry {
         let link = TopicLink::new(link, instance, |reference| {
             communicator.proxy_from(reference)
         });
-        let (name, settings) = (topic.shared_name(), self.live_settings());
+        let (name, settings) = (topic.shared_name(), self.queue_settings());
         let link = Subscriber::new_link(name, link, &settings, self.deliveries.ready());
         self.add_recipient(topic, Arc::new(link));
     }

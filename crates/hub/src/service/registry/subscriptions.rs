@@ -28,15 +28,21 @@ impl Registry {
     ) -> Result<(), ChangeError> {
         let mut changes = self.begin_change_of(topic)?;
         let identity = &proxy.reference().identity;
-        self.end_former_reader(&mut changes, topic, identity, &qos)?;
+        // Nothing changes before all is checked.
+        let leaving = former_readers(topic, identity, &qos)?;
         let former = topic.find(identity);
-        if former.as_ref().is_some_and(|former| !former.is_gone()) {
+        let stays = |former: &Arc<Subscriber>| {
+            let is_leaving = leaving.iter().any(|it| Arc::ptr_eq(it, former));
+            !former.is_gone() && !is_leaving
+        };
+        if former.as_ref().is_some_and(stays) {
             return Err(ChangeError::AlreadySubscribed);
         }
         self.check_subscriber_name(topic.name(), identity, former.as_ref())?;
-        let limits = &self.live_settings().limits;
-        self.usage().check_subscriptions(limits)?;
+        let usage = self.usage().without_subscriptions(leaving.len());
+        usage.check_subscriptions(&self.live_settings().limits)?;
         let reader = self.reader_for(topic, &qos)?;
+        self.remove(&mut changes, topic, &leaving)?;
         let subscription = StoredSubscription {
             subscriber: proxy.reference().clone(),
             qos: qos_text,
@@ -63,34 +69,6 @@ impl Registry {
         }
         self.add_subscriber(topic, proxy, subscription.qos, qos, reader);
         Ok(())
-    }
-
-    /// Makes room for a new subscriber of a durable subscription. The former one leaves if it is the same object, or is not
-    /// connected: then it has probably ended, and the new one takes its place.
-    fn end_former_reader(
-        &self,
-        changes: &mut Changes,
-        topic: &Topic,
-        identity: &Identity,
-        qos: &Qos,
-    ) -> Result<(), ChangeError> {
-        let Some(reading) = &qos.reading else {
-            return Ok(());
-        };
-        let Some(name) = &reading.name else {
-            return Ok(());
-        };
-        let mut leaving = topic.find_reader(name);
-        if reading.is_shared {
-            leaving.retain(|former| former.identity() == identity);
-        }
-        let is_in_use = |former: &Arc<Subscriber>| {
-            former.identity() != identity && former.proxy().is_connected()
-        };
-        if leaving.iter().any(is_in_use) {
-            return Err(ChangeError::DurableInUse(name.clone()));
-        }
-        self.remove(changes, topic, &leaving)
     }
 
     /// Ends the subscriptions of those of the objects that are subscribed.
@@ -214,7 +192,7 @@ impl Registry {
         qos: Qos,
         reader: Option<Arc<Reader>>,
     ) {
-        let (name, settings) = (topic.shared_name(), self.live_settings());
+        let (name, settings) = (topic.shared_name(), self.queue_settings());
         let ready = self.deliveries.ready();
         let subscriber = Subscriber::new(name, proxy, qos_text, qos, &settings, ready);
         let subscriber = Arc::new(subscriber.with_reader(reader));
@@ -243,5 +221,28 @@ impl Registry {
             }
             Some(_) => Err(name_taken(&name)),
         }
+    }
+}
+
+/// The subscribers whose place a new subscriber of a durable subscription takes: one that is the same object, or is not
+/// connected, so that it has probably ended.
+fn former_readers(
+    topic: &Topic,
+    identity: &Identity,
+    qos: &Qos,
+) -> Result<Vec<Arc<Subscriber>>, ChangeError> {
+    let reading = qos.reading.as_ref();
+    let Some((reading, name)) = reading.and_then(|it| Some((it, it.name.as_ref()?))) else {
+        return Ok(Vec::new());
+    };
+    let mut leaving = topic.find_reader(name);
+    if reading.is_shared {
+        leaving.retain(|former| former.identity() == identity);
+    }
+    let is_in_use =
+        |former: &Arc<Subscriber>| former.identity() != identity && former.proxy().is_connected();
+    match leaving.iter().any(is_in_use) {
+        true => Err(ChangeError::DurableInUse(name.clone())),
+        false => Ok(leaving),
     }
 }

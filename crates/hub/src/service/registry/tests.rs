@@ -151,18 +151,18 @@ async fn a_new_topic_has_no_control_characters_in_its_name_and_one_of_a_store_ke
     }
     world.create("Größe und Gewicht");
     let old = world.registry.directory.topic("old\n").unwrap();
-    world.registry.destroy(&old).unwrap();
+    world.registry.destroy(old).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_destroyed_topic_refuses_changes() {
     let world = World::new();
     let topic = world.create("t");
-    world.registry.destroy(&topic).unwrap();
+    world.registry.destroy(topic.clone()).await.unwrap();
     let gone = |result| matches!(result, Err(ChangeError::TopicGone));
     assert!(gone(world.try_subscribe(&topic, "s")));
     assert!(gone(world.registry.unsubscribe(&topic, &[])));
-    assert!(gone(world.registry.destroy(&topic)));
+    assert!(gone(world.registry.destroy(topic.clone()).await));
     assert!(topic.all_subscribers().is_empty());
 }
 
@@ -317,7 +317,7 @@ async fn a_late_event_of_a_waiting_publisher_counts() {
         panic!("the topic has a publisher");
     };
     let weak = Arc::downgrade(&topic);
-    world.registry.destroy(&topic).unwrap();
+    world.registry.destroy(topic.clone()).await.unwrap();
     drop(topic);
     // Reading the counts releases topics that nothing else refers to.
     let published = || world.registry.directory.topics_and_destroyed().1.published;
@@ -329,4 +329,50 @@ async fn a_late_event_of_a_waiting_publisher_counts() {
     assert_eq!(published(), 1);
     assert!(weak.upgrade().is_none());
     assert_eq!(published(), 1);
+}
+
+#[tokio::test]
+async fn other_settings_and_new_subscribers_leave_queues_short_while_all_have_too_much() {
+    let world = World::new();
+    let topic = world.create("t");
+    let known = world.subscribe(&topic, "known");
+    world.registry.cut_queues(Some(10_000));
+    world.registry.reconfigure(HubSettings::default());
+    let new = world.subscribe(&topic, "new");
+    // The task of this test does not let deliveries run in between.
+    let event = event(&world.communicator, 1_000).await;
+    for _ in 0..100 {
+        let held = topic.publish(event.clone().into(), false, Instant::now());
+        assert!(held.is_empty(), "no publisher is held back meanwhile");
+    }
+    for subscriber in [known, new] {
+        let queued = subscriber.snapshot().queued_bytes;
+        assert!(queued <= 10_000, "{queued}");
+    }
+}
+
+#[tokio::test]
+async fn a_topic_with_many_subscribers_ends_while_other_tasks_run() {
+    let world = World::new();
+    let topic = world.create("t");
+    const COUNT: usize = 10 * ENDED_AT_A_TIME;
+    for number in 0..COUNT {
+        world.subscribe(&topic, &number.to_string());
+    }
+    let other = tokio::spawn({
+        let topic = topic.clone();
+        async move {
+            while topic.all_subscribers().len() == COUNT {
+                tokio::task::yield_now().await;
+            }
+            topic.all_subscribers().len()
+        }
+    });
+    tokio::task::yield_now().await;
+    world.registry.destroy(topic.clone()).await.unwrap();
+    let left = other.await.unwrap();
+    assert!(0 < left && left < COUNT, "it saw {left}");
+    assert!(world.registry.directory.topic("t").is_none());
+    assert!(topic.all_subscribers().is_empty());
+    assert_eq!(world.registry.usage().subscriptions, 0);
 }

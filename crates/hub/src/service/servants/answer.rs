@@ -21,6 +21,30 @@ pub(super) struct Answer {
     permit: Option<SemaphorePermit<'static>>,
 }
 
+/// Items of a sequence or dictionary that are encoded one after another, so that none of them is kept until the answer is
+/// complete.
+pub(super) struct EncodedItems {
+    encoding: EncodingVersion,
+    bytes: Vec<u8>,
+    count: usize,
+}
+
+impl EncodedItems {
+    pub(super) fn new(encoding: EncodingVersion) -> Self {
+        Self {
+            encoding,
+            bytes: Vec::new(),
+            count: 0,
+        }
+    }
+
+    /// Encodes the sequence or dictionary.
+    pub(super) fn encode(&self, encoder: &mut Encoder<'_>) {
+        encoder.size(self.count);
+        encoder.bytes(&self.bytes);
+    }
+}
+
 /// Long answers that are made at a time. Others wait, and hold nothing meanwhile.
 static LONG_ANSWERS: Semaphore = Semaphore::const_new(2);
 
@@ -61,17 +85,17 @@ impl Answer {
 
     /// Whether an item fits. If it does, it is counted.
     pub(super) fn fits(&mut self, item: &impl Encode) -> bool {
-        self.fits_by(|encoder| encoder.put(item))
-    }
-
-    /// The same for an item that is encoded so.
-    pub(super) fn fits_by(&mut self, encode: impl FnOnce(&mut Encoder<'_>)) -> bool {
         self.scratch.clear();
         let mut encoder = Encoder::new(&mut self.scratch, EncodingVersion::V1_1);
-        encode(&mut encoder);
+        encoder.put(item);
         // An item that cannot be encoded fails when the answer is encoded.
         let _ = encoder.finish();
-        let len = self.len + self.scratch.len();
+        self.count(self.scratch.len())
+    }
+
+    /// Counts an item of this length if it fits.
+    fn count(&mut self, item_len: usize) -> bool {
+        let len = self.len + item_len;
         let fits = len <= self.len_max;
         if fits {
             (self.count, self.len) = (self.count + 1, len);
@@ -98,6 +122,24 @@ impl Answer {
     /// Whether the answer has become longer than it may be, for items that the caller adds unless this is an error.
     pub(super) fn add(&mut self, item: &impl Encode) -> Result<(), InvokeError> {
         match self.fits(item) {
+            true => Ok(()),
+            false => Err(self.too_long()),
+        }
+    }
+
+    /// The same for an item that is encoded now, behind the others.
+    pub(super) fn append(
+        &mut self,
+        items: &mut EncodedItems,
+        encode: impl FnOnce(&mut Encoder<'_>),
+    ) -> Result<(), InvokeError> {
+        let known_len = items.bytes.len();
+        let mut encoder = Encoder::new(&mut items.bytes, items.encoding);
+        encode(&mut encoder);
+        let encoded = encoder.finish();
+        encoded.map_err(|error| InvokeError::NotDispatched(error.into()))?;
+        items.count += 1;
+        match self.count(items.bytes.len() - known_len) {
             true => Ok(()),
             false => Err(self.too_long()),
         }

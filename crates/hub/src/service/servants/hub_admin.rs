@@ -156,10 +156,23 @@ impl HubAdmin for HubAdminServant {
         current: &Current,
     ) -> Result<Vec<Backpressure>, IceStormNoSuchTopicError> {
         self.check(current, &name)?;
-        match self.registry.directory().topic(&name) {
-            Some(topic) => Ok(status::backpressure_of(&self.registry, &topic)),
-            None => Err(NoSuchTopic { name }.into()),
+        let Some(topic) = self.registry.directory().topic(&name) else {
+            return Err(NoSuchTopic { name }.into());
+        };
+        let mut answer = Answer::whole(current, "subscribers with backpressure", PAGES);
+        let mut found = Vec::new();
+        for chunk in topic.subscribers().chunks(STEP) {
+            for subscriber in chunk {
+                if let Some(backpressure) = status::backpressure_of(&self.registry, subscriber) {
+                    answer.add(&backpressure)?;
+                    found.push(backpressure);
+                }
+            }
+            if chunk.len() == STEP {
+                answer.give_way().await;
+            }
         }
+        Ok(found)
     }
 }
 

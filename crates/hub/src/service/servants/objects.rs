@@ -115,7 +115,12 @@ impl Dispatcher for Objects {
                     link_receiver::answer(request, topic.clone(), registry.clone())
                 });
             }
-            Object::TopicManager => self.topic_manager.clone().dispatch(requests, slot),
+            Object::TopicManager => {
+                let (dispatcher, registry) = (self.topic_manager.clone(), self.registry.clone());
+                requests.each(slot, move |request| {
+                    TopicManagerServant::answer(request, dispatcher.clone(), registry.clone())
+                });
+            }
             Object::Topic(topic) => {
                 let servant = TopicServant::new(&self.registry, topic);
                 Arc::new(TopicInternalDispatcher::new(servant)).dispatch(requests, slot);

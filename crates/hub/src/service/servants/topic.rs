@@ -313,11 +313,7 @@ impl TopicContract for TopicServant {
 
     async fn destroy(&self, current: &Current) -> Result<(), InvokeError> {
         self.check(current, Action::Destroy)?;
-        let topic = self.topic.clone();
-        let destroyed = self
-            .registry
-            .change(move |registry| registry.destroy(&topic));
-        Ok(destroyed.await?)
+        Ok(self.registry.destroy(self.topic.clone()).await?)
     }
 }
 

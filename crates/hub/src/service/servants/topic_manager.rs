@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
+use floe::codegen::Answer as _;
 use floe::contracts::ice::SliceChecksumDict;
 use floe::contracts::ice_storm::{
     NoSuchTopic, NoSuchTopicError, TopicDict, TopicExists, TopicExistsError, TopicManager,
-    TopicManagerInternal, TopicManagerProxy, TopicProxy,
+    TopicManagerInternal, TopicManagerInternalDispatcher, TopicManagerProxy, TopicProxy,
 };
-use floe::{Adapter, Current, Identity, InvokeError, Proxy, TypedProxy};
+use floe::dispatch::{Request, Response};
+use floe::message::RequestFailed;
+use floe::{
+    Adapter, Current, Identity, InvokeError, OperationMode, Proxy, SystemException, TypedProxy,
+};
 use floe_access::Action;
 
-use super::answer::{Answer, STEP};
+use super::answer::{Answer, EncodedItems, STEP};
 use crate::core::topic_name;
 use crate::error::ChangeError;
 use crate::service::registry::Registry;
@@ -23,6 +28,51 @@ impl TopicManagerServant {
     pub(super) fn new(registry: &Arc<Registry>) -> Self {
         Self {
             registry: registry.clone(),
+        }
+    }
+
+    /// Dispatches a request to the topic manager.
+    ///
+    /// `retrieveAll` is written by hand: a typed servant would return a map with a proxy for each topic, and to encode and
+    /// drop it keeps other connections waiting if there are many.
+    pub(super) async fn answer(
+        request: Request,
+        dispatcher: Arc<TopicManagerInternalDispatcher<Self>>,
+        registry: Arc<Registry>,
+    ) -> Result<Response, SystemException> {
+        if request.operation() != "retrieveAll" {
+            return dispatcher.answer(request).await.map_err(|error| *error);
+        }
+        request.decode_nothing(OperationMode::Nonmutating)?;
+        let servant = Self { registry };
+        let topics = servant.encode_all(request.current()).await;
+        let topics = topics.map_err(SystemException::from)?;
+        request.returned(|encoder| topics.encode(encoder))
+    }
+
+    /// All topics that the caller may find, as a `TopicDict`.
+    async fn encode_all(&self, current: &Current) -> Result<EncodedItems, InvokeError> {
+        let mut answer = Answer::whole(current, "topics", "topicsAfter of Floe/HubAdmin");
+        let mut found = EncodedItems::new(current.encoding());
+        let finder = self.registry.guard().finder(current);
+        let mut last = None;
+        loop {
+            let directory = self.registry.directory();
+            let topics = directory.topics_after(last.as_deref(), STEP);
+            let Some(behind) = topics.last() else {
+                return Ok(found);
+            };
+            last = Some(behind.name().to_owned());
+            for topic in topics.iter().filter(|topic| finder.may_find(topic.name())) {
+                let proxy = Some(self.topic_proxy(topic.name(), current));
+                answer.append(&mut found, |encoder| {
+                    encoder.string(topic.name());
+                    encoder.put(&proxy);
+                })?;
+            }
+            if topics.len() == STEP {
+                answer.give_way().await;
+            }
         }
     }
 
@@ -94,32 +144,9 @@ impl TopicManager for TopicManagerServant {
         Ok(Some(self.topic_proxy(&name, current)))
     }
 
-    async fn retrieve_all(&self, current: &Current) -> Result<TopicDict, InvokeError> {
-        let mut answer = Answer::whole(current, "topics", "topicsAfter of Floe/HubAdmin");
-        let finder = self.registry.guard().finder(current);
-        let (mut found, mut last) = (TopicDict::new(), None);
-        loop {
-            let directory = self.registry.directory();
-            let topics = directory.topics_after(last.as_deref(), STEP);
-            let Some(behind) = topics.last() else {
-                return Ok(found);
-            };
-            last = Some(behind.name().to_owned());
-            for topic in topics.iter().filter(|topic| finder.may_find(topic.name())) {
-                let name = topic.name().to_owned();
-                let proxy = Some(self.topic_proxy(&name, current));
-                if !answer.fits_by(|encoder| {
-                    encoder.put(&name);
-                    encoder.put(&proxy);
-                }) {
-                    return Err(answer.too_long());
-                }
-                found.insert(name, proxy);
-            }
-            if topics.len() == STEP {
-                answer.give_way().await;
-            }
-        }
+    /// [`TopicManagerServant::answer`] answers this operation before the generated dispatcher sees it.
+    async fn retrieve_all(&self, _current: &Current) -> Result<TopicDict, InvokeError> {
+        Err(SystemException::OperationNotExist(RequestFailed::default()).into())
     }
 
     async fn get_slice_checksums(

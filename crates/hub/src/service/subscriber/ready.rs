@@ -7,6 +7,8 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use super::Subscriber;
+use super::connect_turns::ConnectTurns;
+use super::paced_wakes::PacedWakes;
 use crate::service::latency::Latencies;
 use crate::settings::HubSettings;
 
@@ -20,6 +22,10 @@ pub(crate) struct ReadyQueue {
     is_resting: AtomicBool,
     /// How long the events of all subscribers take.
     latencies: Latencies,
+    /// The wakes of delivery tasks.
+    wakes: PacedWakes,
+    /// Which subscribers may connect.
+    connect_turns: ConnectTurns,
 }
 
 #[derive(Default)]
@@ -60,6 +66,16 @@ impl ReadyQueue {
     /// How long the events of all subscribers take.
     pub(crate) fn latencies(&self) -> &Latencies {
         &self.latencies
+    }
+
+    /// The wakes of delivery tasks.
+    pub(crate) fn wakes(&self) -> &PacedWakes {
+        &self.wakes
+    }
+
+    /// Which subscribers may connect.
+    pub(crate) fn connect_turns(&self) -> &ConnectTurns {
+        &self.connect_turns
     }
 
     /// Whether the scheduler rests.

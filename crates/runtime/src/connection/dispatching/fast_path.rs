@@ -6,11 +6,11 @@
 
 use std::task::Poll;
 
+use floe_wire::connection::SendQueue;
 use floe_wire::message::{HeaderCache, RequestBatch, SingleRequest};
 
 use super::Dispatching;
 use crate::connection::read_buffer::Input;
-use crate::connection::send_queue::is_long;
 use crate::dispatch::Parts;
 
 /// The result of the fast path.
@@ -90,8 +90,8 @@ impl Dispatching {
     #[inline]
     fn write_single(&mut self, mut parts: Box<Parts>) -> SingleDispatch {
         // Long buffers go through the send queue, which decides how long to keep them.
-        let is_written = !is_long(&mut self.replies)
-            && !is_long(&mut parts.buffer)
+        let is_written = !SendQueue::is_long(&mut self.replies)
+            && !SendQueue::is_long(&mut parts.buffer)
             && self
                 .connection
                 .output

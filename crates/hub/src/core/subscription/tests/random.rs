@@ -217,6 +217,7 @@ impl Model {
             outstanding,
             oldest,
             held,
+            held_bytes,
             held_since,
         } = self.subscription.snapshot();
         prop_assert_eq!(oldest.is_some(), queued > 0);
@@ -234,6 +235,7 @@ impl Model {
         prop_assert_eq!(self.subscription.poll_released(), self.held.len() < count);
         prop_assert_eq!(held > 0, !self.held.is_empty());
         prop_assert_eq!(held_since.is_some(), held > 0);
+        prop_assert_eq!(held_bytes > 0, held > 0);
         prop_assert!(held == 0 || state == SubscriptionState::Online && queued > 0);
         let is_gone = state == SubscriptionState::Gone || self.subscription.is_draining;
         if self.subscription.notices_gaps && !is_gone {

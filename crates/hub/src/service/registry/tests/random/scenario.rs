@@ -117,7 +117,7 @@ impl Scenario {
     pub(super) async fn apply(&mut self, step: Step) -> Check {
         match step {
             Step::Create { topic } => self.create(topic)?,
-            Step::Destroy { topic } => self.destroy(topic)?,
+            Step::Destroy { topic } => self.destroy(topic).await?,
             Step::Subscribe {
                 topic,
                 receiver,
@@ -162,12 +162,13 @@ impl Scenario {
         Ok(())
     }
 
-    fn destroy(&mut self, name: usize) -> Check {
+    async fn destroy(&mut self, name: usize) -> Check {
         let Some(at) = self.names[name].take() else {
             return Ok(());
         };
         self.note_end(at, None);
-        prop_assert!(self.registry.destroy(&self.topics[at].topic).is_ok());
+        let topic = self.topics[at].topic.clone();
+        prop_assert!(self.registry.destroy(topic).await.is_ok());
         Ok(())
     }
 

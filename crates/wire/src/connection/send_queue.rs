@@ -1,7 +1,22 @@
-//! The send queue: bytes that wait to be written, and the state of the one writer.
+//! The send queue: bytes that wait to be written, the state of the one writer, and when the queue is flushed.
+//!
+//! The sender writes a message immediately if it comes alone. A message that closely follows another one stays in the
+//! send queue and leaves together with later ones. One of three parties then writes the queue. The driver writes it as
+//! soon as the sender waits, or after a short delay. The sender itself writes it when enough bytes are queued, or when
+//! a message must not wait.
+
+use std::time::{Duration, Instant};
 
 use bytes::Buf;
-use floe_wire::encoding::Buffer;
+
+use crate::encoding::Buffer;
+
+/// A message that follows another one within this time may wait for later ones.
+const GAP: Duration = Duration::from_micros(50);
+/// A queue of this many bytes is written without further delay.
+const FLUSH_LEN: usize = 64 * 1024;
+/// The same limit for requests. It is lower, because the peer can begin to dispatch them meanwhile.
+const FLUSH_LEN_REQUESTS: usize = 16 * 1024;
 
 /// The send queue of a connection: one buffer grows while another one is being written.
 ///
@@ -15,7 +30,7 @@ use floe_wire::encoding::Buffer;
 ///
 /// The buffers are boxed, because each message takes one out and puts it back.
 #[derive(Debug, Default)]
-pub(super) struct SendQueue {
+pub struct SendQueue {
     /// Bytes without a writer yet; allocated when something is appended.
     pending: Option<Box<Buffer>>,
     /// An empty buffer, kept for its allocation.
@@ -30,12 +45,43 @@ pub(super) struct SendQueue {
     /// Bytes of replies that are pending or in the batch being written.
     pending_replies: usize,
     batch_replies: usize,
+    /// True if senders are threads that block until their reply comes.
+    has_blocking_senders: bool,
+    /// True if the driver will soon write the pending bytes.
+    is_flush_due: bool,
+    /// When a message without a reply was last flushed.
+    flushed: Option<Instant>,
 }
 
 /// Bytes that are being written.
 #[derive(Debug)]
-pub(super) struct WriteBatch {
+pub struct WriteBatch {
     buffer: Box<Buffer>,
+}
+
+/// When a batch of messages is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FlushPolicy {
+    /// Immediately.
+    Now,
+    /// Together with later messages if other requests are in flight, because then the sender does not wait for this
+    /// reply alone. For twoway requests.
+    WithOthers,
+    /// Together with later messages if it closely follows another one. For messages without a reply.
+    Oneway,
+}
+
+/// What the sender does with the messages that it has just appended.
+#[derive(Debug)]
+pub enum Flush {
+    /// Write this batch.
+    Write(WriteBatch),
+    /// Nothing. Another writer takes the messages along.
+    Busy,
+    /// Arrange that [`SendQueue::take_collected`] is called soon.
+    Schedule,
+    /// Nothing. That is already arranged.
+    Scheduled,
 }
 
 impl SendQueue {
@@ -45,9 +91,82 @@ impl SendQueue {
     /// than filling it, because the system provides each page of it through a page fault.
     const SPARE_MAX_USED: usize = 16 * 1024 * 1024;
 
+    /// Creates an empty queue. `has_blocking_senders` is true if its senders are threads that block until their reply
+    /// comes, so that a request should not wait for others.
+    pub fn new(has_blocking_senders: bool) -> Self {
+        Self {
+            has_blocking_senders,
+            ..Self::default()
+        }
+    }
+
+    /// Says what to do with the messages just appended. `in_flight` is the number of requests whose replies are due.
+    /// `now` is called only if the answer depends on the time.
+    #[inline]
+    pub fn flush(
+        &mut self,
+        policy: FlushPolicy,
+        in_flight: usize,
+        now: impl FnOnce() -> Instant,
+    ) -> Flush {
+        if !self.may_wait(policy, in_flight, now) {
+            return self.take().map_or(Flush::Busy, Flush::Write);
+        }
+        match std::mem::replace(&mut self.is_flush_due, true) {
+            false => Flush::Schedule,
+            true => Flush::Scheduled,
+        }
+    }
+
+    /// Returns true if the messages just appended may wait for more.
+    #[inline]
+    fn may_wait(
+        &mut self,
+        policy: FlushPolicy,
+        in_flight: usize,
+        now: impl FnOnce() -> Instant,
+    ) -> bool {
+        let enough = match policy {
+            FlushPolicy::WithOthers => FLUSH_LEN_REQUESTS,
+            FlushPolicy::Oneway | FlushPolicy::Now => FLUSH_LEN,
+        };
+        if self.pending_len() >= enough {
+            return false;
+        }
+        match policy {
+            FlushPolicy::Now => false,
+            // A blocking sender is about to wait for this reply.
+            FlushPolicy::WithOthers => !self.has_blocking_senders && in_flight > 1,
+            FlushPolicy::Oneway => {
+                self.is_flush_due || {
+                    let now = now();
+                    let before = self.flushed.replace(now);
+                    before.is_some_and(|before| now.duration_since(before) < GAP)
+                }
+            }
+        }
+    }
+
+    /// Takes the messages that were collected. Messages appended later are still part of the same arrangement, until
+    /// this returns `None` or [`SendQueue::end_collecting`] is called.
+    pub fn take_collected(&mut self, now: Instant) -> Option<WriteBatch> {
+        let batch = self.take();
+        self.is_flush_due = batch.is_some();
+        if self.is_flush_due {
+            self.flushed = Some(now);
+        }
+        batch
+    }
+
+    /// Ends the arrangement to flush later, and takes the messages that have come meanwhile.
+    pub fn end_collecting(&mut self) -> Option<WriteBatch> {
+        self.is_flush_due = false;
+        self.take()
+    }
+
     /// The buffer to append whole messages to.
     #[inline]
-    pub(super) fn pending(&mut self) -> &mut Buffer {
+    pub fn pending(&mut self) -> &mut Buffer {
         let spare = &mut self.spare;
         self.pending
             .get_or_insert_with(|| spare.take().unwrap_or_default())
@@ -55,18 +174,19 @@ impl SendQueue {
 
     /// Its plain bytes, to which short messages are appended.
     #[inline]
-    pub(super) fn bytes(&mut self) -> &mut Vec<u8> {
+    pub fn bytes(&mut self) -> &mut Vec<u8> {
         self.pending().bytes_mut()
     }
 
     /// Returns how many bytes have no writer yet.
     #[inline]
-    pub(super) fn pending_len(&self) -> usize {
+    pub fn pending_len(&self) -> usize {
         self.pending.as_ref().map_or(0, |pending| pending.len())
     }
 
     /// Appends replies, without a copy if nothing is pending. `replies` is empty afterwards.
-    pub(super) fn append_replies(&mut self, replies: &mut Buffer) {
+    #[inline]
+    pub fn append_replies(&mut self, replies: &mut Buffer) {
         self.pending_replies += replies.len();
         let pending = self.pending();
         if pending.is_empty() {
@@ -78,35 +198,38 @@ impl SendQueue {
 
     /// Returns how many bytes wait, including the batch being written.
     #[inline]
-    pub(super) fn len(&self) -> usize {
+    pub fn waiting_len(&self) -> usize {
         (self.end() - self.written) as usize
     }
 
     /// Returns how many bytes of replies wait. Those in a batch count until the whole batch is written.
-    pub(super) fn replies_len(&self) -> usize {
+    #[inline]
+    pub fn replies_len(&self) -> usize {
         self.pending_replies + self.batch_replies
     }
 
     /// Returns the position at which the next message will start.
     #[inline]
-    pub(super) fn end(&self) -> u64 {
+    pub fn end(&self) -> u64 {
         self.taken + self.pending_len() as u64
     }
 
     /// Position up to which bytes may have reached the peer.
-    pub(super) fn taken(&self) -> u64 {
+    #[inline]
+    pub fn taken(&self) -> u64 {
         self.taken
     }
 
     /// Position up to which bytes are with the transport.
-    pub(super) fn written(&self) -> u64 {
+    #[inline]
+    pub fn written(&self) -> u64 {
         self.written
     }
 
     /// Takes the pending bytes to write them. Returns `None` if there are none, or if another writer will take them
     /// along.
     #[inline]
-    pub(super) fn take(&mut self) -> Option<WriteBatch> {
+    pub fn take(&mut self) -> Option<WriteBatch> {
         if self.is_writing {
             return None;
         }
@@ -119,9 +242,9 @@ impl SendQueue {
     /// Returns false, with nothing changed, if the reply must wait for other bytes, or if a long spare buffer is due
     /// for review, which only batches do.
     #[inline]
-    pub(super) fn take_single_reply(&mut self, len: usize) -> bool {
+    pub fn take_single_reply(&mut self, len: usize) -> bool {
         let mut kept = [&mut self.pending, &mut self.spare].into_iter().flatten();
-        if self.is_writing || kept.any(|buffer| !buffer.is_empty() || is_long(buffer)) {
+        if self.is_writing || kept.any(|buffer| !buffer.is_empty() || Self::is_long(buffer)) {
             return false;
         }
         self.is_writing = true;
@@ -132,7 +255,7 @@ impl SendQueue {
 
     /// Ends the write of such a reply. Returns the next batch if more has come.
     #[inline]
-    pub(super) fn end_single_reply(&mut self, len: usize) -> Option<WriteBatch> {
+    pub fn end_single_reply(&mut self, len: usize) -> Option<WriteBatch> {
         self.written += len as u64;
         self.batch_replies = 0;
         self.next_or_end()
@@ -140,13 +263,13 @@ impl SendQueue {
 
     /// Counts bytes that the transport has taken of a batch that is not done.
     #[inline]
-    pub(super) fn progress(&mut self, count: usize) {
+    pub fn progress(&mut self, count: usize) {
         self.written += count as u64;
     }
 
     /// Ends the write of a batch whose bytes are all counted. Returns the next batch if more has come.
     #[inline]
-    pub(super) fn put_back(&mut self, batch: WriteBatch) -> Option<WriteBatch> {
+    pub fn put_back(&mut self, batch: WriteBatch) -> Option<WriteBatch> {
         self.batch_replies = 0;
         self.keep(batch.buffer);
         self.next_or_end()
@@ -178,7 +301,7 @@ impl SendQueue {
     }
 
     /// Drops the pending bytes of a closed connection. Returns how many bytes were never sent.
-    pub(super) fn clear(&mut self) -> usize {
+    pub fn clear(&mut self) -> usize {
         self.pending_replies = 0;
         self.batch_replies = 0;
         self.is_closed = true;
@@ -188,9 +311,15 @@ impl SendQueue {
     }
 
     /// Drops spare buffers, because nothing was written for a while.
-    pub(super) fn drop_spares(&mut self) {
+    pub fn drop_spares(&mut self) {
         self.pending.take_if(|pending| pending.is_empty());
         self.spare = None;
+    }
+
+    /// Returns true if a buffer is so long that it is kept only while batches need it.
+    #[inline]
+    pub fn is_long(buffer: &mut Buffer) -> bool {
+        buffer.bytes_mut().capacity() > Self::SPARE_MAX
     }
 
     #[inline]
@@ -202,28 +331,22 @@ impl SendQueue {
     }
 }
 
-/// Returns true if a buffer is so long that it is kept only while batches need it.
-#[inline]
-pub(super) fn is_long(buffer: &mut Buffer) -> bool {
-    buffer.bytes_mut().capacity() > SendQueue::SPARE_MAX
-}
-
 impl WriteBatch {
     /// Makes a batch of these bytes.
-    pub(super) fn of(buffer: Buffer) -> Self {
+    pub fn of(buffer: Buffer) -> Self {
         let buffer = Box::new(buffer);
         Self { buffer }
     }
 
     /// Returns the bytes that are still to be written.
     #[inline]
-    pub(super) fn remaining(&self) -> &Buffer {
+    pub fn remaining(&self) -> &Buffer {
         &self.buffer
     }
 
     /// Counts bytes as written, and releases shared ones. Returns true if all are written.
     #[inline]
-    pub(super) fn advance(&mut self, count: usize) -> bool {
+    pub fn advance(&mut self, count: usize) -> bool {
         if count == self.buffer.len() && !self.buffer.has_pieces() {
             // The usual case. The buffer is cleared when it is put back.
             return true;
@@ -244,11 +367,17 @@ mod tests {
         let mut batch = output.take().expect("something is pending");
         output.bytes().extend(b"two");
         assert!(output.take().is_none(), "one writer at a time");
-        assert_eq!((output.len(), output.taken(), output.end()), (6, 3, 6));
+        assert_eq!(
+            (output.waiting_len(), output.taken(), output.end()),
+            (6, 3, 6)
+        );
 
         assert!(!batch.advance(2));
         output.progress(2);
-        assert_eq!((batch.remaining().chunk(), output.len()), (&b"e"[..], 4));
+        assert_eq!(
+            (batch.remaining().chunk(), output.waiting_len()),
+            (&b"e"[..], 4)
+        );
         assert!(batch.advance(1));
         output.progress(1);
         let batch = output.put_back(batch).expect("more has come");
@@ -266,7 +395,7 @@ mod tests {
         output.progress(3);
         assert!(output.put_back(batch).is_none());
         assert!(output.take().is_none());
-        assert_eq!(output.len(), 0);
+        assert_eq!(output.waiting_len(), 0);
     }
 
     #[test]
@@ -286,10 +415,10 @@ mod tests {
 
     #[test]
     fn a_written_batch_releases_shared_bytes() {
-        let shared = bytes::Bytes::from(vec![1; floe_wire::encoding::PIECE_MIN]);
+        let shared = bytes::Bytes::from(vec![1; crate::encoding::PIECE_MIN]);
         let mut output = SendQueue::default();
-        let encoding = floe_wire::EncodingVersion::V1_1;
-        floe_wire::Encoder::new(output.pending(), encoding).put(&shared);
+        let encoding = crate::encoding::EncodingVersion::V1_1;
+        crate::encoding::Encoder::new(output.pending(), encoding).put(&shared);
         assert!(!shared.is_unique());
         let mut batch = output.take().expect("something is pending");
         let len = batch.remaining().len();
@@ -297,7 +426,7 @@ mod tests {
         assert!(shared.is_unique());
         output.progress(len);
         assert!(output.put_back(batch).is_none());
-        assert_eq!((output.len(), output.pending_len()), (0, 0));
+        assert_eq!((output.waiting_len(), output.pending_len()), (0, 0));
     }
 
     /// Writes this many bytes. Returns the bytes of the buffers kept afterwards.
@@ -379,7 +508,10 @@ mod tests {
     fn a_single_reply_is_written_as_if_it_had_been_appended() {
         let mut output = SendQueue::default();
         assert!(output.take_single_reply(5));
-        assert_eq!((output.len(), output.taken(), output.end()), (5, 5, 5));
+        assert_eq!(
+            (output.waiting_len(), output.taken(), output.end()),
+            (5, 5, 5)
+        );
         assert_eq!(output.replies_len(), 5);
         assert!(!output.take_single_reply(3), "one writer at a time");
         output.bytes().extend(b"more");
@@ -396,7 +528,7 @@ mod tests {
         output.progress(5);
         assert!(output.put_back(batch).is_none());
         assert!(output.take_single_reply(3) && output.end_single_reply(3).is_none());
-        assert_eq!((output.len(), output.written()), (0, 17));
+        assert_eq!((output.waiting_len(), output.written()), (0, 17));
     }
 
     #[test]
@@ -406,12 +538,15 @@ mod tests {
         let mut batch = WriteBatch::of(replies(b"reply"));
         assert!(!batch.advance(2));
         output.progress(2);
-        assert_eq!((batch.remaining().chunk(), output.len()), (&b"ply"[..], 3));
+        assert_eq!(
+            (batch.remaining().chunk(), output.waiting_len()),
+            (&b"ply"[..], 3)
+        );
         assert_eq!(output.replies_len(), 5);
         assert!(batch.advance(3));
         output.progress(3);
         assert!(output.put_back(batch).is_none());
-        assert_eq!((output.len(), output.replies_len()), (0, 0));
+        assert_eq!((output.waiting_len(), output.replies_len()), (0, 0));
     }
 
     #[test]

@@ -1,0 +1,113 @@
+//! How many subscribers of one endpoint connect at a time.
+//!
+//! Subscribers of one endpoint share its connection. If the endpoint is dead, all of them fail when the attempt does, and
+//! each has its failure to settle. So only a few take part in an attempt, and the others wait for the next one. Subscribers
+//! of other endpoints do not wait for them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use floe::Proxy;
+use floe::reference::Target;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The endpoints to which subscribers connect.
+#[derive(Default)]
+pub(crate) struct ConnectTurns(Mutex<Endpoints>);
+
+/// The turn of a subscriber.
+pub(crate) type ConnectTurn = OwnedSemaphorePermit;
+
+#[derive(Default)]
+struct Endpoints {
+    /// By the first endpoint, or the name by which a locator knows it.
+    turns: HashMap<Target, Weak<Semaphore>>,
+    /// The number of endpoints at which those that nothing waits for are forgotten.
+    forget_at: usize,
+}
+
+/// Subscribers of one endpoint that connect at a time.
+const AT_A_TIME: usize = 32;
+const FORGET_MIN: usize = 64;
+
+impl ConnectTurns {
+    /// Waits until this subscriber may connect. Its turn ends when the result is dropped.
+    pub(crate) async fn turn(&self, subscriber: &Proxy) -> Option<ConnectTurn> {
+        let turns = self.of(first(&subscriber.reference().target));
+        // The semaphore is never closed.
+        turns.acquire_owned().await.ok()
+    }
+
+    fn of(&self, endpoint: Target) -> Arc<Semaphore> {
+        let mut endpoints = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let Endpoints { turns, forget_at } = &mut *endpoints;
+        if turns.len() >= (*forget_at).max(FORGET_MIN) {
+            turns.retain(|_, turns| turns.strong_count() > 0);
+            *forget_at = 2 * turns.len();
+        }
+        let known = turns.entry(endpoint).or_default();
+        known.upgrade().unwrap_or_else(|| {
+            let new = Arc::new(Semaphore::new(AT_A_TIME));
+            *known = Arc::downgrade(&new);
+            new
+        })
+    }
+}
+
+/// The target with the first of its endpoints alone.
+fn first(target: &Target) -> Target {
+    match target {
+        Target::Direct(endpoints) => Target::Direct(endpoints.iter().take(1).cloned().collect()),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::pin::pin;
+    use std::task::Poll;
+
+    use floe::Communicator;
+
+    use super::*;
+
+    async fn is_pending<T>(future: impl Future<Output = T>) -> bool {
+        let mut future = pin!(future);
+        poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_pending())).await
+    }
+
+    #[tokio::test]
+    async fn subscribers_of_a_dead_endpoint_wait_for_one_another_and_others_do_not() {
+        let communicator = Communicator::new();
+        let proxy = |port: usize| {
+            let proxy = communicator.proxy(&format!("s:tcp -h 127.0.0.1 -p {port}"));
+            proxy.expect("it is one")
+        };
+        let turns = ConnectTurns::default();
+        let mut begun = Vec::new();
+        for _ in 0..AT_A_TIME {
+            begun.push(turns.turn(&proxy(1)).await);
+        }
+        assert!(is_pending(turns.turn(&proxy(1))).await);
+        assert!(!is_pending(turns.turn(&proxy(2))).await);
+        begun.pop();
+        assert!(!is_pending(turns.turn(&proxy(1))).await);
+    }
+
+    #[tokio::test]
+    async fn endpoints_are_forgotten_when_nothing_waits_for_them() {
+        let communicator = Communicator::new();
+        let turns = ConnectTurns::default();
+        for port in 1..1_000 {
+            let proxy = communicator.proxy(&format!("s:tcp -h 127.0.0.1 -p {port}"));
+            drop(turns.turn(&proxy.expect("it is one")).await);
+        }
+        let endpoints = turns.0.lock().unwrap();
+        assert!(
+            endpoints.turns.len() <= FORGET_MIN,
+            "{}",
+            endpoints.turns.len()
+        );
+    }
+}

@@ -1,0 +1,129 @@
+//! The thread that writes send queues after a short delay.
+//!
+//! With the blocking communicator the runtime cannot see when a sender waits. So messages that wait for later ones are
+//! written by this thread. There is one exception: a thread that reads a connection is seen to wait for input, and the
+//! first message that it sends after that follows no other one of the same burst.
+
+use std::cell::Cell;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread;
+use std::time::Duration;
+
+use floe_wire::connection::FlushPolicy;
+
+use super::ConnectionCore;
+
+thread_local! {
+    /// True if this thread has waited for input since it last sent a message without a reply.
+    static HAS_WAITED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// This thread is about to wait for input.
+#[cfg(unix)]
+pub(super) fn note_wait() {
+    HAS_WAITED.set(true);
+}
+
+/// The flush policy of a message that a blocking thread sends. A servant that answers a message with a message without
+/// a reply has nothing more to say until the peer answers, so its message leaves immediately, however fast the peer is.
+#[inline]
+pub(super) fn policy_of_thread(policy: FlushPolicy) -> FlushPolicy {
+    match policy {
+        FlushPolicy::Oneway if HAS_WAITED.replace(false) => FlushPolicy::Now,
+        policy => policy,
+    }
+}
+
+/// How long the thread waits for more messages. The timer of the system adds about as much.
+const FLUSH_DELAY: Duration = Duration::from_micros(50);
+
+/// Hands a connection to the thread that writes its send queue after a short delay. Returns false if the system refused
+/// that thread.
+pub(super) fn flush_on_thread(connection: Arc<ConnectionCore>) -> bool {
+    static FLUSHES: OnceLock<Sender<Arc<ConnectionCore>>> = OnceLock::new();
+    let flushes = FLUSHES.get_or_init(|| {
+        let (sender, receiver) = channel();
+        // If the thread cannot start, the receiver is dropped, and every send fails.
+        if let Err(error) = thread::Builder::new()
+            .name("floe-writer".to_owned())
+            .spawn(move || flush_all(&receiver))
+        {
+            tracing::warn!(
+                "each message is written alone, because the system refused a thread for batches: {error}"
+            );
+        }
+        sender
+    });
+    flushes.send(connection).is_ok()
+}
+
+fn flush_all(flushes: &Receiver<Arc<ConnectionCore>>) {
+    while let Ok(first) = flushes.recv() {
+        let mut connections = vec![first];
+        while !connections.is_empty() {
+            thread::sleep(FLUSH_DELAY);
+            connections.extend(flushes.try_iter());
+            connections.retain(|connection| connection.output.flush_collected(connection));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::sync::Weak;
+    use std::task::{Context, Poll};
+
+    use super::*;
+    use crate::communicator::Communicator;
+    use crate::connection::Purpose;
+    use crate::transport::{Stream, StreamWriter};
+
+    /// A transport that accepts no bytes.
+    struct FullTransport;
+
+    impl StreamWriter for FullTransport {
+        fn try_write(&self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::WouldBlock.into())
+        }
+
+        fn poll_write_ready(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Pending
+        }
+
+        fn shutdown(&self) {}
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_first_message_after_a_wait_leaves_immediately_and_others_of_its_burst_may_wait() {
+        let sent = || policy_of_thread(FlushPolicy::Oneway);
+        assert_eq!(sent(), FlushPolicy::Oneway);
+        note_wait();
+        // A request does not end the burst: its sender waits for the reply anyway.
+        assert_eq!(
+            policy_of_thread(FlushPolicy::WithOthers),
+            FlushPolicy::WithOthers
+        );
+        assert_eq!([sent(), sent()], [FlushPolicy::Now, FlushPolicy::Oneway]);
+    }
+
+    #[tokio::test]
+    async fn messages_that_another_writer_takes_along_are_not_collected_again() {
+        let (reader, _peer) = tokio::io::duplex(1);
+        let stream = Stream {
+            reader: Box::new(reader),
+            writer: Box::new(FullTransport),
+            peer: "a peer that does not read".to_owned(),
+        };
+        let purpose = Purpose::Incoming(Weak::new(), Arc::default(), None);
+        let communicator = Communicator::new();
+        let connection = ConnectionCore::start(stream, purpose, communicator.core().connections());
+        let mut shared = connection.lock();
+        shared.queue.bytes().extend_from_slice(b"messages");
+        assert!(shared.queue.take().is_none(), "ValidateConnection waits");
+        drop(shared);
+        assert!(!connection.output.flush_collected(&connection));
+    }
+}

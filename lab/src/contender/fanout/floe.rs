@@ -1,0 +1,178 @@
+//! Floe: a topic of the hub of the `floe` command, with a connection for each publisher and each subscriber.
+//!
+//! Subscribers are servants in a current-thread runtime of their own; the main thread publishes, and waits for waves.
+
+use std::sync::{Arc, mpsc};
+
+use ::floe::blocking::{self, Wait};
+use ::floe::contracts::ice_storm::{QoS, TopicManagerProxy, TopicProxy};
+use ::floe::{Adapter, Bytes, Communicator, Current, InvokeError, Proxy, TypedProxy};
+
+use super::case::{Case, Quality};
+use super::waves::Waves;
+use super::{Clients, FanoutContender, listen_to_lab};
+use crate::contender::calls::payload::bytes;
+use crate::contender::codec::contract::floe_lab::OuterSeq;
+use crate::contender::events::{FLOE_BATCHING_SERVICE, Service};
+use crate::contender::topics::contract::floe_topics::{Ping, PingDispatcher, PingProxy};
+use crate::contender::{Contender, Failure, Origin};
+use crate::measure::Effort;
+
+pub(crate) const FLOE: Contender = Contender {
+    name: "floe",
+    refusal: |case| match Case::parse(case).map(|case| case.quality) {
+        Ok(Quality::Priority) => Some(
+            "a hub delivers the events of a topic as they came: a topic of its own goes before others",
+        ),
+        Ok(_) => None,
+        Err(_) => Some("the scenario has no such case"),
+    },
+    encoding: None,
+    origin: Origin::Fanout(&FanoutContender {
+        service: Service::Own(FLOE_BATCHING_SERVICE),
+        clients: Clients::Own(fanout),
+    }),
+};
+
+/// How events are sent, by publishers and to subscribers.
+fn sent_as(quality: Quality, proxy: &Proxy) -> Proxy {
+    match quality {
+        Quality::Twoway | Quality::Ordered => proxy.ice_twoway(),
+        Quality::Batched => proxy.ice_batch_oneway(),
+        Quality::Compressed => proxy.ice_oneway().ice_compress(true),
+        Quality::Oneway | Quality::KeepLast | Quality::Priority => proxy.ice_oneway(),
+    }
+}
+
+fn fanout(case: Case, effort: Effort, address: &str) -> Result<(), Failure> {
+    let waves = Arc::new(Waves::new(case));
+    let (subscribing, subscribed) = mpsc::channel();
+    let (own, manager) = (waves.clone(), address.to_owned());
+    std::thread::spawn(move || {
+        let result = subscribe_and_serve(case, &own, &manager, &subscribing);
+        // The main thread has gone on if it was subscribed.
+        let _ = subscribing.send(result);
+    });
+    subscribed.recv()??;
+    let communicator = blocking::Communicator::new();
+    let manager: TopicManagerProxy = communicator.proxy(address)?;
+    let topic = manager.create_or_retrieve(TOPIC).wait()?;
+    let topic: TopicProxy = topic.ok_or("the hub gave no topic")?;
+    let publisher = topic.get_publisher().wait()?;
+    let publisher: Proxy = publisher.ok_or("the topic has no publisher")?;
+    let publishers = (0..case.publishers).map(|index| {
+        let own = publisher.ice_connection_id(&index.to_string());
+        PingProxy::from_proxy(sent_as(case.quality, &own))
+    });
+    let publishers: Vec<_> = publishers.collect();
+    listen_to_lab(&waves);
+    let payload: Bytes = bytes(case.payload_len).into();
+    waves.run(
+        effort,
+        |publisher, number| Ok(publishers[publisher].ping_bytes(number, &payload).wait()?),
+        || {
+            let is_batched = case.quality == Quality::Batched;
+            let mut all = publishers.iter().filter(|_| is_batched);
+            Ok(all.try_for_each(|publisher| publisher.ice_flush_batch().wait())?)
+        },
+    )?;
+    communicator.wait_for_shutdown();
+    Ok(())
+}
+
+const TOPIC: &str = "fanout";
+
+/// Says when all subscribers are subscribed, and serves them for as long as the process lives.
+fn subscribe_and_serve(
+    case: Case,
+    waves: &Arc<Waves>,
+    manager: &str,
+    subscribing: &mpsc::Sender<Result<(), Failure>>,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let communicator = Communicator::new();
+        let _adapters = subscribe_all(&communicator, case, waves, manager).await?;
+        subscribing.send(Ok(()))?;
+        std::future::pending().await
+    })
+}
+
+async fn subscribe_all(
+    communicator: &Communicator,
+    case: Case,
+    waves: &Arc<Waves>,
+    manager: &str,
+) -> Result<Vec<Adapter>, Failure> {
+    let manager: TopicManagerProxy = communicator.proxy(manager)?;
+    let topic = manager.create_or_retrieve(TOPIC).await?;
+    let topic: TopicProxy = topic.ok_or("the hub gave no topic")?;
+    let qos: &[(&str, &str)] = match case.quality {
+        Quality::Ordered => &[("reliability", "ordered")],
+        Quality::KeepLast => &[("floe.overflow", "drop-oldest"), ("floe.queueEvents", "1")],
+        _ => &[],
+    };
+    let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    let qos: QoS = qos.iter().map(owned).collect();
+    let endpoint = match case.quality {
+        Quality::Compressed => "tcp -h 127.0.0.1 -p 0 -z",
+        _ => "tcp -h 127.0.0.1 -p 0",
+    };
+    let mut adapters = Vec::new();
+    for index in 0..case.subscribers {
+        // An endpoint of its own, so that the hub has a connection to each.
+        let adapter = communicator.adapter(endpoint).await?;
+        let servant = Subscriber {
+            case,
+            waves: waves.clone(),
+            index,
+        };
+        let name = format!("subscriber{index}");
+        let own = adapter.add(name.as_str(), PingDispatcher::new(servant))?;
+        adapter.activate();
+        let own = sent_as(case.quality, &own);
+        topic.subscribe_and_get_publisher(&qos, Some(&own)).await?;
+        adapters.push(adapter);
+    }
+    Ok(adapters)
+}
+
+struct Subscriber {
+    case: Case,
+    waves: Arc<Waves>,
+    index: usize,
+}
+
+impl Ping for Subscriber {
+    async fn ping_bytes(
+        &self,
+        number: i32,
+        payload: Bytes,
+        _current: &Current,
+    ) -> Result<(), InvokeError> {
+        let taken = match payload.len() == self.case.payload_len {
+            true => self.waves.took(self.index, number),
+            false => {
+                Err(format!("expected an event of the case, got {} bytes", payload.len()).into())
+            }
+        };
+        if let Err(error) = taken {
+            // The hub could only lose the subscriber; the lab must know.
+            eprintln!("{error}");
+            std::process::exit(1);
+        }
+        Ok(())
+    }
+
+    async fn ping_records(
+        &self,
+        _number: i32,
+        _records: OuterSeq,
+        _current: &Current,
+    ) -> Result<(), InvokeError> {
+        eprintln!("expected bytes, got records");
+        std::process::exit(1);
+    }
+}

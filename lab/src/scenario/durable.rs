@@ -1,0 +1,53 @@
+//! How many events can a service store in a second, each of them safe from a loss of power before it is acknowledged?
+//!
+//! Workload: one publisher and no subscriber. Events have 100 bytes of parameters. `inflight-N` keeps N events unanswered: the
+//! answer to one makes room for the next. `batch-N` sends N events together, and then awaits all their answers.
+//!
+//! What counts: events that are acknowledged in the time of a round. The last answers are awaited, and their time counts.
+//!
+//! The floor has no service: it writes the bytes of as many records as Floe's log writes, N at a time, and calls `fdatasync`
+//! after each write, on the file system on which all others store.
+
+use super::{Processes, ScenarioInfo, Unit, case};
+use crate::contender::durable::case::Case;
+use crate::contender::durable::{FLOE, FLOOR, NATS_JETSTREAM, REDIS};
+use crate::placement::Placement;
+
+pub(super) const DURABLE: ScenarioInfo = ScenarioInfo {
+    name: "durable",
+    summary: "how many events a service stores in a second, each on disk before it is acknowledged",
+    contenders: &[&FLOOR, &FLOE, &REDIS, &NATS_JETSTREAM],
+    groups: &[],
+    processes: Processes::Durable,
+    cases: &[
+        case("inflight-1", "one event at a time"),
+        case("inflight-100", "100 events without an answer"),
+        case("batch-1000", "1,000 events together, then their answers"),
+    ],
+    families: &[
+        case("inflight-N", "N events without an answer: 1 to 10,000"),
+        case("batch-N", "N events together: 1 to 10,000"),
+    ],
+    variants: &[],
+    unit: |_| Unit::EventsPerSecond,
+    // The publisher and the service take turns, and the disk has threads of the system.
+    placement: Placement::Free,
+    knows: |name| Case::parse(name).is_ok(),
+    ratios: &[
+        ("floe", "floor"),
+        ("floe", "redis"),
+        ("floe", "nats-jetstream"),
+    ],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_is_one() {
+        for case in DURABLE.cases {
+            Case::parse(case.name).unwrap();
+        }
+    }
+}

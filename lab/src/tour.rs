@@ -1,0 +1,274 @@
+//! A run of all scenarios, into a folder: which cases and how many rounds of each, so that all of it takes an hour.
+//!
+//! The folder has two files for each scenario: `SCENARIO.json` with its report, and `SCENARIO.rounds.jsonl` with every
+//! measurement, from which a run that was interrupted goes on.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::LabError;
+use crate::options::RunOptions;
+use crate::report::Report;
+use crate::run::{Progress, run};
+use crate::scenario::{ScenarioInfo, scenarios};
+
+/// A run of all scenarios.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tour {
+    /// Where the reports go; it is made if it is not there.
+    pub folder: PathBuf,
+    /// Rounds of each scenario; `None` for as many as each has its share of an hour for.
+    pub rounds: Option<usize>,
+}
+
+impl Tour {
+    /// Runs all scenarios that have one of the contenders. `heard` gets the report of each when it is done; of one that ended
+    /// early, too.
+    ///
+    /// The options choose contenders, time and placement of all scenarios; their cases and rounds do not count.
+    ///
+    /// # Errors
+    /// [`LabError`]: the folder cannot be used; a contender does not exist; the run was stopped. A scenario in which Floe or the
+    /// floor fails is the error at the end, after the other scenarios were run.
+    pub fn run(
+        &self,
+        options: &RunOptions,
+        progress: &mut dyn FnMut(Progress),
+        heard: &mut dyn FnMut(&Report),
+    ) -> Result<(), LabError> {
+        let chosen: Vec<_> = scenarios()
+            .iter()
+            .filter_map(|scenario| Some((scenario, of_scenario(scenario, options)?)))
+            .collect();
+        let known = || scenarios().iter().flat_map(ScenarioInfo::contender_names);
+        if let Some(unknown) = options.contenders.iter().find(|name| {
+            let mut all = scenarios().iter();
+            !all.any(|scenario| scenario.has(name))
+        }) {
+            return Err(LabError::unknown("contender", unknown, known()));
+        }
+        let mut failure = None;
+        let total = chosen.len();
+        for (done, (scenario, contenders)) in chosen.into_iter().enumerate() {
+            let name = scenario.name;
+            progress(Progress::Scenario { name, done, total });
+            let leg = Leg::of(name, options.quick);
+            let options = RunOptions {
+                contenders,
+                cases: leg.cases.iter().map(|&case| case.to_owned()).collect(),
+                rounds: self.rounds.unwrap_or(leg.rounds),
+                ..options.clone()
+            };
+            match run_into(&self.folder, name, &options, progress) {
+                Ok(report) => heard(&report),
+                Err(LabError::Unfinished { report, source }) => {
+                    heard(&report);
+                    if matches!(*source, LabError::Stopped) {
+                        return Err(*source);
+                    }
+                    progress(Progress::Warning(format!("{name} ended early: {source}")));
+                    failure = Some(*source);
+                }
+                // Such as Glacier2 alone, which is only in the cases that a quick run leaves out.
+                Err(error @ LabError::NothingToRun { .. }) => {
+                    progress(Progress::Warning(format!("{name} is left out: {error}")));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+/// The contenders of this scenario that were asked for, empty for all; `None` if it has none of them.
+fn of_scenario(scenario: &ScenarioInfo, options: &RunOptions) -> Option<Vec<String>> {
+    let asked = &options.contenders;
+    let of_it = asked.iter().filter(|name| scenario.has(name));
+    let of_it: Vec<_> = of_it.cloned().collect();
+    (asked.is_empty() || !of_it.is_empty()).then_some(of_it)
+}
+
+/// Runs a scenario, as [`run`] does, with its two files in this folder.
+///
+/// # Errors
+/// As [`run`]; the report of [`LabError::Unfinished`] is in the folder, too.
+pub fn run_into(
+    folder: &Path,
+    scenario: &str,
+    options: &RunOptions,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Report, LabError> {
+    let system = |source| LabError::system(format!("write into {}", folder.display()), source);
+    // A name that does not exist makes no folder.
+    let scenario = ScenarioInfo::named(scenario)?.name;
+    fs::create_dir_all(folder).map_err(system)?;
+    let options = RunOptions {
+        journal: Some(folder.join(format!("{scenario}.rounds.jsonl"))),
+        ..options.clone()
+    };
+    let result = run(scenario, &options, progress);
+    let report = match &result {
+        Ok(report) => report,
+        Err(LabError::Unfinished { report, .. }) => report,
+        Err(_) => return result,
+    };
+    // Nobody finds half a report.
+    let path = folder.join(format!("{scenario}.json"));
+    let unfinished = folder.join(format!("{scenario}.json.part"));
+    fs::write(&unfinished, format!("{}\n", report.to_json())).map_err(system)?;
+    fs::rename(&unfinished, &path).map_err(system)?;
+    result
+}
+
+/// The files of earlier runs in this folder go, so that the next run measures anew.
+///
+/// # Errors
+/// [`LabError::System`].
+pub fn forget(folder: &Path) -> Result<(), LabError> {
+    for scenario in scenarios() {
+        for end in ["json", "rounds.jsonl"] {
+            let path = folder.join(format!("{}.{end}", scenario.name));
+            match fs::remove_file(&path) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(LabError::system(
+                        format!("remove {}", path.display()),
+                        source,
+                    ));
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What a run of all scenarios takes of one.
+#[derive(Debug, Clone, Copy)]
+struct Leg {
+    rounds: usize,
+    /// Empty for all.
+    cases: &'static [&'static str],
+}
+
+impl Leg {
+    /// The share of a scenario. A round of a whole run takes about `rounds` times contenders times cases times half a second; of
+    /// a scenario whose calls are counted or paced, two seconds.
+    fn of(scenario: &str, is_quick: bool) -> Self {
+        let (rounds, cases): (usize, &'static [&'static str]) = match (scenario, is_quick) {
+            ("rpc", false) => (9, &RPC),
+            ("rpc", true) => (
+                3,
+                &[
+                    "twoway",
+                    "ami-1000",
+                    "oneway",
+                    "batch",
+                    "echo-1000",
+                    "ack-nested-32",
+                ],
+            ),
+            ("codec", true) => (3, &["bytes-65536", "nested", "text"]),
+            ("events", false) => (7, &[]),
+            ("events", true) => (
+                3,
+                &["latency-1-10", "twoway-1-1", "batched-1-10", "batched-5-5"],
+            ),
+            ("latency", false) => (5, &[]),
+            ("latency", true) => (1, &["twoway-x100000", "batch-x100000"]),
+            ("rtt", false) => (5, &[]),
+            ("rtt", true) => (1, &["rtt-10", "rtt-10000"]),
+            ("scale", false) => (5, &[]),
+            ("scale", true) => (3, &["fan-1-100", "fan-10-10"]),
+            ("qos", true) => (
+                3,
+                &["oneway-latency", "twoway-latency", "batched-throughput"],
+            ),
+            ("pubsub-rtt", true) => (3, &["bytes-4", "bytes-16384", "nested-32"]),
+            // A transfer takes a second, and one that is not compressed two.
+            ("slow", false) => (3, &[]),
+            ("slow", true) => (1, &["text/56k", "bibliography-edited/56k", "ticks/56k"]),
+            (_, false) => (9, &[]),
+            (_, true) => (3, &[]),
+        };
+        Self { rounds, cases }
+    }
+}
+
+/// All kinds of calls over TCP; Unix sockets and polling where they make the largest difference.
+const RPC: [&str; 20] = [
+    "twoway",
+    "twoway-unix",
+    "twoway-poll",
+    "twoway-unix-poll",
+    "twoway-blocking",
+    "twoway-blocking-unix",
+    "ami",
+    "ami-1000",
+    "oneway",
+    "batch",
+    "echo-1",
+    "echo-1000",
+    "echo-100000",
+    "echo-1000000",
+    "ack-bytes-4",
+    "ack-bytes-1024",
+    "ack-bytes-65536",
+    "ack-nested-1",
+    "ack-nested-32",
+    "ack-nested-1024",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn legs_name_cases_of_their_scenarios() {
+        for scenario in scenarios() {
+            for leg in [false, true].map(|is_quick| Leg::of(scenario.name, is_quick)) {
+                let listed = scenario.cases.iter().map(|case| case.name);
+                for name in leg.cases {
+                    let mut known = listed.clone();
+                    let group = crate::scenario::group;
+                    assert!(
+                        known.any(|case| case == *name || group(case) == *name),
+                        "{name}"
+                    );
+                }
+                assert!(leg.rounds >= 1);
+            }
+        }
+    }
+
+    #[test]
+    fn contenders_are_asked_for_where_they_are() {
+        let asked = |names: &[&str], scenario: &str| {
+            let options = RunOptions {
+                contenders: names.iter().map(|&name| name.to_owned()).collect(),
+                ..RunOptions::default()
+            };
+            of_scenario(ScenarioInfo::named(scenario).unwrap(), &options)
+        };
+        assert_eq!(asked(&[], "codec"), Some(Vec::new()));
+        assert_eq!(
+            asked(&["grpc", "floe"], "codec"),
+            Some(vec!["floe".to_owned()])
+        );
+        assert_eq!(asked(&["grpc"], "rpc"), Some(vec!["grpc".to_owned()]));
+        assert_eq!(asked(&["grpc"], "codec"), None);
+    }
+
+    #[test]
+    fn a_run_of_what_does_not_exist_is_refused_before_it_begins() {
+        let tour = Tour {
+            folder: PathBuf::from("/nowhere"),
+            rounds: None,
+        };
+        let options = RunOptions {
+            contenders: vec!["flow".to_owned()],
+            ..RunOptions::default()
+        };
+        let error = tour.run(&options, &mut |_| (), &mut |_| ()).unwrap_err();
+        assert!(error.to_string().contains("did you mean floe?"), "{error}");
+    }
+}
