@@ -13,6 +13,8 @@ fn main() {
     compile(Build::new().file("contracts/Durable.ice"));
     let topics = Build::new().file("contracts/Topics.ice").blocking();
     compile(topics.external("::FloeLab", "crate::contender::codec::contract::floe_lab"));
+    let documents = Build::new().file("contracts/Documents.ice");
+    compile(documents.external("::FloeLab", "crate::contender::codec::contract::floe_lab"));
     println!("cargo:rustc-env=FLOE_LAB_RUSTC={}", rustc_version());
     println!("cargo:rustc-env=FLOE_LAB_PROFILE={}", profile());
 }

@@ -24,34 +24,7 @@
 namespace lab
 {
 
-struct Author
-{
-    std::string lastname;
-    std::string initials;
-};
-
-struct PageRange
-{
-    std::int16_t start;
-    std::int16_t end;
-};
-
-struct Entry
-{
-    std::vector<Author> authors;
-    std::string title;
-    std::string journal;
-    std::int16_t year;
-    std::string publisher;
-    std::string location;
-    std::string edition;
-    std::string hyperlink;
-    std::int16_t volume;
-    std::int16_t issue;
-    PageRange page;
-};
-
-// TEXT and BIBLIOGRAPHY
+// Author, PageRange and Entry; TEXT and BIBLIOGRAPHY
 #include "data.hpp"
 
 // The values of the numbers: the same as in `lab/src/contender/codec/value.rs`.

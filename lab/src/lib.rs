@@ -35,6 +35,7 @@ mod run;
 mod sample;
 mod scenario;
 mod setup;
+mod slow_line;
 mod statistics;
 mod stop;
 mod tour;

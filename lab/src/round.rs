@@ -6,12 +6,14 @@ use std::time::Duration;
 use crate::contender::Ready;
 use crate::contender::events::case::Case;
 use crate::contender::fanout;
+use crate::contender::slow;
 use crate::error::LabError;
 use crate::measure::Effort;
 use crate::placement::Cores;
 use crate::process::Process;
 use crate::sample::{OfSubscribers, Sample, ServiceUse};
 use crate::scenario::Processes;
+use crate::slow_line::{End, SlowLine};
 use crate::stop::Stop;
 use crate::usage::Usage;
 use serde_json::Value;
@@ -90,6 +92,7 @@ pub(crate) fn measure(
         Processes::Topics => measure_topics(contender, case, effort, stage),
         Processes::Fanout => measure_fanout(contender, case, effort, stage),
         Processes::Durable => measure_durable(contender, case, effort, stage),
+        Processes::OverSlowLine => measure_over_slow_line(contender, case, effort, stage),
     }
 }
 
@@ -300,6 +303,42 @@ fn measure_durable(
     Ok(sample)
 }
 
+/// Starts a server and a client of the contender at the ends of a slow line, and counts what it carries.
+fn measure_over_slow_line(
+    contender: &Ready,
+    case: &str,
+    effort: Effort,
+    stage: &Stage,
+) -> Result<Sample, RoundError> {
+    let failed = |reason: String| LabError::contender(contender.name, reason);
+    let slow = slow::case::Case::parse(case).map_err(|error| failed(error.to_string()))?;
+    let line = SlowLine::new(slow.line)?;
+    let start = |role, end, command| {
+        let command = line.at(end, &command);
+        Process::start(contender.name, role, command, None, &stage.stop)
+    };
+    let mut server = start("server", End::Server, contender.server(case))?;
+    let address = server.line(START_LIMIT);
+    let address = address.map_err(RoundError::of_all_cases)?;
+    let command = contender.client(case, &address, effort);
+    let mut client = start("client", End::Client, command)?;
+    let wait_for = |client: &mut Process, word: &str| match client.line(SLOW_LIMIT)? {
+        line if line == word => Ok(()),
+        line => Err(failed(format!("expected \"{word}\", got \"{line}\""))),
+    };
+    wait_for(&mut client, slow::READY)?;
+    let before = line.carried()?;
+    client.say("go")?;
+    wait_for(&mut client, slow::SENT)?;
+    let after = line.carried()?;
+    client.say("go")?;
+    let mut sample = sample_of(contender, &mut client, effort)?;
+    sample.carried = Some(after.since(before));
+    // The router or server is the last to end.
+    drop(client);
+    Ok(sample)
+}
+
 /// A service that can be reached.
 struct RunningService {
     process: Process,
@@ -360,6 +399,9 @@ fn limit(effort: Effort) -> Duration {
 /// How long calls may take whose number does not depend on the time of a round, on a busy machine: a hundred thousand, of a
 /// millisecond each.
 const COUNTED_LIMIT: Duration = Duration::from_secs(100);
+
+/// How long a case may take over a slow line: a thousand events of which each needs a frame and its acknowledgement.
+const SLOW_LIMIT: Duration = Duration::from_secs(300);
 
 /// How long a process may take to start, on a busy machine: some of them are thirty machines of Java on few cores.
 const START_LIMIT: Duration = Duration::from_secs(60);

@@ -4,6 +4,8 @@ use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use std::time::Duration;
 
+use crate::slow_line::Carried;
+
 /// Durations of calls, to three digits.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sample {
@@ -13,6 +15,8 @@ pub(crate) struct Sample {
     pub(crate) encoded: Option<Encoded>,
     /// What the service between publishers and subscribers needed, if there is one.
     pub(crate) service: Option<ServiceUse>,
+    /// What a slow line has carried, if there was one.
+    pub(crate) carried: Option<Carried>,
 }
 
 /// What a service needed in a round.
@@ -69,6 +73,7 @@ impl Sample {
             histogram: Histogram::new(DIGITS).expect("three digits are allowed"),
             encoded: None,
             service: None,
+            carried: None,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use crate::contender::{Contender, Program};
+use crate::contender::{Contender, Peer};
 use crate::error::LabError;
 use crate::options::RunOptions;
 use crate::scenario::{ScenarioInfo, scenarios};
@@ -83,8 +83,8 @@ pub fn setup(names: &[String], say: &mut dyn FnMut(&str)) -> Result<Vec<Readines
 
 /// The version of a contender's middleware, or what is missing.
 fn installed(contender: &Contender) -> Result<String, String> {
-    match contender.program() {
-        Some(program) => program.installed_version(),
+    match contender.peer() {
+        Some(peer) => peer.installed_version(),
         None => Ok(env!("CARGO_PKG_VERSION").to_owned()),
     }
 }
@@ -92,14 +92,14 @@ fn installed(contender: &Contender) -> Result<String, String> {
 impl Contender {
     /// Debian's packages that it needs.
     fn packages(&self) -> Vec<&'static str> {
-        self.program().map_or_else(Vec::new, Program::packages)
+        self.peer().map_or_else(Vec::new, Peer::packages)
     }
 }
 
-impl Program {
+impl Peer {
     /// Debian's packages that it needs; what stands in brackets does not come from Debian.
     fn packages(&self) -> Vec<&'static str> {
-        let words = self.peer.install.split(" (").next().unwrap_or_default();
+        let words = self.install.split(" (").next().unwrap_or_default();
         words.split_whitespace().collect()
     }
 }

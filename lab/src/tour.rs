@@ -183,6 +183,9 @@ impl Leg {
                 &["oneway-latency", "twoway-latency", "batched-throughput"],
             ),
             ("pubsub-rtt", true) => (3, &["bytes-4", "bytes-16384", "nested-32"]),
+            // A transfer takes a second, and one that is not compressed two.
+            ("slow", false) => (3, &[]),
+            ("slow", true) => (1, &["text/56k", "bibliography-edited/56k", "ticks/56k"]),
             (_, false) => (7, &[]),
             (_, true) => (3, &[]),
         };

@@ -1,6 +1,6 @@
 //! Contenders: what can do some of the cases of a scenario, beside the others.
 //!
-//! - `calls/`, `codec/`, `durable/`, `events/`, `fanout/`, `topics/`: the contenders of the scenarios, a file each
+//! - `calls/`, `codec/`, `durable/`, `events/`, `fanout/`, `slow/`, `topics/`: the contenders of the scenarios, a file each
 //! - `peer.rs`, `program.rs`: how to build those that are not this very program
 //!
 //! What they agree on, in whatever language they are written:
@@ -14,7 +14,7 @@
 //! The line of the last two is `{"calls": [[nanoseconds, count], ..]}`; where bytes are encoded it also
 //! has `"encoded": {"len": bytes, "digest": text}`, see [`crate::sample::Encoded`]. Contenders of the scenarios
 //! `events`, `pubsub-rtt`, `scale`, `qos` and `durable` have other roles, see the `mod.rs` of `events/`, `topics/`,
-//! `fanout/` and `durable/`.
+//! `fanout/` and `durable/`. A client of the scenario `slow` pauses twice, see `slow/mod.rs`.
 
 pub(crate) mod calls;
 pub(crate) mod codec;
@@ -23,6 +23,7 @@ pub(crate) mod events;
 pub(crate) mod fanout;
 mod peer;
 mod program;
+pub(crate) mod slow;
 pub(crate) mod topics;
 
 use std::io::{Read, Write};
@@ -37,8 +38,10 @@ use durable::DurableContender;
 use events::case::Case;
 use events::{Clients, EventsContender, Service};
 use fanout::FanoutContender;
+use slow::SlowContender;
 use topics::TopicsContender;
 
+pub(crate) use peer::Peer;
 pub(crate) use program::{Built, CARGO_BUILD, Program, gxx};
 
 /// Somebody that can be measured.
@@ -63,6 +66,8 @@ pub(crate) enum Origin {
     },
     /// This very program, started again, with nobody to call.
     Alone(fn(case: &str, effort: Effort) -> Result<Sample, Failure>),
+    /// The same over a slow line.
+    Slow(&'static SlowContender),
     /// A program that is built when it is first needed.
     Built(&'static Program),
     /// A service with publishers and subscribers.
@@ -134,7 +139,7 @@ impl Contender {
     /// What is built for it, if it is not this very program.
     pub(crate) fn program(&self) -> Option<&'static Program> {
         match &self.origin {
-            Origin::Pair { .. } | Origin::Alone(_) => None,
+            Origin::Pair { .. } | Origin::Alone(_) | Origin::Slow(_) => None,
             Origin::Built(program) => Some(*program),
             Origin::Events(parts) => match parts.clients {
                 Clients::Own(_) => None,
@@ -152,6 +157,14 @@ impl Contender {
                 durable::Publisher::Own(_) => None,
                 durable::Publisher::Built(program) => Some(program),
             },
+        }
+    }
+
+    /// What must be installed, if it is not this very program alone that is measured.
+    pub(crate) fn peer(&self) -> Option<&'static Peer> {
+        match &self.origin {
+            Origin::Slow(parts) => parts.peer,
+            _ => self.program().map(|program| program.peer),
         }
     }
 
@@ -178,10 +191,13 @@ impl Contender {
                 .into(),
         };
         let program = self.program();
-        let (launch, version) = match program {
-            None => (own.clone(), env!("CARGO_PKG_VERSION").to_owned()),
-            Some(program) => built(program)?,
+        let peer = self.peer();
+        let (launch, version) = match (program, peer) {
+            (Some(program), _) => built(program)?,
+            (None, Some(peer)) => (own.clone(), peer.installed_version()?),
+            (None, None) => (own.clone(), env!("CARGO_PKG_VERSION").to_owned()),
         };
+        let is_own = peer.is_none();
         let service = match self.service() {
             Service::Own(_) => Some(own),
             Service::Built => Some(launch.clone()),
@@ -192,7 +208,7 @@ impl Contender {
             refusal: self.refusal,
             encoding: self.encoding,
             version,
-            is_own: program.is_none(),
+            is_own,
             launch,
             service,
         })
@@ -297,6 +313,13 @@ pub fn contender_main(arguments: &[String]) -> Result<(), LabError> {
             let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
             call(case, address, effort).and_then(|sample| announce(&sample.to_line()))
         }
+        (Origin::Slow(parts), "server", []) => {
+            end_with_stdin();
+            parts.serve(case)
+        }
+        (Origin::Slow(parts), "client", [_millis, address]) => parts
+            .call(case, address)
+            .and_then(|sample| announce(&sample.to_line())),
         (Origin::Alone(work), "alone", [millis]) => {
             let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
             work(case, effort).and_then(|sample| announce(&sample.to_line()))

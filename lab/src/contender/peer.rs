@@ -1,5 +1,7 @@
 //! The peers that contenders are built with: how to know which one is installed, and what to install.
 
+use super::program::command;
+
 /// An installed middleware.
 #[derive(Debug)]
 pub(crate) struct Peer {
@@ -7,6 +9,35 @@ pub(crate) struct Peer {
     pub(crate) version: &'static [&'static str],
     /// What to install where something is missing: packages of Debian, separated by spaces.
     pub(crate) install: &'static str,
+}
+
+impl Peer {
+    /// The version of the translator, which comes with headers of the same version; or of the service.
+    ///
+    /// # Errors
+    /// It is missing, and how to get it.
+    pub(crate) fn installed_version(&self) -> Result<String, String> {
+        let output = command(self.version).output();
+        let program = self.version.first().unwrap_or(&"");
+        let output = output
+            .map_err(|error| format!("cannot start {program} ({error}); {}", self.advice()))?;
+        if !output.status.success() {
+            return Err(format!("{program} tells no version; {}", self.advice()));
+        }
+        // Some write their version to stderr.
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8_lossy(&text);
+        let line = text.lines().find(|line| !line.trim().is_empty());
+        Ok(line.unwrap_or_default().trim().to_owned())
+    }
+
+    /// How to get it.
+    pub(super) fn advice(&self) -> String {
+        format!(
+            "on Debian: apt-get install {}, or: floe lab setup",
+            self.install
+        )
+    }
 }
 
 /// The name of a library's file tells its version: `libzmq.so.5.2.4`.
@@ -28,6 +59,12 @@ pub(crate) const ICE: Peer = Peer {
     version: &["slice2cpp", "--version"],
     // The first two come with zeroc-ice-all-dev, which the interop tests need.
     install: "zeroc-ice-compilers libzeroc-ice-dev g++",
+};
+
+/// Glacier2.
+pub(crate) const GLACIER2: Peer = Peer {
+    version: &["glacier2router", "--version"],
+    install: "zeroc-glacier2",
 };
 
 /// IceStorm in an IceBox, with a C++ compiler for its publishers and subscribers.
@@ -160,8 +197,8 @@ mod tests {
     fn what_a_peer_needs_is_what_xtask_installs() {
         let installed = include_str!("../../../xtask/src/packages.rs");
         for peer in [
-            ICE, ICESTORM, OMNIORB, FASTCDR, PROTOBUF, CAPNP, CYCLONEDDS, GSOAP, ZEROMQ, GRPC,
-            MOSQUITTO, NATS, REDIS, OMNIEVENTS, ARTEMIS,
+            ICE, ICESTORM, GLACIER2, OMNIORB, FASTCDR, PROTOBUF, CAPNP, CYCLONEDDS, GSOAP, ZEROMQ,
+            GRPC, MOSQUITTO, NATS, REDIS, OMNIEVENTS, ARTEMIS,
         ] {
             for package in peer.install.split(' ') {
                 // The headers of Ice come with a package that stands for all of them.

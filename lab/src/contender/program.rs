@@ -36,7 +36,7 @@ impl Program {
     /// # Errors
     /// What is missing, and how to get it.
     pub(crate) fn build(&self) -> Result<Built, String> {
-        let version = self.installed_version()?;
+        let version = self.peer.installed_version()?;
         let sources = self.all_sources();
         let folder = self.folder(&cache_dir()?, &version, &sources);
         fs::create_dir_all(&folder)
@@ -84,27 +84,11 @@ impl Program {
         format!("{version}\n{build:?}\n{texts}")
     }
 
-    /// The version of the translator, which comes with headers of the same version.
-    pub(crate) fn installed_version(&self) -> Result<String, String> {
-        let output = command(self.peer.version).output();
-        let program = self.peer.version.first().unwrap_or(&"");
-        let output = output
-            .map_err(|error| format!("cannot start {program} ({error}); {}", self.advice()))?;
-        if !output.status.success() {
-            return Err(format!("{program} tells no version; {}", self.advice()));
-        }
-        // Some write their version to stderr.
-        let text = [output.stdout, output.stderr].concat();
-        let text = String::from_utf8_lossy(&text);
-        let line = text.lines().find(|line| !line.trim().is_empty());
-        Ok(line.unwrap_or_default().trim().to_owned())
-    }
-
     fn run(&self, words: &[&str], folder: &Path) -> Result<(), String> {
         let output = command(words).current_dir(folder).output();
         let shown = words.join(" ");
-        let output =
-            output.map_err(|error| format!("cannot start {shown} ({error}); {}", self.advice()))?;
+        let output = output
+            .map_err(|error| format!("cannot start {shown} ({error}); {}", self.peer.advice()))?;
         if output.status.success() {
             return Ok(());
         }
@@ -114,19 +98,12 @@ impl Program {
             "expected `{shown}` to succeed in {}, got:\n{}\nif headers or libraries are missing: {}",
             folder.display(),
             first.join("\n"),
-            self.advice()
+            self.peer.advice()
         ))
-    }
-
-    fn advice(&self) -> String {
-        format!(
-            "on Debian: apt-get install {}, or: floe lab setup",
-            self.peer.install
-        )
     }
 }
 
-fn command(words: &[&str]) -> Command {
+pub(super) fn command(words: &[&str]) -> Command {
     let (program, arguments) = words.split_first().expect("a command has a program");
     let mut command = Command::new(program);
     command.args(arguments);

@@ -127,6 +127,7 @@ fn environment(report: &Report) -> String {
 fn result_table(rows: &[ResultRow<'_>]) -> String {
     let has_len = rows.iter().any(|row| row.encoded_len.is_some());
     let has_service = rows.iter().any(|row| row.service.is_some());
+    let has_line = rows.iter().any(|row| row.carried.is_some());
     let mut head = vec![
         "case",
         "contender",
@@ -145,6 +146,9 @@ fn result_table(rows: &[ResultRow<'_>]) -> String {
     }
     if has_service {
         head.extend(["service: us a delivery", "service: MB"]);
+    }
+    if has_line {
+        head.extend(["bytes: messages", "bytes: device"]);
     }
     let has_subscriber = rows.iter().any(|row| row.subscriber.is_some());
     if has_subscriber {
@@ -174,6 +178,12 @@ fn result_table(rows: &[ResultRow<'_>]) -> String {
         }
         if has_service {
             match &row.service {
+                Some(figures) => cells.extend(figures.iter().map(cell)),
+                None => cells.extend([no_cell(), no_cell()]),
+            }
+        }
+        if has_line {
+            match &row.carried {
                 Some(figures) => cells.extend(figures.iter().map(cell)),
                 None => cells.extend([no_cell(), no_cell()]),
             }

@@ -52,7 +52,7 @@ pub(crate) enum Counterpart {
 pub(crate) enum Quantity {
     /// The mean of all calls, or of all subscribers.
     Mean,
-    /// Encoded bytes.
+    /// Bytes in messages.
     Length,
 }
 
@@ -100,11 +100,13 @@ impl Record {
             "Twoway Latency with AMI" => self.of_calls("ami-x100000"),
             "Oneway Latency" => self.of_calls("oneway-x100000"),
             "Batched Oneway Latency" => self.of_calls("batch-x100000"),
-            "Text over Slow Connections" => self.of_documents("text"),
-            "Structured Data over Slow Connections" => self.of_documents("bibliography"),
-            "Text over Slow Connections with Ice Compression"
-            | "Structured Data over Slow Connections with Ice Compression" => {
-                Counterpart::Nothing(COMPRESSED)
+            "Text over Slow Connections" => self.of_documents("text/56k", "ice"),
+            "Text over Slow Connections with Ice Compression" => {
+                self.of_documents("text/56k", "ice-bzip2")
+            }
+            "Structured Data over Slow Connections" => self.of_documents("bibliography/56k", "ice"),
+            "Structured Data over Slow Connections with Ice Compression" => {
+                self.of_documents("bibliography/56k", "ice-bzip2")
             }
             _ => Counterpart::Nothing(
                 "a statement about products without names, from plots that are not in the text: nothing to repeat",
@@ -176,22 +178,34 @@ impl Record {
         }
     }
 
-    fn of_documents(&self, value: &str) -> Counterpart {
-        let contender = match (self.row.as_str(), self.column.as_str()) {
-            ("Message Size", "Ice") => "ice",
-            ("Message Size", "TAO") => "omniorb",
-            ("Message Size", _) => {
+    fn of_documents(&self, case: &str, ice: &'static str) -> Counterpart {
+        let (is_size, column) = (self.row == "Message Size", self.column.as_str());
+        let contender = match column {
+            "Ice" => ice,
+            "TAO" => "omniorb",
+            _ if is_size => {
                 return Counterpart::Nothing(
                     "follows from the two sizes, which are rows of their own",
                 );
             }
-            _ => return Counterpart::Nothing(SLOW),
+            _ => {
+                return Counterpart::Ratio {
+                    scenario: "slow",
+                    case: case.to_owned(),
+                    of: "omniorb",
+                    to: ice,
+                };
+            }
         };
         Counterpart::Figure {
-            scenario: "codec",
-            case: format!("{value}/encode"),
+            scenario: "slow",
+            case: case.to_owned(),
             contender,
-            quantity: Quantity::Length,
+            quantity: if is_size {
+                Quantity::Length
+            } else {
+                Quantity::Mean
+            },
         }
     }
 }
@@ -213,10 +227,6 @@ const EVENTS_BATCHED: &str = "Event Service Throughput, Batched Oneways / Buffer
 const CALLS: &str = "latency";
 
 const RANGE: &str = "an end of the range of the rows of this table, which are compared one by one";
-const SLOW: &str =
-    "needs a rate-limited connection of 56 kbit/s, which no scenario of this lab has yet";
-const COMPRESSED: &str = "needs a compressed message on a rate-limited connection, which no scenario of this lab has yet";
-
 /// What to know before a published figure is compared with today's.
 pub(crate) const NOTES: &[&str] = &[
     "The published figures are of machines and versions of their time: compare the ratios, not the times.",

@@ -24,6 +24,8 @@ pub(crate) struct ResultRow<'a> {
     pub(crate) service: Option<[Figure; 2]>,
     /// Memory of the service for each subscriber.
     pub(crate) subscriber: Option<Figure>,
+    /// Bytes for each call over a slow line: in messages, and at the device.
+    pub(crate) carried: Option<[Figure; 2]>,
     /// Shares of the calls in percent, and what they did not exceed.
     pub(crate) percentiles: Vec<(f64, Figure)>,
     /// How it compares with others: with whom, the quotient, and its interval.
@@ -71,6 +73,12 @@ impl<'a> ResultRow<'a> {
                 .service
                 .and_then(|service| service.subscriber)
                 .map(|one| figure(one, "service/subscriber_kb")),
+            carried: result.carried.map(|carried| {
+                [
+                    figure(carried.messages, "carried/message_bytes"),
+                    figure(carried.line, "carried/line_bytes"),
+                ]
+            }),
             percentiles: result
                 .percentiles
                 .iter()
@@ -155,7 +163,7 @@ fn figures<'a>(
         let row = of_case.iter().find(|row| row.result.contender == name)?;
         let figure = match quantity {
             Quantity::Mean => Some(row.mean.clone()),
-            Quantity::Length => row.encoded_len.clone(),
+            Quantity::Length => row.carried.as_ref().map(|[messages, _]| messages.clone()),
         };
         Some((row.result.contender.as_str(), figure?))
     };

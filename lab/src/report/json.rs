@@ -66,6 +66,10 @@ fn result(result: &CaseResult) -> Value {
             "resident_mb": rounded(service.resident),
             "subscriber_kb": service.subscriber.map(rounded),
         })),
+        "carried": result.carried.map(|carried| json!({
+            "message_bytes": rounded(carried.messages),
+            "line_bytes": rounded(carried.line),
+        })),
     })
 }
 
@@ -154,7 +158,8 @@ mod tests {
                 "rounds",
                 "mean_rounds",
                 "p99_rounds",
-                "service"
+                "service",
+                "carried"
             ]
         );
         assert_eq!(

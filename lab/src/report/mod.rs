@@ -17,6 +17,7 @@ use crate::contender::Ready;
 use crate::error::LabError;
 use crate::sample::Sample;
 use crate::scenario::{ScenarioInfo, Unit};
+use crate::slow_line::Carried;
 use crate::statistics::{Spread, inner_range, interval_of_median, paired_ratios};
 
 pub use crate::environment::Environment;
@@ -84,6 +85,18 @@ pub struct CaseResult {
     pub p99_rounds: Vec<f64>,
     /// What the service between publishers and subscribers needed, if there is one.
     pub service: Option<ServiceCost>,
+    /// Bytes that a slow line has carried for each call, if there was one.
+    pub carried: Option<CarriedBytes>,
+}
+
+/// Bytes that a slow line has carried for each call, in both directions: the mean of all rounds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct CarriedBytes {
+    /// In messages, without the headers of TCP and of what is below.
+    pub messages: f64,
+    /// At the network device.
+    pub line: f64,
 }
 
 /// What a service between publishers and subscribers needed.
@@ -297,6 +310,21 @@ impl CaseResult {
             mean_rounds: mean_rounds.map(shown).collect(),
             p99_rounds: p99_rounds.map(shown).collect(),
             service: ServiceCost::of(&measured.rounds),
+            carried: CarriedBytes::of(&measured.rounds),
+        })
+    }
+}
+
+impl CarriedBytes {
+    /// `None` if there was no slow line.
+    fn of(rounds: &[Sample]) -> Option<Self> {
+        let carried: Option<Vec<_>> = rounds.iter().map(|round| round.carried).collect();
+        let carried = carried.filter(|rounds| !rounds.is_empty())?;
+        let calls: u64 = rounds.iter().map(Sample::count).sum();
+        let sum = |bytes: fn(&Carried) -> u64| carried.iter().map(bytes).sum::<u64>() as f64;
+        Some(Self {
+            messages: sum(|round| round.messages) / calls as f64,
+            line: sum(|round| round.line) / calls as f64,
         })
     }
 }
@@ -399,6 +427,7 @@ pub(crate) mod tests {
             mean_rounds: rounds.map(|median| 2.0 * median).to_vec(),
             p99_rounds: vec![3.0 * rounds[0], 2.0 * rounds[1]],
             service: None,
+            carried: None,
         };
         let results = vec![result("floor", [10.0, 20.0]), result("floe", [12.0, 23.0])];
         Report {

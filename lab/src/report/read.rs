@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value};
 
-use super::{CaseRatio, CaseResult, Environment, LeftOut, Quotients, Report, ServiceCost};
+use super::{
+    CarriedBytes, CaseRatio, CaseResult, Environment, LeftOut, Quotients, Report, ServiceCost,
+};
 use crate::scenario::Unit;
 
 impl Report {
@@ -72,6 +74,17 @@ fn result(json: &Value, place: &str) -> Result<CaseResult, String> {
                     cpu_per_delivery: service.number("cpu_us_per_delivery")?,
                     resident: service.number("resident_mb")?,
                     subscriber: service.member("subscriber_kb")?.as_f64(),
+                })
+            }
+        },
+        // Reports of earlier versions have no such member.
+        carried: match json.get("carried") {
+            None | Some(Value::Null) => None,
+            Some(carried) => {
+                let carried = Object::new(carried, place)?;
+                Some(CarriedBytes {
+                    messages: carried.number("message_bytes")?,
+                    line: carried.number("line_bytes")?,
                 })
             }
         },

@@ -16,10 +16,13 @@ impl Report {
             text.push('\n');
             text.push_str(&aligned(&self.ratio_rows()));
         }
-        for rows in [self.median_rows(), self.length_rows(), self.service_rows()]
-            .into_iter()
-            .flatten()
-        {
+        let tables = [
+            self.median_rows(),
+            self.length_rows(),
+            self.service_rows(),
+            self.carried_rows(),
+        ];
+        for rows in tables.into_iter().flatten() {
             text.push('\n');
             text.push_str(&aligned(&rows));
         }
@@ -103,6 +106,23 @@ impl Report {
                         let subscriber = subscriber.map(|one| format!(", {one:.1}"));
                         let subscriber = subscriber.unwrap_or_default();
                         format!("{cpu}, {:.1}{subscriber}", service.resident)
+                    })
+                },
+            )
+        })
+    }
+
+    /// What slow lines have carried: `None` if there was none.
+    fn carried_rows(&self) -> Option<Vec<Vec<String>>> {
+        let has_line = self.results.iter().any(|result| result.carried.is_some());
+        has_line.then(|| {
+            self.cells(
+                "bytes: messages, device",
+                |case| case,
+                |result| {
+                    let carried = result.carried;
+                    carried.map_or("-".to_owned(), |carried| {
+                        format!("{:.0}, {:.0}", carried.messages, carried.line)
                     })
                 },
             )

@@ -9,6 +9,7 @@ mod qos;
 mod rpc;
 mod rtt;
 mod scale;
+mod slow;
 
 use crate::contender::Contender;
 use crate::error::{LabError, nearest};
@@ -19,7 +20,7 @@ pub fn scenarios() -> &'static [ScenarioInfo] {
     &SCENARIOS
 }
 
-static SCENARIOS: [ScenarioInfo; 9] = [
+static SCENARIOS: [ScenarioInfo; 10] = [
     rpc::RPC,
     codec::CODEC,
     events::EVENTS,
@@ -29,6 +30,7 @@ static SCENARIOS: [ScenarioInfo; 9] = [
     scale::SCALE,
     qos::QOS,
     durable::DURABLE,
+    slow::SLOW,
 ];
 
 /// A question, and who is asked.
@@ -75,6 +77,8 @@ pub(crate) enum Processes {
     Fanout,
     /// A service that stores events, and a publisher that measures.
     Durable,
+    /// A server and a client, with a slow line between them.
+    OverSlowLine,
 }
 
 /// What figures are.

@@ -7,4 +7,5 @@ mod fanout;
 mod judged;
 mod page;
 mod rpc;
+mod slow;
 mod topics;

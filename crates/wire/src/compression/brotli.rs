@@ -7,16 +7,23 @@ use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 use super::decompressor::{PIECE, PlainBody};
 use crate::message::{Compression, CompressionError};
 
-/// The lowest quality at which the library looks beyond the nearest repetition. A higher one takes many times as long
-/// for a few bytes.
-const QUALITY: i32 = 5;
+/// For messages up to [`SHORT_LEN`]: the best that there is. It takes about 2 ms a kilobyte, and saves an eighth of the
+/// bytes. A line of 500 kbit/s needs as long for them.
+const SHORT_QUALITY: i32 = 11;
+/// The largest length, in bytes, for which the best quality is worth its time.
+const SHORT_LEN: usize = 16 * 1024;
+/// For longer messages: the lowest quality at which the library looks beyond the nearest repetition.
+const LONG_QUALITY: i32 = 5;
 /// How far back a message may refer: 1 MiB, the default limit of a message.
 const WINDOW_LOG: i32 = 20;
 
 /// Compresses the body as one brotli stream.
 pub(super) fn pack(body: &[u8]) -> Option<Vec<u8>> {
     let params = BrotliEncoderParams {
-        quality: QUALITY,
+        quality: match body.len() {
+            ..=SHORT_LEN => SHORT_QUALITY,
+            _ => LONG_QUALITY,
+        },
         lgwin: WINDOW_LOG,
         size_hint: body.len(),
         ..BrotliEncoderParams::default()

@@ -89,11 +89,11 @@ pub(crate) fn records(count: usize) -> OuterSeq {
     (0..count).map(outer).collect()
 }
 
-fn text() -> Lines {
+pub(crate) fn text() -> Lines {
     TEXT.lines().map(str::to_owned).collect()
 }
 
-fn bibliography() -> Bibliography {
+pub(crate) fn bibliography() -> Bibliography {
     let json: Json = serde_json::from_str(BIBLIOGRAPHY).expect("the data file is JSON");
     items(&json).iter().map(entry).collect()
 }
@@ -137,9 +137,10 @@ fn short(json: &Json) -> i16 {
     number.expect("a short in the data file")
 }
 
-/// The text and the bibliography as a C++ header: see `contenders/codec.hpp`, which includes it.
-pub(super) fn cpp_header() -> (&'static str, String) {
+/// The text and the bibliography as a C++ header, with their types: see `contenders/codec.hpp`, which includes it.
+pub(in crate::contender) fn cpp_header() -> (&'static str, String) {
     let mut header = "// Made from the lab's data files.\n\n#pragma once\n\n".to_owned();
+    header.push_str(include_str!("../../../contenders/values.hpp"));
     header.push_str("inline const std::vector<std::string> TEXT = {\n");
     for line in text() {
         // Here and below: writing to a string cannot fail.
