@@ -75,13 +75,12 @@ fn parse(operation: &str) -> Option<Event> {
 
 async fn topic(communicator: &Communicator, manager: &str) -> TopicProxy {
     let manager = TopicManagerProxy::from_proxy(communicator.proxy(manager).expect("a proxy"));
-    let topic = manager.retrieve("t").await.expect("the hub answers");
-    topic.expect("no nil proxy")
+    manager.retrieve("t").await.expect("the hub answers")
 }
 
 async fn publisher(communicator: &Communicator, manager: &str) -> Proxy {
     let publisher = topic(communicator, manager).await.get_publisher().await;
-    publisher.expect("the hub answers").expect("no nil proxy")
+    publisher.expect("the hub answers")
 }
 
 /// Publishes until the hub is gone. Returns what happened to each event, from this number on.

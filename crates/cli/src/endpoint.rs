@@ -42,9 +42,9 @@ pub(crate) fn is_endpoint(text: &str) -> bool {
     first.is_some_and(|word| PROTOCOLS.contains(&word))
 }
 
-/// The text without timeouts that are the default: for people, who have not asked for them.
+/// The text without timeouts that are the default: nobody has asked for them, and a proxy means the same without.
 ///
-/// Programs get proxies as Ice writes them, with the timeout.
+/// `floe proxy` shows proxies as Ice writes them, with the timeout.
 pub(crate) fn readable(text: &str) -> String {
     text.replace(DEFAULT_TIMEOUT, "")
 }

@@ -106,7 +106,7 @@ impl HubArgument {
         name: &str,
     ) -> Result<TopicProxy, Failure> {
         match self.manager(communicator)?.retrieve(name).await {
-            Ok(topic) => not_nil(topic, "topic"),
+            Ok(topic) => Ok(topic),
             Err(NoSuchTopicError::NoSuchTopic(_)) => {
                 let near = self.near_topic(communicator, name).await;
                 Err(match near {
@@ -143,7 +143,7 @@ impl HubArgument {
         }
         // IceStorm 3.7 has no `createOrRetrieve`, and somebody else may be as quick.
         match self.manager(communicator)?.create(name).await {
-            Ok(topic) => not_nil(topic, "topic"),
+            Ok(topic) => Ok(topic),
             Err(TopicExistsError::TopicExists(_)) => self.topic(communicator, name).await,
             Err(TopicExistsError::Invoke(error)) => Err(self.unanswered(error.into())),
             Err(error) => Err(Failure::new(Exit::Failure, error)),

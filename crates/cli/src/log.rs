@@ -11,6 +11,7 @@ use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{Layer, Registry, reload};
 
+use crate::endpoint::readable;
 use crate::output;
 use limit::LimitedLines;
 
@@ -85,7 +86,7 @@ pub(crate) fn set_level(level: &str) -> bool {
 pub(crate) fn note(text: impl fmt::Display) {
     match STARTED.get().and_then(|started| started.format) {
         Some(LogFormat::Json) => tracing::info!(target: NOTES, "{text}"),
-        _ => output::talk(text),
+        _ => output::talk(readable(&text.to_string())),
     }
 }
 
@@ -106,7 +107,7 @@ fn filter(level: &str) -> Targets {
 pub(crate) fn say(text: impl fmt::Display) {
     match STARTED.get().and_then(|started| started.format) {
         Some(LogFormat::Json) => tracing::warn!("{text}"),
-        _ => output::talk(text),
+        _ => output::talk(readable(&text.to_string())),
     }
 }
 

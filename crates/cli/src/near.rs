@@ -21,7 +21,7 @@ pub(crate) async fn explained(failure: Failure, proxy: &Proxy) -> Failure {
 async fn similar(proxy: &Proxy) -> Option<String> {
     let at = |identity| proxy.ice_twoway().ice_facet("").ice_identity(identity);
     let finder = FinderProxy::from_proxy(at(Identity::with_category("Finder", "IceStorm")));
-    let manager = finder.get_topic_manager().await.ok()??;
+    let manager = finder.get_topic_manager().await.ok()?;
     let topics = manager.retrieve_all().await.ok()?;
     let topics = topics.into_values().flatten();
     let mut known: Vec<_> = topics.map(|topic| identity_of(topic.as_proxy())).collect();

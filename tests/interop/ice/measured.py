@@ -1,4 +1,4 @@
-"""An unmodified Ice for Python server that measures itself.
+"""An unmodified Ice for Python server, 3.7 or 3.8, that measures itself.
 
 Usage: measured.py
 
@@ -28,7 +28,8 @@ def main():
     settings.properties = Ice.createProperties()
     for name, value in PROPERTIES.items():
         settings.properties.setProperty(name, value)
-    with Ice.initialize(settings) as communicator:
+    is_38 = Ice.intVersion() >= 30800
+    with Ice.initialize(initData=settings) if is_38 else Ice.initialize(settings) as communicator:
         adapter = communicator.createObjectAdapterWithEndpoints("Server", "tcp -h 127.0.0.1 -p 0")
         proxy = adapter.addWithUUID(Anything())
         adapter.activate()

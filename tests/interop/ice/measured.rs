@@ -1,4 +1,4 @@
-//! A Floe client reads what an Ice 3.7.8 for Python server measures of itself, with the contract that is built in.
+//! A Floe client reads what an Ice 3.7.8 or 3.8.3 for Python server measures of itself, with the contract that is built in.
 
 use floe::classes::{Class, Ref};
 use floe::{Communicator, Proxy, TypedProxy};
@@ -18,6 +18,16 @@ mod contract {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn metrics_of_an_ice_server_are_read_with_their_classes() {
     let Some(ice) = Ice::or_skip() else { return };
+    read(&ice).await;
+}
+
+#[cfg(feature = "ice38")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn metrics_of_an_ice38_server_are_read_with_their_classes() {
+    read(&crate::values::ice38::ice()).await;
+}
+
+async fn read(ice: &Ice) {
     let mut python = ice.peer("measured", Language::Python);
     let mut server = Peer::start("the Ice server", &mut python);
     let communicator = Communicator::new();

@@ -1,8 +1,8 @@
-"""An unmodified Ice for Python client of the services of Ice, with an object that notes how it is called.
+"""An unmodified Ice for Python client of the services of Ice, 3.7 or 3.8, with an object that notes how it is called.
 
 Usage: modes.py
 
-Calls every operation of every interface below once, and prints `INTERFACE OPERATION MODE` for each, the mode as the
+Calls every operation of every interface below that this Ice has once, and prints `INTERFACE OPERATION MODE` for each, the mode as the
 number that travels.
 """
 
@@ -49,7 +49,13 @@ CALLS = {
         ("getSubscribers",),
         ("destroy",),
     ],
-    IceStorm.TopicManagerPrx: [("create", ""), ("retrieve", ""), ("retrieveAll",), ("getSliceChecksums",)],
+    IceStorm.TopicManagerPrx: [
+        ("create", ""),
+        ("createOrRetrieve", ""),
+        ("retrieve", ""),
+        ("retrieveAll",),
+        ("getSliceChecksums",),
+    ],
     IceStorm.FinderPrx: [("getTopicManager",)],
     Glacier2.PermissionsVerifierPrx: [("checkPermissions", "", "")],
     Glacier2.SSLPermissionsVerifierPrx: [("authorize", CERTIFICATE)],
@@ -93,7 +99,8 @@ def main():
             typed = interface.uncheckedCast(proxy)
             for name, *arguments in operations:
                 try:
-                    getattr(typed, name)(*arguments)
+                    if hasattr(typed, name):
+                        getattr(typed, name)(*arguments)
                 except Ice.OperationNotExistException:
                     print(interface.ice_staticId(), noting.seen)
 

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 
 use super::topic::{invoke_failed, log_failed, publish_again};
 use crate::exit::{Exit, Failure};
-use crate::hub::{HubArgument, not_nil};
+use crate::hub::HubArgument;
 use crate::output::{self, Output};
 use crate::peer::{self, TimeoutArgument};
 
@@ -158,7 +158,7 @@ impl Replay {
         let topic = hub.topic(communicator, &self.letters.topic).await?;
         let publisher = topic.get_publisher().await;
         let publisher = publisher.map_err(|error| hub.unanswered(error.into()))?;
-        let publisher = not_nil(publisher, "publisher")?.ice_twoway();
+        let publisher = publisher.ice_twoway();
         let mut qos = QoS::new();
         qos.insert("floe.durable".to_owned(), REPLAYED.to_owned());
         qos.insert("floe.from".to_owned(), "beginning".to_owned());

@@ -29,7 +29,7 @@ use crate::command::call::{EncodingArgument, no_operation, parse_entry};
 use crate::contract::ContractArguments;
 use crate::count;
 use crate::exit::{Exit, Failure};
-use crate::hub::{HubArgument, not_nil};
+use crate::hub::HubArgument;
 use crate::json_input::{self, Line, Source};
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument};
@@ -252,7 +252,6 @@ impl Publish {
         };
         let publisher = topic.get_publisher().await;
         let publisher = publisher.map_err(|error| self.hub.unanswered(error.into()))?;
-        let publisher = not_nil(publisher, "publisher object")?;
         let context: Context = self.context.iter().cloned().collect();
         let publisher = publisher.ice_context(context);
         let publisher = match self.wait {

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 use super::publish::window::{self, Window};
 use crate::count;
 use crate::exit::{Exit, Failure};
-use crate::hub::{HubArgument, not_nil};
+use crate::hub::HubArgument;
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument, parse_time};
 use crate::recording::{RecordedEvent, RecordingError, RecordingReader};
@@ -255,7 +255,7 @@ impl Sending<'_> {
         let publisher = topic.get_publisher().await;
         let publisher = publisher.map_err(|error| hub.unanswered(error.into()))?;
         Ok(Topic {
-            publisher: not_nil(publisher, "publisher object")?.ice_twoway(),
+            publisher: publisher.ice_twoway(),
             window: Window::new(),
         })
     }

@@ -27,6 +27,7 @@ use floe_hub::contracts::floe::{
 };
 use serde_json::{Value as Json, json};
 
+use crate::endpoint::readable;
 use crate::exit::{Exit, Failure};
 use crate::hub::{self, HubArgument, not_nil};
 use crate::output::{self, Format, Output};
@@ -163,7 +164,7 @@ impl Create {
         let mut each = Each::default();
         for name in &self.names {
             if let Some(topic) = each.note(self.create(communicator, name).await)? {
-                let proxy = topic.as_proxy().to_string();
+                let proxy = readable(&topic.as_proxy().to_string());
                 rows.push(json!({"name": name, "proxy": proxy}));
             }
         }
@@ -180,7 +181,7 @@ impl Create {
             return hub.topic(communicator, name).await;
         }
         match hub.manager(communicator)?.create(name).await {
-            Ok(topic) => not_nil(topic, "topic"),
+            Ok(topic) => Ok(topic),
             Err(TopicExistsError::TopicExists(_)) if self.exist_ok => {
                 hub.topic(communicator, name).await
             }
@@ -380,8 +381,8 @@ async fn about(name: &str, topic: &TopicProxy) -> Result<Json, InvokeError> {
     let links = topic.get_link_info_seq().await?;
     Ok(json!({
         "name": name,
-        "proxy": topic.as_proxy().to_string(),
-        "publisher": publisher.map(|publisher| publisher.to_string()),
+        "proxy": readable(&topic.as_proxy().to_string()),
+        "publisher": readable(&publisher.to_string()),
         "links": links.iter().map(link_json).collect::<Vec<_>>(),
     }))
 }

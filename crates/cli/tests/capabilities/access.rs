@@ -178,6 +178,7 @@ fn a_hub_that_others_reach_without_rules_warns_unless_told_otherwise() {
         hub.line();
         hub.signal("TERM");
         let stderr = hub.end().stderr;
+        assert!(!stderr.contains("-t 60000"), "{stderr}");
         stderr.contains("may do everything: an [[access.rule]]")
     };
     // Only where there is an address besides the loopback ones.

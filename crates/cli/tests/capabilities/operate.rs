@@ -273,6 +273,7 @@ fn metrics_tell_what_became_of_every_event() {
     );
     assert!(value("floe_hub_queue_wait_seconds_sum ") > 0.0);
     assert!(value("floe_hub_answer_seconds_count ") <= 7.0);
+    assert!(value("floe_hub_delivery_seconds_count ") <= 7.0);
     assert!(page.contains("floe_subscriber_offered_total{topic=\"a\\\"b\",subscriber=\"floe-sub/"));
     for name in ["resident_memory_bytes", "open_fds", "max_fds"] {
         assert!(page.contains(&format!("\nprocess_{name} ")), "{page}");

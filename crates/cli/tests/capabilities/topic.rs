@@ -45,7 +45,9 @@ fn a_topic_that_does_not_exist_is_not_found() {
 #[test]
 fn a_topic_that_exists_is_not_created_again() {
     let hub = Hub::start();
-    hub.run(&["topic", "create", "news"]).ended(0);
+    let created = hub.run(&["topic", "create", "news"]).ended(0).stdout;
+    assert!(created.contains("topic.news"), "{created}");
+    assert!(!created.contains("-t 60000"), "{created}");
     hub.run(&["topic", "create", "news"])
         .ended(5)
         .said("the topic `news` exists already");

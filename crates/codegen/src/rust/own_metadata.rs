@@ -1,5 +1,5 @@
-//! Metadata for Rust alone: `rust:identifier`, `rust:derive`, `rust:type`, `rust:bytes` and
-//! `rust:view`.
+//! Metadata for Rust alone: `rust:identifier`, `rust:derive`, `rust:type`, `rust:bytes`, `rust:view` and
+//! `rust:nonnull`.
 //!
 //! The Slice compiler warns of those that stand where they mean nothing; here is what would give
 //! Rust that does not compile.
@@ -14,6 +14,9 @@ use super::check::inner_metadata;
 use super::containers::{Container, applied, unknown_name};
 use super::facts::Facts;
 use super::{derive, views};
+
+/// Excludes nil: the proxy that an operation returns, or a parameter, is then no option.
+pub(super) const NONNULL: &str = "rust:nonnull";
 
 /// Names that are no identifiers: nothing else can be found out before they are right.
 pub(super) fn check_identifiers(model: &Model) -> Vec<Diagnostic> {
@@ -36,6 +39,15 @@ pub(super) fn check(
         findings.extend(container(metadata, definition, facts));
         findings.extend(bytes(metadata, definition));
         findings.extend(view(metadata, model, id));
+    }
+    for operation in model.own_operations(id) {
+        let returned = operation.returns.as_ref();
+        let returned = returned.map(|returned| (returned.r#type, returned.tag));
+        findings.extend(nonnull(&operation.metadata, returned));
+        for parameter in &operation.parameters {
+            let what = Some((parameter.r#type, parameter.tag));
+            findings.extend(nonnull(&parameter.metadata, what));
+        }
     }
 }
 
@@ -116,6 +128,25 @@ fn bytes(metadata: &Metadata, definition: &Definition) -> Option<Diagnostic> {
     );
     let help = "remove it, or make the sequence one of `byte`";
     Some(Diagnostic::new(Code::WrongKind, metadata.span, message).help(help))
+}
+
+/// The directive before what is no proxy, or may be unset.
+fn nonnull(metadata: &[Metadata], what: Option<(Type, Option<i32>)>) -> Option<Diagnostic> {
+    let directive = metadata.iter().find(|metadata| metadata.text == NONNULL)?;
+    let message = match what {
+        Some((Type::ObjectProxy | Type::Proxy(_), None)) => return None,
+        Some((Type::ObjectProxy | Type::Proxy(_), Some(_))) => {
+            "expected a proxy that is always set, got an optional one"
+        }
+        Some(_) => "expected a proxy, got a value that is never nil",
+        None => "expected an operation that returns a proxy, got one that returns nothing",
+    };
+    let diagnostic = Diagnostic::new(Code::WrongKind, directive.span, message);
+    Some(
+        diagnostic.help(
+            "`rust:nonnull` belongs before a parameter, or an operation that returns a proxy",
+        ),
+    )
 }
 
 fn view(metadata: &Metadata, model: &Model, id: DefinitionId) -> Option<Diagnostic> {

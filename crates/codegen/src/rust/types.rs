@@ -105,6 +105,14 @@ impl Scope<'_> {
         Some(quote!(#reader.know_classes(&#table);))
     }
 
+    /// The type of a proxy, if it is one.
+    pub(super) fn proxy(&self, r#type: Type) -> Option<TokenStream> {
+        match self.shape(r#type) {
+            Shape::Proxy(proxy) => Some(proxy),
+            _ => None,
+        }
+    }
+
     fn or_unset(&self, r#type: TokenStream, tag: Option<i32>) -> TokenStream {
         let option = self.prelude("Option");
         match tag {

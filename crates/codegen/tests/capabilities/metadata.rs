@@ -170,6 +170,18 @@ fn what_would_not_compile_is_refused_with_its_place() {
             "`rust:view` on `::M::Q`, in which there is nothing to borrow",
         ),
         (
+            "interface I { [\"rust:nonnull\"] void f(); }",
+            "expected an operation that returns a proxy, got one that returns nothing",
+        ),
+        (
+            "interface I { [\"rust:nonnull\"] string f(); }",
+            "expected a proxy, got a value that is never nil",
+        ),
+        (
+            "interface I { void f([\"rust:nonnull\"] optional(1) I* i); }",
+            "expected a proxy that is always set, got an optional one",
+        ),
+        (
             "[\"rust:type:std::collections::HashSet\"] sequence<int> S; dictionary<S, int> D;",
             "the keys of `::M::D` hold a container that has no order",
         ),

@@ -254,8 +254,8 @@ fn returned<X, E: OperationError + From<X>>(
 pub(super) struct Finder(pub(super) Arc<Sessions>);
 
 impl RouterFinder for Finder {
-    async fn get_router(&self, _current: &Current) -> Result<Option<RouterProxy>, InvokeError> {
+    async fn get_router(&self, _current: &Current) -> Result<RouterProxy, InvokeError> {
         let router = self.0.client_adapter.proxy(identity(&self.0));
-        Ok(Some(RouterProxy::from_proxy(router)))
+        Ok(RouterProxy::from_proxy(router))
     }
 }

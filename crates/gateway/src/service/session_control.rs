@@ -97,19 +97,16 @@ struct SessionControlObject {
 }
 
 impl SessionControl for SessionControlObject {
-    async fn categories(&self, _current: &Current) -> Result<Option<StringSetProxy>, InvokeError> {
-        Ok(Some(self.categories.clone()))
+    async fn categories(&self, _current: &Current) -> Result<StringSetProxy, InvokeError> {
+        Ok(self.categories.clone())
     }
 
-    async fn adapter_ids(&self, _current: &Current) -> Result<Option<StringSetProxy>, InvokeError> {
-        Ok(Some(self.adapter_ids.clone()))
+    async fn adapter_ids(&self, _current: &Current) -> Result<StringSetProxy, InvokeError> {
+        Ok(self.adapter_ids.clone())
     }
 
-    async fn identities(
-        &self,
-        _current: &Current,
-    ) -> Result<Option<IdentitySetProxy>, InvokeError> {
-        Ok(Some(self.identities.clone()))
+    async fn identities(&self, _current: &Current) -> Result<IdentitySetProxy, InvokeError> {
+        Ok(self.identities.clone())
     }
 
     async fn get_session_timeout(&self, current: &Current) -> Result<i32, InvokeError> {

@@ -1,5 +1,7 @@
-//! How long events wait in queues, and how long their subscribers take to answer: counts by duration, which only grow.
+//! How long events wait in queues, how long their subscribers take to answer, and both together: counts by duration, which
+//! only grow.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -9,7 +11,23 @@ pub(crate) struct Latencies {
     is_on: AtomicBool,
     waits: Histogram,
     answers: Histogram,
+    deliveries: Histogram,
 }
+
+/// Rounds of events of one twoway subscriber that are unanswered: the number of the first event of each, and when its
+/// oldest event came. Empty unless latencies are measured.
+#[derive(Debug, Default)]
+pub(crate) struct Rounds(VecDeque<(u64, Instant)>);
+
+impl Rounds {
+    /// Forgets all: their events are sent in another way, or not at all.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// How many rounds of one subscriber are followed at a time. Others are not counted.
+const ROUNDS_MAX: usize = 1024;
 
 impl Latencies {
     /// Begins to measure.
@@ -33,11 +51,30 @@ impl Latencies {
         }
     }
 
+    /// Notes that events leave their queue, the oldest of which came at this time, and get numbers from `first` on.
+    #[inline]
+    pub(crate) fn note_round(&self, rounds: &mut Rounds, first: u64, oldest: Option<Instant>) {
+        if let Some(oldest) = oldest.filter(|_| self.is_on.load(Ordering::Relaxed))
+            && rounds.0.len() < ROUNDS_MAX
+        {
+            rounds.0.push_back((first, oldest));
+        }
+    }
+
+    /// Notes the answers to all events before the number `end`. Answers come nearly in order.
+    #[inline]
+    pub(crate) fn note_delivered(&self, rounds: &mut Rounds, end: u64, now: Instant) {
+        while let Some((_, came)) = rounds.0.pop_front_if(|(first, _)| *first < end) {
+            self.deliveries.note(now.saturating_duration_since(came));
+        }
+    }
+
     /// The counts now.
     pub(crate) fn counts(&self) -> HubLatencies {
         HubLatencies {
             waits: self.waits.counts(),
             answers: self.answers.counts(),
+            deliveries: self.deliveries.counts(),
         }
     }
 }
@@ -51,6 +88,9 @@ pub struct HubLatencies {
     /// How long twoway subscribers took to answer, from the moment when an event was sent. Events that had to wait for
     /// a connection, or were sent again, are not counted.
     pub answers: LatencyCounts,
+    /// From the moment when the oldest event of a round of deliveries came from its publisher, until the twoway subscriber
+    /// answered. Events that were sent again are not counted.
+    pub deliveries: LatencyCounts,
 }
 
 /// Durations, counted by length.
@@ -129,6 +169,28 @@ mod tests {
         );
         assert_eq!(counts.longer, 1);
         assert_eq!(counts.sum, Duration::from_nanos(60_001_052_000 + 25_001));
+    }
+
+    #[test]
+    fn a_round_is_delivered_when_one_of_its_events_is_answered() {
+        let (latencies, mut rounds) = (Latencies::default(), Rounds::default());
+        let came = Instant::now();
+        let after = |millis| came + Duration::from_millis(millis);
+        latencies.note_round(&mut rounds, 0, Some(came));
+        assert!(rounds.0.is_empty(), "nobody has asked");
+        latencies.measure();
+        for (first, millis) in [(0, 0), (10, 1), (20, 2)] {
+            latencies.note_round(&mut rounds, first, Some(after(millis)));
+        }
+        latencies.note_delivered(&mut rounds, 0, after(3));
+        assert_eq!(latencies.counts().deliveries.sum, Duration::ZERO);
+        latencies.note_delivered(&mut rounds, 5, after(4));
+        assert_eq!(latencies.counts().deliveries.sum, Duration::from_millis(4));
+        latencies.note_delivered(&mut rounds, 11, after(6));
+        assert_eq!(latencies.counts().deliveries.sum, Duration::from_millis(9));
+        rounds.clear();
+        latencies.note_delivered(&mut rounds, 30, after(9));
+        assert_eq!(latencies.counts().deliveries.sum, Duration::from_millis(9));
     }
 
     #[test]

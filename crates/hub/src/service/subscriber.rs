@@ -28,7 +28,7 @@ use floe::forwarding::{Event, Events, PendingEvent};
 use floe::{Identity, InvokeError, Proxy, TypedProxy};
 
 use super::durable::Reader;
-use super::latency::Latencies;
+use super::latency::{Latencies, Rounds};
 use super::topic_link::TopicLink;
 use crate::core::{
     Delivery, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState, Ticket,
@@ -71,6 +71,8 @@ pub(super) struct GuardedState {
     delivery: Option<Waker>,
     /// The publishers that are held back.
     publishers: Vec<HeldPublisher>,
+    /// The rounds of events that left by the fast path, for the latencies.
+    pub(super) rounds: Rounds,
 }
 
 impl GuardedState {
@@ -79,6 +81,12 @@ impl GuardedState {
         let window = self.window;
         self.in_flight
             .get_or_insert_with(|| Box::new(InFlightEvents::new(window)))
+    }
+
+    /// Notes for the latencies that the next events of the queue leave by the fast path.
+    pub(super) fn note_round(&mut self, latencies: &Latencies) {
+        let (first, oldest) = (self.in_flight().next(), self.subscription.oldest());
+        latencies.note_round(&mut self.rounds, first, oldest);
     }
 
     /// Whether the scheduler may send.
@@ -145,6 +153,7 @@ impl Subscriber {
                 in_flight: None,
                 delivery: None,
                 publishers: Vec::new(),
+                rounds: Rounds::default(),
             }),
             ready: ready.clone(),
         }

@@ -226,7 +226,7 @@ async fn links_survive_a_restart_on_another_port_in_their_order() {
     world.shut_down().await;
 
     let world = World::with(|settings| settings.store = store()).await;
-    let retrieve = async |name: &str| soon(world.manager.retrieve(name)).await.unwrap().unwrap();
+    let retrieve = async |name: &str| soon(world.manager.retrieve(name)).await.unwrap();
     let (a, b) = (retrieve("a").await, retrieve("b").await);
     let expected = [("b".to_owned(), 7), ("far".to_owned(), 0)];
     assert_eq!(links(&a).await, expected);
@@ -281,7 +281,7 @@ async fn the_link_receiver_has_its_type_id_and_takes_only_events() {
     let world = World::start().await;
     let a = world.create("a").await;
     let internal = TopicInternalProxy::from_proxy(a.as_proxy().clone());
-    let receiver: TopicLinkProxy = soon(internal.get_link_proxy()).await.unwrap().unwrap();
+    let receiver: TopicLinkProxy = soon(internal.get_link_proxy()).await.unwrap();
     let reference = receiver.as_proxy().reference();
     assert_eq!(reference.identity, identity("IceStorm/a.link"));
     let ids = soon(receiver.ice_ids()).await.unwrap();

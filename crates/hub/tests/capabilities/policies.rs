@@ -193,7 +193,7 @@ async fn batches_of_a_publisher_that_waits_come_in_their_order_and_nothing_is_lo
 async fn a_waiting_publisher_keeps_neither_other_subscribers_nor_other_publishers_waiting() {
     let wishes = [("floe.overflow", "block"), ("floe.queueEvents", "1")];
     let mut stuck = Stuck::with_qos(&wishes).await;
-    let topic = stuck.world.manager.retrieve("t").await.unwrap().unwrap();
+    let topic = stuck.world.manager.retrieve("t").await.unwrap();
     let (fast, mut fast_inbox) = stuck.subscribers.add("fast");
     subscribe(&topic, &fast, &[]).await;
     let waiting = stuck.publisher.ice_facet(WAITING_FACET).ice_oneway();
@@ -219,7 +219,7 @@ async fn an_event_that_waits_for_one_subscriber_waits_for_all_others_too() {
     ];
     let mut stuck = Stuck::with_qos(&wishes).await;
     let topic = stuck.world.manager.retrieve("t").await;
-    let topic = topic.expect("a topic").expect("no nil proxy");
+    let topic = topic.expect("a topic");
     let (proxy, mut well) = stuck.subscribers.add("well");
     subscribe(&topic, &proxy, &wishes).await;
     let waiting = stuck.publisher.ice_facet(WAITING_FACET);
@@ -240,7 +240,7 @@ async fn a_publisher_does_not_wait_for_a_subscriber_that_leaves() {
     let publishing = tokio::spawn(async move { publish_many(&waiting, 20).await });
     let full = |info: &floe_hub::contracts::floe::TopicInfo| info.subscribers[0].queued == 1;
     stuck.world.info_when("t", full).await;
-    let topic = stuck.world.manager.retrieve("t").await.unwrap().unwrap();
+    let topic = stuck.world.manager.retrieve("t").await.unwrap();
     let subscriber = stuck.world.info("t").await.subscribers.remove(0).subscriber;
     soon(topic.unsubscribe(subscriber.as_ref())).await.unwrap();
     soon(publishing).await.unwrap();
@@ -265,7 +265,7 @@ async fn events_whose_publishers_wait_when_the_topic_is_destroyed_are_lost_and_c
     let second = publish(1);
     published(ACCEPTED + 2).await;
     assert!(!first.is_finished() && !second.is_finished());
-    let topic = stuck.world.manager.retrieve("t").await.unwrap().unwrap();
+    let topic = stuck.world.manager.retrieve("t").await.unwrap();
     soon(topic.destroy()).await.unwrap();
     for publishing in [first, second] {
         soon(publishing).await.unwrap();

@@ -32,7 +32,7 @@ async fn topics_and_subscriptions_survive_a_restart_in_their_order() {
     let world = hub_in(&directory.0).await;
     let topics = world.manager.retrieve_all().await.unwrap();
     assert_eq!(topics.keys().collect::<Vec<_>>(), ["empty", "t"]);
-    let topic = world.manager.retrieve("t").await.unwrap().unwrap();
+    let topic = world.manager.retrieve("t").await.unwrap();
     let expected = [identity("z"), identity("c/a")];
     assert_eq!(topic.get_subscribers().await.unwrap(), expected);
     let info = world.info("t").await;
@@ -70,7 +70,7 @@ async fn what_was_removed_stays_removed() {
     assert_eq!(topics.keys().collect::<Vec<_>>(), ["kept"]);
     let topic = world.create("destroyed").await;
     assert_eq!(topic.get_subscribers().await.unwrap(), []);
-    let kept = world.manager.retrieve("kept").await.unwrap().unwrap();
+    let kept = world.manager.retrieve("kept").await.unwrap();
     assert_eq!(kept.get_subscribers().await.unwrap(), []);
 }
 
@@ -91,7 +91,7 @@ async fn a_subscription_outlives_a_shutdown_that_could_not_deliver() {
     world.shut_down().await;
 
     let world = hub_in(&directory.0).await;
-    let topic = world.manager.retrieve("t").await.unwrap().unwrap();
+    let topic = world.manager.retrieve("t").await.unwrap();
     assert_eq!(topic.get_subscribers().await.unwrap(), [identity("s")]);
 }
 
@@ -157,7 +157,7 @@ async fn clients_that_create_a_topic_at_the_same_time_all_get_it() {
             .collect();
         for caller in callers {
             let topic = soon(caller).await.unwrap().expect("no error");
-            assert_eq!(topic.unwrap().get_name().await.unwrap(), name);
+            assert_eq!(topic.get_name().await.unwrap(), name);
         }
     }
 }

@@ -190,7 +190,7 @@ impl HubThread {
     async fn create(&self, name: &str) -> TopicProxy {
         let client = Communicator::new();
         let manager: TopicManagerProxy = client.proxy(&self.hub.topic_manager()).unwrap();
-        manager.create(name).await.unwrap().unwrap()
+        manager.create(name).await.unwrap()
     }
 
     fn stop(self) {

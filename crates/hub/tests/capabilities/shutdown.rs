@@ -94,7 +94,7 @@ async fn a_hub_that_was_shut_down_or_dropped_has_ended() {
         }
         let manager = world.client.proxy(&hub.topic_manager()).unwrap();
         let manager = floe::contracts::ice_storm::TopicManagerProxy::from_proxy(manager);
-        let topic = soon(manager.retrieve("t")).await.unwrap().unwrap();
+        let topic = soon(manager.retrieve("t")).await.unwrap();
         assert_eq!(topic.get_subscribers().await.unwrap().len(), 1);
     }
 }

@@ -19,14 +19,8 @@ async fn a_topic_is_created_once_and_found_by_its_name() {
         matches!(&again, TopicExistsError::TopicExists(e) if e.name == "t"),
         "{again}"
     );
-    assert_eq!(
-        world.manager.retrieve("t").await.unwrap(),
-        Some(topic.clone())
-    );
-    assert_eq!(
-        world.manager.create_or_retrieve("t").await.unwrap(),
-        Some(topic)
-    );
+    assert_eq!(world.manager.retrieve("t").await.unwrap(), topic.clone());
+    assert_eq!(world.manager.create_or_retrieve("t").await.unwrap(), topic);
     world.manager.create_or_retrieve("u").await.unwrap();
     let all = world.manager.retrieve_all().await.unwrap();
     assert_eq!(all.keys().collect::<Vec<_>>(), ["t", "u"]);
@@ -52,7 +46,7 @@ async fn objects_have_the_same_identities_as_in_icestorm() {
     assert_eq!(identity(topic.as_proxy()), "IceStorm/topic.a.b");
     assert_eq!(identity(&publisher(&topic).await), "IceStorm/a.b.publish");
     let publisher = topic.get_non_replicated_publisher().await.unwrap();
-    assert_eq!(identity(&publisher.unwrap()), "IceStorm/a.b.publish");
+    assert_eq!(identity(&publisher), "IceStorm/a.b.publish");
 }
 
 #[tokio::test]
@@ -80,7 +74,7 @@ async fn objects_have_the_same_type_ids_as_in_icestorm() {
 async fn the_finder_returns_the_topic_manager_of_any_instance() {
     let world = World::with(|settings| settings.instance_name = "Other".to_owned()).await;
     let finder = FinderProxy::from_proxy(world.object("IceStorm/Finder"));
-    let found = soon(finder.get_topic_manager()).await.unwrap().unwrap();
+    let found = soon(finder.get_topic_manager()).await.unwrap();
     assert_eq!(
         found.as_proxy().reference().identity.to_string(),
         "Other/TopicManager"
@@ -233,7 +227,7 @@ async fn proxies_have_the_published_endpoints() {
     assert!(endpoints.starts_with("tcp -h 127.0.0.1 "), "{endpoints}");
     let manager = format!("IceStorm/TopicManager:{endpoints}");
     let manager: TopicManagerProxy = world.client.proxy(&manager).unwrap();
-    let topic = soon(manager.create("t")).await.unwrap().unwrap();
+    let topic = soon(manager.create("t")).await.unwrap();
     let of = |proxy: &Proxy| {
         let endpoints = proxy.reference().endpoints().iter();
         endpoints.map(ToString::to_string).collect::<Vec<_>>()
@@ -242,7 +236,7 @@ async fn proxies_have_the_published_endpoints() {
     assert_eq!(of(topic.as_proxy()), expected);
     let topic = world.client.proxy(&format!("IceStorm/topic.t:{endpoints}"));
     let topic: TopicProxy = topic.unwrap();
-    let publisher = soon(topic.get_publisher()).await.unwrap().unwrap();
+    let publisher = soon(topic.get_publisher()).await.unwrap();
     assert_eq!(of(&publisher), ["tcp -h hub.example -p 3 -t 60000"]);
 }
 

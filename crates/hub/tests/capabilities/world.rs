@@ -57,7 +57,7 @@ impl World {
 
     pub(crate) async fn create(&self, name: &str) -> TopicProxy {
         let topic = soon(self.manager.create(name)).await;
-        topic.expect("a new topic").expect("no nil proxy")
+        topic.expect("a new topic")
     }
 
     /// A proxy to an object of the hub.
@@ -332,7 +332,7 @@ pub(crate) fn numbered(count: usize) -> Vec<String> {
 /// The publisher object of a topic.
 pub(crate) async fn publisher(topic: &TopicProxy) -> Proxy {
     let publisher = soon(topic.get_publisher()).await;
-    publisher.expect("a topic").expect("no nil proxy")
+    publisher.expect("a topic")
 }
 
 /// Subscribes with a quality of service. Returns the publisher of this subscriber alone.
@@ -344,7 +344,7 @@ pub(crate) async fn subscribe(
     let qos = self::qos(qos);
     let subscribed = topic.subscribe_and_get_publisher(&qos, Some(subscriber));
     let publisher = soon(subscribed).await;
-    publisher.expect("a subscription").expect("no nil proxy")
+    publisher.expect("a subscription")
 }
 
 pub(crate) fn qos(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {

@@ -208,6 +208,22 @@ macro_rules! __proxy {
             }
         }
 
+        impl $crate::encoding::Encode for $name {
+            fn encode(&self, encoder: &mut $crate::encoding::Encoder<'_>) {
+                $crate::encoding::Encode::encode(&self.0, encoder);
+            }
+        }
+
+        impl $crate::encoding::Decode for $name {
+            const MIN_WIRE_LEN: usize = <$crate::Proxy as $crate::encoding::Decode>::MIN_WIRE_LEN;
+
+            fn decode(
+                decoder: &mut $crate::encoding::Decoder<'_>,
+            ) -> ::std::result::Result<Self, $crate::DecodeError> {
+                $crate::encoding::Decode::decode(decoder).map(Self)
+            }
+        }
+
         impl ::std::convert::From<$name> for $crate::Proxy {
             fn from(proxy: $name) -> Self {
                 proxy.0

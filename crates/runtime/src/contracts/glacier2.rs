@@ -486,7 +486,7 @@ impl SessionControlProxy {
     /// - returns The set.
     pub fn categories(
         &self,
-    ) -> Call<'_, Option<StringSetProxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    ) -> Call<'_, StringSetProxy, InvokeError, impl codegen::EncodeParameters<'_>> {
         const OPERATION: codegen::OperationInfo = codegen::operation("categories", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -496,7 +496,7 @@ impl SessionControlProxy {
     /// - returns The set.
     pub fn adapter_ids(
         &self,
-    ) -> Call<'_, Option<StringSetProxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    ) -> Call<'_, StringSetProxy, InvokeError, impl codegen::EncodeParameters<'_>> {
         const OPERATION: codegen::OperationInfo = codegen::operation("adapterIds", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -506,7 +506,7 @@ impl SessionControlProxy {
     /// - returns The set.
     pub fn identities(
         &self,
-    ) -> Call<'_, Option<IdentitySetProxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    ) -> Call<'_, IdentitySetProxy, InvokeError, impl codegen::EncodeParameters<'_>> {
         const OPERATION: codegen::OperationInfo = codegen::operation("identities", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -534,26 +534,17 @@ codegen::servant! {
         /// Gives the categories that the session may reach.
         ///
         /// - returns The set.
-        async fn categories(
-            &self,
-            current: &Current,
-        ) -> Result<Option<StringSetProxy>, InvokeError>;
+        async fn categories(&self, current: &Current) -> Result<StringSetProxy, InvokeError>;
 
         /// Gives the ids of the adapters that the session may reach.
         ///
         /// - returns The set.
-        async fn adapter_ids(
-            &self,
-            current: &Current,
-        ) -> Result<Option<StringSetProxy>, InvokeError>;
+        async fn adapter_ids(&self, current: &Current) -> Result<StringSetProxy, InvokeError>;
 
         /// Gives the identities that the session may reach.
         ///
         /// - returns The set.
-        async fn identities(
-            &self,
-            current: &Current,
-        ) -> Result<Option<IdentitySetProxy>, InvokeError>;
+        async fn identities(&self, current: &Current) -> Result<IdentitySetProxy, InvokeError>;
 
         /// Gives how long a session may be unused.
         ///

@@ -535,7 +535,7 @@ impl LocatorFinderProxy {
     /// - returns The locator.
     pub fn get_locator(
         &self,
-    ) -> Call<'_, Option<LocatorProxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    ) -> Call<'_, LocatorProxy, InvokeError, impl codegen::EncodeParameters<'_>> {
         const OPERATION: codegen::OperationInfo = codegen::operation("getLocator", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -548,7 +548,7 @@ codegen::servant! {
         /// Gives the locator.
         ///
         /// - returns The locator.
-        async fn get_locator(&self, current: &Current) -> Result<Option<LocatorProxy>, InvokeError>;
+        async fn get_locator(&self, current: &Current) -> Result<LocatorProxy, InvokeError>;
     }
 }
 
@@ -1169,7 +1169,7 @@ impl RouterFinderProxy {
     /// - returns The router; null if there is none.
     pub fn get_router(
         &self,
-    ) -> Call<'_, Option<RouterProxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    ) -> Call<'_, RouterProxy, InvokeError, impl codegen::EncodeParameters<'_>> {
         const OPERATION: codegen::OperationInfo = codegen::operation("getRouter", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -1181,7 +1181,7 @@ codegen::servant! {
         /// Returns the router.
         ///
         /// - returns The router; null if there is none.
-        async fn get_router(&self, current: &Current) -> Result<Option<RouterProxy>, InvokeError>;
+        async fn get_router(&self, current: &Current) -> Result<RouterProxy, InvokeError>;
     }
 }
 

@@ -126,9 +126,7 @@ impl TopicProxy {
     /// Gives the object on which publishers invoke their operations.
     ///
     /// - returns The publisher object; in a replicated service, of all replicas.
-    pub fn get_publisher(
-        &self,
-    ) -> Call<'_, Option<Proxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_publisher(&self) -> Call<'_, Proxy, InvokeError, impl codegen::EncodeParameters<'_>> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getPublisher", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -138,7 +136,7 @@ impl TopicProxy {
     /// - returns The publisher object, never that of a replica.
     pub fn get_non_replicated_publisher(
         &self,
-    ) -> Call<'_, Option<Proxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    ) -> Call<'_, Proxy, InvokeError, impl codegen::EncodeParameters<'_>> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating(
             "getNonReplicatedPublisher",
             true,
@@ -158,7 +156,7 @@ impl TopicProxy {
         &'call self,
         qos: &'call QoS,
         subscriber: Option<&'call Proxy>,
-    ) -> Call<'call, Option<Proxy>, AlreadySubscribedOrBadQoSOrInvalidSubscriberError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, Proxy, AlreadySubscribedOrBadQoSOrInvalidSubscriberError, impl codegen::EncodeParameters<'call>> {
         const OPERATION: codegen::OperationInfo = codegen::operation(
             "subscribeAndGetPublisher",
             true,
@@ -257,7 +255,7 @@ codegen::servant! {
         /// Gives the object on which publishers invoke their operations.
         ///
         /// - returns The publisher object; in a replicated service, of all replicas.
-        async fn get_publisher(&self, current: &Current) -> Result<Option<Proxy>, InvokeError>;
+        async fn get_publisher(&self, current: &Current) -> Result<Proxy, InvokeError>;
 
         /// Gives the publisher object of this instance of the service.
         ///
@@ -265,7 +263,7 @@ codegen::servant! {
         async fn get_non_replicated_publisher(
             &self,
             current: &Current,
-        ) -> Result<Option<Proxy>, InvokeError>;
+        ) -> Result<Proxy, InvokeError>;
 
         /// Subscribes an object to the events of the topic.
         ///
@@ -280,7 +278,7 @@ codegen::servant! {
             qos: QoS,
             subscriber: Option<Proxy>,
             current: &Current,
-        ) -> Result<Option<Proxy>, AlreadySubscribedOrBadQoSOrInvalidSubscriberError>;
+        ) -> Result<Proxy, AlreadySubscribedOrBadQoSOrInvalidSubscriberError>;
 
         /// Ends a subscription. Without one, nothing happens.
         ///
@@ -448,7 +446,7 @@ impl TopicManagerProxy {
     pub fn create<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, Option<TopicProxy>, TopicExistsError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicProxy, TopicExistsError, impl codegen::EncodeParameters<'call>> {
         const OPERATION: codegen::OperationInfo = codegen::operation("create", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -461,7 +459,7 @@ impl TopicManagerProxy {
     pub fn retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, Option<TopicProxy>, NoSuchTopicError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicProxy, NoSuchTopicError, impl codegen::EncodeParameters<'call>> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("retrieve", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -473,7 +471,7 @@ impl TopicManagerProxy {
     pub fn create_or_retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, Option<TopicProxy>, InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicProxy, InvokeError, impl codegen::EncodeParameters<'call>> {
         const OPERATION: codegen::OperationInfo = codegen::operation("createOrRetrieve", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -511,7 +509,7 @@ codegen::servant! {
             &self,
             name: String,
             current: &Current,
-        ) -> Result<Option<TopicProxy>, TopicExistsError>;
+        ) -> Result<TopicProxy, TopicExistsError>;
 
         /// Finds a topic.
         ///
@@ -522,7 +520,7 @@ codegen::servant! {
             &self,
             name: String,
             current: &Current,
-        ) -> Result<Option<TopicProxy>, NoSuchTopicError>;
+        ) -> Result<TopicProxy, NoSuchTopicError>;
 
         /// Finds a topic, or creates it. IceStorm has it from 3.8 on.
         ///
@@ -532,7 +530,7 @@ codegen::servant! {
             &self,
             name: String,
             current: &Current,
-        ) -> Result<Option<TopicProxy>, InvokeError>;
+        ) -> Result<TopicProxy, InvokeError>;
 
         /// Gives all topics.
         ///
@@ -623,7 +621,7 @@ impl FinderProxy {
     /// - returns The topic manager.
     pub fn get_topic_manager(
         &self,
-    ) -> Call<'_, Option<TopicManagerProxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    ) -> Call<'_, TopicManagerProxy, InvokeError, impl codegen::EncodeParameters<'_>> {
         const OPERATION: codegen::OperationInfo = codegen::operation("getTopicManager", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -639,7 +637,7 @@ codegen::servant! {
         async fn get_topic_manager(
             &self,
             current: &Current,
-        ) -> Result<Option<TopicManagerProxy>, InvokeError>;
+        ) -> Result<TopicManagerProxy, InvokeError>;
     }
 }
 
@@ -793,9 +791,7 @@ impl TopicInternalProxy {
     /// Gives the object on which publishers invoke their operations.
     ///
     /// - returns The publisher object; in a replicated service, of all replicas.
-    pub fn get_publisher(
-        &self,
-    ) -> Call<'_, Option<Proxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    pub fn get_publisher(&self) -> Call<'_, Proxy, InvokeError, impl codegen::EncodeParameters<'_>> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("getPublisher", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -805,7 +801,7 @@ impl TopicInternalProxy {
     /// - returns The publisher object, never that of a replica.
     pub fn get_non_replicated_publisher(
         &self,
-    ) -> Call<'_, Option<Proxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    ) -> Call<'_, Proxy, InvokeError, impl codegen::EncodeParameters<'_>> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating(
             "getNonReplicatedPublisher",
             true,
@@ -825,7 +821,7 @@ impl TopicInternalProxy {
         &'call self,
         qos: &'call QoS,
         subscriber: Option<&'call Proxy>,
-    ) -> Call<'call, Option<Proxy>, AlreadySubscribedOrBadQoSOrInvalidSubscriberError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, Proxy, AlreadySubscribedOrBadQoSOrInvalidSubscriberError, impl codegen::EncodeParameters<'call>> {
         const OPERATION: codegen::OperationInfo = codegen::operation(
             "subscribeAndGetPublisher",
             true,
@@ -916,7 +912,7 @@ impl TopicInternalProxy {
     /// - returns The receiving end.
     pub fn get_link_proxy(
         &self,
-    ) -> Call<'_, Option<TopicLinkProxy>, InvokeError, impl codegen::EncodeParameters<'_>> {
+    ) -> Call<'_, TopicLinkProxy, InvokeError, impl codegen::EncodeParameters<'_>> {
         const OPERATION: codegen::OperationInfo = codegen::idempotent("getLinkProxy", true);
         codegen::call(&self.0, &OPERATION, (), codegen::one)
     }
@@ -940,10 +936,7 @@ codegen::servant! {
         /// Gives the receiving end for links to this topic.
         ///
         /// - returns The receiving end.
-        async fn get_link_proxy(
-            &self,
-            current: &Current,
-        ) -> Result<Option<TopicLinkProxy>, InvokeError>;
+        async fn get_link_proxy(&self, current: &Current) -> Result<TopicLinkProxy, InvokeError>;
 
         /// Removes subscribers to which delivery has failed. Replicas say it to their master.
         ///
@@ -1073,7 +1066,7 @@ impl TopicManagerInternalProxy {
     pub fn create<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, Option<TopicProxy>, TopicExistsError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicProxy, TopicExistsError, impl codegen::EncodeParameters<'call>> {
         const OPERATION: codegen::OperationInfo = codegen::operation("create", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -1086,7 +1079,7 @@ impl TopicManagerInternalProxy {
     pub fn retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, Option<TopicProxy>, NoSuchTopicError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicProxy, NoSuchTopicError, impl codegen::EncodeParameters<'call>> {
         const OPERATION: codegen::OperationInfo = codegen::nonmutating("retrieve", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }
@@ -1098,7 +1091,7 @@ impl TopicManagerInternalProxy {
     pub fn create_or_retrieve<'call>(
         &'call self,
         name: &'call str,
-    ) -> Call<'call, Option<TopicProxy>, InvokeError, impl codegen::EncodeParameters<'call>> {
+    ) -> Call<'call, TopicProxy, InvokeError, impl codegen::EncodeParameters<'call>> {
         const OPERATION: codegen::OperationInfo = codegen::operation("createOrRetrieve", true);
         codegen::call(&self.0, &OPERATION, (name,), codegen::one)
     }

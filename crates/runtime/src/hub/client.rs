@@ -50,9 +50,7 @@ impl HubClient {
             Some(finder) => {
                 let finder = FinderProxy::from_proxy(communicator.proxy_from(finder.clone()));
                 match with_answer_timeout(&finder).get_topic_manager().await {
-                    Ok(manager) => manager.ok_or(HubError::Nil {
-                        what: "the topic manager",
-                    })?,
+                    Ok(manager) => manager,
                     // A transient IceStorm has no finder.
                     Err(InvokeError::System(SystemException::ObjectNotExist(_))) => given,
                     Err(error) => return Err(failed(&given, error)),
@@ -100,7 +98,7 @@ impl HubClient {
     /// Does the same as [`HubClient::topic`], and returns a proxy.
     pub(super) async fn create_or_retrieve(&self, name: &str) -> Result<TopicProxy, HubError> {
         match self.manager.create_or_retrieve(name).await {
-            Ok(topic) => topic_of(topic),
+            Ok(topic) => Ok(with_answer_timeout(&topic)),
             // IceStorm has the operation from 3.8 on.
             Err(InvokeError::System(SystemException::OperationNotExist(_))) => {
                 self.retrieve_or_create(name).await
@@ -114,7 +112,7 @@ impl HubClient {
             return Ok(topic);
         }
         match self.manager.create(name).await {
-            Ok(topic) => topic_of(topic),
+            Ok(topic) => Ok(with_answer_timeout(&topic)),
             // Another client created the topic first.
             Err(TopicExistsError::TopicExists(_)) => {
                 self.retrieve(name).await?.ok_or_else(|| HubError::Refused {
@@ -127,7 +125,7 @@ impl HubClient {
 
     async fn retrieve(&self, name: &str) -> Result<Option<TopicProxy>, HubError> {
         match self.manager.retrieve(name).await {
-            Ok(topic) => topic_of(topic).map(Some),
+            Ok(topic) => Ok(Some(with_answer_timeout(&topic))),
             Err(NoSuchTopicError::NoSuchTopic(_)) => Ok(None),
             Err(NoSuchTopicError::Invoke(error)) => Err(failed(&self.manager, error)),
         }
@@ -140,11 +138,6 @@ impl fmt::Debug for HubClient {
             .field(&self.manager.to_string())
             .finish()
     }
-}
-
-fn topic_of(proxy: Option<TopicProxy>) -> Result<TopicProxy, HubError> {
-    let proxy = proxy.ok_or(HubError::Nil { what: "a topic" })?;
-    Ok(with_answer_timeout(&proxy))
 }
 
 /// The same object with a limit for each call.

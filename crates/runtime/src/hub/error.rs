@@ -25,11 +25,6 @@ pub enum HubError {
         /// The failed invocation.
         source: Box<InvokeError>,
     },
-    /// The hub answered with a nil proxy.
-    Nil {
-        /// The object that the proxy should lead to.
-        what: &'static str,
-    },
     /// Another subscriber of the topic has this identity.
     AlreadySubscribed {
         /// The topic.
@@ -92,12 +87,6 @@ impl fmt::Display for HubError {
                 "the hub \"{}\" did not answer as expected: {source}; does a hub run there?",
                 Readable(hub)
             ),
-            Self::Nil { what } => {
-                write!(
-                    f,
-                    "expected a proxy of {what} from the hub, got a nil proxy"
-                )
-            }
             Self::AlreadySubscribed { topic, identity } => write!(
                 f,
                 "topic \"{topic}\" already has a subscriber with identity \"{identity}\": choose another \

@@ -307,7 +307,7 @@ impl<T: InterruptionSink> Session<T> {
         topic: &TopicProxy,
         subscriber: &Proxy,
         may_be_floe: bool,
-    ) -> Result<Option<Proxy>, SubscribeError> {
+    ) -> Result<Proxy, SubscribeError> {
         let mut qos: BTreeMap<String, String> = self.config.qos.entries().clone();
         if may_be_floe {
             qos.entry("floe.lostFacet".to_owned())
@@ -321,12 +321,10 @@ impl<T: InterruptionSink> Session<T> {
     fn own_publisher(
         &self,
         topic: &TopicProxy,
-        subscribed: Result<Option<Proxy>, SubscribeError>,
+        subscribed: Result<Proxy, SubscribeError>,
     ) -> Result<Proxy, HubError> {
         match subscribed {
-            Ok(own) => own.ok_or(HubError::Nil {
-                what: "the subscriber's own publisher object",
-            }),
+            Ok(own) => Ok(own),
             Err(SubscribeError::AlreadySubscribed(_)) => Err(HubError::AlreadySubscribed {
                 topic: self.config.topic.to_string(),
                 identity: self.config.servants.identity.clone(),
@@ -366,7 +364,7 @@ impl<T: InterruptionSink> Session<T> {
 }
 
 /// Whether the hub lacks the callback facet.
-fn lacks_facet(subscribed: &Result<Option<Proxy>, SubscribeError>) -> bool {
+fn lacks_facet(subscribed: &Result<Proxy, SubscribeError>) -> bool {
     matches!(
         subscribed,
         Err(SubscribeError::Invoke(InvokeError::System(

@@ -51,9 +51,6 @@ impl Topic {
     pub async fn publisher<P: TypedProxy>(&self) -> Result<P, HubError> {
         let publisher = self.proxy.get_publisher().await;
         let publisher = publisher.map_err(|error| failed(&self.proxy, error))?;
-        let publisher = publisher.ok_or(HubError::Nil {
-            what: "the publisher object",
-        })?;
         Ok(P::from_proxy(publisher))
     }
 

@@ -28,7 +28,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use floe_wire::encoding::{DecodeError, Decoder, EncodeError, Encoder, Nilable};
+use floe_wire::encoding::{Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Nilable};
 use floe_wire::message::{Context, Target};
 use floe_wire::reference::{Identity, ParseReferenceError, Reference, Target as Location};
 
@@ -237,6 +237,21 @@ impl Nilable for Proxy {
         let reference = Reference::decode_nilable(decoder)?;
         let communicator = decoder.context().and_then(Communicator::of_context);
         Ok(reference.map(|reference| Self::new(reference, communicator)))
+    }
+}
+
+/// A proxy where the contract excludes nil: `rust:nonnull`.
+impl Encode for Proxy {
+    fn encode(&self, encoder: &mut Encoder<'_>) {
+        Self::encode_nilable(Some(self), encoder);
+    }
+}
+
+impl Decode for Proxy {
+    const MIN_WIRE_LEN: usize = Self::NIL_WIRE_LEN;
+
+    fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        Self::decode_present(decoder)
     }
 }
 

@@ -97,6 +97,11 @@ const OURS: &[Ours] = &[
         argument: None,
         places: &[Place::Sequence, Place::Struct],
     },
+    Ours {
+        name: "nonnull",
+        argument: None,
+        places: &[Place::Operation, Place::Parameter],
+    },
 ];
 
 /// What is wrong with one of our own directives, and what to do.

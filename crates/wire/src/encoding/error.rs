@@ -35,6 +35,8 @@ pub enum DecodeErrorKind {
     InvalidUtf8,
     /// A number that is not an enumerator.
     UnknownEnumerator(i32),
+    /// A nil proxy where the contract excludes it.
+    NilProxy,
     /// A number to which the protocol gives no meaning.
     InvalidValue(i64),
     /// Bytes after the last value.
@@ -89,6 +91,9 @@ impl fmt::Display for DecodeErrorKind {
             }
             Self::NegativeSize(size) => write!(f, "expected a size of at least 0, got {size}"),
             Self::InvalidUtf8 => f.write_str("expected UTF-8 text"),
+            Self::NilProxy => {
+                f.write_str("got a nil proxy, which the contract excludes here with `rust:nonnull`")
+            }
             Self::UnknownEnumerator(value) => write!(f, "no enumerator has the value {value}"),
             Self::InvalidValue(value) => write!(f, "unexpected value {value}"),
             Self::TrailingBytes(count) => write!(f, "{count} bytes are left after the last value"),

@@ -136,6 +136,16 @@ pub trait Nilable: Sized {
     /// # Errors
     /// As [`Decode::decode`].
     fn decode_nilable(decoder: &mut Decoder<'_>) -> Result<Option<Self>, DecodeError>;
+
+    /// Reads a value that is not nil.
+    ///
+    /// # Errors
+    /// As [`Decode::decode`], and [`DecodeErrorKind::NilProxy`].
+    fn decode_present(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
+        let start = decoder.clone();
+        let value = Self::decode_nilable(decoder)?;
+        value.ok_or_else(|| start.error("proxy", DecodeErrorKind::NilProxy))
+    }
 }
 
 impl<T: Nilable> Encode for Option<T> {

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use ::floe::blocking::{Communicator, Wait};
 use ::floe::contracts::ice_storm::{QoS, TopicManagerProxy, TopicProxy};
-use ::floe::{Current, InvokeError, Proxy, TypedProxy};
+use ::floe::{Current, InvokeError, TypedProxy};
 use std::sync::Mutex;
 
 use super::case::Case;
@@ -110,8 +110,7 @@ const WAITING_FACET: &str = "floe.wait";
 
 fn topic(communicator: &Communicator, manager: &str) -> Result<TopicProxy, Failure> {
     let manager: TopicManagerProxy = communicator.proxy(manager)?;
-    let topic = manager.create_or_retrieve(TOPIC).wait()?;
-    topic.ok_or_else(|| "the hub gave no topic".into())
+    Ok(manager.create_or_retrieve(TOPIC).wait()?)
 }
 
 fn publish(
@@ -123,7 +122,6 @@ fn publish(
 ) -> Result<(), Failure> {
     let communicator = Communicator::new();
     let publisher = topic(&communicator, address)?.get_publisher().wait()?;
-    let publisher: Proxy = publisher.ok_or("the topic has no publisher")?;
     let twoway = TickerProxy::from_proxy(publisher.ice_facet(facet));
     let batch = twoway.ice_batch_oneway();
     publish_all(case, effort, index, |numbers| {

@@ -29,13 +29,11 @@ pub(crate) const FLOE: Contender = Contender {
 
 fn topic(communicator: &Communicator, manager: &str, name: &str) -> Result<TopicProxy, Failure> {
     let manager: TopicManagerProxy = communicator.proxy(manager)?;
-    let topic = manager.create_or_retrieve(name).wait()?;
-    topic.ok_or_else(|| "the hub gave no topic".into())
+    Ok(manager.create_or_retrieve(name).wait()?)
 }
 
 fn publisher(communicator: &Communicator, manager: &str, name: &str) -> Result<Proxy, Failure> {
     let publisher = topic(communicator, manager, name)?.get_publisher().wait()?;
-    let publisher: Proxy = publisher.ok_or("the topic has no publisher")?;
     Ok(publisher.ice_oneway())
 }
 

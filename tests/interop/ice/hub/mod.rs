@@ -4,6 +4,8 @@ mod access;
 mod backpressure;
 mod durable;
 mod encrypted;
+#[cfg(feature = "ice38")]
+mod ice38;
 mod located;
 mod metrics;
 mod published;

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <future>
+#include <limits>
 #include <set>
 
 using Probes = std::shared_ptr<Runtime::ProbePrx>;
@@ -524,6 +525,12 @@ inline void ping(const std::shared_ptr<Ice::Communicator>& communicator, const s
         {
             proxy->ice_ping();
             std::this_thread::sleep_for(milliseconds(idle));
+        }
+        if (properties->getPropertyAsInt("Ping.Paused") > 0)
+        {
+            proxy->ice_ping();
+            std::cout << "paused" << std::endl;
+            std::cin.ignore(std::numeric_limits<std::streamsize>::max());
         }
         if (length > 0)
         {

@@ -386,6 +386,10 @@ def ping(communicator, text):
         if properties.getPropertyAsInt("Ping.Idle") > 0:
             proxy.ice_ping()
             time.sleep(properties.getPropertyAsInt("Ping.Idle") / 1000)
+        if properties.getPropertyAsInt("Ping.Paused") > 0:
+            proxy.ice_ping()
+            print("paused", flush=True)
+            sys.stdin.read()
         if properties.getPropertyAsInt("Ping.Length") > 0:
             proxy.echo(bytes(properties.getPropertyAsInt("Ping.Length")))
         if properties.getPropertyAsInt("Ping.Sleep") > 0:

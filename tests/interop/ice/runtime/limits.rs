@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
+use floe::settings::AdapterSettings;
 use floe::{Communicator, LocalError, Settings, TypedProxy};
 use floe_tests::ice::{Ice, Language};
 use floe_tests::peer::Peer;
 
 use super::caller::becomes;
 use super::contract::runtime::ProbeProxy;
-use super::servant::serve;
+use super::servant::{serve, serve_with};
 use super::transports::{self, end, start};
 
 const TCP: &str = "tcp -h 127.0.0.1 -p 0";
@@ -24,11 +25,7 @@ async fn messages_longer_than_ice_servers_or_a_floe_client_take_end_a_connection
     for language in Language::ALL {
         let (server, proxy) = start(&ice, language, TCP, &[ICE_TAKES.to_owned()]);
         let error = echo_and_ping(&proxy, Settings::default()).await;
-        let is_lost = matches!(
-            error,
-            floe::InvokeError::PerhapsDispatched(LocalError::ConnectionLost { .. })
-        );
-        assert!(is_lost, "{language:?}: {error:?}");
+        assert!(is_lost(&error), "{language:?}: {error:?}");
         end(server);
         let (server, proxy) = start(&ice, language, TCP, &[]);
         let mut settings = Settings::default();
@@ -38,6 +35,13 @@ async fn messages_longer_than_ice_servers_or_a_floe_client_take_end_a_connection
         assert!(error.contains(&limit), "{language:?}: {error}");
         end(server);
     }
+}
+
+fn is_lost(error: &floe::InvokeError) -> bool {
+    matches!(
+        error,
+        floe::InvokeError::PerhapsDispatched(LocalError::ConnectionLost { .. })
+    )
 }
 
 /// Why a long echo fails; a ping does not, after it.
@@ -76,6 +80,35 @@ async fn messages_longer_than_a_floe_server_or_ice_clients_take_end_a_connection
         }
         communicator.shutdown().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_adapter_takes_shorter_messages_than_its_communicator() {
+    let Some(ice) = Ice::or_skip() else { return };
+    for language in Language::ALL {
+        an_adapter_has_its_own_limit(&ice, language).await;
+    }
+}
+
+pub(crate) async fn an_adapter_has_its_own_limit(ice: &Ice, language: Language) {
+    let option = ICE_TAKES.replace("--Ice.", "--Server.");
+    let (server, proxy) = start(ice, language, TCP, &[option]);
+    let error = echo_and_ping(&proxy, Settings::default()).await;
+    assert!(is_lost(&error), "{language:?}: {error:?}");
+    end(server);
+
+    let communicator = Communicator::new();
+    let mut settings = AdapterSettings::default();
+    settings.message_size_max = Some(TAKEN_MAX);
+    let (_narrow, narrow) = serve_with(&communicator, TCP, settings).await;
+    let (_wide, wide) = serve(&communicator, TCP).await;
+    let long = format!("--Ping.Length={LONG}");
+    let refused = ping(ice, language, &narrow, &[&long]).await;
+    assert_eq!(refused, "failed ConnectionLostException", "{language:?}");
+    for (proxy, options) in [(&narrow, &[][..]), (&wide, &[long.as_str()])] {
+        assert_eq!(ping(ice, language, proxy, options).await, "pong");
+    }
+    communicator.shutdown().await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -136,35 +169,42 @@ async fn ping(ice: &Ice, language: Language, proxy: &ProbeProxy, options: &[&str
 async fn ice_clients_wait_for_a_floe_server_that_is_held() {
     let Some(ice) = Ice::or_skip() else { return };
     for language in Language::ALL {
-        let communicator = Communicator::new();
-        let (adapter, proxy) = serve(&communicator, TCP).await;
-        // The first ping goes through, the second one comes while the adapter is held.
-        let mut client = ice.runtime(language);
-        client.args(["ping", &proxy.to_string(), "--Ping.Idle=1000"]);
-        let connected = Peer::start("the Ice client that is there", &mut client);
-        becomes("the client is there", 1, async || {
-            adapter.counts().connections
-        })
-        .await;
-        adapter.hold();
-        let mut client = ice.runtime(language);
-        client.args(["ping", &proxy.to_string()]);
-        let newcomer = Peer::start("the Ice client that comes later", &mut client);
-        let mut both = tokio::task::spawn_blocking(|| {
-            let (mut connected, mut newcomer) = (connected, newcomer);
-            let early = connected.line_within(HELD).or(newcomer.line_within(HELD));
-            assert_eq!(early, None, "nobody is answered");
-            (connected, newcomer)
-        })
-        .await
-        .expect("nobody is answered");
-        assert_eq!(adapter.counts().connections, 1, "{language:?}");
-        adapter.activate();
-        let said = tokio::task::spawn_blocking(move || [both.0.line(), both.1.line()]).await;
-        assert_eq!(said.expect("no panic"), ["pong", "pong"], "{language:?}");
-        communicator.shutdown().await;
+        clients_wait_for_a_held_adapter(&ice, language).await;
     }
 }
 
-/// How long clients are watched while the adapter is held: longer than the first of them is idle.
-const HELD: Duration = Duration::from_millis(1500);
+/// That the clients of an adapter wait which is held: one that has called already, and one that comes later. That Floe
+/// clients wait for Ice is a line of the conversation (`pause`).
+pub(crate) async fn clients_wait_for_a_held_adapter(ice: &Ice, language: Language) {
+    let communicator = Communicator::new();
+    let (adapter, proxy) = serve(&communicator, TCP).await;
+    let mut client = ice.runtime(language);
+    client.args(["ping", &proxy.to_string(), "--Ping.Paused"]);
+    let mut connected = Peer::start("the Ice client that is there", &mut client);
+    let connected = tokio::task::spawn_blocking(move || {
+        assert_eq!(connected.line(), "paused");
+        connected
+    });
+    let mut connected = connected.await.expect("its first ping is answered");
+    adapter.hold();
+    connected.close_input();
+    let mut client = ice.runtime(language);
+    client.args(["ping", &proxy.to_string()]);
+    let newcomer = Peer::start("the Ice client that comes later", &mut client);
+    let mut both = tokio::task::spawn_blocking(|| {
+        let (mut connected, mut newcomer) = (connected, newcomer);
+        let early = connected.line_within(HELD).or(newcomer.line_within(HELD));
+        assert_eq!(early, None, "nobody is answered");
+        (connected, newcomer)
+    })
+    .await
+    .expect("nobody is answered");
+    assert_eq!(adapter.counts().connections, 1, "{language:?}");
+    adapter.activate();
+    let said = tokio::task::spawn_blocking(move || [both.0.line(), both.1.line()]).await;
+    assert_eq!(said.expect("no panic"), ["pong", "pong"], "{language:?}");
+    communicator.shutdown().await;
+}
+
+/// How long clients are watched while the adapter is held.
+const HELD: Duration = Duration::from_millis(800);

@@ -8,8 +8,9 @@ Usage: peer.py serve [ICE OPTIONS]
 `serve` prints `ready PROXY` on standard output, PROXY being that of the object "probe", and ends when standard input
 does; `--Server.Endpoints=...` listens elsewhere than on a free port of loopback. `call` tries every line with such an
 object and prints `ok N checks`, or says on standard error what differed and exits with 1. `ping` prints `pong`, or
-`failed` and the exception's name; `--Ping.Sleep=MS` sleeps at the server first, `--Ping.Idle=MS` at the client, and
-`--Ping.Length=N` has so many bytes sent back. `tell` sends a note, as the proxy says.
+`failed` and the exception's name; `--Ping.Sleep=MS` sleeps at the server first, `--Ping.Idle=MS` at the client,
+`--Ping.Length=N` has so many bytes sent back, and `--Ping.Paused` prints `paused` after a first ping and waits for the end
+of standard input. `tell` sends a note, as the proxy says.
 """
 
 import pathlib

@@ -1,7 +1,7 @@
 //! The Floe servants of `Runtime.ice`: they do as those of the Ice peers beside them.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -10,6 +10,7 @@ use floe::dispatch::{
     ServantLocator,
 };
 use floe::message::RequestFailed;
+use floe::settings::AdapterSettings;
 use floe::{
     Adapter, Communicator, Connection, Current, Dispatcher, Identity, InvokeError, SystemException,
     TypedProxy,
@@ -20,7 +21,18 @@ use super::contract::runtime::*;
 
 /// Serves all objects; gives the proxy of "probe".
 pub(crate) async fn serve(communicator: &Communicator, endpoints: &str) -> (Adapter, ProbeProxy) {
-    let adapter = communicator.adapter(endpoints).await.expect("a free port");
+    let settings = AdapterSettings::default();
+    serve_with(communicator, endpoints, settings).await
+}
+
+/// The same, with settings of the adapter.
+pub(crate) async fn serve_with(
+    communicator: &Communicator,
+    endpoints: &str,
+    settings: AdapterSettings,
+) -> (Adapter, ProbeProxy) {
+    let adapter = communicator.adapter_with(endpoints, settings).await;
+    let adapter = adapter.expect("a free port");
     let shared = Arc::new(Shared::default());
     let servant = |name| {
         let shared = shared.clone();
@@ -47,7 +59,6 @@ pub(crate) async fn serve(communicator: &Communicator, endpoints: &str) -> (Adap
 #[derive(Default)]
 struct Shared {
     sum: AtomicI32,
-    is_paused: AtomicBool,
     held: Mutex<HashMap<i32, Vec<oneshot::Sender<()>>>>,
     executions: Mutex<HashMap<String, i32>>,
     located: AtomicI32,
@@ -98,9 +109,6 @@ impl Probe for Servant {
     }
 
     async fn note(&self, _: Bytes, _: &Current) -> Result<(), InvokeError> {
-        while self.shared.is_paused.load(Ordering::SeqCst) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
         self.shared.sum.fetch_add(1, Ordering::SeqCst);
         Ok(())
     }
@@ -138,12 +146,12 @@ impl Probe for Servant {
         Ok(())
     }
 
-    async fn pause(&self, duration: i32, _: &Current) -> Result<(), InvokeError> {
-        self.shared.is_paused.store(true, Ordering::SeqCst);
-        let shared = self.shared.clone();
+    async fn pause(&self, duration: i32, current: &Current) -> Result<(), InvokeError> {
+        let adapter = current.adapter().clone();
+        adapter.hold();
         tokio::spawn(async move {
             tokio::time::sleep(millis(duration)).await;
-            shared.is_paused.store(false, Ordering::SeqCst);
+            adapter.activate();
         });
         Ok(())
     }

@@ -73,13 +73,10 @@ impl Station {
 
     async fn topic(&self, name: &str) -> TopicProxy {
         match self.manager.create(name).await {
-            Ok(topic) => topic.expect("not nil"),
-            Err(TopicExistsError::TopicExists(_)) => self
-                .manager
-                .retrieve(name)
-                .await
-                .expect("it exists")
-                .expect("not nil"),
+            Ok(topic) => topic,
+            Err(TopicExistsError::TopicExists(_)) => {
+                self.manager.retrieve(name).await.expect("it exists")
+            }
             Err(error) => panic!("cannot create {name}: {error}"),
         }
     }
@@ -113,11 +110,7 @@ impl Station {
     }
 
     async fn publish(&self, topic: &TopicProxy, mode: &str) {
-        let publisher = topic
-            .get_publisher()
-            .await
-            .expect("an answer")
-            .expect("not nil");
+        let publisher = topic.get_publisher().await.expect("an answer");
         let events = EventsProxy::from_proxy(match mode {
             "oneway" => publisher.ice_oneway(),
             "batch" => publisher.ice_batch_oneway(),

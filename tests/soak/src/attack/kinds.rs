@@ -65,11 +65,11 @@ impl Target {
     }
 
     async fn topic(&self, name: &str) -> Option<TopicProxy> {
-        self.manager().create_or_retrieve(name).await.ok()?
+        self.manager().create_or_retrieve(name).await.ok()
     }
 
     async fn publisher(&self, topic: &TopicProxy) -> Option<Proxy> {
-        topic.get_publisher().await.ok()?
+        topic.get_publisher().await.ok()
     }
 
     async fn subscribe(&self, topic: &TopicProxy, proxy: &str, qos: &BTreeMap<String, String>) {

@@ -205,7 +205,7 @@ async fn trouble(listener: &mut Listener, random: &mut Random) {
 async fn publish(manager: String, id: i32, is_over: Arc<AtomicBool>) -> i64 {
     let client = Communicator::new();
     let publisher = topic(&client, &manager, TOPIC).await.get_publisher().await;
-    let publisher = publisher.expect("a topic").expect("no nil proxy");
+    let publisher = publisher.expect("a topic");
     let publisher = crate::contract::feed::ListenerProxy::from_proxy(publisher.ice_batch_oneway());
     let mut number = 0;
     while !is_over.load(Ordering::Relaxed) {

@@ -74,7 +74,7 @@ impl Stalled {
         let (manager, log) = (station.manager(), station.folder());
         let mut stopped = Listener::start("stopped", manager, TOPIC, Mode::Oneway, "-1", log);
         let publisher = subscribed_to.get_publisher().await.expect("a topic");
-        let publisher = publisher.expect("no nil proxy").ice_batch_oneway();
+        let publisher = publisher.ice_batch_oneway();
         let mut offering = Offering::new(ListenerProxy::from_proxy(publisher), self.rate);
         let calm = self.part(&mut offering, &well, &station).await;
         stopped.stop();

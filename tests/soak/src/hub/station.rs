@@ -108,7 +108,7 @@ impl Station {
     ) -> ListenerProxy {
         let topic = topic(communicator, &self.manager, name).await;
         let publisher = topic.get_publisher().await.expect("a topic");
-        ListenerProxy::from_proxy(publisher.expect("no nil proxy").ice_facet(facet))
+        ListenerProxy::from_proxy(publisher.ice_facet(facet))
     }
 
     /// What the hub tells of a topic; none if it is not there.
@@ -164,7 +164,7 @@ impl Station {
 pub(crate) async fn topic(communicator: &Communicator, manager: &str, name: &str) -> TopicProxy {
     let manager: TopicManagerProxy = communicator.proxy(manager).expect("a proxy");
     let topic = manager.create_or_retrieve(name).await;
-    topic.expect("the hub answers").expect("no nil proxy")
+    topic.expect("the hub answers")
 }
 
 /// What to subscribe with: the proxy in this mode, and the quality of service.

@@ -106,7 +106,7 @@ async fn subscribe(communicator: &Communicator, manager: &str, count: usize) -> 
         adapters.push(adapter);
     }
     let publisher = topic.get_publisher().await.expect("a topic");
-    let publisher = ListenerProxy::from_proxy(publisher.expect("no nil proxy"));
+    let publisher = ListenerProxy::from_proxy(publisher);
     let published = publisher.heard(0, 1, 0, &[7; EVENT_LEN]).await;
     published.expect("the hub takes it");
     let until = Instant::now() + HEARD_LIMIT;

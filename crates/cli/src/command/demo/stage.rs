@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::tally::{Counts, Tally};
 use super::telemetry::{MonitorDispatcher, MonitorProxy};
 use crate::exit::{Exit, Failure};
-use crate::hub::{self, not_nil};
+use crate::hub;
 use crate::peer;
 
 /// Everything but the publisher's work.
@@ -78,9 +78,7 @@ impl Stage {
         let for_publisher = peer::communicator(Some(PATIENCE));
         let manager: TopicManagerProxy = peer::proxy(&for_publisher, &hub.topic_manager())?;
         let topic = manager.create(TOPIC).await.map_err(failed)?;
-        let topic = not_nil(topic, "topic")?;
         let publisher = topic.get_publisher().await.map_err(failed)?;
-        let publisher = not_nil(publisher, "publisher object")?;
         let admin = HUB_ADMIN.parse().map_err(failed)?;
         let mut stage = Self {
             counts: Arc::new(Counts::new()),

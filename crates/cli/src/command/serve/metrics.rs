@@ -427,7 +427,10 @@ impl Rows<'_, '_> {
         let help = "How long the oldest event waited, each time that events left a queue";
         self.histogram("floe_hub_queue_wait_seconds", help, &latencies.waits)?;
         let help = "How long twoway subscribers took to answer an event that was sent to them";
-        self.histogram("floe_hub_answer_seconds", help, &latencies.answers)
+        self.histogram("floe_hub_answer_seconds", help, &latencies.answers)?;
+        let help =
+            "How long it took from the publisher of an event to the answer of a twoway subscriber";
+        self.histogram("floe_hub_delivery_seconds", help, &latencies.deliveries)
     }
 
     fn histogram(&mut self, name: &str, help: &str, counts: &LatencyCounts) -> fmt::Result {

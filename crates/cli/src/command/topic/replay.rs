@@ -13,7 +13,7 @@ use crate::contract::ContractArguments;
 use crate::count;
 use crate::event::{EventReader, LoggedPrinter};
 use crate::exit::{Exit, Failure};
-use crate::hub::{no_topic, not_nil};
+use crate::hub::no_topic;
 use crate::output::{self, Output};
 
 /// Shows the events in the log of a durable topic, or publishes them again with --into
@@ -115,7 +115,7 @@ impl Replay {
         let publisher = topic.get_publisher().await;
         let publisher = publisher.map_err(|error| hub.unanswered(error.into()))?;
         Ok(Sink::Published {
-            publisher: not_nil(publisher, "publisher")?,
+            publisher,
             count: 0,
         })
     }

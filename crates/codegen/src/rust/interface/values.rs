@@ -3,13 +3,14 @@
 //! What is always there comes first: the in-parameters, or the out-parameters and then the return
 //! value. Tagged ones follow in order of their tags, and in encoding 1.0 the class instances.
 
-use floe_slice::model::{Operation, Parameter, Type};
+use floe_slice::model::{Metadata, Operation, Parameter, Type};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::parameter_names;
 use crate::names;
 use crate::rust::members::tag_literal;
+use crate::rust::own_metadata::NONNULL;
 use crate::rust::scope::{Scope, snake_ident};
 
 /// A parameter or result.
@@ -18,6 +19,8 @@ pub(super) struct Value {
     pub(super) name: Ident,
     r#type: Type,
     tag: Option<i32>,
+    /// Whether it is a proxy that is never nil.
+    is_nonnull: bool,
 }
 
 /// The values that travel in one direction.
@@ -35,17 +38,29 @@ impl Value {
             name: snake_ident(&parameter.name, &parameter.metadata),
             r#type: parameter.r#type,
             tag: parameter.tag,
+            is_nonnull: is_nonnull(&parameter.metadata),
         }
     }
 
     /// The type of a parameter of a servant, and of a result.
     pub(super) fn owned(&self, scope: &Scope<'_>) -> TokenStream {
-        scope.owned_or_unset(self.r#type, self.tag)
+        match self.present(scope) {
+            Some(proxy) => proxy,
+            None => scope.owned_or_unset(self.r#type, self.tag),
+        }
     }
 
     /// The type of a parameter of a proxy's method.
     pub(super) fn borrowed(&self, scope: &Scope<'_>) -> TokenStream {
-        scope.borrowed(self.r#type, self.tag)
+        match self.present(scope) {
+            Some(proxy) => quote!(&'call #proxy),
+            None => scope.borrowed(self.r#type, self.tag),
+        }
+    }
+
+    /// The type of a proxy that is never nil, if it is one.
+    fn present(&self, scope: &Scope<'_>) -> Option<TokenStream> {
+        self.is_nonnull.then(|| scope.proxy(self.r#type)).flatten()
     }
 }
 
@@ -62,6 +77,7 @@ impl Values {
             name: names::fresh("returned", &parameter_names(operation)),
             r#type: returned.r#type,
             tag: returned.tag,
+            is_nonnull: is_nonnull(&operation.metadata),
         });
         let returned: Vec<Value> = returned.collect();
         let outputs: Vec<Value> = operation.outputs().map(Value::of).collect();
@@ -143,7 +159,10 @@ impl Values {
         let parameters: Vec<TokenStream> = self
             .as_encoded
             .iter()
-            .map(|value| scope.parameter(value.r#type, value.tag, &value.name))
+            .map(|value| match (value.is_nonnull, &value.name) {
+                (true, name) => quote!(#name),
+                (false, name) => scope.parameter(value.r#type, value.tag, name),
+            })
             .collect();
         Some(match parameters.as_slice() {
             [one] => quote!((#one,)),
@@ -160,7 +179,10 @@ impl Values {
         let puts = self
             .as_encoded
             .iter()
-            .map(|value| scope.put_borrowed(value.r#type, value.tag, &encoder, &value.name));
+            .map(|value| match (value.is_nonnull, &value.name) {
+                (true, name) => quote!(#encoder.put(#name);),
+                (false, name) => scope.put_borrowed(value.r#type, value.tag, &encoder, name),
+            });
         let body = self.around(scope, is_sliced, &encoder, quote!(#(#puts)*));
         quote!(|#encoder| { #body })
     }
@@ -222,6 +244,11 @@ impl Values {
         let mut required = self.as_encoded.iter().filter(|value| value.tag.is_none());
         required.any(|value| scope.model.uses_classes(value.r#type))
     }
+}
+
+/// Whether a parameter, or what an operation returns, is a proxy that is never nil.
+fn is_nonnull(metadata: &[Metadata]) -> bool {
+    metadata.iter().any(|directive| directive.text == NONNULL)
 }
 
 fn get(decoder: &TokenStream, value: &Value) -> TokenStream {

@@ -133,6 +133,7 @@ impl Subscriber {
     /// Gives up all unanswered events when the delivery ends, and those that the scheduler is sending.
     pub(super) fn abandon(&self) {
         let mut shared = self.lock();
+        shared.rounds.clear();
         let in_flight = shared.in_flight();
         let abandoned = match in_flight.close() {
             true => in_flight.abandon(0),
@@ -148,7 +149,7 @@ impl ReplySink for Subscriber {
     fn returned(&self, numbers: Range<u64>) {
         let now = Instant::now();
         let mut shared = self.lock();
-        let latencies = self.latencies();
+        let (latencies, end) = (self.latencies(), numbers.end);
         let delivered = shared
             .in_flight()
             .handle_returned(numbers, now, |event, sent| {
@@ -156,6 +157,7 @@ impl ReplySink for Subscriber {
                 event.end();
             });
         if delivered > 0 {
+            latencies.note_delivered(&mut shared.rounds, end, now);
             shared.subscription.handle_delivered(delivered);
             wake_if_awaited(shared);
         }

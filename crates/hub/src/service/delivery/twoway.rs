@@ -26,6 +26,7 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>) {
         match next {
             NextEvents::Returned(returned) => events = returned,
             NextEvents::Queued(room) => {
+                subscriber.lock().note_round(subscriber.latencies());
                 subscriber.take(room.events, room.bytes, &mut taken).await;
                 for batch in taken.drain(..) {
                     batch.append_to(&mut events);
@@ -134,6 +135,7 @@ impl TwowayDelivery<'_> {
             }
         }
         if !self.send_now(events) {
+            self.subscriber.lock().rounds.clear();
             self.slow_path.send(events);
         }
     }

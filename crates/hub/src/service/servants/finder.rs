@@ -22,10 +22,7 @@ impl FinderServant {
 }
 
 impl Finder for FinderServant {
-    async fn get_topic_manager(
-        &self,
-        current: &Current,
-    ) -> Result<Option<TopicManagerProxy>, InvokeError> {
-        Ok(Some(topic_manager_proxy(&self.registry, current)))
+    async fn get_topic_manager(&self, current: &Current) -> Result<TopicManagerProxy, InvokeError> {
+        Ok(topic_manager_proxy(&self.registry, current))
     }
 }

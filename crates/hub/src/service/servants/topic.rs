@@ -87,10 +87,7 @@ impl TopicServant {
         let topic = self.check_proxy(current, Action::Link, topic)?;
         let limit = self.registry.live_settings().send_timeout;
         let topic = TopicInternalProxy::from_proxy(topic.ice_timeout(limit));
-        let receiver = topic.get_link_proxy().await?.ok_or_else(|| {
-            let text = format!("expected the receiving end of \"{topic}\", got a nil proxy");
-            SystemException::UnknownException(text)
-        })?;
+        let receiver = topic.get_link_proxy().await?;
         let receiver = self.check_proxy(current, Action::Link, receiver.as_proxy())?;
         Ok(Some(receiver.reference().clone()))
     }
@@ -140,17 +137,14 @@ impl TopicContract for TopicServant {
         Ok(self.topic.name().to_owned())
     }
 
-    async fn get_publisher(&self, current: &Current) -> Result<Option<Proxy>, InvokeError> {
+    async fn get_publisher(&self, current: &Current) -> Result<Proxy, InvokeError> {
         let adapter = publishing_adapter(&self.registry, current);
-        Ok(Some(adapter.proxy(self.publisher())))
+        Ok(adapter.proxy(self.publisher()))
     }
 
-    async fn get_non_replicated_publisher(
-        &self,
-        current: &Current,
-    ) -> Result<Option<Proxy>, InvokeError> {
+    async fn get_non_replicated_publisher(&self, current: &Current) -> Result<Proxy, InvokeError> {
         let adapter = publishing_adapter(&self.registry, current);
-        Ok(Some(adapter.indirect_proxy(self.publisher())))
+        Ok(adapter.indirect_proxy(self.publisher()))
     }
 
     async fn subscribe_and_get_publisher(
@@ -158,7 +152,7 @@ impl TopicContract for TopicServant {
         qos: QoS,
         subscriber: Option<Proxy>,
         current: &Current,
-    ) -> Result<Option<Proxy>, SubscribeError> {
+    ) -> Result<Proxy, SubscribeError> {
         let subscriber = subscriber.ok_or_else(|| InvalidSubscriber {
             reason: "subscriber is a null proxy".to_owned(),
         })?;
@@ -201,7 +195,7 @@ impl TopicContract for TopicServant {
             })
             .await;
         match subscribed {
-            Ok(()) => Ok(Some(publisher_proxy(&self.registry, name, current))),
+            Ok(()) => Ok(publisher_proxy(&self.registry, name, current)),
             Err(ChangeError::AlreadySubscribed) => Err(AlreadySubscribed {}.into()),
             Err(error @ (ChangeError::NotDurable(_) | ChangeError::DurableInUse(_))) => {
                 let reason = error.to_string();
@@ -318,12 +312,9 @@ impl TopicContract for TopicServant {
 }
 
 impl TopicInternal for TopicServant {
-    async fn get_link_proxy(
-        &self,
-        current: &Current,
-    ) -> Result<Option<TopicLinkProxy>, InvokeError> {
+    async fn get_link_proxy(&self, current: &Current) -> Result<TopicLinkProxy, InvokeError> {
         let receiver = publisher_proxy(&self.registry, receiver_name(self.topic.name()), current);
-        Ok(Some(TopicLinkProxy::from_proxy(receiver)))
+        Ok(TopicLinkProxy::from_proxy(receiver))
     }
 
     async fn reap(&self, id: IdentitySeq, current: &Current) -> Result<(), ReapWouldBlockError> {

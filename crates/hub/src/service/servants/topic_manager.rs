@@ -95,7 +95,7 @@ impl TopicManager for TopicManagerServant {
         &self,
         name: String,
         current: &Current,
-    ) -> Result<Option<TopicProxy>, TopicExistsError> {
+    ) -> Result<TopicProxy, TopicExistsError> {
         self.check(current, Action::Create, &name)?;
         let wanted = name.clone();
         match self
@@ -103,7 +103,7 @@ impl TopicManager for TopicManagerServant {
             .change(|registry| registry.create(wanted))
             .await
         {
-            Ok(_) => Ok(Some(self.topic_proxy(&name, current))),
+            Ok(_) => Ok(self.topic_proxy(&name, current)),
             Err(ChangeError::TopicExists) => Err(TopicExists { name }.into()),
             Err(error) => Err(InvokeError::from(error).into()),
         }
@@ -113,10 +113,10 @@ impl TopicManager for TopicManagerServant {
         &self,
         name: String,
         current: &Current,
-    ) -> Result<Option<TopicProxy>, NoSuchTopicError> {
+    ) -> Result<TopicProxy, NoSuchTopicError> {
         self.check_found(current, &name)?;
         match self.registry.directory().topic(&name) {
-            Some(_) => Ok(Some(self.topic_proxy(&name, current))),
+            Some(_) => Ok(self.topic_proxy(&name, current)),
             None => Err(NoSuchTopic { name }.into()),
         }
     }
@@ -125,7 +125,7 @@ impl TopicManager for TopicManagerServant {
         &self,
         name: String,
         current: &Current,
-    ) -> Result<Option<TopicProxy>, InvokeError> {
+    ) -> Result<TopicProxy, InvokeError> {
         if self.registry.directory().topic(&name).is_some() {
             self.check_found(current, &name)?;
         } else {
@@ -141,7 +141,7 @@ impl TopicManager for TopicManagerServant {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Some(self.topic_proxy(&name, current)))
+        Ok(self.topic_proxy(&name, current))
     }
 
     /// [`TopicManagerServant::answer`] answers this operation before the generated dispatcher sees it.
