@@ -35,7 +35,6 @@ pub(crate) const FLOE: Contender = Contender {
 
 const TOPIC: &str = "journal";
 
-const NO_TOPIC: &str = "the hub gave no topic";
 
 fn payload() -> Bytes {
     Bytes::from_static(&[7; PAYLOAD_LEN])
@@ -68,8 +67,8 @@ fn publish(case: Case, effort: Effort, address: &str) -> Result<f64, Failure> {
 fn publish_one_by_one(effort: Effort, address: &str) -> Result<f64, Failure> {
     let communicator = blocking::Communicator::new();
     let manager: TopicManagerProxy = communicator.proxy(address)?;
-    let topic = manager.retrieve(TOPIC).wait()?.ok_or(NO_TOPIC)?;
-    let publisher = topic.get_publisher().wait()?.ok_or(NO_TOPIC)?;
+    let topic = manager.retrieve(TOPIC).wait()?;
+    let publisher = topic.get_publisher().wait()?;
     let journal = JournalProxy::from_proxy(publisher);
     let payload = payload();
     rate(effort, |until| {
@@ -87,8 +86,8 @@ fn publish_one_by_one(effort: Effort, address: &str) -> Result<f64, Failure> {
 async fn publish_many(case: Case, effort: Effort, address: &str) -> Result<f64, Failure> {
     let communicator = Communicator::new();
     let manager: TopicManagerProxy = communicator.proxy(address)?;
-    let topic = manager.retrieve(TOPIC).await?.ok_or(NO_TOPIC)?;
-    let publisher = topic.get_publisher().await?.ok_or(NO_TOPIC)?;
+    let topic = manager.retrieve(TOPIC).await?;
+    let publisher = topic.get_publisher().await?;
     let journal = JournalProxy::from_proxy(publisher);
     let payload = payload();
     publish_until(case, Instant::now() + effort.warm_up(), || {

@@ -56,10 +56,8 @@ fn fanout(case: Case, effort: Effort, address: &str) -> Result<(), Failure> {
     subscribed.recv()??;
     let communicator = blocking::Communicator::new();
     let manager: TopicManagerProxy = communicator.proxy(address)?;
-    let topic = manager.create_or_retrieve(TOPIC).wait()?;
-    let topic: TopicProxy = topic.ok_or("the hub gave no topic")?;
+    let topic: TopicProxy = manager.create_or_retrieve(TOPIC).wait()?;
     let publisher = topic.get_publisher().wait()?;
-    let publisher: Proxy = publisher.ok_or("the topic has no publisher")?;
     let publishers = (0..case.publishers).map(|index| {
         let own = publisher.ice_connection_id(&index.to_string());
         PingProxy::from_proxy(sent_as(case.quality, &own))
@@ -107,8 +105,7 @@ async fn subscribe_all(
     manager: &str,
 ) -> Result<Vec<Adapter>, Failure> {
     let manager: TopicManagerProxy = communicator.proxy(manager)?;
-    let topic = manager.create_or_retrieve(TOPIC).await?;
-    let topic: TopicProxy = topic.ok_or("the hub gave no topic")?;
+    let topic: TopicProxy = manager.create_or_retrieve(TOPIC).await?;
     let qos: &[(&str, &str)] = match case.quality {
         Quality::Ordered => &[("reliability", "ordered")],
         Quality::KeepLast => &[("floe.overflow", "drop-oldest"), ("floe.queueEvents", "1")],
