@@ -35,7 +35,6 @@ pub(crate) const FLOE: Contender = Contender {
 
 const TOPIC: &str = "journal";
 
-
 fn payload() -> Bytes {
     Bytes::from_static(&[7; PAYLOAD_LEN])
 }
