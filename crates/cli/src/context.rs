@@ -1,10 +1,12 @@
-//! Contexts: names for a hub, its certificates and where its contracts are, kept in a file of the user.
+//! Contexts: names for a hub, the router to it, certificates and where contracts are, kept in a file of the user.
 //!
 //! ```toml
 //! current = "lab"
 //!
 //! [context.lab]
 //! hub = "192.168.1.10"
+//! router = "gateway.lab"
+//! user = "ann"
 //! tls-ca = ["/etc/lab/ca.pem"]
 //! include-dirs = ["/srv/contracts"]
 //! ```
@@ -50,6 +52,12 @@ pub(crate) fn parse_name(text: &str) -> Result<String, String> {
 pub(crate) struct Context {
     /// Where the hub is, as `--hub` takes it.
     pub(crate) hub: Option<String>,
+    /// The router to go through, as `--router` takes it.
+    pub(crate) router: Option<String>,
+    /// The user for whom the router makes a session.
+    pub(crate) user: Option<String>,
+    /// The file with the password of the user.
+    pub(crate) password_file: Option<String>,
     pub(crate) tls_ca: Vec<String>,
     pub(crate) tls_cert: Option<String>,
     pub(crate) tls_key: Option<String>,
@@ -139,6 +147,9 @@ impl Context {
         for (key, value) in table {
             match key.as_str() {
                 "hub" => context.hub = Some(text(key, value)?),
+                "router" => context.router = Some(text(key, value)?),
+                "user" => context.user = Some(text(key, value)?),
+                "password-file" => context.password_file = Some(text(key, value)?),
                 "tls-ca" => context.tls_ca = texts(key, value)?,
                 "tls-cert" => context.tls_cert = Some(text(key, value)?),
                 "tls-key" => context.tls_key = Some(text(key, value)?),
@@ -150,7 +161,8 @@ impl Context {
                 "include-dirs" => context.include_dirs = texts(key, value)?,
                 _ => {
                     return Err(format!(
-                        "unknown setting {key}; expected hub, tls-ca, tls-cert, tls-key, tls-any-host or include-dirs"
+                        "unknown setting {key}; expected hub, router, user, password-file, tls-ca, tls-cert, tls-key, \
+                         tls-any-host or include-dirs"
                     ));
                 }
             }
@@ -169,6 +181,9 @@ impl Context {
         ];
         let single = [
             ("hub", &self.hub),
+            ("router", &self.router),
+            ("user", &self.user),
+            ("password-file", &self.password_file),
             ("tls-cert", &self.tls_cert),
             ("tls-key", &self.tls_key),
         ];
@@ -329,6 +344,9 @@ mod tests {
     fn what_is_written_is_read_again() {
         let context = Context {
             hub: Some("a \"quoted\" hub\n\\".to_owned()),
+            router: Some("gateway".to_owned()),
+            user: Some("ann".to_owned()),
+            password_file: Some("/password".to_owned()),
             tls_ca: vec!["/ca.pem".to_owned(), "/other.pem".to_owned()],
             tls_cert: Some("/own.pem".to_owned()),
             tls_key: Some("/own.key".to_owned()),

@@ -16,6 +16,7 @@ use floe::{Adapter, Communicator, Connection, Reference, Settings, TypedProxy};
 
 use floe_gateway::ResumableSession;
 
+use crate::context;
 use crate::endpoint;
 use crate::exit::{Exit, Failure};
 
@@ -23,16 +24,17 @@ use crate::exit::{Exit, Failure};
 #[derive(Debug, Clone, Args)]
 pub(crate) struct RouterArguments {
     /// Goes through this gateway or Glacier2: HOST, HOST:PORT, an endpoint, or the proxy of its router
+    /// [default: the router of the context]
     #[arg(long, value_name = "PROXY", value_parser = parse)]
     router: Option<Reference>,
 
     /// The user for whom the router makes a session. FLOE_PASSWORD has the password, or else a terminal
     /// is asked. Without a user, the certificate of --tls-cert gets the session
-    #[arg(long, value_name = "NAME", requires = "router", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     user: Option<String>,
 
     /// A file whose first line is the password of --user
-    #[arg(long, value_name = "FILE", requires = "user")]
+    #[arg(long, value_name = "FILE")]
     password_file: Option<PathBuf>,
 }
 
@@ -54,18 +56,30 @@ pub(crate) struct Session {
 }
 
 impl RouterArguments {
-    /// The router that was named, with the password of its user.
+    /// The router that is named here or in the context, with the password of its user.
     ///
     /// # Errors
     /// There is no password, or a certificate would be needed.
     pub(crate) fn login(&self) -> Result<Option<Login>, Failure> {
-        let Some(router) = self.router.clone() else {
-            return Ok(None);
+        let Self {
+            router,
+            user,
+            password_file,
+        } = self.with_context()?;
+        let Some(router) = router else {
+            return match (user, password_file) {
+                (Some(_), _) => Err(incomplete("--user", "--router")),
+                (None, Some(_)) => Err(incomplete("--password-file", "--router and --user")),
+                (None, None) => Ok(None),
+            };
         };
-        let credentials = match &self.user {
+        let credentials = match user {
             Some(user) => {
-                let password = password::of(user, self.password_file.as_deref())?;
-                Some((user.clone(), password))
+                let password = password::of(&user, password_file.as_deref())?;
+                Some((user, password))
+            }
+            None if password_file.is_some() => {
+                return Err(incomplete("--password-file", "--user"));
             }
             None if crate::tls::said().has_certificate() => None,
             None => {
@@ -80,6 +94,33 @@ impl RouterArguments {
             credentials,
         }))
     }
+
+    /// These arguments, with what the context has if they name no router. A password of the context is for its user.
+    fn with_context(&self) -> Result<Self, Failure> {
+        let context = context::chosen().filter(|_| self.router.is_none());
+        let router = context.and_then(|chosen| chosen.context.router.as_deref());
+        let (Some(chosen), Some(router)) = (context, router) else {
+            return Ok(self.clone());
+        };
+        let router = parse(router).map_err(|wrong| {
+            Failure::usage(format_args!("context `{}`: router: {wrong}", chosen.name))
+        })?;
+        let context = &chosen.context;
+        let file = context.password_file.as_ref();
+        let file = file.filter(|_| self.user.is_none()).map(PathBuf::from);
+        Ok(Self {
+            router: Some(router),
+            user: self.user.clone().or_else(|| context.user.clone()),
+            password_file: self.password_file.clone().or(file),
+        })
+    }
+}
+
+/// An option that is of no use without others.
+fn incomplete(option: &str, missing: &str) -> Failure {
+    let failure = Failure::usage(format_args!("expected {missing} with {option}, got none"));
+    failure
+        .help("`floe context add NAME --router HOST --user NAME` says both once for all commands")
 }
 
 impl Login {
@@ -205,6 +246,14 @@ fn parse(text: &str) -> Result<Reference, String> {
         Ok(_) => Err(format!("expected {WHAT}, got `{text}`")),
         Err(error) => Err(format!("expected {WHAT}, got `{text}`: {error}")),
     }
+}
+
+/// Checks a router as [`parse`] does, and returns its text.
+///
+/// # Errors
+/// It is no router, or has no endpoints.
+pub(crate) fn parse_text(text: &str) -> Result<String, String> {
+    parse(text).map(|_| text.to_owned())
 }
 
 const WHAT: &str = "a router with its endpoints, such as gateway.example:4063 or \

@@ -1,4 +1,4 @@
-//! `floe context`: names for hubs, their certificates and where their contracts are.
+//! `floe context`: names for hubs, the routers to them, certificates and where contracts are.
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +9,11 @@ use serde_json::{Value as Json, json};
 use crate::context::{self, Contexts};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
-use crate::tls;
+use crate::{router, tls};
 
-/// Gives names to hubs, with their certificates and contracts, for short commands
+/// Gives names to hubs, with the router to each, certificates and contracts, for short commands
 ///
-/// A context has the endpoint of a hub, certificates, and directories with Slice files. Every command that
+/// A context has the endpoint of a hub, a router and its user, certificates, and directories with Slice files. Every command that
 /// talks to a hub or a server takes these from the current context; options override them one by one. `floe
 /// context use` selects the current context; --context and FLOE_CONTEXT select another one for one command.
 /// `floe context show` shows the file that holds your contexts.
@@ -52,6 +52,19 @@ pub(crate) struct Add {
     #[arg(long, value_name = "ENDPOINT", value_parser = NonEmptyStringValueParser::new())]
     hub: Option<String>,
 
+    /// The gateway or Glacier2 that commands with --router go through: HOST, HOST:PORT, an endpoint, or the
+    /// proxy of its router
+    #[arg(long, value_name = "PROXY", value_parser = router::parse_text)]
+    router: Option<String>,
+
+    /// The user for whom the router makes a session
+    #[arg(long, value_name = "NAME", requires = "router", value_parser = NonEmptyStringValueParser::new())]
+    user: Option<String>,
+
+    /// A file whose first line is the password of --user
+    #[arg(long, value_name = "FILE", requires = "user")]
+    password_file: Option<PathBuf>,
+
     /// A directory to search for Slice files and the files that they include. Can be repeated
     #[arg(short = 'I', long = "include-dir", value_name = "DIR")]
     include_dirs: Vec<PathBuf>,
@@ -62,6 +75,9 @@ impl Add {
         let mut contexts = Contexts::load()?;
         let mut added = context::Context {
             hub: self.hub,
+            router: self.router,
+            user: self.user,
+            password_file: absolute(self.password_file.iter())?.pop(),
             include_dirs: absolute(self.include_dirs.iter())?,
             ..context::Context::default()
         };
@@ -114,13 +130,14 @@ impl List {
                 "name": name,
                 "current": contexts.current.as_ref() == Some(name),
                 "hub": context.hub,
+                "router": context.router,
             })
         };
         let rows: Vec<Json> = contexts.by_name.iter().map(row).collect();
         if rows.is_empty() {
             output::talk("no contexts; `floe context add NAME --hub HOST` makes one");
         }
-        output.rows(&["name", "current", "hub"], &rows)
+        output.rows(&["name", "current", "hub", "router"], &rows)
     }
 }
 
@@ -146,6 +163,9 @@ impl Show {
             "name": name,
             "current": contexts.current.as_ref() == Some(&name),
             "hub": context.hub,
+            "router": context.router,
+            "user": context.user,
+            "password_file": context.password_file,
             "tls_ca": context.tls_ca,
             "tls_cert": context.tls_cert,
             "tls_key": context.tls_key,

@@ -122,6 +122,13 @@ impl Subscribe {
         let contract = self.contract.require()?;
         let reader = EventReader::new(contract, self.contract.interface());
         let login = self.router.login()?;
+        if login.is_some() && self.listen.is_some() {
+            // On the command line the two exclude each other. The router may also be the one of the context.
+            let message = "expected --listen or a router, got both";
+            return Err(Failure::usage(message).help(
+                "through a router, events come over the session; `--context NAME` selects a context without a router",
+            ));
+        }
         peer::runtime()?.block_on(async {
             let communicator = peer::communicator_through(login.as_ref(), Some(PATIENCE));
             let result = self.listen(&communicator, login, reader, output).await;

@@ -103,3 +103,57 @@ fn a_file_of_contexts_that_makes_no_sense_is_named() {
     user.run(&["completions", "bash", "--context", "a"])
         .ended(2);
 }
+
+#[test]
+fn a_context_has_a_router_and_its_user() {
+    let user = User::new("contexts-router");
+    let add = ["context", "add", "far", "--user", "ann"];
+    user.run(&add).ended(2).said("--router");
+    let add = [
+        &add[..],
+        &["--router", "127.0.0.1:1", "--password-file", "none"],
+    ]
+    .concat();
+    user.run(&add).ended(0);
+    let shown = user.run(&["context", "show", "-o", "json"]).json();
+    assert_eq!(shown["router"], "127.0.0.1:1");
+    assert_eq!(shown["user"], "ann");
+    let call = ["call", "a:tcp -h 127.0.0.1 -p 1", "ice_ping"];
+    user.run(&call).ended(2).said("none");
+    let password = user.home.join("password");
+    std::fs::write(&password, "secret\n").expect("the context is in the same directory");
+    let password = password
+        .to_str()
+        .expect("the path of the workspace is text");
+    let add = [
+        "context",
+        "add",
+        "far",
+        "--router",
+        "127.0.0.1:1",
+        "--user",
+        "ann",
+    ];
+    user.run(&[&add[..], &["--password-file", password]].concat())
+        .ended(0);
+    let slice = slice_file(
+        "contexts-router.ice",
+        "module Far { interface News { void told(); } }",
+    );
+    let listen = [
+        "sub",
+        "news",
+        "--hub",
+        "127.0.0.1:1",
+        "--listen",
+        "127.0.0.1:4099",
+        "--slice",
+        &slice,
+    ];
+    user.run(&listen).ended(2).said("--listen");
+    user.run(&["context", "use", "--none"]).ended(0);
+    let alone = [&call[..], &["--user", "ann"]].concat();
+    user.run(&alone)
+        .ended(2)
+        .said("expected --router with --user");
+}
