@@ -39,8 +39,8 @@ fn the_command_goes_through_a_router() {
 fn calls(service: &str, router: &[&str]) {
     let routed = ice::folder().join("gateway/Routed.ice");
     let routed = routed.to_str().expect("the path of the workspace is text");
-    let who = ["call", service, "who", "--slice", routed, "-o", "raw"];
-    let who = [&who, router].concat();
+    let call = ["call", service, "who", "--slice", routed, "-o", "raw"];
+    let who = [&call, router].concat();
     let lines = floe("secret", &who).succeed();
     assert_eq!(lines, ["service /service '' Normal"]);
     let refused = floe("wrong", &who).end();
@@ -50,14 +50,14 @@ fn calls(service: &str, router: &[&str]) {
     let file_name = file.to_str().expect("the path of the workspace is text");
     let by_file = [&who[..], &["--password-file", file_name]].concat();
     assert_eq!(floe("wrong", &by_file).succeed(), lines);
-    through_context(&who[..6], router, file_name, &lines);
+    through_context(&call, router, file_name, &lines);
     fs::remove_file(&file).expect("it was written");
     let ping = [&["ping", service, "-n", "3", "--interval", "0"], router].concat();
     assert_eq!(floe("secret", &ping).succeed().len(), 1);
 }
 
 /// The router, its user and the password come from a context.
-fn through_context(who: &[&str], router: &[&str], password_file: &str, lines: &[String]) {
+fn through_context(call: &[&str], router: &[&str], password_file: &str, lines: &[String]) {
     let home = workspace::target_dir().join(format!("contexts-{}", std::process::id()));
     let run = |arguments: &[&str]| {
         let mut command = Command::new(workspace::program("floe"));
@@ -66,7 +66,7 @@ fn through_context(who: &[&str], router: &[&str], password_file: &str, lines: &[
     };
     let add = ["context", "add", "routed", "--password-file", password_file];
     run(&[&add[..], router].concat()).succeed();
-    assert_eq!(run(who).succeed(), lines);
+    assert_eq!(run(call).succeed(), lines);
     fs::remove_dir_all(&home).expect("the context is in it");
 }
 
