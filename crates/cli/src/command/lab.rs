@@ -203,6 +203,12 @@ impl Run {
             stop: stop_on_signal()?,
         };
         let folder = self.results.or(self.all.then(default_results));
+        if self.fresh && folder.is_none() {
+            let message = "expected --results or --all with --fresh, got neither";
+            return Err(
+                Failure::usage(message).help("--fresh forgets what a folder of results has")
+            );
+        }
         if let Some(folder) = folder.as_ref().filter(|_| self.fresh) {
             floe_lab::forget(folder).map_err(|error| failure(&error))?;
         }

@@ -229,6 +229,9 @@ fn all_scenarios_run_into_a_folder_which_becomes_a_page() {
     let html = format!("{folder}/report.html");
     run(&["lab", "report", folder, "--html", &html]).ended(0);
     assert!(std::fs::read_to_string(html).is_ok_and(|page| page.contains("floe-view")));
+    run(&["lab", "run", "codec", "--fresh"])
+        .ended(2)
+        .said("expected --results or --all with --fresh");
     let again = [
         "--fresh",
         "--case",

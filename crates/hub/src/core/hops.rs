@@ -1,8 +1,9 @@
 //! How many hubs an event has passed, so that it does not go round between hubs for ever.
 //!
 //! A subscriber can be the publisher object of a topic elsewhere. If events come back from there, they would go round: each
-//! is a new event to every hub. Dead letters of dead letters could go round too. So an event for a publisher object says in its context how many publisher objects it was
-//! sent to, and a dead letter counts as one more. Plain IceStorm services pass contexts on. Other subscribers get events as they came.
+//! is a new event to every hub. Dead letters of dead letters could go round too. So an event for a publisher object says in
+//! its context how many publisher objects it was sent to, and a dead letter counts as one more. Plain IceStorm services
+//! pass contexts on. Other subscribers get events as they came.
 
 use floe::DecodeError;
 use floe::forwarding::{EventParts, Events, EventsBuilder};
