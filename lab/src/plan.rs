@@ -193,6 +193,8 @@ mod tests {
         assert!(text.ends_with(end), "{text}");
         let text = said("rpc", "echo-2000000");
         assert!(text.ends_with("did you mean echo-1000000?"), "{text}");
+        let text = said("slow", "nonsense");
+        assert_eq!(text.matches("bibliography-again").count(), 1, "{text}");
     }
 
     #[test]

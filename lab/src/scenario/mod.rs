@@ -192,11 +192,11 @@ impl ScenarioInfo {
             let kinds_of_it = variants.filter_map(|end| case.name.strip_suffix(end));
             let kind = kinds_of_it.min_by_key(|kind| kind.len());
             let kind = kind.unwrap_or(case.name);
-            if !families().any(|family| is_of_family(kind, family.name)) {
+            let is_known = kinds.iter().any(|known| known == kind);
+            if !is_known && !families().any(|family| is_of_family(kind, family.name)) {
                 kinds.push(kind.to_owned());
             }
         }
-        kinds.dedup();
         kinds.extend(families().map(|family| format!("{} ({})", family.name, family.summary)));
         if !self.variants.is_empty() {
             kinds.push(format!("each also with {}", self.variants.join(", ")));
