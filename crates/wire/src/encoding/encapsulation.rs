@@ -41,15 +41,17 @@ impl<'a> Encapsulation<'a> {
     /// [`DecodeErrorKind::UnsupportedEncoding`].
     #[inline]
     pub fn decoder(&self) -> Result<Decoder<'a>, DecodeError> {
-        let decoder = Decoder::new(self.payload, self.encoding);
-        if self.encoding.is_supported() {
-            Ok(decoder)
-        } else {
-            Err(decoder.error(
-                "encapsulation",
-                DecodeErrorKind::UnsupportedEncoding(self.encoding),
-            ))
+        if !self.encoding.is_supported() {
+            return Err(self.unsupported());
         }
+        // Made only here, so that the compiler builds it in its last place and does not copy it there.
+        Ok(Decoder::new(self.payload, self.encoding))
+    }
+
+    #[cold]
+    fn unsupported(&self) -> DecodeError {
+        let kind = DecodeErrorKind::UnsupportedEncoding(self.encoding);
+        Decoder::new(self.payload, self.encoding).error("encapsulation", kind)
     }
 
     /// The header of an encapsulation with a payload of `payload_len` bytes.
