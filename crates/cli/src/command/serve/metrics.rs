@@ -512,7 +512,7 @@ fn of_subscriber(topic: &str, subscriber: &SubscriberStatus) -> Labels {
     vec![("topic", escaped(topic)), ("subscriber", identity)]
 }
 
-fn by_reason(labels: Labels, lost: &Losses) -> [(Labels, i64); 4] {
+fn by_reason(labels: Labels, lost: &Losses) -> [(Labels, i64); 5] {
     let with = |reason: &str, count| {
         let mut labels = labels.clone();
         labels.push(("reason", reason.to_owned()));
@@ -523,6 +523,7 @@ fn by_reason(labels: Labels, lost: &Losses) -> [(Labels, i64); 4] {
         with("offline", lost.offline),
         with("failed", lost.failed),
         with("removed", lost.removed),
+        with("looped", lost.looped),
     ]
 }
 
