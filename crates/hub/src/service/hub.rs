@@ -201,7 +201,9 @@ impl HubView {
     pub fn limits(&self) -> Option<Vec<LimitUse>> {
         let registry = self.0.upgrade()?;
         let limits = registry.live_settings().limits;
-        Some(registry.usage().of_limits(&limits).to_vec())
+        let mut uses = registry.usage().of_limits(&limits).to_vec();
+        uses.extend(registry.users().of_limits());
+        Some(uses)
     }
 
     /// For how long subscribers of a topic have held publishers back, those that have left included; `None` also if there

@@ -11,6 +11,7 @@
 //! - `directory.rs`: the objects of the hub by name
 //! - `dead_letters.rs`: events that could not be delivered
 //! - `delivery/`: how events leave, a file for each mode
+//! - `user_accounts.rs`: what each user has of what is limited by user
 //! - `guard/`: asks the rules who may do what
 //! - `registry.rs`: every change to topics, subscriptions and links
 //! - `queue_memory.rs`: keeps all queues together within their memory
@@ -38,6 +39,7 @@ mod subscriber;
 mod subscribers;
 mod topic;
 mod topic_link;
+mod user_accounts;
 
 pub use hub::{Hub, HubView};
 pub use latency::{HubLatencies, LatencyCounts};

@@ -22,11 +22,12 @@ use floe::{Adapter, Communicator, Identity};
 use deliveries::Deliveries;
 
 use super::directory::ObjectDirectory;
-use super::durable::LogFolders;
+use super::durable::{LogFolders, TopicLog};
 use super::guard::Guard;
 use super::latency::Latencies;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
+use super::user_accounts::{Counted, UserAccounts, UserName};
 use crate::core::{Usage, is_too_long, publisher_name, receiver_name, topic_name};
 use crate::error::{ChangeError, StoreError};
 use crate::settings::{HubSettings, LiveSettings};
@@ -132,7 +133,7 @@ impl Registry {
         });
         for stored in stored {
             let log = registry.log_of(&stored.name, false)?;
-            let topic = registry.directory.add_topic(stored.name, log);
+            let topic = registry.add_topic(stored.name, log, stored.user.map(UserName::from));
             for recipient in stored.recipients {
                 match recipient {
                     StoredRecipient::Subscription(subscription) => {
@@ -211,6 +212,11 @@ impl Registry {
         &self.guard
     }
 
+    /// What each user has.
+    pub(crate) fn users(&self) -> &Arc<UserAccounts> {
+        self.guard.users()
+    }
+
     /// Notes where the hub listens. The hub calls this once, when it starts.
     pub(crate) fn set_adapters(&self, adapters: Adapters) {
         let _ = self.adapters.set(adapters);
@@ -243,8 +249,12 @@ impl Registry {
     }
 
     /// Creates a topic, durable if the settings say so.
-    pub(crate) fn create(&self, name: String) -> Result<Arc<Topic>, ChangeError> {
-        self.create_topic(name, false)
+    pub(crate) fn create(
+        &self,
+        name: String,
+        user: Option<UserName>,
+    ) -> Result<Arc<Topic>, ChangeError> {
+        self.create_topic(name, false, user)
     }
 
     /// Creates a topic, durable if that is asked for or the settings say so.
@@ -252,6 +262,7 @@ impl Registry {
         &self,
         name: String,
         is_durable: bool,
+        user: Option<UserName>,
     ) -> Result<Arc<Topic>, ChangeError> {
         let mut changes = self.begin_change();
         if self.directory.topic(&name).is_some() {
@@ -259,12 +270,28 @@ impl Registry {
         }
         self.check_topic_name(&name)?;
         self.usage().check_topics(&self.live_settings().limits)?;
+        self.users().check(Counted::Topics, user.as_ref(), 0)?;
         // The log comes first: a durable topic must not be without.
         let log = self.log_of(&name, is_durable)?;
-        self.apply(&mut changes, &Change::CreateTopic { topic: &name })?;
+        let change = Change::CreateTopic {
+            topic: &name,
+            user: user.as_deref(),
+        };
+        self.apply(&mut changes, &change)?;
         let is_durable = log.as_ref().is_some_and(|log| log.is_durable());
         tracing::info!("created {}topic {name:?}", durable_text(is_durable));
-        Ok(self.directory.add_topic(name, log))
+        Ok(self.add_topic(name, log, user))
+    }
+
+    /// Adds a topic that the store has.
+    fn add_topic(
+        &self,
+        name: String,
+        log: Option<Arc<TopicLog>>,
+        user: Option<UserName>,
+    ) -> Arc<Topic> {
+        self.users().add(Counted::Topics, user.as_ref());
+        self.directory.add_topic(name, log, user)
     }
 
     /// Destroys a topic and ends its subscriptions. If it has many, other tasks run in between, and it goes on to the end
@@ -324,6 +351,7 @@ impl Registry {
             self.logs.remove(name);
         }
         self.directory.remove_topic(name);
+        self.users().remove(Counted::Topics, topic.user());
         tracing::info!("destroyed topic {name:?}");
         true
     }

@@ -30,6 +30,7 @@ use floe::{Identity, InvokeError, Proxy, TypedProxy};
 use super::durable::Reader;
 use super::latency::{Latencies, Rounds};
 use super::topic_link::TopicLink;
+use super::user_accounts::UserName;
 use crate::core::{
     Delivery, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState, Ticket,
     Window, counts_hops, passing_count,
@@ -51,6 +52,8 @@ pub(crate) struct Subscriber {
     reader: Option<Arc<Reader>>,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
+    /// Who subscribed it, if the hub knows.
+    user: Option<UserName>,
     /// Whether events for it count their hops, because it is a publisher object.
     counts_hops: bool,
     /// Guards the queue, the state, the accounts, the unanswered events, and the waker. It is held for a few moves, and
@@ -145,6 +148,7 @@ impl Subscriber {
             reader: None,
             qos_text,
             qos,
+            user: None,
             counts_hops,
             shared: Mutex::new(GuardedState {
                 subscription,
@@ -179,6 +183,17 @@ impl Subscriber {
     #[must_use]
     pub(crate) fn with_reader(self, reader: Option<Arc<Reader>>) -> Self {
         Self { reader, ..self }
+    }
+
+    /// Notes who subscribed it.
+    #[must_use]
+    pub(crate) fn with_user(self, user: Option<UserName>) -> Self {
+        Self { user, ..self }
+    }
+
+    /// Who subscribed it, if the hub knows.
+    pub(crate) fn user(&self) -> Option<&UserName> {
+        self.user.as_ref()
     }
 
     /// What reads the log of the topic for it.

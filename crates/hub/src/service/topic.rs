@@ -14,11 +14,14 @@ use floe::{Identity, SystemException};
 use super::durable::{Appending, TopicLog};
 use super::subscriber::{HeldPublication, Subscriber};
 use super::subscribers::{LeavingSubscribers, Subscribers};
+use super::user_accounts::UserName;
 use crate::core::{Accounts, Snapshot};
 
 /// A topic, which the servants and the registry share.
 pub(crate) struct Topic {
     name: Arc<str>,
+    /// Who created it, if the hub knows.
+    user: Option<UserName>,
     published: AtomicU64,
     forwarded: AtomicU64,
     is_destroyed: AtomicBool,
@@ -89,9 +92,14 @@ impl Totals {
 }
 
 impl Topic {
-    pub(crate) fn new(name: String, log: Option<Arc<TopicLog>>) -> Arc<Self> {
+    pub(crate) fn new(
+        name: String,
+        log: Option<Arc<TopicLog>>,
+        user: Option<UserName>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             name: name.into(),
+            user,
             published: AtomicU64::new(0),
             forwarded: AtomicU64::new(0),
             is_destroyed: AtomicBool::new(false),
@@ -113,6 +121,11 @@ impl Topic {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Who created it, if the hub knows.
+    pub(super) fn user(&self) -> Option<&UserName> {
+        self.user.as_ref()
     }
 
     /// The name, to be shared.

@@ -290,7 +290,8 @@ impl Rows<'_, '_> {
                 (labels, i64::try_from(value(limit)).unwrap_or(i64::MAX))
             }
         };
-        let help = "How much of a limit of the hub is used";
+        let help =
+            "How much of a limit of the hub is used; of a limit by user, by the user who has most";
         self.gauges(
             "floe_hub_limit_used",
             help,

@@ -19,6 +19,7 @@ use super::Registry;
 use crate::service::delivery;
 use crate::service::subscriber::{ReadyQueue, Subscriber};
 use crate::service::topic::Topic;
+use crate::service::user_accounts::Counted;
 use crate::settings::HubSettings;
 
 /// The delivery tasks of a hub.
@@ -127,6 +128,7 @@ impl Registry {
     pub(super) fn add_recipient(self: &Arc<Self>, topic: &Arc<Topic>, recipient: Arc<Subscriber>) {
         let count = self.counts.of(&recipient);
         count.fetch_add(1, Ordering::Relaxed);
+        self.users().add(Counted::Subscriptions, recipient.user());
         topic.add(recipient.clone());
         let tasks = self.deliveries.tasks_of(&recipient);
         tasks.spawn(self.clone().deliver(topic.clone(), recipient));

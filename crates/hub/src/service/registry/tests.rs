@@ -74,7 +74,7 @@ impl World {
     }
 
     fn create(&self, name: &str) -> Arc<Topic> {
-        self.registry.create(name.to_owned()).unwrap()
+        self.registry.create(name.to_owned(), None).unwrap()
     }
 
     fn try_subscribe(&self, topic: &Arc<Topic>, name: &str) -> Result<(), ChangeError> {
@@ -82,7 +82,7 @@ impl World {
         let proxy = self.communicator.proxy(&text).unwrap();
         let qos = Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway).unwrap();
         let qos_text = BTreeMap::new();
-        self.registry.subscribe(topic, &proxy, qos_text, qos)
+        self.registry.subscribe(topic, &proxy, qos_text, qos, None)
     }
 
     fn subscribe(&self, topic: &Arc<Topic>, name: &str) -> Arc<Subscriber> {
@@ -140,10 +140,11 @@ async fn a_new_subscriber_replaces_one_whose_subscription_has_ended() {
 async fn a_new_topic_has_no_control_characters_in_its_name_and_one_of_a_store_keeps_them() {
     let world = World::with(vec![StoredTopic {
         name: "old\n".to_owned(),
+        user: None,
         recipients: Vec::new(),
     }]);
     for name in ["new\nline", "\u{1b}[2J", "\u{7f}", "\0", "\u{85}"] {
-        let created = world.registry.create(name.to_owned());
+        let created = world.registry.create(name.to_owned(), None);
         let error = created.err().expect("it is refused");
         let text = error.to_string();
         assert!(text.contains("expected no control characters"), "{text}");
@@ -175,7 +176,7 @@ async fn a_removal_that_failed_is_tried_again_with_the_next_change() {
     subscriber.remove();
     until(|| world.unremoved() == 1).await;
     assert!(topic.has(&subscriber));
-    assert!(world.registry.create("other".to_owned()).is_err());
+    assert!(world.registry.create("other".to_owned(), None).is_err());
     assert_eq!(world.unremoved(), 1);
     world.set_failing(false);
     world.create("other");
@@ -204,9 +205,11 @@ async fn removing_an_ended_subscriber_leaves_its_successor_alone() {
 async fn stored_subscribers_with_the_same_publisher_name_do_not_affect_each_other() {
     let stored = [("a", "b.publish.c"), ("a.publish.b", "c")].map(|(topic, name)| StoredTopic {
         name: topic.to_owned(),
+        user: None,
         recipients: vec![StoredRecipient::Subscription(StoredSubscription {
             subscriber: format!("{name}:tcp -h 127.0.0.1 -p 1").parse().unwrap(),
             qos: BTreeMap::new(),
+            user: None,
         })],
     });
     let world = World::with(stored.to_vec());

@@ -103,10 +103,10 @@ impl DurableTopics for DurableTopicsServant {
     ) -> Result<(), IceStormTopicExistsError> {
         let checked = self.registry.guard().check(current, Action::Create, &name);
         checked.map_err(InvokeError::from)?;
-        let wanted = name.clone();
+        let (wanted, user) = (name.clone(), self.registry.guard().user(current));
         let created = self
             .registry
-            .change(move |registry| registry.create_durable(wanted));
+            .change(move |registry| registry.create_durable(wanted, user));
         match created.await {
             Ok(_) => Ok(()),
             Err(ChangeError::TopicExists) => Err(TopicExists { name }.into()),
@@ -225,9 +225,10 @@ impl DurableTopics for DurableTopicsServant {
             }
         }
         check_dead_letters(&self.registry, &parsed, current).map_err(InvokeError::from)?;
+        let user = self.registry.guard().user(current);
         let opened = self
             .registry
-            .change(move |registry| registry.open_pull(&topic, &parsed));
+            .change(move |registry| registry.open_pull(&topic, &parsed, user));
         opened.await.map_err(InvokeError::from)?;
         Ok(())
     }

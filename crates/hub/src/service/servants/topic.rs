@@ -186,12 +186,12 @@ impl TopicContract for TopicServant {
             Qos::parse(&qos, *mode).map_err(|error| self.refused(identity, bad_qos(error)))?;
         check_dead_letters(&self.registry, &parsed, current).map_err(InvokeError::from)?;
         let name = subscriber_publisher_name(self.topic.name(), identity);
-        let topic = self.topic.clone();
+        let (topic, user) = (self.topic.clone(), self.registry.guard().user(current));
         let subscribed = self
             .registry
             .change(move |registry| {
-                registry.create_dead_letters(&topic, &parsed)?;
-                registry.subscribe(&topic, &subscriber, qos, parsed)
+                registry.create_dead_letters(&topic, &parsed, user.clone())?;
+                registry.subscribe(&topic, &subscriber, qos, parsed, user)
             })
             .await;
         match subscribed {
