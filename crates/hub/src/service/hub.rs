@@ -123,9 +123,12 @@ impl Hub {
     /// settings stay as they were.
     pub async fn reconfigure(&self, settings: HubSettings) -> Vec<&'static str> {
         // A change may wait for the disk.
-        self.registry
-            .change(move |registry| registry.reconfigure(settings))
-            .await
+        let changed = self
+            .registry
+            .change(move |registry| registry.reconfigure(settings));
+        let pending = changed.await;
+        self.registry.reconfigure_topics().await;
+        pending
     }
 
     /// The proxy of the topic manager, as text.

@@ -101,8 +101,11 @@ struct Changes {
     unremoved: Vec<(Arc<Topic>, Arc<Subscriber>)>,
 }
 
-/// Subscriptions of a destroyed topic that end before other tasks run.
-const ENDED_AT_A_TIME: usize = 64;
+/// Subscriptions that end before other tasks run, of a destroyed topic or a long list.
+pub(crate) const ENDED_AT_A_TIME: usize = 64;
+
+/// Subscribers that get other settings before other tasks run.
+const RECONFIGURED_AT_A_TIME: usize = 1_024;
 
 impl Registry {
     /// Opens a registry with the topics and subscriptions from its store.
@@ -164,27 +167,38 @@ impl Registry {
         &self.directory
     }
 
-    /// Puts other settings in force, for every subscriber too. Returns the names of the changed fields that take effect
-    /// only at the next start.
+    /// Puts other settings in force. Returns the names of the changed fields that take effect only at the next start.
+    /// Subscribers that are there get them with [`Registry::reconfigure_topics`].
     pub(crate) fn reconfigure(&self, settings: HubSettings) -> Vec<&'static str> {
-        // No subscription begins while this lock is held, so none misses the new settings.
+        // A subscription that begins afterwards has the new settings.
         let _changes = self.begin_change();
         let settings = Arc::new(settings);
         let pending = self.settings.replace(settings.clone());
         self.deliveries.set_pace(&settings);
         self.guard.replace(&settings);
-        let queue_settings = self.queue_settings();
+        pending
+    }
+
+    /// Gives the settings of this moment to all topics and subscribers. If they are many, other tasks run in between.
+    pub(crate) async fn reconfigure_topics(&self) {
+        let mut changed = 0;
         for topic in self.directory.topics() {
-            for subscriber in topic.all_subscribers() {
-                subscriber.reconfigure(&queue_settings);
+            for some in topic.all_subscribers().chunks(RECONFIGURED_AT_A_TIME) {
+                // They may have changed once more.
+                let settings = self.queue_settings();
+                some.iter().for_each(|it| it.reconfigure(&settings));
+                changed += some.len();
+                if changed >= RECONFIGURED_AT_A_TIME {
+                    changed = 0;
+                    tokio::task::yield_now().await;
+                }
             }
             if let Some(log) = topic.log() {
-                let name = topic.name();
+                let (name, settings) = (topic.name(), self.live_settings());
                 let history = settings.history_of(name).filter(|_| !log.is_durable());
                 log.reconfigure(history.unwrap_or_else(|| settings.durable_of(name)));
             }
         }
-        pending
     }
 
     /// The settings for queues, which are shorter while all queues together have too much.

@@ -115,9 +115,16 @@ impl Deliveries {
 impl Registry {
     /// Delivers what is queued, accepts nothing more, and ends all deliveries.
     pub(crate) async fn drain(&self) {
+        let given = async {
+            for topic in self.directory.topics() {
+                topic.fan_outs().ended().await;
+            }
+        };
+        // Beyond the limit, all that waits is lost.
+        let limit = self.live_settings().drain_timeout;
+        let _ = timeout(limit, given).await;
         let recipients = self.directory.recipients();
         let lost_before: Vec<_> = recipients.iter().map(|s| s.snapshot().lost()).collect();
-        let limit = self.live_settings().drain_timeout;
         self.deliveries.drain(&recipients, limit).await;
         for (subscriber, lost_before) in recipients.iter().zip(lost_before) {
             report_lost(subscriber, lost_before);

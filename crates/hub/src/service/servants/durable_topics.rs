@@ -117,9 +117,10 @@ impl DurableTopics for DurableTopicsServant {
     async fn contents(&self, topic: String, current: &Current) -> Result<LogContents, LogError> {
         let (topic, log) = self.topic::<LogError>(topic, Action::Observe, current)?;
         let contents = log.contents();
+        let counts = topic.reader_counts();
         let subscriptions = log.all_named().into_iter().map(|reader| {
             let standing = reader.standing();
-            let subscribers = topic.find_reader(reader.name()).len();
+            let subscribers = counts.get(reader.name()).copied().unwrap_or(0);
             SubscriptionPosition {
                 name: reader.name().to_owned(),
                 position: number(standing.floor),
