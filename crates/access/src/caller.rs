@@ -46,6 +46,14 @@ impl Caller {
     }
 }
 
+impl Caller {
+    /// The name that it has proved: that of its password or token, or else the subject of its certificate.
+    pub fn name(&self) -> Option<String> {
+        let certificate = || self.certificate.as_ref().map(ToString::to_string);
+        self.user.clone().or_else(certificate)
+    }
+}
+
 /// The text for people and the audit log.
 impl fmt::Display for Caller {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -38,6 +38,8 @@ pub enum Reason {
     Token(TokenError),
     /// The subscriber is at an address to which the hub must not connect for this caller.
     Address(String),
+    /// The caller has as much of something as a limit allows. The text names the limit.
+    Limit(String),
 }
 
 /// The text of the exception for a refusal begins with this.
@@ -110,6 +112,7 @@ impl fmt::Display for Refusal {
         let (who, action, topic) = (&self.who, self.action, &self.topic);
         match &self.reason {
             Reason::Token(error) => write!(f, "{ACCESS_REFUSED}{error}"),
+            Reason::Limit(limit) => write!(f, "{ACCESS_REFUSED}{limit}"),
             _ if action == Action::Login => {
                 write!(f, "{ACCESS_REFUSED}{who} may not {action} (this gateway)")
             }
@@ -138,6 +141,7 @@ impl fmt::Display for Reason {
         match self {
             Self::Rules(decided) => decided.fmt(f),
             Self::Token(error) => error.fmt(f),
+            Self::Limit(limit) => f.write_str(limit),
             Self::Address(proxy) => write!(
                 f,
                 "the hub may not call {proxy}, which is not on the caller's host; \"callbacks\" of a rule names further networks"

@@ -374,6 +374,7 @@ pub(crate) fn add(total: &mut TopicTotals, topic: &TopicTotals) {
         (&mut losses.offline, lost.offline),
         (&mut losses.failed, lost.failed),
         (&mut losses.removed, lost.removed),
+        (&mut losses.looped, lost.looped),
         (&mut total.queued, topic.queued),
         (&mut total.queued_bytes, topic.queued_bytes),
         (&mut total.outstanding, topic.outstanding),
@@ -390,9 +391,10 @@ pub(crate) fn lost(losses: &Losses) -> i64 {
         offline,
         failed,
         removed,
+        looped,
         ..
     } = *losses;
-    let all = [overflow, offline, failed, removed];
+    let all = [overflow, offline, failed, removed, looped];
     all.into_iter().fold(0, i64::saturating_add)
 }
 

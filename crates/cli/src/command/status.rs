@@ -84,6 +84,7 @@ pub(crate) fn problems(status: &HubStatus, totals: &TopicTotals) -> Vec<String> 
         ),
         (lost.offline, "while their subscriber was offline"),
         (lost.failed, "because their delivery failed"),
+        (lost.looped, "because they go round in a loop of hubs"),
     ];
     for (count, why) in losses {
         match count {

@@ -479,6 +479,7 @@ fn losses(losses: &Losses) -> Json {
         "offline": losses.offline,
         "failed": losses.failed,
         "removed": losses.removed,
+        "looped": losses.looped,
     })
 }
 

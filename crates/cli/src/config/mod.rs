@@ -67,9 +67,15 @@ pub(crate) const LEVELS: [(&str, &str); 6] = [
     ("trace", "trace"),
 ];
 
+/// The connections of one address, half of what the default limit of all allows, so that no address takes all.
+const PER_ADDRESS: usize = 32 * 1024;
+
 impl Configuration {
     /// Nothing but defaults.
-    pub(crate) fn new(communicator: Settings) -> Self {
+    pub(crate) fn new(mut communicator: Settings) -> Self {
+        communicator
+            .connection_limit_per_address
+            .get_or_insert(PER_ADDRESS);
         Self {
             hub: HubSettings::default(),
             has_hub: true,

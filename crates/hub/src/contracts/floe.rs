@@ -18,8 +18,10 @@ pub struct Losses {
     pub failed: i64,
     /// They waited when the subscription ended, or came after it had failed for good.
     pub removed: i64,
+    /// They had passed 16 hubs: they go round in a loop of subscriptions.
+    pub looped: i64,
 }
-codegen::structure!(Losses { overflow, offline, failed, removed });
+codegen::structure!(Losses { overflow, offline, failed, removed, looped });
 
 /// How a subscriber is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

@@ -31,6 +31,8 @@ pub(crate) struct Losses {
     pub(crate) failed: u64,
     /// The events were queued when the subscription ended, or came after it had failed for good.
     pub(crate) removed: u64,
+    /// The events had passed the maximum number of hubs, so they go round in a loop.
+    pub(crate) looped: u64,
 }
 
 impl AddAssign for Accounts {
@@ -48,5 +50,6 @@ impl AddAssign for Losses {
         self.offline += other.offline;
         self.failed += other.failed;
         self.removed += other.removed;
+        self.looped += other.looped;
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 
 /// How much all clients of a hub together may make it keep.
 ///
@@ -13,6 +14,12 @@ pub struct HubLimits {
     pub topics: usize,
     /// Subscriptions to all topics together. Default 100,000.
     pub subscriptions: usize,
+    /// Topics that one user has created, if the hub has rules and knows the user. Default 50,000, so that no user takes all.
+    pub topics_per_user: usize,
+    /// Subscriptions that one user has made. Default 50,000.
+    pub subscriptions_per_user: usize,
+    /// Open connections over which one user has shown its name. Default 32,768, half of all connections.
+    pub connections_per_user: usize,
     /// Links of all topics together. Default 10,000.
     pub links: usize,
     /// Bytes of the events in all queues together, each counted once for its topic. Beyond it, the longest queues become
@@ -34,6 +41,9 @@ impl Default for HubLimits {
         Self {
             topics: 100_000,
             subscriptions: 100_000,
+            topics_per_user: 50_000,
+            subscriptions_per_user: 50_000,
+            connections_per_user: 32 * 1024,
             links: 10_000,
             queue_bytes: 1024 * 1024 * 1024,
             qos_entries: 64,
@@ -113,6 +123,7 @@ fn check(
     match used < limit {
         true => Ok(()),
         false => Err(LimitReached {
+            user: None,
             what,
             setting,
             limit,
@@ -133,23 +144,30 @@ pub struct LimitUse {
 }
 
 /// A limit of the hub is reached.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LimitReached {
-    what: &'static str,
-    setting: &'static str,
-    limit: usize,
+    /// The user whose limit it is; `None` for a limit of all clients together.
+    pub(crate) user: Option<Arc<str>>,
+    pub(crate) what: &'static str,
+    pub(crate) setting: &'static str,
+    pub(crate) limit: usize,
 }
 
 impl fmt::Display for LimitReached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
+            user,
             what,
             setting,
             limit,
         } = self;
+        match user {
+            Some(user) => write!(f, "user {user:?}")?,
+            None => f.write_str("the hub")?,
+        }
         write!(
             f,
-            "the hub has {limit} {what}, as many as {setting} allows: remove some, or raise it in the hub's floe.toml"
+            " has {limit} {what}, as many as {setting} allows: remove some, or raise it in the hub's floe.toml"
         )
     }
 }

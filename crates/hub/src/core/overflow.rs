@@ -1,4 +1,4 @@
-//! Decides when to log that a queue is full.
+//! Decides when to log that a queue is full, and that events go round in a loop.
 
 use std::time::{Duration, Instant};
 
@@ -29,6 +29,8 @@ struct Lately {
     has_overflow: bool,
     /// Whether an event that is too long was logged.
     has_too_long: bool,
+    /// Whether events that go round in a loop were logged.
+    has_looped: bool,
     /// What was held back. It does not include the losses of the current overflow.
     untold: OverflowSummary,
     /// Whether the shell has been asked to poll the summary.
@@ -62,6 +64,8 @@ pub(crate) enum OverflowNotice {
         /// The maximum bytes of the queue.
         max: usize,
     },
+    /// Events were lost because they had passed too many hubs.
+    Looped,
 }
 
 /// What happened to a queue and was held back.
@@ -74,6 +78,8 @@ pub(crate) struct OverflowSummary {
     /// How many events were lost because they are longer than the whole queue may be. If they came during an overflow,
     /// they also count in `lost`.
     pub(crate) too_long_count: u64,
+    /// How many events were lost because they had passed too many hubs.
+    pub(crate) looped_count: u64,
     /// Whether the queue is still full. If so, a notice follows when it has room again.
     pub(crate) lasts: bool,
 }
@@ -132,6 +138,18 @@ impl Overflow {
         self.notice = Some(OverflowNotice::TooLong { len, max });
     }
 
+    /// This many events are lost because they had passed too many hubs. The notice says only that it happens: how many
+    /// there are depends on how they came.
+    pub(super) fn note_looped(&mut self, count: u64, now: Instant) {
+        let lately = Lately::at(&mut self.lately, now);
+        let was_told = std::mem::replace(&mut lately.has_looped, true);
+        if was_told || self.notice.is_some() {
+            lately.untold.looped_count += count;
+            return;
+        }
+        self.notice = Some(OverflowNotice::Looped);
+    }
+
     /// The notice since the last call. After each notice, the shell calls [`Overflow::await_summary`].
     pub(super) fn poll_notice(&mut self) -> Option<OverflowNotice> {
         self.notice.take()
@@ -152,7 +170,7 @@ impl Overflow {
         if summary == OverflowSummary::default() {
             lately.is_awaited = false;
             // The shell does not poll again, so that the next notice is logged immediately.
-            (lately.has_overflow, lately.has_too_long) = (false, false);
+            lately.forget();
             return None;
         }
         if let Some(since) = &mut self.since {
@@ -164,6 +182,7 @@ impl Overflow {
         lately.until = now + QUIET;
         lately.has_overflow = summary.count > 0 || summary.lasts;
         lately.has_too_long = summary.too_long_count > 0;
+        lately.has_looped = summary.looped_count > 0;
         Some(summary)
     }
 }
@@ -176,6 +195,7 @@ impl Lately {
                 until: now,
                 has_overflow: false,
                 has_too_long: false,
+                has_looped: false,
                 untold: OverflowSummary::default(),
                 is_awaited: false,
             })
@@ -184,11 +204,16 @@ impl Lately {
         let is_due = lately.is_awaited && lately.untold != OverflowSummary::default();
         let patience = if is_due { QUIET } else { Duration::ZERO };
         if now >= lately.until + patience {
-            (lately.has_overflow, lately.has_too_long) = (false, false);
+            lately.forget();
             lately.until = now + QUIET;
             // If the shell has not polled by now, it may never do so.
             lately.is_awaited &= !is_due;
         }
         lately
+    }
+
+    /// The next notice of each kind is logged immediately.
+    fn forget(&mut self) {
+        (self.has_overflow, self.has_too_long, self.has_looped) = (false, false, false);
     }
 }

@@ -215,6 +215,17 @@ impl<R: EventBatch> Subscription<R> {
         has_failed
     }
 
+    /// Events had passed too many hubs, and are not queued. A subscription that has ended ignores them.
+    pub(crate) fn handle_looped(&mut self, count: u64, now: Instant) {
+        if self.state == SubscriptionState::Gone {
+            return;
+        }
+        self.accounts.offered += count;
+        self.accounts.lost.looped += count;
+        self.queue.note_lost(count);
+        self.overflow.note_looped(count, now);
+    }
+
     /// Puts other limits in force. Queued events stay, even if they exceed the new limits. Returns true if the delivery
     /// task must be woken.
     pub(crate) fn reconfigure(

@@ -9,6 +9,7 @@ pub(super) fn losses(lost: core::Losses) -> Losses {
         offline: number(lost.offline),
         failed: number(lost.failed),
         removed: number(lost.removed),
+        looped: number(lost.looped),
     }
 }
 

@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn events_published_while_a_topic_leaves_count_and_its_memory_is_released_afterwards() {
         let destroyed = DestroyedTopics::default();
-        let topic = Topic::new("t".to_owned(), None);
+        let topic = Topic::new("t".to_owned(), None, None);
         topic.publish(events(2), false, Instant::now());
         destroyed.add(topic.clone());
         topic.publish(events(1), false, Instant::now());

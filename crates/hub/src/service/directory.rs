@@ -9,6 +9,7 @@ use super::destroyed_topics::{DestroyedTopics, TopicCounts};
 use super::durable::TopicLog;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
+use super::user_accounts::UserName;
 use crate::core::{ObjectName, subscriber_publisher_name};
 
 /// Finds topics, and the objects that belong to topics and subscribers.
@@ -93,8 +94,13 @@ impl ObjectDirectory {
     }
 
     /// Adds a new topic, with its log if it is durable.
-    pub(crate) fn add_topic(&self, name: String, log: Option<Arc<TopicLog>>) -> Arc<Topic> {
-        let topic = Topic::new(name, log);
+    pub(crate) fn add_topic(
+        &self,
+        name: String,
+        log: Option<Arc<TopicLog>>,
+        user: Option<UserName>,
+    ) -> Arc<Topic> {
+        let topic = Topic::new(name, log, user);
         let mut names = self.write();
         names
             .topics

@@ -123,9 +123,12 @@ impl Hub {
     /// settings stay as they were.
     pub async fn reconfigure(&self, settings: HubSettings) -> Vec<&'static str> {
         // A change may wait for the disk.
-        self.registry
-            .change(move |registry| registry.reconfigure(settings))
-            .await
+        let changed = self
+            .registry
+            .change(move |registry| registry.reconfigure(settings));
+        let pending = changed.await;
+        self.registry.reconfigure_topics().await;
+        pending
     }
 
     /// The proxy of the topic manager, as text.
@@ -201,7 +204,9 @@ impl HubView {
     pub fn limits(&self) -> Option<Vec<LimitUse>> {
         let registry = self.0.upgrade()?;
         let limits = registry.live_settings().limits;
-        Some(registry.usage().of_limits(&limits).to_vec())
+        let mut uses = registry.usage().of_limits(&limits).to_vec();
+        uses.extend(registry.users().of_limits());
+        Some(uses)
     }
 
     /// For how long subscribers of a topic have held publishers back, those that have left included; `None` also if there

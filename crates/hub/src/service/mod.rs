@@ -8,9 +8,11 @@
 //! - `topic_link.rs`: the other end of a link
 //! - `durable/`: the logs of durable topics, and the positions of their subscriptions
 //! - `subscriber.rs`, `subscribers.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
+//! - `fan_out.rs`: gives events to many subscribers, some at a time
 //! - `directory.rs`: the objects of the hub by name
 //! - `dead_letters.rs`: events that could not be delivered
 //! - `delivery/`: how events leave, a file for each mode
+//! - `user_accounts.rs`: what each user has of what is limited by user
 //! - `guard/`: asks the rules who may do what
 //! - `registry.rs`: every change to topics, subscriptions and links
 //! - `queue_memory.rs`: keeps all queues together within their memory
@@ -25,6 +27,7 @@ mod destroyed_topics;
 mod directory;
 mod durable;
 mod failure;
+mod fan_out;
 mod guard;
 mod hub;
 mod latency;
@@ -38,6 +41,7 @@ mod subscriber;
 mod subscribers;
 mod topic;
 mod topic_link;
+mod user_accounts;
 
 pub use hub::{Hub, HubView};
 pub use latency::{HubLatencies, LatencyCounts};

@@ -22,11 +22,12 @@ use floe::{Adapter, Communicator, Identity};
 use deliveries::Deliveries;
 
 use super::directory::ObjectDirectory;
-use super::durable::LogFolders;
+use super::durable::{LogFolders, TopicLog};
 use super::guard::Guard;
 use super::latency::Latencies;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
+use super::user_accounts::{Counted, UserAccounts, UserName};
 use crate::core::{Usage, is_too_long, publisher_name, receiver_name, topic_name};
 use crate::error::{ChangeError, StoreError};
 use crate::settings::{HubSettings, LiveSettings};
@@ -100,8 +101,11 @@ struct Changes {
     unremoved: Vec<(Arc<Topic>, Arc<Subscriber>)>,
 }
 
-/// Subscriptions of a destroyed topic that end before other tasks run.
-const ENDED_AT_A_TIME: usize = 64;
+/// Subscriptions that end before other tasks run, of a destroyed topic or a long list.
+pub(crate) const ENDED_AT_A_TIME: usize = 64;
+
+/// Subscribers that get other settings before other tasks run.
+const RECONFIGURED_AT_A_TIME: usize = 1_024;
 
 impl Registry {
     /// Opens a registry with the topics and subscriptions from its store.
@@ -132,7 +136,7 @@ impl Registry {
         });
         for stored in stored {
             let log = registry.log_of(&stored.name, false)?;
-            let topic = registry.directory.add_topic(stored.name, log);
+            let topic = registry.add_topic(stored.name, log, stored.user.map(UserName::from));
             for recipient in stored.recipients {
                 match recipient {
                     StoredRecipient::Subscription(subscription) => {
@@ -163,27 +167,38 @@ impl Registry {
         &self.directory
     }
 
-    /// Puts other settings in force, for every subscriber too. Returns the names of the changed fields that take effect
-    /// only at the next start.
+    /// Puts other settings in force. Returns the names of the changed fields that take effect only at the next start.
+    /// Subscribers that are there get them with [`Registry::reconfigure_topics`].
     pub(crate) fn reconfigure(&self, settings: HubSettings) -> Vec<&'static str> {
-        // No subscription begins while this lock is held, so none misses the new settings.
+        // A subscription that begins afterwards has the new settings.
         let _changes = self.begin_change();
         let settings = Arc::new(settings);
         let pending = self.settings.replace(settings.clone());
         self.deliveries.set_pace(&settings);
         self.guard.replace(&settings);
-        let queue_settings = self.queue_settings();
+        pending
+    }
+
+    /// Gives the settings of this moment to all topics and subscribers. If they are many, other tasks run in between.
+    pub(crate) async fn reconfigure_topics(&self) {
+        let mut changed = 0;
         for topic in self.directory.topics() {
-            for subscriber in topic.all_subscribers() {
-                subscriber.reconfigure(&queue_settings);
+            for some in topic.all_subscribers().chunks(RECONFIGURED_AT_A_TIME) {
+                // They may have changed once more.
+                let settings = self.queue_settings();
+                some.iter().for_each(|it| it.reconfigure(&settings));
+                changed += some.len();
+                if changed >= RECONFIGURED_AT_A_TIME {
+                    changed = 0;
+                    tokio::task::yield_now().await;
+                }
             }
             if let Some(log) = topic.log() {
-                let name = topic.name();
+                let (name, settings) = (topic.name(), self.live_settings());
                 let history = settings.history_of(name).filter(|_| !log.is_durable());
                 log.reconfigure(history.unwrap_or_else(|| settings.durable_of(name)));
             }
         }
-        pending
     }
 
     /// The settings for queues, which are shorter while all queues together have too much.
@@ -209,6 +224,11 @@ impl Registry {
     /// Asks the rules.
     pub(crate) fn guard(&self) -> &Guard {
         &self.guard
+    }
+
+    /// What each user has.
+    pub(crate) fn users(&self) -> &Arc<UserAccounts> {
+        self.guard.users()
     }
 
     /// Notes where the hub listens. The hub calls this once, when it starts.
@@ -243,8 +263,12 @@ impl Registry {
     }
 
     /// Creates a topic, durable if the settings say so.
-    pub(crate) fn create(&self, name: String) -> Result<Arc<Topic>, ChangeError> {
-        self.create_topic(name, false)
+    pub(crate) fn create(
+        &self,
+        name: String,
+        user: Option<UserName>,
+    ) -> Result<Arc<Topic>, ChangeError> {
+        self.create_topic(name, false, user)
     }
 
     /// Creates a topic, durable if that is asked for or the settings say so.
@@ -252,6 +276,7 @@ impl Registry {
         &self,
         name: String,
         is_durable: bool,
+        user: Option<UserName>,
     ) -> Result<Arc<Topic>, ChangeError> {
         let mut changes = self.begin_change();
         if self.directory.topic(&name).is_some() {
@@ -259,12 +284,28 @@ impl Registry {
         }
         self.check_topic_name(&name)?;
         self.usage().check_topics(&self.live_settings().limits)?;
+        self.users().check(Counted::Topics, user.as_ref(), 0)?;
         // The log comes first: a durable topic must not be without.
         let log = self.log_of(&name, is_durable)?;
-        self.apply(&mut changes, &Change::CreateTopic { topic: &name })?;
+        let change = Change::CreateTopic {
+            topic: &name,
+            user: user.as_deref(),
+        };
+        self.apply(&mut changes, &change)?;
         let is_durable = log.as_ref().is_some_and(|log| log.is_durable());
         tracing::info!("created {}topic {name:?}", durable_text(is_durable));
-        Ok(self.directory.add_topic(name, log))
+        Ok(self.add_topic(name, log, user))
+    }
+
+    /// Adds a topic that the store has.
+    fn add_topic(
+        &self,
+        name: String,
+        log: Option<Arc<TopicLog>>,
+        user: Option<UserName>,
+    ) -> Arc<Topic> {
+        self.users().add(Counted::Topics, user.as_ref());
+        self.directory.add_topic(name, log, user)
     }
 
     /// Destroys a topic and ends its subscriptions. If it has many, other tasks run in between, and it goes on to the end
@@ -324,6 +365,7 @@ impl Registry {
             self.logs.remove(name);
         }
         self.directory.remove_topic(name);
+        self.users().remove(Counted::Topics, topic.user());
         tracing::info!("destroyed topic {name:?}");
         true
     }

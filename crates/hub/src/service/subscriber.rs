@@ -24,20 +24,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use floe::forwarding::{Event, Events, PendingEvent};
+use floe::forwarding::{Events, PendingEvent};
 use floe::{Identity, InvokeError, Proxy, TypedProxy};
 
 use super::durable::Reader;
 use super::latency::{Latencies, Rounds};
 use super::topic_link::TopicLink;
+use super::user_accounts::UserName;
 use crate::core::{
     Delivery, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState, Ticket,
-    Window, passing_count,
+    Window, counts_hops, passing_count,
 };
 use crate::settings::HubSettings;
 use connect_turns::ConnectTurn;
 use held_publishers::HeldPublisher;
-use loop_guard::LoopGuard;
 
 /// A subscriber of a topic, or a link to another topic. The tasks that read publishers, and its delivery task,
 /// share it.
@@ -52,8 +52,10 @@ pub(crate) struct Subscriber {
     reader: Option<Arc<Reader>>,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
-    /// Ends the loops of events that come back; set if the subscriber is a publisher object.
-    loop_guard: Option<LoopGuard>,
+    /// Who subscribed it, if the hub knows.
+    user: Option<UserName>,
+    /// Whether events for it count their hops, because it is a publisher object.
+    counts_hops: bool,
     /// Guards the queue, the state, the accounts, the unanswered events, and the waker. It is held for a few moves, and
     /// never across a wait.
     shared: Mutex<GuardedState>,
@@ -130,7 +132,7 @@ impl Subscriber {
     ) -> Self {
         let limits = settings.limits_of(topic);
         let subscription = Subscription::new(&qos, limits, settings.discard_interval);
-        let loop_guard = LoopGuard::of(&proxy.reference().identity.name);
+        let counts_hops = counts_hops(&proxy.reference().identity.name);
         let window = window_of(&qos);
         let mut proxy = proxy.ice_timeout(settings.send_timeout);
         if let Some(is_cached) = qos.is_connection_cached {
@@ -146,7 +148,8 @@ impl Subscriber {
             reader: None,
             qos_text,
             qos,
-            loop_guard,
+            user: None,
+            counts_hops,
             shared: Mutex::new(GuardedState {
                 subscription,
                 window,
@@ -171,7 +174,7 @@ impl Subscriber {
         let subscriber = Self::new(topic, &receiver, BTreeMap::new(), qos, settings, ready);
         Self {
             link: Some(Box::new(link)),
-            loop_guard: None,
+            counts_hops: false,
             ..subscriber
         }
     }
@@ -180,6 +183,17 @@ impl Subscriber {
     #[must_use]
     pub(crate) fn with_reader(self, reader: Option<Arc<Reader>>) -> Self {
         Self { reader, ..self }
+    }
+
+    /// Notes who subscribed it.
+    #[must_use]
+    pub(crate) fn with_user(self, user: Option<UserName>) -> Self {
+        Self { user, ..self }
+    }
+
+    /// Who subscribed it, if the hub knows.
+    pub(crate) fn user(&self) -> Option<&UserName> {
+        self.user.as_ref()
     }
 
     /// What reads the log of the topic for it.
@@ -248,7 +262,7 @@ impl Subscriber {
         now: Instant,
     ) -> Option<HeldPublication> {
         let mut held = None;
-        for events in self.passing(events) {
+        for events in self.passing(events, now) {
             let publish = |subscription: &mut Subscription<Events>| {
                 subscription.publish(events, waits_for_room, now)
             };
@@ -264,40 +278,33 @@ impl Subscriber {
     }
 
     /// Whether these events, which came for this subscriber alone, are lost because it has failed.
-    pub(crate) fn loses_own(&self, events: &Events) -> bool {
+    pub(crate) fn loses_own(self: &Arc<Self>, events: &Events) -> bool {
         let count = self.passing_count(events);
-        self.lock().subscription.loses_own(count as u64)
+        let is_lost = self.lock().subscription.loses_own(count as u64);
+        if is_lost && self.counts_hops {
+            self.handle_looped(events.len() - count, Instant::now());
+        }
+        is_lost
     }
 
     /// The events, for a link only those that may pass.
-    fn passing(&self, events: Events) -> impl Iterator<Item = Events> + Send + use<> {
+    fn passing(
+        self: &Arc<Self>,
+        events: Events,
+        now: Instant,
+    ) -> impl Iterator<Item = Events> + Send + use<> {
         let (whole, parts) = match self.link() {
-            None => match &self.loop_guard {
-                None => (Some(events), None),
-                Some(guard) => (guard.passing(&events, self), None),
-            },
+            None if self.counts_hops => (self.without_loops(&events, now), None),
+            None => (Some(events), None),
             Some(link) => (None, Some(link.cost().passing(&events))),
         };
         whole.into_iter().chain(parts.into_iter().flatten())
     }
 
-    /// Whether events for it may have gone round too often.
-    pub(super) fn has_loop_guard(&self) -> bool {
-        self.loop_guard.is_some()
-    }
-
-    /// An event from the log as it may be sent; `None` if it has gone round too often.
-    pub(super) fn with_next_hop(&self, event: Event) -> Option<Event> {
-        match &self.loop_guard {
-            None => Some(event),
-            Some(guard) => guard.passing(&event.into(), self)?.each().next(),
-        }
-    }
-
     /// The number of events, for a link of those that may pass.
     fn passing_count(&self, events: &Events) -> usize {
         match self.link() {
-            None if self.loop_guard.is_some() => passing_count(events),
+            None if self.counts_hops => passing_count(events),
             None => events.len(),
             Some(link) => link.cost().passing_count(events),
         }

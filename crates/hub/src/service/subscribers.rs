@@ -60,6 +60,25 @@ impl Subscribers {
         (page, next)
     }
 
+    /// The number of the subscriber that was added last.
+    pub(super) fn last_number(&self) -> u64 {
+        self.last
+    }
+
+    /// Subscribers with numbers from `from` up to `last`, at most `count` of them, and the number of the next one.
+    pub(super) fn some(
+        &self,
+        from: u64,
+        last: u64,
+        count: usize,
+    ) -> (&[Arc<Subscriber>], Option<u64>) {
+        let start = self.numbers.partition_point(|number| *number < from);
+        let end = self.numbers.partition_point(|number| *number <= last);
+        let stop = end.min(start.saturating_add(count)).max(start);
+        let next = self.numbers[stop..end.max(stop)].first().copied();
+        (&self.in_order[start..stop], next)
+    }
+
     fn place_of(&self, subscriber: &Arc<Subscriber>) -> Option<usize> {
         let is_it = |known: &Arc<Subscriber>| Arc::ptr_eq(known, subscriber);
         let place = self.place(subscriber.identity());

@@ -1,5 +1,6 @@
 //! A topic: its subscribers, and the counts of its events.
 
+use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::iter::repeat_n;
 use std::ops::AddAssign;
@@ -12,27 +13,32 @@ use floe::forwarding::Events;
 use floe::{Identity, SystemException};
 
 use super::durable::{Appending, TopicLog};
-use super::subscriber::{HeldPublication, Subscriber};
+use super::fan_out::{Audience, FanOuts, Held, Publication};
+use super::subscriber::Subscriber;
 use super::subscribers::{LeavingSubscribers, Subscribers};
+use super::user_accounts::UserName;
 use crate::core::{Accounts, Snapshot};
 
 /// A topic, which the servants and the registry share.
 pub(crate) struct Topic {
     name: Arc<str>,
+    /// Who created it, if the hub knows.
+    user: Option<UserName>,
     published: AtomicU64,
     forwarded: AtomicU64,
     is_destroyed: AtomicBool,
-    /// The lock is held while an event goes into all queues, which waits for nothing. Only the registry writes it.
+    /// The lock is held while an event goes into queues, which waits for nothing. Only the registry writes it.
     subscribers: RwLock<Subscribers>,
     ended: Mutex<EndedSubscriptions>,
     /// The log, if the topic is durable or remembers events in memory.
     log: Option<Arc<TopicLog>>,
+    fan_outs: FanOuts,
 }
 
 /// What a publisher waits for.
 pub(crate) struct Published<Stored> {
     /// What subscribers hold back.
-    pub(crate) held: Vec<HeldPublication>,
+    pub(crate) held: Vec<Held>,
     /// Done when the events are as safe as the publisher or the topic wants; only a durable topic has it.
     pub(crate) stored: Option<Stored>,
 }
@@ -89,15 +95,21 @@ impl Totals {
 }
 
 impl Topic {
-    pub(crate) fn new(name: String, log: Option<Arc<TopicLog>>) -> Arc<Self> {
+    pub(crate) fn new(
+        name: String,
+        log: Option<Arc<TopicLog>>,
+        user: Option<UserName>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             name: name.into(),
+            user,
             published: AtomicU64::new(0),
             forwarded: AtomicU64::new(0),
             is_destroyed: AtomicBool::new(false),
             subscribers: RwLock::default(),
             ended: Mutex::default(),
             log,
+            fan_outs: FanOuts::default(),
         })
     }
 
@@ -115,6 +127,11 @@ impl Topic {
         &self.name
     }
 
+    /// Who created it, if the hub knows.
+    pub(super) fn user(&self) -> Option<&UserName> {
+        self.user.as_ref()
+    }
+
     /// The name, to be shared.
     pub(super) fn shared_name(&self) -> &Arc<str> {
         &self.name
@@ -124,7 +141,7 @@ impl Topic {
     ///
     /// The log is an argument, because only a durable topic has one.
     pub(crate) fn store(
-        &self,
+        self: &Arc<Self>,
         log: &TopicLog,
         events: Events,
         waits_for_room: bool,
@@ -134,9 +151,12 @@ impl Topic {
         let mut held = Vec::new();
         for events in fresh {
             self.count(&events);
-            let subscribers = self.read();
-            let live = subscribers.iter().filter(|s| s.reader().is_none());
-            held.extend(live.filter_map(|s| s.publish(events.clone(), waits_for_room, now)));
+            held.extend(self.give(Publication {
+                events,
+                audience: Audience::Live,
+                waits_for_room,
+                now,
+            }));
         }
         Published {
             held,
@@ -144,53 +164,99 @@ impl Topic {
         }
     }
 
-    /// Puts events into the queues of all subscribers. Returns what subscribers hold back because their queues are full;
-    /// the other subscribers have the events immediately. `waits_for_room` says that the publisher asked to wait however
-    /// long it takes.
+    /// Puts events into the queues of all subscribers. Returns what the publisher waits for: room in queues that are full,
+    /// and that all have the events, if there are many subscribers; otherwise they have them immediately.
+    /// `waits_for_room` says that the publisher asked to wait however long it takes.
     pub(crate) fn publish(
-        &self,
+        self: &Arc<Self>,
         events: Events,
         waits_for_room: bool,
         now: Instant,
-    ) -> Vec<HeldPublication> {
+    ) -> Vec<Held> {
         self.count(&events);
-        with_each(&self.read(), events)
-            .filter_map(|(subscriber, events)| subscriber.publish(events, waits_for_room, now))
-            .collect()
+        self.give(Publication {
+            events,
+            audience: Audience::All,
+            waits_for_room,
+            now,
+        })
     }
 
     /// Puts events that came over a link into the queues of all subscribers, but not of links: an event crosses one
     /// link only.
     pub(crate) fn publish_forwarded(
-        &self,
+        self: &Arc<Self>,
         events: &Events,
     ) -> Published<impl Future<Output = Result<(), SystemException>> + Send + use<>> {
         let count = events.len() as u64;
         self.forwarded.fetch_add(count, Ordering::Relaxed);
         let Some(log) = &self.log else {
             return Published {
-                held: self.put_forwarded(events),
+                held: self.give_forwarded(events.clone()),
                 stored: None,
             };
         };
         let Appending { fresh, outcome } = log.append(events.clone());
         Published {
             held: fresh
-                .iter()
-                .flat_map(|fresh| self.put_forwarded(fresh))
+                .into_iter()
+                .flat_map(|fresh| self.give_forwarded(fresh))
                 .collect(),
             stored: Some(outcome),
         }
     }
 
-    /// Puts events that came over a link into the queues of subscribers that do not read the log.
-    fn put_forwarded(&self, events: &Events) -> Vec<HeldPublication> {
-        let now = Instant::now();
-        let is_live = |s: &&Arc<Subscriber>| s.link().is_none() && s.reader().is_none();
+    fn give_forwarded(self: &Arc<Self>, events: Events) -> Vec<Held> {
+        self.give(Publication {
+            events,
+            audience: Audience::LiveSubscribers,
+            waits_for_room: false,
+            now: Instant::now(),
+        })
+    }
+
+    /// Puts events into the queues of their audience: immediately, or some at a time if that takes long, or if earlier
+    /// events go some at a time.
+    fn give(self: &Arc<Self>, mut publication: Publication) -> Vec<Held> {
         let subscribers = self.read();
-        let live = subscribers.iter().filter(is_live);
-        live.filter_map(|s| s.publish(events.clone(), false, now))
+        if publication.is_long(subscribers.len()) || self.fan_outs.is_running() {
+            let last = subscribers.last_number();
+            match self.fan_outs.begin(self, publication, last) {
+                Ok(pending) => return vec![Held::FanOut(pending)],
+                Err(refused) => publication = refused,
+            }
+        }
+        let Publication {
+            events,
+            audience,
+            waits_for_room,
+            now,
+        } = publication;
+        with_each(&subscribers, events)
+            .filter(|(subscriber, _)| audience.has(subscriber))
+            .filter_map(|(subscriber, events)| subscriber.publish(events, waits_for_room, now))
+            .map(Held::Publication)
             .collect()
+    }
+
+    /// The publications that go to some subscribers at a time.
+    pub(super) fn fan_outs(&self) -> &FanOuts {
+        &self.fan_outs
+    }
+
+    /// Shows subscribers with numbers from `from` up to `last`, at most `count` of them. Returns the number of the next
+    /// one.
+    pub(super) fn with_some(
+        &self,
+        from: u64,
+        last: u64,
+        count: usize,
+        show: impl FnOnce(&[Arc<Subscriber>]),
+    ) -> Option<u64> {
+        let subscribers = self.read();
+        let (some, next) = subscribers.some(from, last, count);
+        show(some);
+        next
     }
 
     fn count(&self, events: &Events) {
@@ -274,6 +340,16 @@ impl Topic {
         subscribers.iter().filter(of_name).cloned().collect()
     }
 
+    /// How many subscribers each durable subscription has that has any.
+    pub(crate) fn reader_counts(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        let subscribers = self.read();
+        for reader in subscribers.iter().filter_map(|it| it.reader()) {
+            *counts.entry(reader.name().to_owned()).or_default() += 1;
+        }
+        counts
+    }
+
     /// Whether this subscriber has not been removed.
     pub(super) fn has(&self, subscriber: &Arc<Subscriber>) -> bool {
         self.read().has(subscriber)
@@ -340,7 +416,7 @@ fn with_each(
 }
 
 /// Waits until no subscriber holds these back any more.
-pub(crate) fn all_released(held: Vec<HeldPublication>) -> impl Future<Output = ()> + Send + use<> {
+pub(crate) fn all_released(held: Vec<Held>) -> impl Future<Output = ()> + Send + use<> {
     let held = held.into_iter().map(|held| Box::pin(held.released()));
     let mut held: Vec<_> = held.collect();
     poll_fn(move |context| {

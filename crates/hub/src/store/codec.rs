@@ -10,6 +10,10 @@ impl Encode for StoredSubscription {
     fn encode(&self, encoder: &mut Encoder<'_>) {
         Reference::encode_nilable(Some(&self.subscriber), encoder);
         encoder.put(&self.qos);
+        // Without a user, the record is as earlier hubs wrote it.
+        if let Some(user) = &self.user {
+            encoder.string(user);
+        }
     }
 }
 
@@ -34,8 +38,33 @@ pub(super) fn decode_subscription(bytes: &[u8]) -> Result<StoredSubscription, De
     let mut decoder = Decoder::new(bytes, EncodingVersion::V1_1);
     let subscriber = Reference::decode_nilable(&mut decoder)?.unwrap_or_else(nil_reference);
     let qos = Decode::decode(&mut decoder)?;
+    let user = decode_user(&mut decoder)?;
     decoder.finish_exact("subscription")?;
-    Ok(StoredSubscription { subscriber, qos })
+    Ok(StoredSubscription {
+        subscriber,
+        qos,
+        user,
+    })
+}
+
+/// The payload of a topic's own record: who created it, and nothing if no one knows.
+pub(super) fn encoded_topic(user: Option<&str>) -> Result<Vec<u8>, StoreError> {
+    user.map_or_else(|| Ok(Vec::new()), |user| encoded(&user.to_owned()))
+}
+
+pub(super) fn decode_topic(bytes: &[u8]) -> Result<Option<String>, DecodeError> {
+    let mut decoder = Decoder::new(bytes, EncodingVersion::V1_1);
+    let user = decode_user(&mut decoder)?;
+    decoder.finish_exact("topic")?;
+    Ok(user)
+}
+
+/// The user at the end of a record.
+fn decode_user(decoder: &mut Decoder<'_>) -> Result<Option<String>, DecodeError> {
+    match decoder.remaining() {
+        0 => Ok(None),
+        _ => decoder.get().map(Some),
+    }
 }
 
 pub(super) fn decode_link(bytes: &[u8]) -> Result<StoredLink, DecodeError> {

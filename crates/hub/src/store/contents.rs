@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use floe::DecodeError;
 
-use super::codec::{decode_link, decode_subscription};
+use super::codec::{decode_link, decode_subscription, decode_topic};
 use super::record::{Key, Kind, Named, Record, Summary};
 use super::{StoredRecipient, StoredTopic};
 
@@ -71,6 +71,8 @@ impl Contents {
             places.insert(record.topic.clone(), topics.len());
             topics.push(StoredTopic {
                 name: record.topic.clone(),
+                // It was read when the records were checked.
+                user: decode_topic(&record.payload).unwrap_or_default(),
                 recipients: Vec::new(),
             });
         }
@@ -92,7 +94,10 @@ fn is_topic(record: &&Record) -> bool {
 /// The recipient of a record; `None` for a topic's own record.
 fn decode(record: &Record) -> Result<Option<StoredRecipient>, DecodeError> {
     Ok(match record.kind {
-        Kind::Topic => None,
+        Kind::Topic => {
+            decode_topic(&record.payload)?;
+            None
+        }
         Kind::Subscription => Some(StoredRecipient::Subscription(decode_subscription(
             &record.payload,
         )?)),

@@ -10,7 +10,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::codec::encoded;
+use super::codec::{encoded, encoded_topic};
 use super::contents::Contents;
 use super::file::{Edit, FORMAT, Found, StoreFile};
 use super::record::{Kind, Summary};
@@ -126,7 +126,9 @@ fn edit(change: &Change<'_>) -> Result<Edit, StoreError> {
         payload,
     };
     Ok(match *change {
-        Change::CreateTopic { topic } => insert(topic, Kind::Topic, Vec::new(), Vec::new()),
+        Change::CreateTopic { topic, user } => {
+            insert(topic, Kind::Topic, Vec::new(), encoded_topic(user)?)
+        }
         Change::DestroyTopic { topic } => Edit::RemoveTopic {
             topic: topic.to_owned(),
         },

@@ -47,7 +47,11 @@ pub(crate) trait Store: Send {
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Change<'a> {
     /// A topic is created.
-    CreateTopic { topic: &'a str },
+    CreateTopic {
+        topic: &'a str,
+        /// Who creates it, if the hub knows.
+        user: Option<&'a str>,
+    },
     /// A topic is removed with its subscriptions and links.
     DestroyTopic { topic: &'a str },
     /// An object subscribes.
@@ -71,6 +75,8 @@ pub(crate) enum Change<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StoredTopic {
     pub(crate) name: String,
+    /// Who created it, if the hub knew.
+    pub(crate) user: Option<String>,
     pub(crate) recipients: Vec<StoredRecipient>,
 }
 
@@ -86,6 +92,8 @@ pub(crate) enum StoredRecipient {
 pub(crate) struct StoredSubscription {
     pub(crate) subscriber: Reference,
     pub(crate) qos: BTreeMap<String, String>,
+    /// Who subscribed it, if the hub knew.
+    pub(crate) user: Option<String>,
 }
 
 /// A stored link.

@@ -19,7 +19,7 @@ const KEYS: &[u8] = include_bytes!("../../../access/tests/tokens/keys.pem");
 const TOKENS: &str = include_str!("../../../access/tests/tokens/tokens.txt");
 
 /// The rules of a `floe.toml` with this text.
-fn rules(text: &str) -> Arc<Access> {
+pub(crate) fn rules(text: &str) -> Arc<Access> {
     let settings = Settings::parse(text).unwrap_or_else(|problems| panic!("{problems}"));
     let files = |_: &Path, _| Ok(KEYS.to_vec());
     Arc::new(Access::load(&settings, &files).expect("good keys"))
@@ -29,7 +29,7 @@ fn rules(text: &str) -> Arc<Access> {
 const ANN_MAY: &str =
     "[access.tokens]\nkeys = \"keys\"\n[[access.rule]]\nusers = \"ann\"\nallow = ";
 
-fn token(name: &str) -> Context {
+pub(crate) fn token(name: &str) -> Context {
     let mut lines = TOKENS.lines().filter_map(|line| line.split_once(' '));
     let (_, token) = lines.find(|(own, _)| *own == name).expect("a token");
     [("floe.token".to_owned(), token.to_owned())].into()
@@ -61,7 +61,7 @@ fn publisher(world: &World, topic: &str) -> Proxy {
     world.object(&format!("IceStorm/{topic}.publish"))
 }
 
-fn topic(world: &World, name: &str) -> TopicProxy {
+pub(crate) fn topic(world: &World, name: &str) -> TopicProxy {
     TopicProxy::from_proxy(world.object(&format!("IceStorm/topic.{name}")))
 }
 

@@ -523,6 +523,8 @@ async fn a_loop_of_hubs_ends_at_a_durable_subscriber_too() {
         all_operations(&world, &mut inbox, 1).await,
         ["passes".to_owned()]
     );
+    let info = world.info_when("t", |info| info.delivered == 1).await;
+    assert_eq!((info.lost.looped, info.subscribers[0].offered), (1, 2));
 }
 
 #[tokio::test]

@@ -316,7 +316,7 @@ async fn world_that_panics(operation: &'static str, queue_events: usize) -> Worl
 #[track_caller]
 fn assert_adds_up(info: &SubscriberInfo) {
     let lost = &info.lost;
-    let lost = lost.overflow + lost.offline + lost.failed + lost.removed;
+    let lost = lost.overflow + lost.offline + lost.failed + lost.removed + lost.looped;
     let sum = info.delivered + lost + info.queued + info.outstanding;
     assert_eq!(info.offered, sum, "{info:?}");
 }

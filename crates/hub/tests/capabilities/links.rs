@@ -320,7 +320,12 @@ async fn events_that_hubs_send_in_a_circle_come_to_an_end() {
         assert_eq!(all.subscribers.len(), 1);
         b.info_when("b", |info| info.published == 8 * round).await;
         b.info_when("b", |info| info.delivered == 16 * round).await;
-        a.info_when("a", |info| info.delivered == 8 * round).await;
+        let a = a.info_when("a", |info| info.delivered == 8 * round).await;
+        let [back] = &a.subscribers[..] else {
+            panic!("{:?}", a.subscribers);
+        };
+        assert_eq!((back.lost.looped, a.lost.looped), (round, round));
+        assert_eq!(back.offered, 9 * round);
     }
     for _ in 0..16 {
         let received = inbox.next().await;

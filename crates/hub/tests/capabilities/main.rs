@@ -21,4 +21,5 @@ mod shutdown;
 mod subscriptions;
 mod threads;
 mod topics;
+mod user_limits;
 mod world;

@@ -360,7 +360,7 @@ impl LossListener for Gaps {
         total: Losses,
         _current: &Current,
     ) -> Result<(), InvokeError> {
-        let total = total.overflow + total.offline + total.failed + total.removed;
+        let total = total.overflow + total.offline + total.failed + total.removed + total.looped;
         let _ = self.0.send((topic, count, total));
         Ok(())
     }

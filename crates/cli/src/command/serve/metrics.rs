@@ -290,7 +290,8 @@ impl Rows<'_, '_> {
                 (labels, i64::try_from(value(limit)).unwrap_or(i64::MAX))
             }
         };
-        let help = "How much of a limit of the hub is used";
+        let help =
+            "How much of a limit of the hub is used; of a limit by user, by the user who has most";
         self.gauges(
             "floe_hub_limit_used",
             help,
@@ -512,7 +513,7 @@ fn of_subscriber(topic: &str, subscriber: &SubscriberStatus) -> Labels {
     vec![("topic", escaped(topic)), ("subscriber", identity)]
 }
 
-fn by_reason(labels: Labels, lost: &Losses) -> [(Labels, i64); 4] {
+fn by_reason(labels: Labels, lost: &Losses) -> [(Labels, i64); 5] {
     let with = |reason: &str, count| {
         let mut labels = labels.clone();
         labels.push(("reason", reason.to_owned()));
@@ -523,6 +524,7 @@ fn by_reason(labels: Labels, lost: &Losses) -> [(Labels, i64); 4] {
         with("offline", lost.offline),
         with("failed", lost.failed),
         with("removed", lost.removed),
+        with("looped", lost.looped),
     ]
 }
 

@@ -25,6 +25,27 @@ fn of_hub() -> Vec<Setting> {
             meaning: "How many subscriptions all topics together may have.",
         },
         Setting {
+            key: "limits.topics-per-user",
+            field: Field::Count(|draft| &mut draft.hub().limits.topics_per_user),
+            example: "100",
+            effect: Effect::Immediate,
+            meaning: "How many topics there may be that one user has created. Only a hub with rules knows users, by their tokens and certificates.",
+        },
+        Setting {
+            key: "limits.subscriptions-per-user",
+            field: Field::Count(|draft| &mut draft.hub().limits.subscriptions_per_user),
+            example: "500",
+            effect: Effect::Immediate,
+            meaning: "How many subscriptions there may be that one user has made.",
+        },
+        Setting {
+            key: "limits.connections-per-user",
+            field: Field::Count(|draft| &mut draft.hub().limits.connections_per_user),
+            example: "50",
+            effect: Effect::Immediate,
+            meaning: "Over how many open connections one user may call. Over further ones it is refused.",
+        },
+        Setting {
             key: "limits.links",
             field: Field::Count(|draft| &mut draft.hub().limits.links),
             example: "100",

@@ -191,7 +191,7 @@ impl DurableDelivery<'_> {
         }
     }
 
-    /// Leaves out the events that have gone round too often. They count as acknowledged.
+    /// Leaves out the events that have gone round too often. They count as lost, and the log need not keep them.
     fn without_loops(&self, batch: Vec<Delivery>) -> Vec<Delivery> {
         if !self.subscriber.has_loop_guard() {
             return batch;

@@ -16,8 +16,9 @@ use floe_access::{Access, Action, Caller, Decision, Reason, Refusal};
 
 pub(crate) use address::is_one_of;
 use audit::Audit;
-use peer::Peer;
+use peer::{NotKnown, Peer, Rules};
 
+use crate::service::user_accounts::{UserAccounts, UserName};
 use crate::settings::HubSettings;
 
 /// Asks the rules. They can change while a hub runs, and hold for open connections, too.
@@ -30,6 +31,7 @@ pub(crate) struct Guard {
     takes_tokens: AtomicBool,
     audit: Audit,
     refused: AtomicU64,
+    users: Arc<UserAccounts>,
 }
 
 /// What may be done by whom, under the rules of this moment.
@@ -48,6 +50,7 @@ impl Guard {
             takes_tokens: AtomicBool::new(settings.access.takes_tokens()),
             audit: Audit::new(settings.audit.as_deref()),
             refused: AtomicU64::new(0),
+            users: Arc::new(UserAccounts::new(settings.limits)),
         }
     }
 
@@ -61,6 +64,7 @@ impl Guard {
         // Behind the rules, whose lock is held: a connection that sees this number finds them.
         self.version.fetch_add(1, Ordering::Release);
         drop(access);
+        self.users.set_limits(settings.limits);
         self.audit.open(settings.audit.as_deref());
     }
 
@@ -73,6 +77,17 @@ impl Guard {
     /// Whether requests of one connection may come from several users, so that each is asked about.
     pub(crate) fn asks_each(&self) -> bool {
         !self.is_open() && self.takes_tokens.load(Ordering::Acquire)
+    }
+
+    /// What each user has.
+    pub(crate) fn users(&self) -> &Arc<UserAccounts> {
+        &self.users
+    }
+
+    /// The user that calls, if the hub knows it.
+    pub(crate) fn user(&self, current: &Current) -> Option<UserName> {
+        let verdict = self.verdict(current, Action::Observe, "").ok()??;
+        verdict.caller.name().map(UserName::from)
     }
 
     /// How many requests were refused.
@@ -180,7 +195,12 @@ impl Guard {
         // A hub that takes no tokens does not look for any.
         let takes_tokens = self.takes_tokens.load(Ordering::Acquire);
         let token = takes_tokens.then(|| peer::token(current)).flatten();
-        let asked = peer.ask((version, &access), token.as_deref(), action, topic);
+        let rules = Rules {
+            version,
+            access: &access,
+            users: &self.users,
+        };
+        let asked = peer.ask(rules, token.as_deref(), action, topic);
         match asked {
             Ok((caller, decision)) => Ok(Some(Verdict {
                 access,
@@ -189,12 +209,11 @@ impl Guard {
             })),
             Err(error) => {
                 let nobody = Caller::anonymous(peer.place());
-                Err(Box::new(Refusal::of(
-                    &nobody,
-                    action,
-                    topic,
-                    Reason::Token(error),
-                )))
+                let reason = match error {
+                    NotKnown::Token(error) => Reason::Token(error),
+                    NotKnown::Limit(reached) => Reason::Limit(reached.to_string()),
+                };
+                Err(Box::new(Refusal::of(&nobody, action, topic, reason)))
             }
         }
     }

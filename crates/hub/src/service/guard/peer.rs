@@ -7,7 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use floe::{Connection, Current};
 use floe_access::{Access, Action, Caller, Decision, DistinguishedName, Place, TokenError};
 
-use crate::core::TOKEN_KEY;
+use crate::core::{LimitReached, TOKEN_KEY};
+use crate::service::user_accounts::{UserAccounts, UserConnection};
 
 /// The peer of a connection, and what was decided about it.
 pub(super) struct Peer {
@@ -29,8 +30,26 @@ struct User {
     /// When the token ends, in seconds since 1970.
     expires: u64,
     caller: Arc<Caller>,
+    /// Counts the connection for the user, once however many tokens it shows. A caller without a name has none.
+    connection: Option<Arc<UserConnection>>,
     /// At most [`DECISIONS_MAX`].
     decisions: HashMap<(Action, String), Decision>,
+}
+
+/// The rules in force, and what is counted by user.
+#[derive(Clone, Copy)]
+pub(super) struct Rules<'a> {
+    pub(super) version: u64,
+    pub(super) access: &'a Access,
+    pub(super) users: &'a Arc<UserAccounts>,
+}
+
+/// Why it is not known who calls.
+pub(super) enum NotKnown {
+    /// The token is not good.
+    Token(TokenError),
+    /// The user has too many connections.
+    Limit(LimitReached),
 }
 
 /// Users of one connection that are remembered. A gateway has many; the others' tokens are verified again.
@@ -62,22 +81,22 @@ impl Peer {
     /// Who the caller with this token is, and whether it may do this under these rules.
     ///
     /// # Errors
-    /// The token is not good.
+    /// The token is not good, or its user has too many connections.
     pub(super) fn ask(
         &self,
-        (version, access): (u64, &Access),
+        rules: Rules<'_>,
         token: Option<&str>,
         action: Action,
         topic: &str,
-    ) -> Result<(Arc<Caller>, Decision), TokenError> {
+    ) -> Result<(Arc<Caller>, Decision), NotKnown> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.version != version {
+        if known.version != rules.version {
             *known = Known {
-                version,
+                version: rules.version,
                 users: Vec::new(),
             };
         }
-        let user = self.user(&mut known.users, access, token)?;
+        let user = self.user(&mut known.users, rules, token)?;
         let key = (action, topic.to_owned());
         let decision = match user.decisions.get(&key) {
             Some(decision) => *decision,
@@ -85,7 +104,7 @@ impl Peer {
                 if user.decisions.len() >= DECISIONS_MAX {
                     user.decisions.clear();
                 }
-                let decision = access.decide(&user.caller, action, topic);
+                let decision = rules.access.decide(&user.caller, action, topic);
                 user.decisions.insert(key, decision);
                 decision
             }
@@ -96,9 +115,9 @@ impl Peer {
     fn user<'a>(
         &self,
         users: &'a mut Vec<User>,
-        access: &Access,
+        rules: Rules<'_>,
         token: Option<&str>,
-    ) -> Result<&'a mut User, TokenError> {
+    ) -> Result<&'a mut User, NotKnown> {
         let now = token.map_or(0, |_| seconds());
         let found = users.iter().position(|user| user.token.as_deref() == token);
         match found {
@@ -106,7 +125,8 @@ impl Peer {
             Some(at) => drop(users.swap_remove(at)),
             None => {}
         }
-        let claims = token.map(|token| access.claims(token, now)).transpose()?;
+        let claims = token.map(|token| rules.access.claims(token, now));
+        let claims = claims.transpose().map_err(NotKnown::Token)?;
         let mut caller = Caller::anonymous(self.place);
         caller.certificate.clone_from(&self.certificate);
         let mut expires = u64::MAX;
@@ -115,6 +135,10 @@ impl Peer {
             caller.user = Some(claims.user);
             caller.groups = claims.groups;
         }
+        let connection = match caller.name() {
+            None => None,
+            Some(name) => Some(connection_of(&name, users, rules.users)?),
+        };
         if users.len() >= USERS_MAX {
             users.swap_remove(0);
         }
@@ -122,9 +146,29 @@ impl Peer {
             token: token.map(str::to_owned),
             expires,
             caller: Arc::new(caller),
+            connection,
             decisions: HashMap::new(),
         });
         Ok(users.last_mut().expect("it was added"))
+    }
+}
+
+/// What counts the connection for the user of this name.
+fn connection_of(
+    name: &str,
+    users: &[User],
+    accounts: &Arc<UserAccounts>,
+) -> Result<Arc<UserConnection>, NotKnown> {
+    let known = users.iter().find_map(|user| {
+        let connection = user.connection.as_ref()?;
+        (connection.user() == name).then(|| connection.clone())
+    });
+    match known {
+        Some(connection) => Ok(connection),
+        None => accounts
+            .connect(name)
+            .map(Arc::new)
+            .map_err(NotKnown::Limit),
     }
 }
 

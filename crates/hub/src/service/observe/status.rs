@@ -49,10 +49,15 @@ pub(crate) fn of_all(registry: &Registry) -> TopicTotals {
     let (topics, mut all) = registry.directory().topics_and_destroyed();
     let mut subscribers = 0;
     for topic in &topics {
-        all += TopicCounts::of(topic);
-        subscribers += topic.subscribers().len();
+        subscribers += add(&mut all, topic);
     }
     told(String::new(), subscribers, &all)
+}
+
+/// Adds the counts of a topic to those of others. Returns how many subscribers it has.
+pub(crate) fn add(all: &mut TopicCounts, topic: &Topic) -> usize {
+    *all += TopicCounts::of(topic);
+    topic.subscribers().len()
 }
 
 /// A topic and its subscribers.
@@ -119,7 +124,7 @@ pub(crate) fn totals(topic: &Topic) -> TopicTotals {
     told(name, subscribers, &TopicCounts::of(topic))
 }
 
-fn told(name: String, subscribers: usize, counts: &TopicCounts) -> TopicTotals {
+pub(crate) fn told(name: String, subscribers: usize, counts: &TopicCounts) -> TopicTotals {
     let totals = &counts.totals;
     TopicTotals {
         name,

@@ -19,6 +19,7 @@ use super::Registry;
 use crate::service::delivery;
 use crate::service::subscriber::{ReadyQueue, Subscriber};
 use crate::service::topic::Topic;
+use crate::service::user_accounts::Counted;
 use crate::settings::HubSettings;
 
 /// The delivery tasks of a hub.
@@ -114,9 +115,16 @@ impl Deliveries {
 impl Registry {
     /// Delivers what is queued, accepts nothing more, and ends all deliveries.
     pub(crate) async fn drain(&self) {
+        let given = async {
+            for topic in self.directory.topics() {
+                topic.fan_outs().ended().await;
+            }
+        };
+        // Beyond the limit, all that waits is lost.
+        let limit = self.live_settings().drain_timeout;
+        let _ = timeout(limit, given).await;
         let recipients = self.directory.recipients();
         let lost_before: Vec<_> = recipients.iter().map(|s| s.snapshot().lost()).collect();
-        let limit = self.live_settings().drain_timeout;
         self.deliveries.drain(&recipients, limit).await;
         for (subscriber, lost_before) in recipients.iter().zip(lost_before) {
             report_lost(subscriber, lost_before);
@@ -127,6 +135,7 @@ impl Registry {
     pub(super) fn add_recipient(self: &Arc<Self>, topic: &Arc<Topic>, recipient: Arc<Subscriber>) {
         let count = self.counts.of(&recipient);
         count.fetch_add(1, Ordering::Relaxed);
+        self.users().add(Counted::Subscriptions, recipient.user());
         topic.add(recipient.clone());
         let tasks = self.deliveries.tasks_of(&recipient);
         tasks.spawn(self.clone().deliver(topic.clone(), recipient));

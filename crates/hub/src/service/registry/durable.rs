@@ -11,6 +11,7 @@ use crate::core::{Delivery, OUTSTANDING_LIMIT, Qos};
 use crate::error::{ChangeError, StoreError};
 use crate::service::durable::{Reader, TopicLog};
 use crate::service::topic::Topic;
+use crate::service::user_accounts::UserName;
 use crate::store::Change;
 
 /// How often logs are maintained.
@@ -46,21 +47,34 @@ impl Registry {
             }
             let log = self.log_of(name, true)?;
             let mut changes = self.lock_changes();
-            self.apply(&mut changes, &Change::CreateTopic { topic: name })?;
+            let change = Change::CreateTopic {
+                topic: name,
+                user: None,
+            };
+            self.apply(&mut changes, &change)?;
             tracing::info!("created durable topic {name:?}, which the settings name");
-            self.directory.add_topic(name.clone(), log);
+            self.add_topic(name.clone(), log, None);
         }
         Ok(())
     }
 
     /// Creates a durable topic.
-    pub(crate) fn create_durable(&self, name: String) -> Result<Arc<Topic>, ChangeError> {
-        self.create_topic(name, true)
+    pub(crate) fn create_durable(
+        &self,
+        name: String,
+        user: Option<UserName>,
+    ) -> Result<Arc<Topic>, ChangeError> {
+        self.create_topic(name, true, user)
     }
 
     /// Begins a durable subscription that is pulled, or goes on with it.
-    pub(crate) fn open_pull(&self, topic: &Topic, qos: &Qos) -> Result<(), ChangeError> {
-        self.create_dead_letters(topic, qos)?;
+    pub(crate) fn open_pull(
+        &self,
+        topic: &Topic,
+        qos: &Qos,
+        user: Option<UserName>,
+    ) -> Result<(), ChangeError> {
+        self.create_dead_letters(topic, qos, user)?;
         let _changes = self.begin_change_of(topic)?;
         self.reader_for(topic, qos).map(drop)
     }
@@ -78,7 +92,12 @@ impl Registry {
     }
 
     /// Creates the topic for the dead letters of a subscription, if it may have any and the topic does not exist.
-    pub(crate) fn create_dead_letters(&self, topic: &Topic, qos: &Qos) -> Result<(), ChangeError> {
+    pub(crate) fn create_dead_letters(
+        &self,
+        topic: &Topic,
+        qos: &Qos,
+        user: Option<UserName>,
+    ) -> Result<(), ChangeError> {
         let reading = qos.reading.as_ref().filter(|_| topic.is_durable());
         let name = reading.and_then(|reading| reading.dead_letters_of(topic.name()));
         let Some(name) = name else {
@@ -87,7 +106,7 @@ impl Registry {
         match self.directory.topic(&name) {
             Some(known) if known.is_durable() => Ok(()),
             Some(_) => Err(ChangeError::NotDurable(name)),
-            None => match self.create_durable(name) {
+            None => match self.create_durable(name, user) {
                 Ok(_) | Err(ChangeError::TopicExists) => Ok(()),
                 Err(error) => Err(error),
             },

@@ -15,6 +15,7 @@ use crate::service::durable::Reader;
 use crate::service::one_line::OneLine;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::Topic;
+use crate::service::user_accounts::{Counted, UserName};
 use crate::store::{Change, StoredSubscription};
 
 impl Registry {
@@ -25,6 +26,7 @@ impl Registry {
         proxy: &Proxy,
         qos_text: BTreeMap<String, String>,
         qos: Qos,
+        user: Option<UserName>,
     ) -> Result<(), ChangeError> {
         let mut changes = self.begin_change_of(topic)?;
         let identity = &proxy.reference().identity;
@@ -41,11 +43,15 @@ impl Registry {
         self.check_subscriber_name(topic.name(), identity, former.as_ref())?;
         let usage = self.usage().without_subscriptions(leaving.len());
         usage.check_subscriptions(&self.live_settings().limits)?;
+        let own = leaving.iter().filter(|it| it.user() == user.as_ref());
+        let (counted, own) = (Counted::Subscriptions, own.count());
+        self.users().check(counted, user.as_ref(), own)?;
         let reader = self.reader_for(topic, &qos)?;
         self.remove(&mut changes, topic, &leaving)?;
         let subscription = StoredSubscription {
             subscriber: proxy.reference().clone(),
             qos: qos_text,
+            user: user.as_deref().map(str::to_owned),
         };
         let change = Change::Subscribe {
             topic: topic.name(),
@@ -59,7 +65,7 @@ impl Registry {
                 "subscribed \"{shown}\" to topic {:?}, over its own connection",
                 topic.name()
             );
-            self.add_subscriber(topic, proxy, subscription.qos, qos, reader);
+            self.add_subscriber(topic, proxy, subscription, qos, reader);
             return Ok(());
         }
         self.replace(&mut changes, topic, former, &change)?;
@@ -67,7 +73,7 @@ impl Registry {
         if let Err(error) = proxy.check_endpoints() {
             tracing::warn!("the first event will fail: {}", OneLine(error));
         }
-        self.add_subscriber(topic, proxy, subscription.qos, qos, reader);
+        self.add_subscriber(topic, proxy, subscription, qos, reader);
         Ok(())
     }
 
@@ -151,6 +157,8 @@ impl Registry {
         if topic.remove(recipient) {
             let count = self.counts.of(recipient);
             count.fetch_sub(1, Ordering::Relaxed);
+            self.users()
+                .remove(Counted::Subscriptions, recipient.user());
         }
     }
 
@@ -161,8 +169,9 @@ impl Registry {
         subscription: StoredSubscription,
         communicator: &Communicator,
     ) {
-        let StoredSubscription { subscriber, qos } = subscription;
-        let parsed = Qos::parse(&qos, subscriber.mode).map_err(|reason| reason.to_string());
+        let subscriber = &subscription.subscriber;
+        let parsed =
+            Qos::parse(&subscription.qos, subscriber.mode).map_err(|reason| reason.to_string());
         let parsed = parsed.and_then(|mut parsed| {
             if let Some(reading) = &mut parsed.reading {
                 reading.go_on_after_restart();
@@ -172,8 +181,8 @@ impl Registry {
         });
         match parsed {
             Ok((parsed, reader)) => {
-                let proxy = communicator.proxy_from(subscriber);
-                self.add_subscriber(topic, &proxy, qos, parsed, reader);
+                let proxy = communicator.proxy_from(subscriber.clone());
+                self.add_subscriber(topic, &proxy, subscription, parsed, reader);
             }
             Err(reason) => tracing::error!(
                 "ignored the stored subscription of \"{}\" to topic {:?}: {}",
@@ -188,13 +197,19 @@ impl Registry {
         self: &Arc<Self>,
         topic: &Arc<Topic>,
         proxy: &Proxy,
-        qos_text: BTreeMap<String, String>,
+        subscription: StoredSubscription,
         qos: Qos,
         reader: Option<Arc<Reader>>,
     ) {
         let (name, settings) = (topic.shared_name(), self.queue_settings());
         let ready = self.deliveries.ready();
+        let StoredSubscription {
+            qos: qos_text,
+            user,
+            ..
+        } = subscription;
         let subscriber = Subscriber::new(name, proxy, qos_text, qos, &settings, ready);
+        let subscriber = subscriber.with_user(user.map(UserName::from));
         let subscriber = Arc::new(subscriber.with_reader(reader));
         self.directory.add_publisher(topic, &subscriber);
         self.add_recipient(topic, subscriber);

@@ -17,6 +17,7 @@ use super::*;
 use crate::core::Qos;
 use crate::service::directory::Object;
 use crate::service::servants;
+use crate::service::topic::all_released;
 use crate::store::{StoredLink, StoredSubscription};
 
 /// A store that keeps nothing, and fails while the flag is set.
@@ -74,7 +75,7 @@ impl World {
     }
 
     fn create(&self, name: &str) -> Arc<Topic> {
-        self.registry.create(name.to_owned()).unwrap()
+        self.registry.create(name.to_owned(), None).unwrap()
     }
 
     fn try_subscribe(&self, topic: &Arc<Topic>, name: &str) -> Result<(), ChangeError> {
@@ -82,7 +83,7 @@ impl World {
         let proxy = self.communicator.proxy(&text).unwrap();
         let qos = Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway).unwrap();
         let qos_text = BTreeMap::new();
-        self.registry.subscribe(topic, &proxy, qos_text, qos)
+        self.registry.subscribe(topic, &proxy, qos_text, qos, None)
     }
 
     fn subscribe(&self, topic: &Arc<Topic>, name: &str) -> Arc<Subscriber> {
@@ -140,10 +141,11 @@ async fn a_new_subscriber_replaces_one_whose_subscription_has_ended() {
 async fn a_new_topic_has_no_control_characters_in_its_name_and_one_of_a_store_keeps_them() {
     let world = World::with(vec![StoredTopic {
         name: "old\n".to_owned(),
+        user: None,
         recipients: Vec::new(),
     }]);
     for name in ["new\nline", "\u{1b}[2J", "\u{7f}", "\0", "\u{85}"] {
-        let created = world.registry.create(name.to_owned());
+        let created = world.registry.create(name.to_owned(), None);
         let error = created.err().expect("it is refused");
         let text = error.to_string();
         assert!(text.contains("expected no control characters"), "{text}");
@@ -175,7 +177,7 @@ async fn a_removal_that_failed_is_tried_again_with_the_next_change() {
     subscriber.remove();
     until(|| world.unremoved() == 1).await;
     assert!(topic.has(&subscriber));
-    assert!(world.registry.create("other".to_owned()).is_err());
+    assert!(world.registry.create("other".to_owned(), None).is_err());
     assert_eq!(world.unremoved(), 1);
     world.set_failing(false);
     world.create("other");
@@ -204,9 +206,11 @@ async fn removing_an_ended_subscriber_leaves_its_successor_alone() {
 async fn stored_subscribers_with_the_same_publisher_name_do_not_affect_each_other() {
     let stored = [("a", "b.publish.c"), ("a.publish.b", "c")].map(|(topic, name)| StoredTopic {
         name: topic.to_owned(),
+        user: None,
         recipients: vec![StoredRecipient::Subscription(StoredSubscription {
             subscriber: format!("{name}:tcp -h 127.0.0.1 -p 1").parse().unwrap(),
             qos: BTreeMap::new(),
+            user: None,
         })],
     });
     let world = World::with(stored.to_vec());
@@ -338,6 +342,7 @@ async fn other_settings_and_new_subscribers_leave_queues_short_while_all_have_to
     let known = world.subscribe(&topic, "known");
     world.registry.cut_queues(Some(10_000));
     world.registry.reconfigure(HubSettings::default());
+    world.registry.reconfigure_topics().await;
     let new = world.subscribe(&topic, "new");
     // The task of this test does not let deliveries run in between.
     let event = event(&world.communicator, 1_000).await;
@@ -375,4 +380,75 @@ async fn a_topic_with_many_subscribers_ends_while_other_tasks_run() {
     assert!(world.registry.directory.topic("t").is_none());
     assert!(topic.all_subscribers().is_empty());
     assert_eq!(world.registry.usage().subscriptions, 0);
+}
+
+/// So many that an event goes to one of them at a time.
+const MANY: usize = 20;
+
+fn offered(subscriber: &Arc<Subscriber>) -> u64 {
+    subscriber.snapshot().accounts.offered
+}
+
+#[tokio::test]
+async fn other_tasks_run_while_an_event_goes_to_many_subscribers() {
+    let world = World::new();
+    let topic = world.create("t");
+    let subscribe = |number: usize| world.subscribe(&topic, &number.to_string());
+    let subscribers: Vec<_> = (0..MANY).map(subscribe).collect();
+    let event = event(&world.communicator, 10).await;
+    let sum = move || subscribers.iter().map(offered).sum::<u64>();
+    let held = topic.publish(event.into(), false, Instant::now());
+    assert_eq!(sum(), 0, "it waits for the turn of its task");
+    let other = tokio::spawn({
+        let sum = sum.clone();
+        async move {
+            while sum() == 0 {
+                tokio::task::yield_now().await;
+            }
+            sum()
+        }
+    });
+    all_released(held).await;
+    assert_eq!(sum(), MANY as u64);
+    let seen = other.await.unwrap();
+    assert!(seen < MANY as u64, "it saw {seen}");
+}
+
+#[tokio::test]
+async fn events_for_many_subscribers_keep_their_order_and_go_to_the_subscribers_of_their_time() {
+    let world = World::new();
+    let topic = world.create("t");
+    let subscribe = |number: usize| world.subscribe(&topic, &number.to_string());
+    let subscribers: Vec<_> = (0..MANY).map(subscribe).collect();
+    let event = event(&world.communicator, 10).await;
+    let publish = || topic.publish(event.clone().into(), false, Instant::now());
+    let (first, second) = (publish(), publish());
+    let late = world.subscribe(&topic, "late");
+    let leaving = subscribers[1..].iter().map(|it| it.identity().clone());
+    let leaving: Vec<_> = leaving.collect();
+    world.registry.unsubscribe(&topic, &leaving).unwrap();
+    // Two subscribers would get it immediately, but the events before it come first.
+    let third = publish();
+    assert_eq!((offered(&subscribers[0]), offered(&late)), (0, 0));
+    all_released(first).await;
+    assert_eq!(offered(&late), 0);
+    all_released(second).await;
+    all_released(third).await;
+    assert_eq!((offered(&subscribers[0]), offered(&late)), (3, 1));
+    // Nothing is under way, so that the next one goes immediately.
+    until(|| !topic.fan_outs().is_running()).await;
+    assert!(publish().is_empty());
+    assert_eq!((offered(&subscribers[0]), offered(&late)), (4, 2));
+}
+
+#[tokio::test]
+async fn a_publisher_that_left_does_not_end_its_publication_and_the_end_of_the_hub_waits_for_it() {
+    let world = World::new();
+    let topic = world.create("t");
+    let subscribe = |number: usize| world.subscribe(&topic, &number.to_string());
+    let subscribers: Vec<_> = (0..MANY).map(subscribe).collect();
+    let event = event(&world.communicator, 10).await;
+    drop(topic.publish(event.into(), false, Instant::now()));
+    world.registry.drain().await;
+    assert!(subscribers.iter().all(|it| offered(it) == 1));
 }

@@ -54,8 +54,27 @@ pub(super) const PAGE_LEN: usize = 256 * 1024;
 pub(super) const PAGE_COUNT: usize = 1_000;
 /// Items after which other connections have their turn.
 pub(super) const STEP: usize = 128;
+/// Subscribers that are looked at before other connections have their turn.
+const LOOKED_AT_MAX: usize = 4_096;
 /// Header of a reply, and what surrounds its items.
 const OVERHEAD: usize = 1_024;
+
+/// Lets other connections have their turn after looking at some subscribers, however short the answer is.
+#[derive(Default)]
+pub(super) struct Pace {
+    looked_at: usize,
+}
+
+impl Pace {
+    /// This many subscribers were looked at.
+    pub(super) async fn pause(&mut self, count: usize) {
+        self.looked_at += count;
+        if self.looked_at >= LOOKED_AT_MAX {
+            self.looked_at = 0;
+            tokio::task::yield_now().await;
+        }
+    }
+}
 
 impl Answer {
     /// An answer that must fit into one message.

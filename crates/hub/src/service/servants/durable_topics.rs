@@ -103,10 +103,10 @@ impl DurableTopics for DurableTopicsServant {
     ) -> Result<(), IceStormTopicExistsError> {
         let checked = self.registry.guard().check(current, Action::Create, &name);
         checked.map_err(InvokeError::from)?;
-        let wanted = name.clone();
+        let (wanted, user) = (name.clone(), self.registry.guard().user(current));
         let created = self
             .registry
-            .change(move |registry| registry.create_durable(wanted));
+            .change(move |registry| registry.create_durable(wanted, user));
         match created.await {
             Ok(_) => Ok(()),
             Err(ChangeError::TopicExists) => Err(TopicExists { name }.into()),
@@ -117,9 +117,10 @@ impl DurableTopics for DurableTopicsServant {
     async fn contents(&self, topic: String, current: &Current) -> Result<LogContents, LogError> {
         let (topic, log) = self.topic::<LogError>(topic, Action::Observe, current)?;
         let contents = log.contents();
+        let counts = topic.reader_counts();
         let subscriptions = log.all_named().into_iter().map(|reader| {
             let standing = reader.standing();
-            let subscribers = topic.find_reader(reader.name()).len();
+            let subscribers = counts.get(reader.name()).copied().unwrap_or(0);
             SubscriptionPosition {
                 name: reader.name().to_owned(),
                 position: number(standing.floor),
@@ -225,9 +226,10 @@ impl DurableTopics for DurableTopicsServant {
             }
         }
         check_dead_letters(&self.registry, &parsed, current).map_err(InvokeError::from)?;
+        let user = self.registry.guard().user(current);
         let opened = self
             .registry
-            .change(move |registry| registry.open_pull(&topic, &parsed));
+            .change(move |registry| registry.open_pull(&topic, &parsed, user));
         opened.await.map_err(InvokeError::from)?;
         Ok(())
     }

@@ -6,7 +6,7 @@ use floe::contracts::ice_storm::NoSuchTopic;
 use floe::{Current, InvokeError};
 use floe_access::Action;
 
-use super::answer::{Answer, PAGE_COUNT, STEP};
+use super::answer::{Answer, PAGE_COUNT, Pace, STEP};
 use crate::contracts::floe::{
     Backpressure, HubAdmin, HubStatus, IceStormNoSuchTopicError, TopicInfo, TopicPage, TopicStatus,
     TopicTotals, TopicTotalsSeq,
@@ -58,6 +58,7 @@ impl HubAdmin for HubAdminServant {
         self.check(current, "")?;
         let mut status = status::of_hub_alone(&self.registry);
         let mut answer = Answer::whole(current, "topics", "topicsAfter");
+        let mut pace = Pace::default();
         loop {
             let last = status.topics.last().map(|topic| &topic.name[..]);
             let topics = self.registry.directory().topics_after(last, STEP);
@@ -67,6 +68,7 @@ impl HubAdmin for HubAdminServant {
             for topic in topics {
                 let totals = status::totals(&topic);
                 answer.add(&totals)?;
+                pace.pause(count_of(&totals)).await;
                 status.topics.push(totals);
             }
             answer.pause().await;
@@ -75,7 +77,14 @@ impl HubAdmin for HubAdminServant {
 
     async fn totals(&self, current: &Current) -> Result<TopicTotals, InvokeError> {
         self.check(current, "")?;
-        Ok(status::of_all(&self.registry))
+        let (topics, mut all) = self.registry.directory().topics_and_destroyed();
+        let (mut subscribers, mut pace) = (0, Pace::default());
+        for topic in &topics {
+            let count = status::add(&mut all, topic);
+            subscribers += count;
+            pace.pause(count).await;
+        }
+        Ok(status::told(String::new(), subscribers, &all))
     }
 
     async fn topic_status(
@@ -138,12 +147,13 @@ impl HubAdmin for HubAdminServant {
         self.check(current, "")?;
         let last = Some(&name[..]).filter(|name| !name.is_empty());
         let mut answer = Answer::page();
-        let mut totals = TopicTotalsSeq::new();
+        let (mut totals, mut pace) = (TopicTotalsSeq::new(), Pace::default());
         for topic in self.registry.directory().topics_after(last, PAGE_COUNT) {
             let topic = status::totals(&topic);
             if !answer.fits(&topic) && !totals.is_empty() {
                 break;
             }
+            pace.pause(count_of(&topic)).await;
             totals.push(topic);
             answer.pause().await;
         }
@@ -174,6 +184,11 @@ impl HubAdmin for HubAdminServant {
         }
         Ok(found)
     }
+}
+
+/// How many subscribers were looked at for the totals of a topic.
+fn count_of(totals: &TopicTotals) -> usize {
+    usize::try_from(totals.subscribers).unwrap_or(0)
 }
 
 /// What gives subscribers in pages.

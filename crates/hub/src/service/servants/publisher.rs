@@ -15,8 +15,9 @@ use floe_access::Action;
 use crate::core::without_token;
 use crate::service::directory::Object;
 use crate::service::durable::TopicLog;
+use crate::service::fan_out::Held;
 use crate::service::registry::Registry;
-use crate::service::subscriber::{HeldPublication, Subscriber};
+use crate::service::subscriber::Subscriber;
 use crate::service::topic::{Topic, all_released};
 
 /// Publishes to all subscribers of a topic. While one of them holds the publisher back, there is no reply, and the
@@ -24,7 +25,7 @@ use crate::service::topic::{Topic, all_released};
 pub(super) fn publish(
     requests: Requests,
     slot: &mut DispatchSlot,
-    topic: &Topic,
+    topic: &Arc<Topic>,
     waits_for_room: bool,
 ) {
     if let Some(log) = topic.log() {
@@ -41,7 +42,7 @@ pub(super) fn publish(
 fn store(
     requests: Requests,
     slot: &mut DispatchSlot,
-    topic: &Topic,
+    topic: &Arc<Topic>,
     log: &TopicLog,
     waits_for_room: bool,
 ) {
@@ -76,14 +77,15 @@ pub(super) fn publish_to_one(
     let mut held = Vec::new();
     let taken = requests.take_events(|events, now| {
         if !subscriber.loses_own(&events) {
-            held.extend(subscriber.publish(events, waits_for_room, now));
+            let own = subscriber.publish(events, waits_for_room, now);
+            held.extend(own.map(Held::Publication));
         }
     });
     answer(taken, slot, held);
 }
 
 /// Replies when no subscriber holds the publisher back.
-fn answer(taken: TakenEvents, slot: &mut DispatchSlot, held: Vec<HeldPublication>) {
+fn answer(taken: TakenEvents, slot: &mut DispatchSlot, held: Vec<Held>) {
     if held.is_empty() {
         return taken.answer(slot);
     }
@@ -92,7 +94,7 @@ fn answer(taken: TakenEvents, slot: &mut DispatchSlot, held: Vec<HeldPublication
 }
 
 /// Notes who is held back.
-pub(super) fn name_publisher(held: &[HeldPublication], current: &Current) {
+pub(super) fn name_publisher(held: &[Held], current: &Current) {
     if !held.is_empty() {
         let publisher = current.peer().into();
         held.iter().for_each(|held| held.set_publisher(&publisher));
@@ -170,7 +172,7 @@ impl Recipient {
             Self::Subscriber(subscriber) if subscriber.loses_own(&events) => Vec::new(),
             Self::Subscriber(subscriber) => {
                 let held = subscriber.publish(events, waits_for_room, now);
-                held.into_iter().collect()
+                held.map(Held::Publication).into_iter().collect()
             }
         };
         name_publisher(&held, current);

@@ -18,7 +18,7 @@ use floe::{
 };
 use floe_access::Action;
 
-use super::answer::Answer;
+use super::answer::{Answer, STEP};
 use super::durable_topics::check_dead_letters;
 use super::topic_manager::{own_identity, publisher_proxy, publishing_adapter};
 use crate::core::{
@@ -27,7 +27,7 @@ use crate::core::{
 };
 use crate::error::ChangeError;
 use crate::service::guard;
-use crate::service::registry::Registry;
+use crate::service::registry::{ENDED_AT_A_TIME, Registry};
 use crate::service::topic::Topic;
 use crate::store::StoredLink;
 
@@ -124,11 +124,18 @@ impl TopicServant {
         }
     }
 
+    /// Ends subscriptions. If they are many, other tasks run in between.
     async fn remove(&self, identities: IdentitySeq) -> Result<(), ChangeError> {
-        let topic = self.topic.clone();
-        self.registry
-            .change(move |registry| registry.unsubscribe(&topic, &identities))
-            .await
+        for some in identities.chunks(ENDED_AT_A_TIME) {
+            let (topic, some) = (self.topic.clone(), some.to_vec());
+            self.registry
+                .change(move |registry| registry.unsubscribe(&topic, &some))
+                .await?;
+            if identities.len() > ENDED_AT_A_TIME {
+                tokio::task::yield_now().await;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -186,12 +193,12 @@ impl TopicContract for TopicServant {
             Qos::parse(&qos, *mode).map_err(|error| self.refused(identity, bad_qos(error)))?;
         check_dead_letters(&self.registry, &parsed, current).map_err(InvokeError::from)?;
         let name = subscriber_publisher_name(self.topic.name(), identity);
-        let topic = self.topic.clone();
+        let (topic, user) = (self.topic.clone(), self.registry.guard().user(current));
         let subscribed = self
             .registry
             .change(move |registry| {
-                registry.create_dead_letters(&topic, &parsed)?;
-                registry.subscribe(&topic, &subscriber, qos, parsed)
+                registry.create_dead_letters(&topic, &parsed, user.clone())?;
+                registry.subscribe(&topic, &subscriber, qos, parsed, user)
             })
             .await;
         match subscribed {
@@ -272,23 +279,27 @@ impl TopicContract for TopicServant {
 
     async fn get_link_info_seq(&self, current: &Current) -> Result<LinkInfoSeq, InvokeError> {
         self.check(current, Action::Observe)?;
-        let subscribers = self.topic.subscribers();
-        let working = subscribers.iter().filter(|s| {
-            matches!(
-                s.snapshot().state,
-                SubscriptionState::Online | SubscriptionState::Offline
-            )
-        });
         let mut answer = Answer::whole(current, "links", "topicPage of Floe/HubAdmin");
         let (adapter, mut infos) = (current.adapter(), LinkInfoSeq::new());
-        for link in working.filter_map(|s| s.link()) {
-            let info = LinkInfo {
-                the_topic: Some(TopicProxy::from_proxy(link.topic_from(&adapter))),
-                name: link.name().to_owned(),
-                cost: link.cost().0,
-            };
-            answer.add(&info)?;
-            infos.push(info);
+        for some in self.topic.subscribers().chunks(STEP) {
+            let working = some.iter().filter(|s| {
+                matches!(
+                    s.snapshot().state,
+                    SubscriptionState::Online | SubscriptionState::Offline
+                )
+            });
+            for link in working.filter_map(|s| s.link()) {
+                let info = LinkInfo {
+                    the_topic: Some(TopicProxy::from_proxy(link.topic_from(&adapter))),
+                    name: link.name().to_owned(),
+                    cost: link.cost().0,
+                };
+                answer.add(&info)?;
+                infos.push(info);
+            }
+            if some.len() == STEP {
+                answer.give_way().await;
+            }
         }
         Ok(infos)
     }

@@ -97,10 +97,10 @@ impl TopicManager for TopicManagerServant {
         current: &Current,
     ) -> Result<TopicProxy, TopicExistsError> {
         self.check(current, Action::Create, &name)?;
-        let wanted = name.clone();
+        let (wanted, user) = (name.clone(), self.registry.guard().user(current));
         match self
             .registry
-            .change(|registry| registry.create(wanted))
+            .change(|registry| registry.create(wanted, user))
             .await
         {
             Ok(_) => Ok(self.topic_proxy(&name, current)),
@@ -130,10 +130,10 @@ impl TopicManager for TopicManagerServant {
             self.check_found(current, &name)?;
         } else {
             self.check(current, Action::Create, &name)?;
-            let wanted = name.clone();
+            let (wanted, user) = (name.clone(), self.registry.guard().user(current));
             match self
                 .registry
-                .change(|registry| registry.create(wanted))
+                .change(|registry| registry.create(wanted, user))
                 .await
             {
                 // Another client has created it meanwhile.

@@ -1,36 +1,47 @@
-//! Ends the loops of events that go from hub to hub, and says so once.
+//! Ends the loops of events that go from hub to hub, and counts the events.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::Arc;
+use std::time::Instant;
 
-use floe::forwarding::Events;
+use floe::forwarding::{Event, Events};
 
 use super::Subscriber;
-use crate::core::{HOPS_MAX, counts_hops, with_next_hop};
+use crate::core::with_next_hop;
 
-/// Counts the hops of events for a publisher object.
-#[derive(Debug)]
-pub(super) struct LoopGuard {
-    has_told: AtomicBool,
-}
-
-impl LoopGuard {
-    /// The guard of a subscriber whose identity has this name; `None` if it is no publisher object.
-    pub(super) fn of(name: &str) -> Option<Self> {
-        counts_hops(name).then(|| Self {
-            has_told: AtomicBool::new(false),
-        })
+impl Subscriber {
+    /// Whether events for it may have gone round too often.
+    pub(crate) fn has_loop_guard(&self) -> bool {
+        self.counts_hops
     }
 
-    /// The events that have not gone round too often.
-    pub(super) fn passing(&self, events: &Events, subscriber: &Subscriber) -> Option<Events> {
-        let passing = with_next_hop(events);
-        let left_out = events.len() - passing.as_ref().map_or(0, Events::len);
-        if left_out > 0 && !self.has_told.swap(true, Ordering::Relaxed) {
-            tracing::warn!(
-                "{} gets no events that have passed {HOPS_MAX} hubs: they go round in a loop of subscriptions, which you should end",
-                subscriber.log_name()
-            );
+    /// An event from the log as it may be sent; `None` if it has gone round too often.
+    pub(crate) fn with_next_hop(self: &Arc<Self>, event: Event) -> Option<Event> {
+        match self.counts_hops {
+            false => Some(event),
+            true => {
+                let passing = self.without_loops(&event.into(), Instant::now())?;
+                passing.each().next()
+            }
         }
+    }
+
+    /// The events that have not gone round too often, with their counts raised. The others count as lost.
+    pub(super) fn without_loops(self: &Arc<Self>, events: &Events, now: Instant) -> Option<Events> {
+        let passing = with_next_hop(events);
+        let passing_count = passing.as_ref().map_or(0, Events::len);
+        self.handle_looped(events.len() - passing_count, now);
         passing
+    }
+
+    /// This many events have gone round too often.
+    pub(super) fn handle_looped(self: &Arc<Self>, count: usize, now: Instant) {
+        if count == 0 {
+            return;
+        }
+        let mut shared = self.lock();
+        shared.subscription.handle_looped(count as u64, now);
+        let notice = shared.subscription.poll_notice();
+        drop(shared);
+        self.log_notice_and_summaries(notice);
     }
 }

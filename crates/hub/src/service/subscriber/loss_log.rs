@@ -9,7 +9,7 @@ use tokio::runtime::Handle;
 use tokio::time::sleep;
 
 use crate::contracts::floe::LossListenerProxy;
-use crate::core::{OverflowNotice, OverflowPolicy, OverflowSummary};
+use crate::core::{HOPS_MAX, OverflowNotice, OverflowPolicy, OverflowSummary};
 use crate::service::count::{losses, number};
 use crate::service::one_line::OneLine;
 use crate::service::subscriber::Subscriber;
@@ -41,6 +41,10 @@ impl Subscriber {
             OverflowNotice::TooLong { len, max } => tracing::warn!(
                 "{name} loses an event of {len} bytes: its queue holds at most {max} bytes: raise the limit \
                  of the hub (`floe serve --queue-bytes`), and floe.queueBytes if the subscriber sets a lower limit"
+            ),
+            OverflowNotice::Looped => tracing::warn!(
+                "{name} loses events that have passed {HOPS_MAX} hubs: they go round in a loop of subscriptions, \
+                 which you should end"
             ),
             OverflowNotice::Disconnected => {
                 tracing::warn!("the subscription of {name} ends: its queue is full")
@@ -122,6 +126,7 @@ impl Display for Since {
             count,
             lost,
             too_long_count,
+            looped_count,
             lasts,
         } = self.0;
         if count > 0 {
@@ -142,6 +147,19 @@ impl Display for Since {
             };
             write!(f, "{too_long_count} {what} not fit into an empty queue")?;
         }
+        if looped_count > 0 && count + too_long_count > 0 {
+            f.write_str("; ")?;
+        }
+        if looped_count > 0 {
+            let what = match looped_count {
+                1 => "event was",
+                _ => "events were",
+            };
+            write!(
+                f,
+                "{looped_count} {what} lost that had passed {HOPS_MAX} hubs"
+            )?;
+        }
         Ok(())
     }
 }
@@ -152,27 +170,32 @@ mod tests {
 
     #[test]
     fn a_summary_says_how_often_and_how_many_and_whether_it_lasts() {
-        let summary = |count, lost, too_long_count, lasts| {
+        let summary = |count, lost, too_long_count, looped_count, lasts| {
             let summary = OverflowSummary {
                 count,
                 lost,
                 too_long_count,
+                looped_count,
                 lasts,
             };
             Since(summary).to_string()
         };
         assert_eq!(
-            summary(1, 5, 0, false),
+            summary(1, 5, 0, 0, false),
             "its queue was full 1 time, and 5 events were lost"
         );
         assert_eq!(
-            summary(20, 400, 2, true),
+            summary(20, 400, 2, 0, true),
             "its queue was full 20 times, is still full, and 400 events were lost; 2 events came that do not \
              fit into an empty queue"
         );
         assert_eq!(
-            summary(0, 0, 1, true),
+            summary(0, 0, 1, 0, true),
             "1 event came that does not fit into an empty queue"
+        );
+        assert_eq!(
+            summary(0, 0, 1, 3, false),
+            "1 event came that does not fit into an empty queue; 3 events were lost that had passed 16 hubs"
         );
     }
 }

@@ -106,11 +106,17 @@ fn a_disk_that_was_full_is_written_again_once_there_is_space() {
     let is_full = Arc::new(AtomicBool::new(false));
     let mut disk = open(&directory.0);
     on_filling_disk(&mut disk.main, directory.0.join(MAIN), &is_full);
-    disk.apply(&Change::CreateTopic { topic: "before" })
-        .unwrap();
+    disk.apply(&Change::CreateTopic {
+        topic: "before",
+        user: None,
+    })
+    .unwrap();
     is_full.store(true, Ordering::Relaxed);
     for _ in 0..2 {
-        let error = disk.apply(&Change::CreateTopic { topic: "lost" });
+        let error = disk.apply(&Change::CreateTopic {
+            topic: "lost",
+            user: None,
+        });
         let error = error.unwrap_err().to_string();
         assert!(
             error.contains("hub.redb") && error.contains("free space"),
@@ -118,7 +124,11 @@ fn a_disk_that_was_full_is_written_again_once_there_is_space() {
         );
     }
     is_full.store(false, Ordering::Relaxed);
-    disk.apply(&Change::CreateTopic { topic: "after" }).unwrap();
+    disk.apply(&Change::CreateTopic {
+        topic: "after",
+        user: None,
+    })
+    .unwrap();
     drop(disk);
     let loaded = open(&directory.0).load().unwrap();
     assert_eq!(names(&loaded), ["before", "after"]);
@@ -135,11 +145,23 @@ fn a_change_happens_without_a_backup_which_the_next_change_writes_anew() {
         &is_full,
     );
     is_full.store(true, Ordering::Relaxed);
-    disk.apply(&Change::CreateTopic { topic: "a" }).unwrap();
+    disk.apply(&Change::CreateTopic {
+        topic: "a",
+        user: None,
+    })
+    .unwrap();
     assert!(disk.backup.is_none());
-    disk.apply(&Change::CreateTopic { topic: "b" }).unwrap();
+    disk.apply(&Change::CreateTopic {
+        topic: "b",
+        user: None,
+    })
+    .unwrap();
     assert!(disk.backup.is_some());
-    disk.apply(&Change::CreateTopic { topic: "c" }).unwrap();
+    disk.apply(&Change::CreateTopic {
+        topic: "c",
+        user: None,
+    })
+    .unwrap();
     drop(disk);
     fs::remove_file(directory.0.join(MAIN)).unwrap();
     let loaded = open(&directory.0).load().unwrap();
@@ -152,7 +174,11 @@ fn a_file_that_vanished_is_not_replaced_by_an_empty_one() {
     let mut disk = open(&directory.0);
     disk.main.close();
     fs::remove_dir_all(&directory.0).unwrap();
-    disk.apply(&Change::CreateTopic { topic: "t" }).unwrap_err();
+    disk.apply(&Change::CreateTopic {
+        topic: "t",
+        user: None,
+    })
+    .unwrap_err();
     assert!(!directory.0.exists());
 }
 
@@ -160,14 +186,22 @@ fn a_file_that_vanished_is_not_replaced_by_an_empty_one() {
 fn a_topic_that_is_created_again_has_none_of_its_former_subscribers() {
     let directory = Directory::new("again");
     let mut disk = open(&directory.0);
-    disk.apply(&Change::CreateTopic { topic: "t" }).unwrap();
+    disk.apply(&Change::CreateTopic {
+        topic: "t",
+        user: None,
+    })
+    .unwrap();
     disk.apply(&Change::Subscribe {
         topic: "t",
         subscription: &subscription("s:tcp -h h -p 1"),
     })
     .unwrap();
     disk.apply(&Change::DestroyTopic { topic: "t" }).unwrap();
-    disk.apply(&Change::CreateTopic { topic: "t" }).unwrap();
+    disk.apply(&Change::CreateTopic {
+        topic: "t",
+        user: None,
+    })
+    .unwrap();
     drop(disk);
     let loaded = open(&directory.0).load().unwrap();
     assert_eq!(loaded.len(), 1);
@@ -177,6 +211,7 @@ fn a_topic_that_is_created_again_has_none_of_its_former_subscribers() {
 fn subscription(proxy: &str) -> StoredSubscription {
     StoredSubscription {
         subscriber: proxy.parse().unwrap(),
+        user: None,
         qos: BTreeMap::from([("retryCount".to_owned(), "3".to_owned())]),
     }
 }
@@ -187,7 +222,8 @@ fn what_was_applied_is_loaded_by_the_next_process_in_the_order_of_creation() {
     let subscriptions = ["z -o:tcp -h h -p 1", "c/a -f f:tcp -h h -p 2 -t 5"].map(subscription);
     let mut disk = open(&directory.0);
     for topic in ["b", "a", "gone"] {
-        disk.apply(&Change::CreateTopic { topic }).unwrap();
+        disk.apply(&Change::CreateTopic { topic, user: None })
+            .unwrap();
         for subscription in &subscriptions {
             disk.apply(&Change::Subscribe {
                 topic,
@@ -207,6 +243,7 @@ fn what_was_applied_is_loaded_by_the_next_process_in_the_order_of_creation() {
     let loaded = open(&directory.0).load().unwrap();
     let topic = |name: &str, subscriptions: &[StoredSubscription]| StoredTopic {
         name: name.to_owned(),
+        user: None,
         recipients: subscriptions
             .iter()
             .cloned()
@@ -232,7 +269,8 @@ fn links_are_kept_among_the_subscriptions_and_end_as_they_do() {
     let directory = Directory::new("links");
     let mut disk = open(&directory.0);
     for topic in ["t", "gone"] {
-        disk.apply(&Change::CreateTopic { topic }).unwrap();
+        disk.apply(&Change::CreateTopic { topic, user: None })
+            .unwrap();
     }
     let local = link("IceStorm/topic.u:tcp -h h -p 1", None);
     let remote = link(
@@ -253,7 +291,11 @@ fn links_are_kept_among_the_subscriptions_and_end_as_they_do() {
         disk.apply(&Change::Link { topic, link }).unwrap();
     }
     disk.apply(&Change::DestroyTopic { topic: "gone" }).unwrap();
-    disk.apply(&Change::CreateTopic { topic: "gone" }).unwrap();
+    disk.apply(&Change::CreateTopic {
+        topic: "gone",
+        user: None,
+    })
+    .unwrap();
     drop(disk);
     let mut disk = open(&directory.0);
     let loaded = disk.load().unwrap();
@@ -317,16 +359,22 @@ fn a_file_of_the_first_format_is_read_and_written_anew_with_a_backup() {
         let expected = [
             StoredTopic {
                 name: "u".to_owned(),
+                user: None,
                 recipients: link.into_iter().map(StoredRecipient::Link).collect(),
             },
             StoredTopic {
                 name: "t".to_owned(),
+                user: None,
                 recipients: vec![StoredRecipient::Subscription(subscription)],
             },
         ];
         let mut disk = open(&directory.0);
         assert_eq!(disk.load().unwrap(), expected);
-        disk.apply(&Change::CreateTopic { topic: "new" }).unwrap();
+        disk.apply(&Change::CreateTopic {
+            topic: "new",
+            user: None,
+        })
+        .unwrap();
         drop(disk);
         fs::remove_file(directory.0.join(MAIN)).unwrap();
         let loaded = open(&directory.0).load().unwrap();

@@ -225,3 +225,21 @@ fn if_a_summary_is_not_polled_the_shell_is_asked_again() {
     };
     assert_eq!(subscription.poll_summary(later), Some(summary));
 }
+
+#[test]
+fn events_that_go_round_in_a_loop_are_lost_and_logged_once_in_a_while() {
+    let now = Instant::now();
+    let mut subscription = subscription(RetryCount::Unlimited);
+    subscription.handle_looped(2, now);
+    assert_eq!(subscription.poll_notice(), Some(OverflowNotice::Looped));
+    subscription.handle_looped(3, now);
+    assert_eq!(subscription.poll_notice(), None);
+    let summary = OverflowSummary {
+        looped_count: 3,
+        ..OverflowSummary::default()
+    };
+    assert_eq!(subscription.poll_summary(now), Some(summary));
+    let accounts = subscription.snapshot().accounts;
+    assert_eq!((accounts.offered, accounts.lost.looped), (5, 5));
+    assert_eq!(subscription.snapshot().lost(), 5);
+}

@@ -6,7 +6,8 @@ use super::*;
 fn fill(directory: &Path) -> Vec<StoredTopic> {
     let mut disk = open(directory);
     for topic in ["a", "b", "gone", "c"] {
-        disk.apply(&Change::CreateTopic { topic }).unwrap();
+        disk.apply(&Change::CreateTopic { topic, user: None })
+            .unwrap();
     }
     for at in 0..12 {
         let subscription = subscription(&format!("s{at}:tcp -h host{at} -p 1000"));
@@ -132,7 +133,8 @@ fn a_file_from_before_some_changes_does_not_undo_them() {
     fs::copy(directory.0.join(MAIN), &copy).unwrap();
     let mut disk = open(&directory.0);
     for topic in ["d", "e"] {
-        disk.apply(&Change::CreateTopic { topic }).unwrap();
+        disk.apply(&Change::CreateTopic { topic, user: None })
+            .unwrap();
     }
     let kept = disk.load().unwrap();
     drop(disk);

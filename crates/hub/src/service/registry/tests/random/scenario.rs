@@ -144,7 +144,10 @@ impl Scenario {
     }
 
     fn create(&mut self, name: usize) -> Check {
-        match (self.registry.create(topic_name(name)), self.names[name]) {
+        match (
+            self.registry.create(topic_name(name), None),
+            self.names[name],
+        ) {
             (Ok(topic), None) => {
                 self.names[name] = Some(self.topics.len());
                 self.topics.push(KnownTopic {
@@ -190,7 +193,7 @@ impl Scenario {
         let text = qos_text(&requested);
         let qos = Qos::parse(&text, requested.mode).expect("a valid quality of service");
         let is_subscribed = topic.find(&identity).is_some_and(|s| !s.is_gone());
-        let subscribed = self.registry.subscribe(topic, &proxy, text, qos);
+        let subscribed = self.registry.subscribe(topic, &proxy, text, qos, None);
         if is_subscribed {
             prop_assert!(matches!(subscribed, Err(ChangeError::AlreadySubscribed)));
             return Ok(());

@@ -1,0 +1,264 @@
+//! Gives events to the subscribers of a topic some at a time, if they are many.
+//!
+//! One event for tens of thousands of subscribers, or many events for some hundred that are too slow, would keep the
+//! tasks of other clients waiting. Such a publication waits in a queue of its topic, and a task gives it to as many
+//! subscribers at a time as take about a millisecond. Later events of the topic queue behind it, so that all subscribers
+//! get them in the same order.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
+
+use floe::forwarding::Events;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, oneshot};
+
+use super::subscriber::{HeldPublication, Subscriber};
+use super::topic::Topic;
+
+/// How much a publication may take without a wait: the sum over all subscribers of [`STEPS_EACH`] and the number of
+/// events. A full queue looks at each event, which is the slowest that there is.
+const STEPS_AT_ONCE: usize = if cfg!(test) { 100 } else { 64 * 1024 };
+/// How much a longer one takes before other tasks run.
+const STEPS_AT_A_TIME: usize = STEPS_AT_ONCE / 4;
+/// What a subscriber takes besides its events.
+const STEPS_EACH: usize = 16;
+
+/// The publications of all topics that may take a step in one round of the runtime. Others wait for their turn.
+static TURNS: Semaphore = Semaphore::const_new(2);
+
+/// The subscribers of a topic that get a publication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Audience {
+    /// All of them.
+    All,
+    /// Those that do not read the log of the topic.
+    Live,
+    /// Those, without links: an event crosses one link only.
+    LiveSubscribers,
+}
+
+impl Audience {
+    pub(super) fn has(self, subscriber: &Subscriber) -> bool {
+        match self {
+            Self::All => true,
+            Self::Live => subscriber.reader().is_none(),
+            Self::LiveSubscribers => subscriber.reader().is_none() && subscriber.link().is_none(),
+        }
+    }
+}
+
+/// A publication.
+pub(super) struct Publication {
+    pub(super) events: Events,
+    pub(super) audience: Audience,
+    /// Whether the publisher asked to wait for room however long it takes.
+    pub(super) waits_for_room: bool,
+    /// When the events came.
+    pub(super) now: Instant,
+}
+
+impl Publication {
+    /// Whether so many subscribers get it some at a time.
+    pub(super) fn is_long(&self, subscriber_count: usize) -> bool {
+        subscriber_count.saturating_mul(STEPS_EACH + self.events.len()) > STEPS_AT_ONCE
+    }
+
+    /// How many subscribers get it at a time.
+    fn count_at_a_time(&self) -> usize {
+        (STEPS_AT_A_TIME / (STEPS_EACH + self.events.len())).max(1)
+    }
+}
+
+/// What a publisher waits for.
+pub(crate) enum Held {
+    /// Room in the queue of a subscriber.
+    Publication(HeldPublication),
+    /// That all subscribers have the events, and then for room in the queues of some.
+    FanOut(PendingFanOut),
+}
+
+impl Held {
+    /// Notes who published it.
+    pub(crate) fn set_publisher(&self, publisher: &Arc<str>) {
+        match self {
+            Self::Publication(held) => held.set_publisher(publisher),
+            Self::FanOut(pending) => {
+                let _ = pending.publisher.set(publisher.clone());
+            }
+        }
+    }
+
+    /// Waits until nothing holds the publisher back.
+    pub(crate) async fn released(self) {
+        match self {
+            Self::Publication(held) => held.released().await,
+            Self::FanOut(PendingFanOut { publisher, done }) => {
+                // It fails only if the runtime is shutting down.
+                for held in done.await.unwrap_or_default() {
+                    if let Some(publisher) = publisher.get() {
+                        held.set_publisher(publisher);
+                    }
+                    held.released().await;
+                }
+            }
+        }
+    }
+}
+
+/// A publication that waits, or is under way. It goes on if this is dropped.
+pub(crate) struct PendingFanOut {
+    publisher: Arc<OnceLock<Arc<str>>>,
+    done: oneshot::Receiver<Vec<HeldPublication>>,
+}
+
+/// The publications of a topic that go to some subscribers at a time.
+#[derive(Default)]
+pub(super) struct FanOuts {
+    is_running: AtomicBool,
+    /// `Some` while the task runs.
+    running: Mutex<Option<Running>>,
+}
+
+#[derive(Default)]
+struct Running {
+    /// Those that wait.
+    waiting: VecDeque<FanOut>,
+    /// Dropped when the task ends.
+    ended: Vec<oneshot::Sender<()>>,
+}
+
+/// A publication, and who has it.
+struct FanOut {
+    publication: Publication,
+    /// The number of the next subscriber.
+    next: u64,
+    /// The number of the last subscriber of its time.
+    last: u64,
+    held: Vec<HeldPublication>,
+    publisher: Arc<OnceLock<Arc<str>>>,
+    done: oneshot::Sender<Vec<HeldPublication>>,
+}
+
+impl FanOuts {
+    /// Whether there are any, so that further publications must wait for them.
+    pub(super) fn is_running(&self) -> bool {
+        self.is_running.load(Ordering::Acquire)
+    }
+
+    /// Begins a publication for the subscribers up to this number, or lets it wait for those before it.
+    ///
+    /// # Errors
+    /// The publication, if this thread has no runtime and no task runs.
+    pub(super) fn begin(
+        &self,
+        topic: &Arc<Topic>,
+        publication: Publication,
+        last: u64,
+    ) -> Result<PendingFanOut, Publication> {
+        let mut running = self.lock();
+        if running.is_none() {
+            let Ok(runtime) = Handle::try_current() else {
+                return Err(publication);
+            };
+            runtime.spawn(run(topic.clone()));
+        }
+        let (publisher, (sender, done)) = (Arc::default(), oneshot::channel());
+        let running = running.get_or_insert_default();
+        running.waiting.push_back(FanOut {
+            publication,
+            next: 0,
+            last,
+            held: Vec::new(),
+            publisher: Arc::clone(&publisher),
+            done: sender,
+        });
+        self.is_running.store(true, Ordering::Release);
+        Ok(PendingFanOut { publisher, done })
+    }
+
+    /// Waits until there are none.
+    pub(super) async fn ended(&self) {
+        let ended = self.lock().as_mut().map(|running| {
+            let (sender, ended) = oneshot::channel();
+            running.ended.push(sender);
+            ended
+        });
+        if let Some(ended) = ended {
+            // Nothing is ever sent: it ends when its sender is dropped.
+            let _ = ended.await;
+        }
+    }
+
+    fn next(&self) -> Option<FanOut> {
+        let mut running = self.lock();
+        let waiting = running.as_mut().map(|running| &mut running.waiting);
+        let next = waiting.and_then(VecDeque::pop_front);
+        if next.is_none() {
+            *running = None;
+            self.is_running.store(false, Ordering::Release);
+        }
+        next
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives all waiting publications of a topic to its subscribers.
+async fn run(topic: Arc<Topic>) {
+    let restart = RestartOnPanic(topic);
+    let topic = &restart.0;
+    while let Some(mut fan_out) = topic.fan_outs().next() {
+        loop {
+            // The permit is kept until other tasks have run. The semaphore is never closed.
+            let turn = TURNS.acquire().await;
+            let has_more = fan_out.step(topic);
+            tokio::task::yield_now().await;
+            drop(turn);
+            if !has_more {
+                break;
+            }
+        }
+        // The publisher may have gone.
+        let _ = fan_out.done.send(fan_out.held);
+    }
+}
+
+impl FanOut {
+    /// Gives it to the next subscribers. Returns whether there are more.
+    fn step(&mut self, topic: &Topic) -> bool {
+        let publication = &self.publication;
+        let count = publication.count_at_a_time();
+        let known = self.held.len();
+        let (held, last) = (&mut self.held, self.last);
+        let next = topic.with_some(self.next, last, count, |subscribers| {
+            let subscribers = subscribers.iter().filter(|it| publication.audience.has(it));
+            for subscriber in subscribers {
+                let (events, waits) = (publication.events.clone(), publication.waits_for_room);
+                held.extend(subscriber.publish(events, waits, publication.now));
+            }
+        });
+        if let Some(publisher) = self.publisher.get() {
+            let new = self.held[known..].iter();
+            new.for_each(|held| held.set_publisher(publisher));
+        }
+        self.next = next.unwrap_or(0);
+        next.is_some()
+    }
+}
+
+/// If the task panics, another one goes on with what waits.
+struct RestartOnPanic(Arc<Topic>);
+
+impl Drop for RestartOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking()
+            && let Ok(runtime) = Handle::try_current()
+        {
+            runtime.spawn(run(self.0.clone()));
+        }
+    }
+}
