@@ -15,7 +15,7 @@
 //! The program `server` of the example `greeter` is the binary `greeter-server` of the workspace in Rust, and
 //! `examples/greeter/server.py` in Python. With a hub, each program gets the hub's endpoint as its only argument; without
 //! one, the first gets an endpoint to listen on, prints `ready PROXY`, and the second gets that proxy, and with a gateway the
-//! proxy of its router, too.
+//! proxy of its router, too. Both run in an empty folder.
 
 use std::fs;
 use std::path::PathBuf;
@@ -149,12 +149,14 @@ impl Example {
             .clone()
             .unwrap_or_else(|| "tcp -h 127.0.0.1 -p 0".to_owned());
         let gateway = self.gateway.then(|| Router::start_toml(GATEWAY));
-        let mut first = self.start(&self.first, first_language, &[&listen]);
+        let folder = Data::unique("example-files");
+        fs::create_dir_all(folder.path()).expect("the target folder can be written");
+        let mut first = self.start(&self.first, first_language, &[&listen], &folder);
         let proxy = first.ready();
         let server = hub_endpoint.unwrap_or(proxy);
         let mut arguments = vec![server.as_str()];
         arguments.extend(gateway.as_ref().map(Router::proxy));
-        let second = self.start(&self.second, second_language, &arguments);
+        let second = self.start(&self.second, second_language, &arguments, &folder);
         let printed = second.succeed();
         assert_in_order(
             &format!("{} {}", self.name, self.second.name),
@@ -166,7 +168,13 @@ impl Example {
         }
     }
 
-    fn start(&self, program: &Program, language: &Language, arguments: &[&str]) -> Peer {
+    fn start(
+        &self,
+        program: &Program,
+        language: &Language,
+        arguments: &[&str],
+        folder: &Data,
+    ) -> Peer {
         let mut command = match language {
             Language::Rust => Command::new(workspace::program(&format!(
                 "{}-{}",
@@ -180,7 +188,7 @@ impl Example {
         };
         Peer::start(
             &format!("{} {} in {language:?}", self.name, program.name),
-            command.args(arguments),
+            command.args(arguments).current_dir(folder.path()),
         )
     }
 }

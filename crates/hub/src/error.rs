@@ -82,6 +82,8 @@ pub(crate) enum ChangeError {
     NotDurable(String),
     /// Another subscriber has this durable subscription.
     DurableInUse(String),
+    /// The subscribers that share this durable subscription have another key, or none.
+    KeyDiffers(String),
     /// The store failed.
     Store(StoreError),
 }
@@ -118,6 +120,10 @@ impl fmt::Display for ChangeError {
                 f,
                 "another subscriber has the durable subscription {name:?} and is connected: use another name, or let both \
                  share it with floe.shared=yes"
+            ),
+            Self::KeyDiffers(name) => write!(
+                f,
+                "invalid floe.sticky: expected the key that the other subscribers of {name:?} have, got another one or none"
             ),
             Self::Store(error) => error.fmt(f),
         }

@@ -20,6 +20,10 @@ pub trait TypedEvent: Sized + Send + 'static {
     /// All its type ids, sorted, `::Ice::Object` included.
     const TYPE_IDS: &'static [&'static str];
 
+    /// Whether the hub is asked for the place of each event in the log of its topic, as
+    /// [`Stamped`](crate::hub::Stamped) does.
+    const WANTS_STAMPS: bool = false;
+
     /// Decodes a request as an event; `None` if the interface has no such operation.
     ///
     /// # Errors

@@ -45,7 +45,7 @@
 //! - `address.rs`: the address of a hub; `client.rs`, `topic.rs`: the hub and its topics for clients
 //! - `qos.rs`: quality of service; `subscribe.rs`: builders of subscriptions
 //! - `subscription.rs`: handles of subscriptions; `interruption.rs`: what they report besides events
-//! - `inbox.rs`: servants that take events
+//! - `inbox.rs`: servants that take events; `stamped.rs`: events with their places in a log
 //! - `session.rs`: keeps a subscription alive; `receiver.rs`: the object that the hub delivers to
 
 mod address;
@@ -56,6 +56,7 @@ mod interruption;
 mod qos;
 mod receiver;
 mod session;
+mod stamped;
 mod subscribe;
 mod subscription;
 mod topic;
@@ -65,6 +66,7 @@ pub use client::HubClient;
 pub use error::HubError;
 pub use interruption::Interruption;
 pub use qos::{Delivery, Overflow, Qos, Retries};
+pub use stamped::Stamped;
 pub use subscribe::{Subscribe, SubscribeServant};
 pub use subscription::{BlockingEvents, ServantSubscription, Subscription};
 pub use topic::Topic;

@@ -148,6 +148,19 @@ impl Qos {
         self.entry("floe.from", position)
     }
 
+    /// Lets several subscribers share a durable subscription: each event goes to one of them. Floe hubs only.
+    #[must_use]
+    pub fn shared(self) -> Self {
+        self.entry("floe.shared", "yes")
+    }
+
+    /// Lets the events of one key go to one of the subscribers that share a durable subscription, one after the other. The key
+    /// of an event is the value that its context has for `context_key`. Floe hubs only.
+    #[must_use]
+    pub fn sticky(self, context_key: &str) -> Self {
+        self.shared().entry("floe.sticky", context_key)
+    }
+
     /// How long the hub caches a locator's answer about the subscriber, in whole seconds; `None` caches it for ever.
     #[must_use]
     pub fn locator_cache_timeout(self, timeout: Option<Duration>) -> Self {

@@ -164,7 +164,10 @@ impl<E: TypedEvent> Subscribe<E> {
     ///
     /// # Errors
     /// [`HubError`]
-    pub async fn start(self) -> Result<Subscription<E>, HubError> {
+    pub async fn start(mut self) -> Result<Subscription<E>, HubError> {
+        if E::WANTS_STAMPS {
+            self.options.qos = self.options.qos.entry("floe.stamps", "yes");
+        }
         let (sender, items) = mpsc::channel(self.capacity);
         let servant = EventServant {
             events: sender.clone(),

@@ -19,8 +19,8 @@ use crate::connection::wait::Wait;
 ///
 /// It ends with the communicator. When it is dropped, it unsubscribes in the background.
 ///
-/// In a durable subscription ([`Qos::durable`](super::Qos::durable)), an event is acknowledged when the program asks for
-/// the next one, or unsubscribes. An event that the program has when it ends otherwise comes again.
+/// In a durable subscription ([`Qos::durable`](super::Qos::durable)), an event is acknowledged when the program calls
+/// [`Subscription::acknowledge`], asks for the next one, or unsubscribes. An event that the program has when it ends otherwise comes again.
 #[must_use = "it unsubscribes when it is dropped"]
 pub struct Subscription<E> {
     items: mpsc::Receiver<Arrival<E>>,
@@ -67,8 +67,9 @@ impl<E: TypedEvent> Subscription<E> {
         }))
     }
 
-    /// The program is done with the event that it has.
-    fn acknowledge(&mut self) {
+    /// Acknowledges the event that the program has, if the subscription is durable. To ask for the next event does the
+    /// same: this is for a program that does something else first.
+    pub fn acknowledge(&mut self) {
         if let Some(done) = self.unacknowledged.take() {
             // If the connection has ended, the event comes again.
             let _ = done.send(());

@@ -6,6 +6,7 @@
 //! - `start.rs`: where a new durable subscription begins
 //! - `publication.rs`: what a publisher says in the context of its events
 //! - `deduplication.rs`: which events of a publisher have come before
+//! - `sticky.rs`: which member of a shared subscription gets the events of a key
 //! - `stamped.rs`: tells a subscriber the sequence and time of an event
 
 mod deduplication;
@@ -15,6 +16,7 @@ mod reading;
 mod redelivery;
 mod stamped;
 mod start;
+mod sticky;
 
 pub(crate) use deduplication::{Deduplication, Novelty};
 pub(crate) use position::{NextEvent, NotAcknowledged, Position, SavedPosition};
@@ -23,3 +25,4 @@ pub(crate) use reading::Reading;
 pub(crate) use redelivery::Redelivery;
 pub(crate) use stamped::{stamped, with_entries};
 pub(crate) use start::parse_start;
+pub(crate) use sticky::{Member, Sticky};

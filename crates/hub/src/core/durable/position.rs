@@ -1,12 +1,13 @@
 //! The position of a durable subscription in the log of its topic.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use floe::DecodeError;
 use floe::encoding::{Decode, Decoder, Encode, Encoder};
 
 use super::redelivery::Redelivery;
+use super::sticky::Partition;
 
 /// Which events of a log a subscription has acknowledged, and which it gets next.
 ///
@@ -38,6 +39,8 @@ struct Pending {
     /// The number of deliveries so far.
     attempts: u32,
     state: PendingState,
+    /// Which other events it must not overtake, in a sticky subscription.
+    partition: Partition,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,6 +109,7 @@ impl Position {
             let pending = Pending {
                 attempts: *attempts,
                 state: PendingState::Waiting { until: now },
+                partition: Partition::Unknown,
             };
             (*sequence, pending)
         });
@@ -157,6 +161,11 @@ impl Position {
         self.pending.len()
     }
 
+    /// Whether an event is one of these.
+    pub(crate) fn is_pending(&self, sequence: u64) -> bool {
+        self.pending.contains_key(&sequence)
+    }
+
     /// The number of acknowledged events, since the position was made or restored.
     pub(crate) fn acknowledged(&self) -> u64 {
         self.acknowledged
@@ -175,7 +184,7 @@ impl Position {
                 sequence: *sequence,
             });
         }
-        let count = self.pending_max.saturating_sub(self.pending.len());
+        let count = self.room();
         (count > 0).then_some(NextEvent::New {
             from: self.next,
             count,
@@ -192,8 +201,12 @@ impl Position {
         };
         if sequence >= self.next {
             self.next = sequence + 1;
-            self.pending
-                .insert(sequence, Pending { attempts: 1, state });
+            let pending = Pending {
+                attempts: 1,
+                state,
+                partition: Partition::Unknown,
+            };
+            self.pending.insert(sequence, pending);
             return 1;
         }
         match self.pending.get_mut(&sequence) {
@@ -205,6 +218,70 @@ impl Position {
             // It was acknowledged before: only a caller that does not ask what is next delivers it.
             None => 0,
         }
+    }
+
+    /// How many more events may be pending.
+    pub(crate) fn room(&self) -> usize {
+        self.pending_max.saturating_sub(self.pending.len())
+    }
+
+    /// A new event was read, and waits for the member of the subscription that gets its partition.
+    pub(crate) fn handle_held(&mut self, sequence: u64, partition: Partition, now: Instant) {
+        self.next = sequence + 1;
+        let pending = Pending {
+            attempts: 0,
+            state: PendingState::Waiting { until: now },
+            partition,
+        };
+        self.pending.insert(sequence, pending);
+    }
+
+    /// The first pending event whose partition is not known.
+    pub(crate) fn unknown_partition(&self) -> Option<u64> {
+        let unknown = |pending: &Pending| pending.partition == Partition::Unknown;
+        let first = self.pending.iter().find(|(_, pending)| unknown(pending));
+        first.map(|(sequence, _)| *sequence)
+    }
+
+    /// The partition of a pending event is known.
+    pub(crate) fn set_partition(&mut self, sequence: u64, partition: Partition) {
+        if let Some(pending) = self.pending.get_mut(&sequence) {
+            pending.partition = partition;
+        }
+    }
+
+    /// The partition of no pending event is known any more: keys are something else from now on.
+    pub(crate) fn forget_partitions(&mut self) {
+        for pending in self.pending.values_mut() {
+            pending.partition = Partition::Unknown;
+        }
+    }
+
+    /// The partitions that have pending events.
+    pub(crate) fn partitions(&self) -> BTreeSet<u16> {
+        let partitions = self.pending.values().map(|pending| pending.partition);
+        partitions
+            .filter_map(|partition| match partition {
+                Partition::Of(number) => Some(number),
+                Partition::Unknown | Partition::Keyless => None,
+            })
+            .collect()
+    }
+
+    /// The first pending event of each partition, if its time has come to be delivered, and all such events without a key.
+    pub(crate) fn first_of_partitions(
+        &self,
+        now: Instant,
+    ) -> impl Iterator<Item = (u64, Partition)> + '_ {
+        let mut seen = BTreeSet::new();
+        self.pending.iter().filter_map(move |(sequence, pending)| {
+            let is_first = match pending.partition {
+                Partition::Of(number) => seen.insert(number),
+                Partition::Unknown | Partition::Keyless => true,
+            };
+            let is_due = matches!(pending.state, PendingState::Waiting { until } if until <= now);
+            (is_first && is_due).then_some((*sequence, pending.partition))
+        })
     }
 
     /// An event was acknowledged. Returns false if it was acknowledged before, or not delivered yet.
@@ -269,14 +346,15 @@ impl Position {
         expired.map(|(sequence, _)| *sequence).collect()
     }
 
-    /// When an event expires or is to be delivered again, if that happens by itself.
-    pub(crate) fn next_deadline(&self) -> Option<Instant> {
+    /// When an event expires or is to be delivered again, if that happens by itself later than now.
+    pub(crate) fn next_deadline(&self, now: Instant) -> Option<Instant> {
         let times = self
             .pending
             .values()
             .filter_map(|pending| match pending.state {
                 PendingState::Delivered { deadline } => deadline,
-                PendingState::Waiting { until } => Some(until),
+                // If its time has come, it waits for room, or for an acknowledgement of another one.
+                PendingState::Waiting { until } => (until > now).then_some(until),
                 PendingState::Dead => None,
             });
         times.min()

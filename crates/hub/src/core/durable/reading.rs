@@ -20,6 +20,8 @@ pub(crate) struct Reading {
     pub(crate) is_stamped: bool,
     /// Whether several subscribers share the subscription, so that each event goes to one of them.
     pub(crate) is_shared: bool,
+    /// The entry of the context that has the key of an event, if the events of one key go to one of these subscribers.
+    pub(crate) sticky: Option<String>,
     /// The topic of its dead letters; `None` for the topic's name with `.dead` behind it.
     dead_letters: Option<String>,
 }
@@ -85,6 +87,15 @@ impl Reading {
                 "invalid floe.shared: expected floe.durable beside it, got none".to_owned(),
             );
         }
+        let sticky = text("floe.sticky");
+        if sticky.is_some() && !is_shared {
+            return Err(
+                "invalid floe.sticky: expected floe.shared=yes beside it, got none".to_owned(),
+            );
+        }
+        if let Some("") = sticky {
+            return Err("invalid floe.sticky: expected the key of an entry of the context, such as customer, got none".to_owned());
+        }
         let dead_letters = text("floe.deadLetters");
         if let Some("") = dead_letters {
             return Err(
@@ -102,19 +113,21 @@ impl Reading {
             },
             is_stamped: flag(qos, "floe.stamps")?,
             is_shared,
+            sticky: sticky.map(str::to_owned),
             dead_letters: dead_letters.map(str::to_owned),
         }))
     }
 }
 
 /// The keys that mean something only together with `floe.durable` or `floe.from`.
-const KEYS: [&str; 6] = [
+const KEYS: [&str; 7] = [
     "floe.deadLetters",
     "floe.deadline",
     "floe.backOff",
     "floe.attempts",
     "floe.stamps",
     "floe.shared",
+    "floe.sticky",
 ];
 
 fn flag(qos: &BTreeMap<String, String>, key: &str) -> Result<bool, String> {
@@ -185,6 +198,7 @@ mod tests {
             ("floe.attempts", "3"),
             ("floe.stamps", "yes"),
             ("floe.shared", "1"),
+            ("floe.sticky", "customer"),
         ]);
         let reading = reading.unwrap().unwrap();
         let expected = Redelivery {
@@ -195,6 +209,7 @@ mod tests {
         };
         assert_eq!(reading.redelivery, expected);
         assert!(reading.is_stamped && reading.is_shared);
+        assert_eq!(reading.sticky.as_deref(), Some("customer"));
     }
 
     #[test]
@@ -228,6 +243,14 @@ mod tests {
             (
                 &[("floe.from", "new"), ("floe.shared", "yes")],
                 "invalid floe.shared: expected floe.durable beside it, got none",
+            ),
+            (
+                &[named, ("floe.sticky", "customer")],
+                "invalid floe.sticky: expected floe.shared=yes beside it, got none",
+            ),
+            (
+                &[named, ("floe.shared", "yes"), ("floe.sticky", "")],
+                "invalid floe.sticky: expected the key of an entry of the context",
             ),
         ] {
             let error = parse(pairs).unwrap_err();

@@ -15,7 +15,7 @@ use floe::forwarding::Event;
 use tokio::time::{sleep, sleep_until};
 
 use super::durable_window::{Answer, DurableWindow};
-use crate::core::durable::{NotAcknowledged, stamped};
+use crate::core::durable::{Member, NotAcknowledged, stamped};
 use crate::service::dead_letters;
 use crate::service::directory::ObjectDirectory;
 use crate::service::durable::{Batch, Delivery, HasRead, Reader, ToRead};
@@ -39,6 +39,7 @@ pub(super) async fn run(
         subscriber,
         reader,
         directory,
+        member: reader.join(),
         window: DurableWindow::new(subscriber, reader),
         readable: None,
         absence: ABSENCE_MIN,
@@ -51,6 +52,8 @@ struct DurableDelivery<'a> {
     subscriber: &'a Arc<Subscriber>,
     reader: &'a Arc<Reader>,
     directory: &'a ObjectDirectory,
+    /// What it is among those that share the subscription.
+    member: Member,
     window: Arc<DurableWindow>,
     /// Ends when the log has events that were not there when it was read last. `None` if it is worth reading.
     readable: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
@@ -79,9 +82,20 @@ impl DurableDelivery<'_> {
             changed.as_mut().enable();
             self.settle_answers().await;
             reader.save();
+            if self.absences > 0 && reader.is_sticky() {
+                // Others have its keys. It gets some back once it can be reached.
+                let back = self.come_back();
+                if has_ended_before(subscriber, back).await {
+                    break;
+                }
+                if self.absences > 0 && !subscriber.proxy().is_connected() {
+                    continue;
+                }
+            }
             let now = Instant::now();
             let room = self.window.room();
-            let until = match reader.poll(room, self.readable.is_none(), now) {
+            let may_read = self.readable.is_none();
+            let until = match reader.poll(self.member, room, may_read, now) {
                 Batch::Deliver(batch) => {
                     match has_ended_before(subscriber, self.deliver(batch)).await {
                         true => break,
@@ -223,6 +237,13 @@ impl DurableDelivery<'_> {
         stamped(event.as_bytes(), *sequence, *time, *attempt).unwrap_or_else(|_| event.clone())
     }
 
+    /// Connects to a subscriber that was absent, or waits before the next attempt.
+    async fn come_back(&mut self) {
+        if let Err(error) = self.connect().await {
+            self.handle_absence(&error).await;
+        }
+    }
+
     async fn connect(&mut self) -> Result<(), InvokeError> {
         match self.subscriber.proxy().is_connected() {
             true => Ok(()),
@@ -300,6 +321,7 @@ impl DurableDelivery<'_> {
             tracing::info!("events for {name} wait in the log, because it is not there: {error}");
         }
         self.absences = self.absences.saturating_add(1);
+        self.reader.leave(self.member);
         self.reader.save();
         // If the subscription ends meanwhile, the loop sees it next.
         has_ended_before(self.subscriber, sleep(self.absence)).await;
@@ -408,6 +430,7 @@ impl Drop for Unsent<'_> {
 impl Drop for DurableDelivery<'_> {
     fn drop(&mut self) {
         self.window.abandon();
+        self.reader.leave(self.member);
         self.reader.save();
     }
 }

@@ -4,10 +4,12 @@
 //! - `topic_log.rs`: the log of a topic: takes events of publishers, and has the readers
 //! - `arrivals.rs`: recognizes events that come again
 //! - `reader.rs`: a durable subscription: its position, and the events that it reads next
+//! - `held.rs`: events of a sticky subscription that wait for the members that get their keys
 //! - `position_file.rs`: stores a position
 
 mod arrivals;
 mod folders;
+mod held;
 mod position_file;
 mod reader;
 mod topic_log;

@@ -9,10 +9,11 @@ use floe::forwarding::Event;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 
+use super::held::{Held, Taken};
 use super::position_file::PositionFile;
 use crate::core::OUTSTANDING_LIMIT;
 use crate::core::durable::{
-    NextEvent, NotAcknowledged, Position, Reading, Redelivery, SavedPosition,
+    Member, NextEvent, NotAcknowledged, Position, Reading, Redelivery, SavedPosition,
 };
 use crate::core::log::{EventTime, Level, ReadLimits, Stamp};
 use crate::log::{EventLog, ReadBatch, readable};
@@ -44,6 +45,10 @@ struct State {
     dead_letters: Option<String>,
     /// Events that were read and not delivered yet.
     feed: VecDeque<(Stamp, Event)>,
+    /// What waits for its member, if the events of one key go to one member.
+    held: Option<Held>,
+    /// The number of the member that joins next.
+    next_member: u64,
     /// The sequence from which to read next.
     feed_next: u64,
     /// Changes when the position is set: a read that began before that is of no use.
@@ -97,6 +102,11 @@ pub(crate) enum ToRead {
         sequence: u64,
         /// Which attempt this is.
         attempt: u32,
+    },
+    /// A pending event of a sticky subscription, for the member that gets its key.
+    Held {
+        /// Its sequence.
+        sequence: u64,
     },
 }
 
@@ -195,6 +205,8 @@ impl Reader {
                 position,
                 dead_letters: None,
                 feed: VecDeque::new(),
+                held: None,
+                next_member: 0,
                 feed_number: 0,
                 is_reading: false,
                 file,
@@ -226,15 +238,46 @@ impl Reader {
         let mut state = self.lock();
         state.position.reconfigure(reading.redelivery, pending_max);
         state.dead_letters = reading.dead_letters_of(&self.topic);
+        let known = state.held.as_ref().map(Held::context_key);
+        if known != reading.sticky.as_deref() {
+            state.held = reading.sticky.as_deref().map(Held::new);
+            state.position.forget_partitions();
+        }
         drop(state);
         self.changed.notify_waiters();
     }
 
-    /// What to do next, for a task that may deliver this many events. What it delivers counts as delivered from now on.
+    /// A new member of those that share the subscription.
+    pub(crate) fn join(&self) -> Member {
+        let mut state = self.lock();
+        state.next_member += 1;
+        Member(state.next_member)
+    }
+
+    /// A member has left or cannot be reached. It joins again when it polls.
+    pub(crate) fn leave(&self, member: Member) {
+        let mut state = self.lock();
+        if let Some(held) = &mut state.held {
+            held.leave(member);
+        }
+        drop(state);
+        self.changed.notify_waiters();
+    }
+
+    /// Whether the events of one key go to one member.
+    pub(crate) fn is_sticky(&self) -> bool {
+        self.lock().held.is_some()
+    }
+
+    /// What to do next, for the task of a member that may deliver this many events. What it delivers counts as delivered from
+    /// now on.
     ///
     /// Without `may_read`, it does not say to read new events: a task that has found none waits until there are some.
-    pub(crate) fn poll(&self, room: usize, may_read: bool, now: Instant) -> Batch {
+    pub(crate) fn poll(&self, member: Member, room: usize, may_read: bool, now: Instant) -> Batch {
         let mut state = self.lock();
+        if state.held.is_some() {
+            return state.poll_held(member, room, may_read, now);
+        }
         let mut batch = Vec::new();
         while batch.len() < room {
             match state.position.poll_next(now) {
@@ -265,14 +308,7 @@ impl Reader {
         let wants_new = may_read
             && room > 0
             && matches!(state.position.poll_next(now), Some(NextEvent::New { .. }));
-        if wants_new && state.feed.is_empty() && !state.is_reading {
-            state.is_reading = true;
-            return Batch::Read(ToRead::Next {
-                from: state.feed_next,
-                feed_number: state.feed_number,
-            });
-        }
-        Batch::Wait(state.position.next_deadline())
+        state.read_or_wait(wants_new, now)
     }
 
     /// Reads from the log. If it is cancelled, the next events are read again.
@@ -283,7 +319,7 @@ impl Reader {
         };
         let (from, events) = match to_read {
             ToRead::Next { from, .. } => (from, READ_EVENTS_MAX),
-            ToRead::Again { sequence, .. } => (sequence, 1),
+            ToRead::Again { sequence, .. } | ToRead::Held { sequence } => (sequence, 1),
         };
         let limits = ReadLimits {
             events,
@@ -316,12 +352,12 @@ impl Reader {
         loop {
             let mut changed = std::pin::pin!(self.changed());
             changed.as_mut().enable();
-            match self.poll(count, true, Instant::now()) {
+            match self.poll(PULLING, count, true, Instant::now()) {
                 Batch::Deliver(batch) => return batch,
                 Batch::Read(to_read) => match self.read(to_read).await {
                     HasRead::Again(delivery) => return vec![delivery],
                     HasRead::Nothing(from) => self.readable(from).await,
-                    HasRead::Events => {}
+                    HasRead::Events | HasRead::AfterLoss(0) => {}
                     HasRead::AfterLoss(count) => {
                         let (name, topic) = (&self.name, &self.topic);
                         tracing::warn!(
@@ -377,6 +413,7 @@ impl Reader {
         for sequence in sequences {
             state.is_unsaved |= state.position.handle_acknowledged(sequence);
         }
+        state.drop_settled();
         drop(state);
         self.changed.notify_waiters();
     }
@@ -385,6 +422,7 @@ impl Reader {
     pub(crate) fn handle_acknowledged_to(&self, sequence: u64) {
         let mut state = self.lock();
         state.is_unsaved |= state.position.handle_acknowledged_to(sequence) > 0;
+        state.drop_settled();
         drop(state);
         self.changed.notify_waiters();
     }
@@ -494,6 +532,7 @@ impl Reader {
     pub(crate) fn set_position(&self, next: u64) {
         let mut state = self.lock();
         state.position.set(next);
+        state.drop_settled();
         state.feed.clear();
         state.feed_next = next;
         state.feed_number += 1;
@@ -516,6 +555,7 @@ impl Reader {
                     .gap
                     .map_or(0, |gap| state.position.handle_trimmed(gap.sequences.end));
                 state.is_unsaved |= lost > 0;
+                state.drop_settled();
                 state.feed.extend(read);
                 state.feed_next = batch.next;
                 let has_moved = batch.next > from;
@@ -534,12 +574,17 @@ impl Reader {
                     attempt,
                     event,
                 }),
-                _ => {
-                    // The log has dropped it, or the disk has lost it.
-                    let is_lost = state.position.handle_acknowledged(sequence);
-                    state.is_unsaved |= is_lost;
-                    HasRead::AfterLoss(is_lost.into())
+                _ => HasRead::AfterLoss(state.handle_missing(sequence)),
+            },
+            ToRead::Held { sequence } => match read.next() {
+                Some((stamp, event)) if stamp.sequence == sequence => {
+                    let state = &mut *state;
+                    if let Some(held) = &mut state.held {
+                        held.insert(stamp, event, &mut state.position);
+                    }
+                    HasRead::Events
                 }
+                _ => HasRead::AfterLoss(state.handle_missing(sequence)),
             },
         }
     }
@@ -549,6 +594,56 @@ impl Reader {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+impl State {
+    /// As [`Reader::poll`], for a sticky subscription: events wait for the members that get their keys.
+    fn poll_held(&mut self, member: Member, room: usize, may_read: bool, now: Instant) -> Batch {
+        let Some(held) = &mut self.held else {
+            return Batch::Wait(None);
+        };
+        self.is_unsaved |= held.fill(&mut self.feed, &mut self.position, now);
+        match held.take(&mut self.position, member, room, now) {
+            Taken::Unread(sequence) => return Batch::Read(ToRead::Held { sequence }),
+            Taken::Events(events) if !events.is_empty() => {
+                self.is_unsaved = true;
+                return Batch::Deliver(events);
+            }
+            Taken::Events(_) => {}
+        }
+        let wants_new = may_read && room > 0 && held.has_room(&self.position);
+        self.read_or_wait(wants_new, now)
+    }
+
+    /// Reads new events if they are wanted, there are none, and nobody reads.
+    fn read_or_wait(&mut self, wants_new: bool, now: Instant) -> Batch {
+        if wants_new && self.feed.is_empty() && !self.is_reading {
+            self.is_reading = true;
+            return Batch::Read(ToRead::Next {
+                from: self.feed_next,
+                feed_number: self.feed_number,
+            });
+        }
+        Batch::Wait(self.position.next_deadline(now))
+    }
+
+    /// The log has dropped a pending event, or the disk has lost it. Returns how many events are lost.
+    fn handle_missing(&mut self, sequence: u64) -> u64 {
+        let is_lost = self.position.handle_acknowledged(sequence);
+        self.is_unsaved |= is_lost;
+        self.drop_settled();
+        is_lost.into()
+    }
+
+    /// Drops the events that are not pending any more.
+    fn drop_settled(&mut self) {
+        if let Some(held) = &mut self.held {
+            held.drop_settled(&self.position);
+        }
+    }
+}
+
+/// Programs that pull are one member: the hub does not tell them apart.
+const PULLING: Member = Member(0);
 
 /// Where a durable subscription is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -601,7 +696,7 @@ impl Drop for ReadGuard<'_> {
             Some(ToRead::Again { sequence, .. }) => {
                 self.reader.handle_undelivered([sequence].into_iter());
             }
-            None => {}
+            Some(ToRead::Held { .. }) | None => {}
         }
     }
 }

@@ -76,6 +76,14 @@ impl Registry {
     ) -> Result<(), ChangeError> {
         self.create_dead_letters(topic, qos, user)?;
         let _changes = self.begin_change_of(topic)?;
+        let name = qos.reading.as_ref().and_then(|it| it.name.as_deref());
+        let known = topic
+            .log()
+            .zip(name)
+            .and_then(|(log, name)| log.named(name));
+        if let Some(known) = known.filter(|known| known.is_sticky()) {
+            return Err(ChangeError::KeyDiffers(known.name().to_owned()));
+        }
         self.reader_for(topic, qos).map(drop)
     }
 

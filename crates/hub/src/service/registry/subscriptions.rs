@@ -251,7 +251,18 @@ fn former_readers(
         return Ok(Vec::new());
     };
     let mut leaving = topic.find_reader(name);
+    let has_other_key = |other: &Arc<Subscriber>| {
+        let key = other
+            .qos()
+            .reading
+            .as_ref()
+            .and_then(|it| it.sticky.as_ref());
+        key != reading.sticky.as_ref() && other.identity() != identity
+    };
     if reading.is_shared {
+        if leaving.iter().any(has_other_key) {
+            return Err(ChangeError::KeyDiffers(name.clone()));
+        }
         leaving.retain(|former| former.identity() == identity);
     }
     let is_in_use =

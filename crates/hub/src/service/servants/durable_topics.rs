@@ -217,6 +217,13 @@ impl DurableTopics for DurableTopicsServant {
             reason: error.to_string(),
         })?;
         match &mut parsed.reading {
+            Some(reading) if reading.sticky.is_some() => {
+                let reason = "invalid floe.sticky: expected none, because the hub does not tell programs that pull apart";
+                return Err(BadRequest {
+                    reason: reason.to_owned(),
+                }
+                .into());
+            }
             // Whoever pulls acknowledges; the window of a subscriber does not apply.
             Some(reading) if reading.name.is_some() => reading.is_shared = true,
             _ => {
@@ -243,6 +250,12 @@ impl DurableTopics for DurableTopicsServant {
         current: &Current,
     ) -> Result<LoggedEventSeq, SubscriptionError> {
         let reader = self.subscription(topic, name, current)?;
+        if reader.is_sticky() {
+            let reason =
+                "the subscription is sticky: the hub does not tell programs that pull apart";
+            let refused = SystemException::UnknownException(reason.to_owned());
+            return Err(InvokeError::from(refused).into());
+        }
         let expired = reader.expired(std::time::Instant::now());
         let reason = "its acknowledgement did not come in time";
         self.refuse_all(&reader, expired, reason).await;

@@ -66,7 +66,12 @@ fn a_refused_event_is_tried_again_with_longer_waits_and_becomes_a_dead_letter() 
     let again = NotAcknowledged::Again { at: seconds(1) };
     assert_eq!(position.handle_refused(0, start), again);
     assert_eq!(position.poll_next(start), None, "the order is kept");
-    assert_eq!(position.next_deadline(), Some(seconds(1)));
+    assert_eq!(position.next_deadline(start), Some(seconds(1)));
+    assert_eq!(
+        position.next_deadline(seconds(1)),
+        None,
+        "its time has come"
+    );
     let due = Some(NextEvent::Again { sequence: 0 });
     assert_eq!(position.poll_next(seconds(1)), due);
     assert_eq!(position.handle_delivery(0, seconds(1)), 2);

@@ -1,0 +1,121 @@
+//! The events of a sticky subscription that wait for the members that get their keys.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+
+use floe::forwarding::Event;
+
+use super::reader::Delivery;
+use crate::core::durable::{Member, Position, Sticky};
+use crate::core::log::Stamp;
+
+/// Pending events that were read, and which member gets which of them.
+#[derive(Debug)]
+pub(super) struct Held {
+    sticky: Sticky,
+    /// The events by their sequences.
+    events: BTreeMap<u64, (Stamp, Event)>,
+}
+
+/// What a member gets.
+pub(super) enum Taken {
+    /// These events; they count as delivered from now on.
+    Events(Vec<Delivery>),
+    /// This one, once it is read again.
+    Unread(u64),
+}
+
+/// How many events wait at most. While there is no room, no member gets later events.
+const EVENTS_MAX: usize = 256;
+/// No more events wait once they have this many bytes.
+const BYTES_MAX: usize = 256 * 1024;
+
+impl Held {
+    pub(super) fn new(context_key: &str) -> Self {
+        Self {
+            sticky: Sticky::new(context_key),
+            events: BTreeMap::new(),
+        }
+    }
+
+    /// The entry of the context that has the key of an event.
+    pub(super) fn context_key(&self) -> &str {
+        self.sticky.context_key()
+    }
+
+    /// Whether there is room for more events.
+    pub(super) fn has_room(&self, position: &Position) -> bool {
+        let lens = self.events.values().map(|(_, event)| event.len());
+        self.events.len() < EVENTS_MAX && lens.sum::<usize>() < BYTES_MAX && position.room() > 0
+    }
+
+    /// Takes new events as long as there is room. Returns whether there were any.
+    pub(super) fn fill(
+        &mut self,
+        feed: &mut VecDeque<(Stamp, Event)>,
+        position: &mut Position,
+        now: Instant,
+    ) -> bool {
+        let before = self.events.len();
+        while self.has_room(position) {
+            let Some((stamp, event)) = feed.pop_front() else {
+                break;
+            };
+            let partition = self.sticky.partition_of(event.as_bytes());
+            position.handle_held(stamp.sequence, partition, now);
+            // It may wait for long, and must not keep the other events of its read alive.
+            self.events
+                .insert(stamp.sequence, (stamp, event.detached()));
+        }
+        self.events.len() > before
+    }
+
+    /// A pending event was read again.
+    pub(super) fn insert(&mut self, stamp: Stamp, event: Event, position: &mut Position) {
+        let partition = self.sticky.partition_of(event.as_bytes());
+        position.set_partition(stamp.sequence, partition);
+        self.events
+            .insert(stamp.sequence, (stamp, event.detached()));
+        self.drop_settled(position);
+    }
+
+    /// The events that a member may get now, at most `room`.
+    pub(super) fn take(
+        &mut self,
+        position: &mut Position,
+        member: Member,
+        room: usize,
+        now: Instant,
+    ) -> Taken {
+        if let Some(sequence) = position.unknown_partition() {
+            return Taken::Unread(sequence);
+        }
+        let mut taken = Vec::new();
+        for sequence in self.sticky.poll(position, member, room, now) {
+            let Some((stamp, event)) = self.events.remove(&sequence) else {
+                match taken.is_empty() {
+                    true => return Taken::Unread(sequence),
+                    false => break,
+                }
+            };
+            taken.push(Delivery {
+                sequence,
+                time: stamp.time,
+                attempt: position.handle_delivery(sequence, now),
+                event,
+            });
+        }
+        Taken::Events(taken)
+    }
+
+    /// A member has left or cannot be reached.
+    pub(super) fn leave(&mut self, member: Member) {
+        self.sticky.leave(member);
+    }
+
+    /// Drops the events that are not pending any more.
+    pub(super) fn drop_settled(&mut self, position: &Position) {
+        self.events
+            .retain(|sequence, _| position.is_pending(*sequence));
+    }
+}
