@@ -43,4 +43,4 @@ mod zstd;
 pub use crate::message::{Compression, CompressionError};
 pub use compressor::{Compressor, LEN_MIN_DEFAULT, StreamCompressor};
 pub use decompressor::{Decompressor, INFLATION_LEN_MIN, INFLATION_RATIO_MAX_DEFAULT};
-pub use offer::{OFFER_TYPE_CODE, offer, offered};
+pub use offer::{OFFER_TYPE_CODE, is_offer, offer, offered};
