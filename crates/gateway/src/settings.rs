@@ -250,6 +250,7 @@ impl Default for ForwardingSettings {
             batching: Batching::Adaptive,
             batch_len_max: 64 * 1024,
             compressions: vec![
+                Compression::ZstdBatch,
                 Compression::ZstdStream,
                 Compression::Zstd,
                 Compression::Brotli,

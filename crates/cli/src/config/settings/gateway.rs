@@ -404,8 +404,8 @@ macro_rules! forwarding {
             Setting {
                 key: concat!("gateway.", $table, ".compressions"),
                 field: Field::Other {
-                    kind: Kind::Texts("compression: zstd-stream, zstd, brotli or bzip2"),
-                    default: Some("[\"zstd-stream\", \"zstd\", \"brotli\"]"),
+                    kind: Kind::Texts("compression: zstd-batch, zstd-stream, zstd, brotli or bzip2"),
+                    default: Some("[\"zstd-batch\", \"zstd-stream\", \"zstd\", \"brotli\"]"),
                     set: |entry, draft| {
                         draft.gateway().$field.compressions = compressions(entry)?;
                         Ok(())
