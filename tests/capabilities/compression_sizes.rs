@@ -20,6 +20,12 @@ fn the_sizes_in_the_guide_are_what_comes_out() {
     let rows = [("text", text()), ("bibliography", bibliography())]
         .map(|(name, value)| row(name, &value))
         .concat();
+    let ticks = ticks();
+    let lens = ticks.iter().map(|len| format!(" {} |", grouped(*len)));
+    let lens = lens.collect::<String>();
+    let rows = format!("{rows}| 1,000 events, in batches of {TICKS_IN_BATCH} |{lens}\n");
+    let [plain, bzip2, .., columns] = ticks;
+    assert!(columns * 8 < plain && columns * 3 < bzip2, "{ticks:?}");
     println!("{rows}");
     let guide = read("docs/guides/compression.md");
     assert!(
@@ -36,6 +42,7 @@ fn row(name: &str, value: &[u8]) -> String {
         sent(value, Some(Compression::Zstd)),
         sent(value, Some(Compression::Brotli)),
         sent(value, Some(Compression::ZstdStream)),
+        sent(value, Some(Compression::ZstdBatch)),
     ];
     let mut row = format!("| {name}, one message |");
     for sizes in &all {
@@ -64,6 +71,45 @@ fn sent(value: &[u8], compression: Option<Compression>) -> Vec<usize> {
         message.len()
     })
     .collect()
+}
+
+/// How many events share a message on a slow line, more or less.
+const TICKS_IN_BATCH: i64 = 250;
+
+/// The lengths of all events `tick(long number)` to a client of a gateway together, with no compression and with each.
+fn ticks() -> [usize; 6] {
+    let identity = Identity::with_category("listener", "5p`:s~[gX0R4i(Q&w8/T");
+    let batch = |numbers: std::ops::Range<i64>| {
+        let mut batch = BatchWriter::default();
+        for number in numbers {
+            let header = RequestHeader {
+                identity: &identity,
+                facet: "",
+                operation: "tick",
+                mode: OperationMode::Normal,
+                context: &Context::new(),
+            };
+            let pushed = batch.push(&header, usize::MAX, |encoder| {
+                encapsulate(encoder, &number.to_le_bytes());
+            });
+            pushed.expect("short enough");
+        }
+        batch.finish().expect("some requests")
+    };
+    let starts = (0..1000).step_by(TICKS_IN_BATCH as usize);
+    let batches: Vec<_> = starts
+        .map(|start| batch(start..start + TICKS_IN_BATCH))
+        .collect();
+    let mut lens = [0; 6];
+    lens[0] = batches.iter().map(Vec::len).sum();
+    for (len, compression) in lens[1..].iter_mut().zip(Compression::ALL) {
+        let mut stream = StreamCompressor::default();
+        let mut all = batches.concat();
+        Compressor::new(compression).compress(&mut all, 0);
+        stream.compress(&mut all, 0, LEN_MIN_DEFAULT);
+        *len = all.len();
+    }
+    lens
 }
 
 /// All in one batch, with each compression.

@@ -28,6 +28,8 @@ enum Compress {
     Brotli,
     /// Each message is compressed against earlier ones; between Floe peers
     ZstdStream,
+    /// Alike requests of a batch are compressed together; between Floe peers
+    ZstdBatch,
 }
 
 impl Compress {
@@ -38,6 +40,7 @@ impl Compress {
             Self::Zstd => Some(Compression::Zstd),
             Self::Brotli => Some(Compression::Brotli),
             Self::ZstdStream => Some(Compression::ZstdStream),
+            Self::ZstdBatch => Some(Compression::ZstdBatch),
         }
     }
 
@@ -73,6 +76,8 @@ enum Offer {
     Brotli,
     /// Each message is compressed against earlier ones
     ZstdStream,
+    /// Alike requests of a batch are compressed together
+    ZstdBatch,
 }
 
 impl OfferArgument {
@@ -88,6 +93,7 @@ impl Offer {
             Self::Zstd => Compression::Zstd,
             Self::Brotli => Compression::Brotli,
             Self::ZstdStream => Compression::ZstdStream,
+            Self::ZstdBatch => Compression::ZstdBatch,
         }
     }
 
@@ -110,11 +116,5 @@ fn check_built(compression: Compression) -> Result<(), String> {
 
 /// The name of a compression, as the arguments have it.
 pub(crate) fn name(compression: Compression) -> &'static str {
-    match compression {
-        Compression::Bzip2 => "bzip2",
-        Compression::Zstd => "zstd",
-        Compression::Brotli => "brotli",
-        Compression::ZstdStream => "zstd-stream",
-        _ => "another",
-    }
+    compression.as_str()
 }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use floe::{Identity, Reference};
+use floe::settings::Compression;
+use floe::{Connection, Identity, Reference};
 use floe_access::Users;
 
 use crate::core::{AddressRule, UserCategory};
@@ -229,6 +230,10 @@ pub struct ForwardingSettings {
     pub batching: Batching,
     /// The largest length of requests that are sent together, in bytes. Default 64 KiB.
     pub batch_len_max: usize,
+    /// The compressions of requests to peers of Floe, the preferred one first, for requests that ask for compression. A
+    /// server gets the first that it offers; a client gets the one that it asks for in replies, if it is among these.
+    /// All others get bzip2. Default: all.
+    pub compressions: Vec<Compression>,
     /// The largest number of requests in a queue. Each session has a queue for each server, and one for its client.
     /// Default 10,000.
     pub queue_requests: usize,
@@ -244,9 +249,24 @@ impl Default for ForwardingSettings {
             sleep_time: Duration::ZERO,
             batching: Batching::Adaptive,
             batch_len_max: 64 * 1024,
+            compressions: vec![
+                Compression::ZstdBatch,
+                Compression::ZstdStream,
+                Compression::Zstd,
+                Compression::Brotli,
+            ],
             queue_requests: 10_000,
             queue_bytes: 4 * 1024 * 1024,
         }
+    }
+}
+
+impl ForwardingSettings {
+    /// The compression of requests to the client of this connection, if they ask for any.
+    pub(crate) fn compression_to(&self, client: &Connection) -> Compression {
+        let asked = client.asked_compression();
+        let allowed = asked.filter(|asked| self.compressions.contains(asked));
+        allowed.unwrap_or(Compression::Bzip2)
     }
 }
 

@@ -61,6 +61,7 @@ impl Server {
             Compression::Zstd,
             Compression::Brotli,
             Compression::ZstdStream,
+            Compression::ZstdBatch,
         ];
         match self.face {
             Face::Async => serve(&self.listen, settings, target),

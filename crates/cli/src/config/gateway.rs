@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use floe::settings::Compression;
 use floe::{Identity, Reference};
 use floe_access::Users;
 use floe_gateway::{AddressRule, AdminSettings, GatewaySettings, PasswordVerifier};
@@ -84,6 +85,18 @@ pub(super) fn identities(entry: &Entry) -> Result<Vec<Identity>, Problem> {
         parsed.map_err(|error| problem(entry, &format!("`{text}` is no identity: {error}")))
     });
     parsed.collect()
+}
+
+/// Compressions towards peers of Floe.
+pub(super) fn compressions(entry: &Entry) -> Result<Vec<Compression>, Problem> {
+    let texts = entry.texts("a compression")?;
+    let named = texts.iter().map(|text| {
+        Compression::from_name(text).ok_or_else(|| {
+            let names = Compression::ALL.map(Compression::as_str).join(", ");
+            problem(entry, &format!("expected some of {names}, got `{text}`"))
+        })
+    });
+    named.collect()
 }
 
 /// Hosts and ports that clients may or may not reach.

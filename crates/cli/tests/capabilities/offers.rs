@@ -11,9 +11,9 @@ use crate::hub::{Hub, Running};
 
 #[test]
 fn what_a_server_offers_is_in_its_proxy_and_used_if_asked_for() {
-    let echo = Echo::start(&["--offer", "zstd,brotli,zstd-stream"]);
+    let echo = Echo::start(&["--offer", "zstd,brotli,zstd-stream,zstd-batch"]);
     let parsed = run(&["proxy", "parse", &echo.proxy]).ended(0).json();
-    let offers = serde_json::json!(["zstd", "brotli", "zstd-stream"]);
+    let offers = serde_json::json!(["zstd", "brotli", "zstd-stream", "zstd-batch"]);
     assert_eq!(parsed["endpoints"][0]["offers"], offers);
     let hub = Hub::with(&["--transient", "--offer", "brotli"]);
     let parsed = run(&["proxy", "parse", &hub.manager]).ended(0).json();
@@ -21,7 +21,7 @@ fn what_a_server_offers_is_in_its_proxy_and_used_if_asked_for() {
         parsed["endpoints"][0]["offers"],
         serde_json::json!(["brotli"])
     );
-    for name in ["zstd", "brotli", "zstd-stream", "bzip2"] {
+    for name in ["zstd", "brotli", "zstd-stream", "zstd-batch", "bzip2"] {
         let zeros = serde_json::json!([vec![0.0; 100]]).to_string();
         let call = ["call", &echo.proxy, "doubles", &zeros, "--slice", CONTRACT];
         run(&[&call[..], &["--compress", name]].concat()).ended(0);

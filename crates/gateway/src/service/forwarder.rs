@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use floe::forwarding::Event;
+use floe::settings::Compression;
 use floe::{InvocationMode, Proxy, Reference, SystemException, TypedProxy};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
@@ -96,6 +97,12 @@ impl Forwarder {
             true => self.forward_queued(outgoing, token).await,
             false => self.forward_now(&outgoing).await,
         }
+    }
+
+    /// The compression of requests to this object, if they ask for any.
+    pub(super) fn compression_to(&self, object: &Proxy) -> Compression {
+        let offered = object.offered_compression(&self.settings.compressions);
+        offered.unwrap_or(Compression::Bzip2)
     }
 
     /// Ends pauses, so that queued requests are sent now.

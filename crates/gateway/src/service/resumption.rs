@@ -298,7 +298,7 @@ impl Resumption {
             ..object.reference().clone()
         });
         let object = match callback.is_compressed {
-            true => object.ice_compress(true),
+            true => object.ice_compression(self.limits.compression_to(connection)),
             false => object,
         };
         let is_sent = Arc::new(AtomicBool::new(false));

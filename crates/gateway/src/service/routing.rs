@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use floe::dispatch::{DispatchSlot, Request, Requests, Response};
 use floe::forwarding::Event;
 use floe::message::RequestFailed;
+use floe::settings::Compression;
 use floe::{
     Context, Dispatcher, Identity, InvocationMode, Proxy, Reference, SystemException, TypedProxy,
 };
@@ -101,8 +102,11 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
         sessions.counters.to_clients_bytes.add(routed.event.len());
         return routed.deliver(request, identity, resumption).await;
     }
-    let object = session.client().connection.proxy(identity);
-    let target = changed(&object, &routed.mode, request.current().facet());
+    let connection = &session.client().connection;
+    let compression = sessions.settings.to_clients.compression_to(connection);
+    let object = connection.proxy(identity);
+    let facet = request.current().facet();
+    let target = changed(&object, &routed.mode, facet, compression);
     sessions.counters.to_clients.add(1);
     sessions.counters.to_clients_bytes.add(routed.event.len());
     routed.forward(request, &session.to_client, target).await
@@ -226,13 +230,13 @@ impl Route {
         match mode.mode {
             InvocationMode::Twoway if is_plain => self.twoway.clone(),
             InvocationMode::Oneway if is_plain => self.oneway.clone(),
-            _ => changed(&self.twoway, mode, facet),
+            _ => changed(&self.twoway, mode, facet, self.compression),
         }
     }
 }
 
-/// The same object with another mode and facet.
-fn changed(object: &Proxy, mode: &ForwardMode, facet: &str) -> Proxy {
+/// The same object with another mode and facet, and with this compression if the mode asks for any.
+fn changed(object: &Proxy, mode: &ForwardMode, facet: &str, compression: Compression) -> Proxy {
     let reference = object.reference();
     let proxy = object.with_reference(Reference {
         facet: facet.to_owned(),
@@ -241,7 +245,7 @@ fn changed(object: &Proxy, mode: &ForwardMode, facet: &str) -> Proxy {
         ..reference.clone()
     });
     match mode.is_compressed {
-        true => proxy.ice_compress(true),
+        true => proxy.ice_compression(compression),
         false => proxy,
     }
 }

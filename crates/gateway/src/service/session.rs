@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use floe::contracts::glacier2::SessionProxy;
-use floe::reference::Target;
-use floe::{Communicator, Connection, Context, Identity, Proxy, Reference, TypedProxy};
+use floe::reference::{Target, is_offer};
+use floe::settings::Compression;
+use floe::{Communicator, Connection, Context, Endpoint, Identity, Proxy, Reference, TypedProxy};
 use floe_access::Caller;
 
 use super::forwarder::Forwarder;
@@ -70,6 +71,8 @@ pub(super) struct Route {
     pub(super) twoway: Proxy,
     /// A oneway proxy to the object.
     pub(super) oneway: Proxy,
+    /// The compression of requests that ask for compression.
+    pub(super) compression: Compression,
     /// Forwards requests to the object's server, in their order.
     pub(super) forwarder: Arc<Forwarder>,
 }
@@ -231,9 +234,16 @@ impl Route {
         let twoway = communicator
             .proxy_from(plain)
             .ice_collocation_optimized(false);
+        let compression = forwarder.compression_to(&twoway);
+        let mut ways = reference.endpoints().iter().filter(|it| !is_offer(it));
+        let twoway = match ways.all(Endpoint::wants_compression) {
+            true => twoway.ice_compression(compression),
+            false => twoway,
+        };
         Self {
             oneway: twoway.ice_oneway(),
             twoway,
+            compression,
             forwarder,
         }
     }

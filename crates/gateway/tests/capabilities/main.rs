@@ -3,6 +3,7 @@
 mod access;
 mod admin;
 mod attacks;
+mod compression;
 mod faults;
 mod filters;
 mod forwarding;

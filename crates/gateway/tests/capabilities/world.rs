@@ -9,9 +9,10 @@ use floe::contracts::glacier2::{
 };
 use floe::dispatch::{DispatchSlot, Requests};
 use floe::message::Outcome;
+use floe::settings::Compression;
 use floe::{
     Adapter, Communicator, Connection, Current, Dispatcher, Identity, InvokeError, OperationMode,
-    Proxy, Reference, TypedProxy,
+    Proxy, Reference, Settings, TypedProxy,
 };
 use floe_gateway::{Gateway, GatewaySettings, PasswordVerifier};
 use tokio::runtime::Runtime;
@@ -39,7 +40,7 @@ impl World {
         back_end: BackEnd,
         change: impl FnOnce(&mut GatewaySettings),
     ) -> Self {
-        let gateway_side = Communicator::new();
+        let gateway_side = offering();
         let mut settings = GatewaySettings::new("tcp -h 127.0.0.1 -p 0");
         settings.server_listen = Some("tcp -h 127.0.0.1 -p 0".to_owned());
         settings.password_verifier = Some(PasswordVerifier::AcceptAll);
@@ -79,6 +80,13 @@ impl World {
         soon(self.gateway_side.shutdown()).await;
         soon(self.back_end.communicator.shutdown()).await;
     }
+}
+
+/// A communicator whose adapters offer every compression, which alters nothing for peers that ask for none.
+pub(crate) fn offering() -> Communicator {
+    let mut settings = Settings::default();
+    settings.compressions = Compression::ALL.into();
+    Communicator::with_settings(settings)
 }
 
 /// A client of a gateway: its connection, and the router at the other end.

@@ -5,6 +5,8 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use floe_wire::compression::Compression;
+
 use super::{ConnectionCore, Connections};
 use crate::dispatch::Current;
 use crate::error::LocalError;
@@ -62,6 +64,12 @@ impl Connection {
         // Another request may have stored its value first. Both values are equivalent.
         let _ = self.core.remembered.set(made.clone());
         made
+    }
+
+    /// The compression that the peer last asked for in the replies to its requests; `None` if it has asked for none. The
+    /// peer takes it in requests, too: see [`TypedProxy::ice_compression`](crate::TypedProxy::ice_compression).
+    pub fn asked_compression(&self) -> Option<Compression> {
+        self.core.compression().asked()
     }
 
     /// Returns true while requests may be sent.

@@ -1,6 +1,6 @@
-//! Stream compression on a connection, which depends on the order of the messages sent.
+//! Compression on a connection: what the peer takes, and the stream, which depends on the order of the messages sent.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use floe_wire::compression::{Compression, Compressor, StreamCompressor};
@@ -16,6 +16,8 @@ pub(crate) struct StreamCompression {
     stream: Mutex<StreamCompressor>,
     /// True if the peer accepts replies in the stream. It is a hint that needs no lock.
     is_wanted: AtomicBool,
+    /// The byte of the compression that the peer last asked for in replies; 0 if it has asked for none.
+    asked: AtomicU8,
     level: u32,
     len_min: usize,
 }
@@ -25,6 +27,7 @@ impl StreamCompression {
         Self {
             stream: Mutex::default(),
             is_wanted: AtomicBool::new(false),
+            asked: AtomicU8::new(0),
             level: settings.compression_level,
             len_min: settings.compress_len_min,
         }
@@ -46,6 +49,7 @@ impl StreamCompression {
         let Some(compression) = request.reply_compression() else {
             return;
         };
+        self.asked.store(compression.accepted(), Ordering::Relaxed);
         let compressor = Compressor {
             compression,
             level: self.level,
@@ -62,6 +66,11 @@ impl StreamCompression {
         if self.is_wanted() {
             self.stream().compress(replies.join(), 0, self.len_min);
         }
+    }
+
+    /// The compression that the peer last asked for in the replies to its requests.
+    pub(crate) fn asked(&self) -> Option<Compression> {
+        Compression::of_reply(self.asked.load(Ordering::Relaxed))
     }
 
     /// Returns true if messages are compressed as one stream, in the order in which they leave.

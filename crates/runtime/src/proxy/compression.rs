@@ -45,6 +45,16 @@ impl Proxy {
         self.with_options(|options| options.compress = change(options.compress))
     }
 
+    /// The first of these compressions that is offered at an endpoint of the proxy; `None` if none of them is.
+    pub fn offered_compression(&self, preferred: &[Compression]) -> Option<Compression> {
+        let endpoints = self.reference().endpoints();
+        let is_offered = |it: &Compression| {
+            let at_any = |at| offered(*it, endpoints, at);
+            it.is_built() && endpoints.iter().any(at_any)
+        };
+        preferred.iter().copied().find(is_offered)
+    }
+
     /// Whether messages on this connection are compressed.
     #[inline]
     pub(crate) fn compresses(&self, found: &RoutedConnection) -> bool {
@@ -65,9 +75,17 @@ impl Proxy {
         let compress = self.inner.options.compress;
         let endpoint = found.connection.endpoint();
         let wanted = compress.compression;
-        let is_offered = |endpoint| offered(wanted, self.reference().endpoints(), endpoint);
-        let is_known =
-            wanted == Compression::Bzip2 || wanted.is_built() && endpoint.is_some_and(is_offered);
+        let is_offered = |endpoint| {
+            // A router's connection goes to an endpoint of the router, and not to one of the object.
+            let router = self.router().map(|router| &router.reference);
+            let reference = router.unwrap_or(self.reference());
+            offered(wanted, reference.endpoints(), endpoint)
+        };
+        let is_taken = || {
+            found.connection.compression().asked() == Some(wanted)
+                || endpoint.is_some_and(is_offered)
+        };
+        let is_known = wanted == Compression::Bzip2 || wanted.is_built() && is_taken();
         Some(Compressor {
             compression: if is_known { wanted } else { Compression::Bzip2 },
             level: settings.compression_level,

@@ -204,8 +204,9 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         Self::from_proxy(proxy.with_compress(|it| it.turned(is_compressed)))
     }
 
-    /// Returns a proxy that uses this compression if the peer's adapter offers it
-    /// ([`Settings::compressions`](crate::Settings::compressions)), and bzip2 otherwise.
+    /// Returns a proxy that uses this compression if the peer takes it, and bzip2 otherwise. A peer takes what its adapter
+    /// offers ([`Settings::compressions`](crate::Settings::compressions)), and what it has asked for in replies on the same
+    /// connection. A proxy with a router uses what the router takes.
     #[must_use]
     fn ice_compression(&self, compression: Compression) -> Self {
         let proxy = self.as_proxy();

@@ -264,6 +264,7 @@ async fn floe_peers_use_what_is_offered_in_both_directions() {
         Compression::Zstd,
         Compression::Brotli,
         Compression::ZstdStream,
+        Compression::ZstdBatch,
     ] {
         let proxy = world.offered(compression);
         for _ in 0..3 {

@@ -41,22 +41,24 @@ impl Compressor {
             return;
         }
         each_message(buffer, start, |message, buffer| {
-            let body_start = message.len().min(HEADER_LEN);
             let packed = match message.len() >= self.len_min {
-                true => self.pack(&message[body_start..]),
+                true => self.pack(message),
                 false => None,
             };
             append(buffer, message, self.compression, packed.as_deref());
         });
     }
 
-    /// Compresses a body.
-    fn pack(&self, body: &[u8]) -> Option<Vec<u8>> {
+    /// Compresses the body of a message.
+    fn pack(&self, message: &[u8]) -> Option<Vec<u8>> {
+        let body = message.get(HEADER_LEN..)?;
         match self.compression {
             #[cfg(feature = "bzip2")]
             Compression::Bzip2 => super::bzip2::pack(body, self.level),
             #[cfg(feature = "zstd")]
             Compression::Zstd => super::zstd::pack(body),
+            #[cfg(feature = "zstd")]
+            Compression::ZstdBatch => super::zstd_batch::pack(message),
             #[cfg(feature = "brotli")]
             Compression::Brotli => super::brotli::pack(body),
             #[allow(unreachable_patterns)]

@@ -105,12 +105,14 @@ impl Decompressor {
         claimed: usize,
         plain: &mut Vec<u8>,
     ) -> Result<(), CompressionError> {
-        let target = &mut PlainBody { plain, claimed };
+        let target = &mut PlainBody::new(plain, claimed);
         match compression {
             #[cfg(feature = "bzip2")]
             Compression::Bzip2 => super::bzip2::unpack(packed, target),
             #[cfg(feature = "zstd")]
-            Compression::Zstd => super::zstd::unpack(packed, target),
+            Compression::Zstd => super::zstd::unpack(packed, target, compression),
+            #[cfg(feature = "zstd")]
+            Compression::ZstdBatch => super::zstd_batch::unpack(packed, target),
             #[cfg(feature = "brotli")]
             Compression::Brotli => super::brotli::unpack(packed, target),
             #[cfg(feature = "zstd")]
@@ -139,10 +141,20 @@ pub(super) const PIECE: usize = 8 * 1024;
 /// How much longer than its compressed form a message is expected to be. More memory is allocated when the bytes come.
 const GROWTH: usize = 8;
 
-impl PlainBody<'_> {
+impl<'a> PlainBody<'a> {
+    /// One that goes on with `plain`, up to a length of `claimed`.
+    pub(super) fn new(plain: &'a mut Vec<u8>, claimed: usize) -> Self {
+        Self { plain, claimed }
+    }
+
+    /// How many bytes it lacks.
+    pub(super) fn remaining(&self) -> usize {
+        self.claimed - self.plain.len()
+    }
+
     /// Appends bytes of the body.
     pub(super) fn push(&mut self, bytes: &[u8]) -> Result<(), CompressionError> {
-        if bytes.len() > self.claimed - self.plain.len() {
+        if bytes.len() > self.remaining() {
             let claimed = self.claimed - HEADER_LEN;
             return Err(CompressionError::LongerThanClaimed { claimed });
         }

@@ -11,6 +11,7 @@
 //! - `compressor.rs`: compresses outgoing messages
 //! - `decompressor.rs`: decompresses incoming messages, within limits
 //! - `bzip2.rs`, `zstd.rs`, `brotli.rs`: each message by itself
+//! - `zstd_batch.rs`: alike requests of a batch column by column, which `columns.rs` lays out
 //! - `stream.rs`: each message coded against earlier ones
 //! - `offer.rs`: the compressions that an adapter offers in its proxies
 //!
@@ -22,6 +23,8 @@
 mod brotli;
 #[cfg(feature = "bzip2")]
 mod bzip2;
+#[cfg(feature = "zstd")]
+mod columns;
 #[cfg_attr(
     not(any(feature = "bzip2", feature = "zstd", feature = "brotli")),
     allow(dead_code, unused_variables)
@@ -39,8 +42,10 @@ mod stream;
 mod tests;
 #[cfg(feature = "zstd")]
 mod zstd;
+#[cfg(feature = "zstd")]
+mod zstd_batch;
 
 pub use crate::message::{Compression, CompressionError};
 pub use compressor::{Compressor, LEN_MIN_DEFAULT, StreamCompressor};
 pub use decompressor::{Decompressor, INFLATION_LEN_MIN, INFLATION_RATIO_MAX_DEFAULT};
-pub use offer::{OFFER_TYPE_CODE, offer, offered};
+pub use offer::{OFFER_TYPE_CODE, is_offer, offer, offered};

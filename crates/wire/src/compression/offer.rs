@@ -52,6 +52,11 @@ pub fn offered(compression: Compression, endpoints: &[Endpoint], at: &Endpoint) 
     })
 }
 
+/// Whether an endpoint is an offer, to which nobody connects.
+pub fn is_offer(endpoint: &Endpoint) -> bool {
+    matches!(endpoint, Endpoint::Opaque(opaque) if opaque.type_code == OFFER_TYPE_CODE)
+}
+
 fn covers(offer: &OpaqueEndpoint, compression: Compression, at: &Endpoint) -> Option<bool> {
     let mut decoder = Decoder::new(&offer.bytes, offer.encoding);
     let codes: Vec<u8> = decoder.get().ok()?;

@@ -4,10 +4,22 @@ use bytes::BytesMut;
 use proptest::prelude::*;
 
 use super::*;
-use crate::message::{HEADER_LEN, Message, MessageType, ProtocolError};
-use crate::reference::Endpoint;
+use crate::encoding::EncodingVersion;
+use crate::message::{
+    BatchWriter, Context, HEADER_LEN, Message, MessageType, OperationMode, ProtocolError,
+    RequestHeader,
+};
+use crate::reference::{Endpoint, Identity};
 
 const LIMIT: usize = 1024 * 1024;
+
+/// Those that compress each message by itself.
+const ONE_BY_ONE: [Compression; 4] = [
+    Compression::Bzip2,
+    Compression::Zstd,
+    Compression::Brotli,
+    Compression::ZstdBatch,
+];
 
 /// A Request message with any body.
 fn message(body: &[u8]) -> Vec<u8> {
@@ -69,7 +81,7 @@ fn short_and_incompressible_messages_only_accept_a_compressed_reply() {
     let random: Vec<u8> = (0..200_u32)
         .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
         .collect();
-    for compression in [Compression::Bzip2, Compression::Zstd, Compression::Brotli] {
+    for compression in ONE_BY_ONE {
         for body in [&b"a".repeat(85)[..], &random] {
             let mut bytes = message(body);
             Compressor::new(compression).compress(&mut bytes, 0);
@@ -119,7 +131,7 @@ fn a_size_above_the_limit_is_refused_before_anything_else() {
 
 #[test]
 fn a_message_that_inflates_too_much_is_refused_before_it_is_inflated() {
-    for compression in [Compression::Bzip2, Compression::Zstd, Compression::Brotli] {
+    for compression in ONE_BY_ONE {
         let bomb = compressed(&vec![0; 1_000_000], compression);
         let mut strict = Decompressor::with_ratio_max(100);
         let error = strict.decompress(split(&bomb), 2_000_000).unwrap_err();
@@ -165,7 +177,7 @@ fn a_message_must_have_exactly_its_claimed_length() {
 
 #[test]
 fn data_that_is_cut_off_or_followed_by_more_is_refused() {
-    for compression in [Compression::Bzip2, Compression::Zstd, Compression::Brotli] {
+    for compression in ONE_BY_ONE {
         let whole = compressed(&b"more of the same ".repeat(50), compression);
         for len in 14..whole.len() {
             let mut cut = whole[..len].to_vec();
@@ -245,6 +257,109 @@ fn a_window_above_the_limit_is_refused() {
     }
 }
 
+/// A batch of requests, each with an operation and parameters.
+fn batch(requests: impl IntoIterator<Item = (&'static str, Vec<u8>)>) -> Vec<u8> {
+    let mut batch = BatchWriter::default();
+    for (operation, parameters) in requests {
+        let request = RequestHeader {
+            identity: &Identity::with_category("listener", "a2c4e6g8"),
+            facet: "",
+            operation,
+            mode: OperationMode::Normal,
+            context: &Context::new(),
+        };
+        let pushed = batch.push(&request, usize::MAX, |encoder| {
+            encoder.encapsulation(EncodingVersion::V1_1, |encoder| encoder.bytes(&parameters));
+        });
+        assert!(pushed.is_ok(), "it fits");
+    }
+    batch.finish().expect("some requests")
+}
+
+/// A batch, compressed and decompressed again. Returns its compressed length.
+fn there_and_back(batch: &[u8], compression: Compression) -> usize {
+    let mut bytes = batch.to_vec();
+    Compressor::new(compression).compress(&mut bytes, 0);
+    let len = bytes.len();
+    let plain = Decompressor::default().decompress(split(&bytes), LIMIT);
+    let plain = plain.expect("our own bytes");
+    assert_eq!(plain.bytes[HEADER_LEN..], batch[HEADER_LEN..]);
+    len
+}
+
+#[test]
+fn of_alike_requests_in_a_batch_only_the_differences_take_bytes() {
+    let counted = batch((0..1000_i64).map(|number| ("tick", number.to_le_bytes().into())));
+    let [batched, plain] =
+        [Compression::ZstdBatch, Compression::Zstd].map(|it| there_and_back(&counted, it));
+    assert!(batched < 250 && batched * 5 < plain, "{batched} of {plain}");
+    // Requests of several kinds, mixed.
+    let mixed = batch((0..900_i64).map(|number| match number % 3 {
+        0 => ("tick", number.to_le_bytes().into()),
+        1 => ("moved", (number as f64 / 8.0).to_le_bytes().repeat(3)),
+        _ => ("stopped", Vec::new()),
+    }));
+    let [batched, plain] =
+        [Compression::ZstdBatch, Compression::Zstd].map(|it| there_and_back(&mixed, it));
+    assert!(batched * 2 < plain, "{batched} of {plain}");
+}
+
+#[test]
+fn a_batch_that_columns_would_make_longer_stays_as_it_is() {
+    let texts = (0..40_usize).map(|at| ("said", b"to be, or not to be ".repeat(1 + at * 7 % 11)));
+    let texts = batch(texts);
+    let [batched, plain] =
+        [Compression::ZstdBatch, Compression::Zstd].map(|it| there_and_back(&texts, it));
+    assert!(batched <= plain + 1, "{batched} of {plain}");
+}
+
+#[test]
+fn a_recorded_batch_is_still_read() {
+    let expected = batch((0..100_i64).map(|number| ("tick", number.to_le_bytes().into())));
+    let recorded: Vec<u8> = (0..RECORDED_BATCH.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&RECORDED_BATCH[at..at + 2], 16).expect("hex"))
+        .collect();
+    let plain = Decompressor::default().decompress(split(&recorded), LIMIT);
+    assert_eq!(
+        plain.expect("a recorded message").bytes[HEADER_LEN..],
+        expected[HEADER_LEN..]
+    );
+}
+
+/// 100 requests `tick`, as [`Compression::ZstdBatch`] has them.
+const RECORDED_BATCH: &str = concat!(
+    "4963655001000100014d59000000b20f00000128b52ffd203de9010002040128640064000000aaaaaaaaaaaaaaaaabaa086c",
+    "697374656e657208613263346536673800047469636b00000e0000000101000100000000000000",
+);
+
+#[test]
+fn columns_that_are_no_batch_are_refused() {
+    let corrupt = CompressionError::Corrupt(Compression::ZstdBatch);
+    let form = |form: &[u8]| [&[1][..], &super::zstd::pack(form).expect("a frame")].concat();
+    let sized = |size: i32, packed: &[u8]| {
+        let mut bytes = message(&[&size.to_le_bytes()[..], packed].concat());
+        bytes[9] = Compression::ZstdBatch.compressed();
+        bytes
+    };
+    let whole = sized(24, &form(&[1, 5, 2, 0b10_10_10_10, 0, 1, 2, 3, 4, 5, 6]));
+    assert_eq!(
+        decompress(&whole).expect("columns").bytes[14..],
+        [1, 2, 3, 4, 5, 1, 2, 3, 4, 6]
+    );
+    // Another layout, pieces beyond the claim, and a form that is far longer than a body of this length can make it.
+    assert_eq!(decompress(&sized(24, &[2])).unwrap_err(), corrupt);
+    assert_eq!(decompress(&sized(24, &[])).unwrap_err(), corrupt);
+    let beyond = form(&[1, 5, 3, 0b10_10_10_10, 0b10, 1, 2, 3, 4, 5]);
+    assert_eq!(decompress(&sized(24, &beyond)).unwrap_err(), corrupt);
+    let bomb = sized(24, &form(&vec![0; 10_000_000]));
+    let claimed = 10;
+    assert_eq!(
+        decompress(&bomb).unwrap_err(),
+        CompressionError::LongerThanClaimed { claimed }
+    );
+}
+
 #[test]
 fn an_offer_holds_for_its_own_endpoints_only() {
     let own = [Endpoint::tcp("here", 1), Endpoint::tcp("here", 2)];
@@ -293,6 +408,21 @@ fn bzip2_alone_needs_no_offer() {
 }
 
 proptest! {
+    #[test]
+    fn every_batch_comes_back_from_columns(
+        requests in prop::collection::vec(
+            (prop::sample::select(vec!["a", "tick", "moved"]), prop::collection::vec(0_u8..4, 0..9)),
+            1..120,
+        ),
+    ) {
+        let batch = batch(requests);
+        let (mut bytes, lens) = (batch.clone(), crate::message::request_lens(&batch));
+        prop_assert!(lens.is_some());
+        Compressor { len_min: 0, ..Compressor::new(Compression::ZstdBatch) }.compress(&mut bytes, 0);
+        let plain = Decompressor::default().decompress(split(&bytes), LIMIT).unwrap();
+        prop_assert_eq!(&plain.bytes[HEADER_LEN..], &batch[HEADER_LEN..]);
+    }
+
     #[test]
     fn whatever_is_compressed_comes_back(
         bodies in prop::collection::vec(prop::collection::vec(0_u8..4, 0..3000), 1..8),

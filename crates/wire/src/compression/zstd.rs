@@ -15,15 +15,20 @@ pub(super) fn pack(body: &[u8]) -> Option<Vec<u8>> {
     zstd::bulk::compress(body, LEVEL).ok()
 }
 
-pub(super) fn unpack(packed: &[u8], target: &mut PlainBody<'_>) -> Result<(), CompressionError> {
-    let corrupt = |_| CompressionError::Corrupt(Compression::Zstd);
+/// Decompresses the only frame of a body with this compression.
+pub(super) fn unpack(
+    packed: &[u8],
+    target: &mut PlainBody<'_>,
+    compression: Compression,
+) -> Result<(), CompressionError> {
+    let corrupt = |_| CompressionError::Corrupt(compression);
     let mut decoder = Decoder::new().map_err(corrupt)?;
     let window = DParameter::WindowLogMax(WINDOW_LOG_MAX);
     decoder.set_parameter(window).map_err(corrupt)?;
-    let is_whole = run(&mut decoder, packed, target, Compression::Zstd)?;
+    let is_whole = run(&mut decoder, packed, target, compression)?;
     match is_whole {
         true => Ok(()),
-        false => Err(CompressionError::Corrupt(Compression::Zstd)),
+        false => Err(CompressionError::Corrupt(compression)),
     }
 }
 

@@ -11,6 +11,24 @@ const REQUEST_LEN_MIN: usize = 12;
 /// Header and count of a BatchRequest message.
 pub(super) const REQUESTS_START: usize = HEADER_LEN + 4;
 
+/// The length of each request of a BatchRequest message; `None` for another or a malformed message.
+#[cfg(feature = "zstd")]
+pub(crate) fn request_lens(message: &[u8]) -> Option<Vec<usize>> {
+    if message.get(TYPE_POSITION) != Some(&(MessageType::BatchRequest as u8)) {
+        return None;
+    }
+    let mut decoder = Decoder::new(message, EncodingVersion::V1_0);
+    decoder.bytes(HEADER_LEN, "header").ok()?;
+    let count = decoder.len("batch count").ok()?;
+    let mut lens = Vec::new();
+    for _ in 0..count {
+        let before = decoder.remaining();
+        Fields::parse(&mut decoder, RequestId::ONEWAY).ok()?;
+        lens.push(before - decoder.remaining());
+    }
+    Some(lens)
+}
+
 /// The request bodies that have been checked.
 pub(super) struct BatchScan {
     first: Option<Fields>,

@@ -15,6 +15,7 @@ use std::fmt;
 /// | zstd | 70 | 71 |
 /// | brotli | 72 | 73 |
 /// | zstd stream | 74 | 75 |
+/// | zstd batch | 76 | 77 |
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 #[non_exhaustive]
 pub enum Compression {
@@ -28,11 +29,20 @@ pub enum Compression {
     /// Each message is coded against earlier ones of the connection. This is by far the smallest for many similar
     /// messages, and needs about 4 MiB of memory in all at each end. Only between Floe peers.
     ZstdStream,
+    /// Alike requests of a batch are coded column by column, so that only their differences take bytes. Other messages
+    /// are as with zstd. Only between Floe peers.
+    ZstdBatch,
 }
 
 impl Compression {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Bzip2, Self::Zstd, Self::Brotli, Self::ZstdStream];
+    pub const ALL: [Self; 5] = [
+        Self::Bzip2,
+        Self::Zstd,
+        Self::Brotli,
+        Self::ZstdStream,
+        Self::ZstdBatch,
+    ];
 
     /// The compression byte of an uncompressed message whose reply may be compressed so.
     pub const fn accepted(self) -> u8 {
@@ -41,6 +51,7 @@ impl Compression {
             Self::Zstd => 70,
             Self::Brotli => 72,
             Self::ZstdStream => 74,
+            Self::ZstdBatch => 76,
         }
     }
 
@@ -64,18 +75,19 @@ impl Compression {
     pub const fn is_built(self) -> bool {
         match self {
             Self::Bzip2 => cfg!(feature = "bzip2"),
-            Self::Zstd | Self::ZstdStream => cfg!(feature = "zstd"),
+            Self::Zstd | Self::ZstdStream | Self::ZstdBatch => cfg!(feature = "zstd"),
             Self::Brotli => cfg!(feature = "brotli"),
         }
     }
 
-    /// Its name: `bzip2`, `zstd`, `brotli` or `zstd-stream`.
+    /// Its name: `bzip2`, `zstd`, `brotli`, `zstd-stream` or `zstd-batch`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Bzip2 => "bzip2",
             Self::Zstd => "zstd",
             Self::Brotli => "brotli",
             Self::ZstdStream => "zstd-stream",
+            Self::ZstdBatch => "zstd-batch",
         }
     }
 

@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn only_known_compression_bytes_are_accepted() {
-        let known = [0, 1, 2, 70, 71, 72, 73, 74, 75];
+        let known = [0, 1, 2, 70, 71, 72, 73, 74, 75, 76, 77];
         for byte in 0..=u8::MAX {
             let mut bytes = VALIDATE_CONNECTION;
             bytes[9] = byte;

@@ -23,6 +23,8 @@ mod single_request;
 mod system_exception;
 
 pub use batch::BatchWriter;
+#[cfg(feature = "zstd")]
+pub(crate) use batch_scan::request_lens;
 pub use compression::{Compression, CompressionError};
 pub use context::Context;
 pub use error::ProtocolError;

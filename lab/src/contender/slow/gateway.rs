@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use floe::contracts::glacier2::RouterProxy;
 use floe::contracts::ice::RouterProxy as PlainRouterProxy;
+use floe::settings::Compression;
 use floe::{Communicator, Current, Identity, InvokeError, TypedProxy};
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
@@ -151,6 +152,14 @@ fn receive(_case: Case, address: &str) -> Result<Sample, Failure> {
             .ok_or("expected a router and a publisher")?;
         let communicator = Communicator::new();
         let router: RouterProxy = communicator.proxy(router)?;
+        // What the client asks for in replies, a gateway of Floe uses for events that ask for compression.
+        let offered = router
+            .as_proxy()
+            .offered_compression(&[Compression::ZstdBatch]);
+        let router = match offered {
+            Some(compression) => router.ice_compression(compression),
+            None => router,
+        };
         router.create_session("lab", "lab").await?;
         let plain = PlainRouterProxy::from(router.clone());
         let adapter = communicator.adapter_with_router(&plain).await?;
@@ -196,6 +205,9 @@ fn start_floe(batching: &str) -> Result<(Daemon, String), Failure> {
     std::fs::write(&file, text)?;
     let mut command = Command::new(std::env::current_exe()?);
     command.args(["serve", "--config"]).arg(&file);
+    if batching != "off" && Compression::ZstdBatch.is_built() {
+        command.args(["--offer", Compression::ZstdBatch.as_str()]);
+    }
     let mut daemon = Daemon::start(command.stdout(Stdio::piped()))?;
     let find = |line: &str| line.contains("/router").then(|| proxy_in(line));
     let router = Daemon::hear(daemon.stdout()?, find).map_err(|error| {

@@ -7,7 +7,8 @@ use floe_gateway::{
 };
 
 use crate::config::gateway::{
-    admin, identities, problem, proxy, rate, rules, set_password_verifier, users, verifier,
+    admin, compressions, identities, problem, proxy, rate, rules, set_password_verifier, users,
+    verifier,
 };
 use crate::config::setting::{Effect, Field, Kind, Setting, choice};
 
@@ -399,6 +400,20 @@ macro_rules! forwarding {
                 example: "\"16 KiB\"",
                 effect: Effect::Restart,
                 meaning: "The largest length of a batch.",
+            },
+            Setting {
+                key: concat!("gateway.", $table, ".compressions"),
+                field: Field::Other {
+                    kind: Kind::Texts("compression: zstd-batch, zstd-stream, zstd, brotli or bzip2"),
+                    default: Some("[\"zstd-batch\", \"zstd-stream\", \"zstd\", \"brotli\"]"),
+                    set: |entry, draft| {
+                        draft.gateway().$field.compressions = compressions(entry)?;
+                        Ok(())
+                    },
+                },
+                example: "[\"zstd\", \"brotli\"]",
+                effect: Effect::Restart,
+                meaning: "Compressions towards Floe peers, the preferred one first, for requests with `z` in `_fwd`. All others get bzip2.",
             },
             Setting {
                 key: concat!("gateway.", $table, ".queue-requests"),

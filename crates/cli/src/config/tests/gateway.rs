@@ -1,5 +1,6 @@
 //! What a `floe.toml` and a property file of Glacier2 say of a gateway.
 
+use floe::settings::Compression;
 use floe::{Identity, Reference};
 use floe_gateway::{
     AdminSettings, Batching, CertificateVerifier, ConnectionContext, GatewaySettings,
@@ -63,6 +64,7 @@ batching = "always"
 batch-bytes = "1 KiB"
 queue-requests = 3
 queue-bytes = "2 KiB"
+compressions = ["brotli", "bzip2"]
 "#,
     ));
     let mut expected = GatewaySettings::new("ssl -h 127.0.0.1 -p 4064");
@@ -105,7 +107,21 @@ queue-bytes = "2 KiB"
     expected.to_clients.batch_len_max = 1024;
     expected.to_clients.queue_requests = 3;
     expected.to_clients.queue_bytes = 2048;
+    expected.to_clients.compressions = vec![Compression::Brotli, Compression::Bzip2];
     assert_eq!(settings, expected);
+}
+
+#[test]
+fn an_unknown_compression_is_refused_with_those_that_exist() {
+    let (_, problems) = read_toml(
+        "[gateway]\nverifier = \"accept-all\"\n[gateway.to-clients]\ncompressions = \"lzma\"\n",
+    );
+    let (line, problem) = problems.first().expect("a problem");
+    assert_eq!(*line, 4);
+    assert!(
+        problem.contains("zstd-stream") && problem.contains("lzma"),
+        "{problem}"
+    );
 }
 
 #[test]

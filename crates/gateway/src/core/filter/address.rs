@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use floe::reference::is_offer;
 use floe::{Endpoint, Reference};
 
 use super::host::{Host, HostPattern};
@@ -37,8 +38,10 @@ impl AddressRule {
     /// Whether the proxy matches the rule: it has endpoints, and each endpoint has a host and a port of the rule. An
     /// endpoint without a host, such as one of an unknown transport, matches no rule.
     fn matches(&self, reference: &Reference) -> bool {
-        let endpoints = reference.endpoints();
-        !endpoints.is_empty() && endpoints.iter().all(|endpoint| self.has(endpoint))
+        // An offer of compression is no way to the object.
+        let endpoints = reference.endpoints().iter();
+        let mut endpoints = endpoints.filter(|it| !is_offer(it)).peekable();
+        endpoints.peek().is_some() && endpoints.all(|endpoint| self.has(endpoint))
     }
 
     fn has(&self, endpoint: &Endpoint) -> bool {
@@ -192,6 +195,15 @@ mod tests {
         assert!(!allows(&["*"], &[], "o @ adapter"));
         assert!(allows(&[], &["*"], "o"));
         assert!(!allows(&["*"], &[], "o:opaque -t 99 -v AA=="));
+    }
+
+    #[test]
+    fn an_offer_of_compression_matters_to_no_rule() {
+        let offer = "opaque -t 18029 -e 1.1 -v AA==";
+        assert!(allows(&["db*"], &[], &format!("{DB}:{offer}")));
+        assert!(!allows(&[], &["db*"], &format!("{DB}:{offer}")));
+        assert!(!allows(&["web*"], &[], &format!("{DB}:{offer}")));
+        assert!(!allows(&["*"], &[], &format!("o:{offer}")));
     }
 
     #[test]
