@@ -27,6 +27,7 @@ mod serve;
 mod slice;
 mod slice_tools;
 mod streams;
+mod tables;
 #[cfg(unix)]
 mod terminal;
 mod topic;

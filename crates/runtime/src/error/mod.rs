@@ -2,12 +2,10 @@
 //!
 //! - `attempt.rs`: the failure of one attempt to send a request
 //! - `operation_error.rs`: the errors of an operation, user exceptions included
-//! - `readable.rs`: how proxies and endpoints look in messages
 //! - `registration.rs`: why a locator did not take the registration of an adapter
 
 mod attempt;
 mod operation_error;
-mod readable;
 mod registration;
 
 use std::fmt;
@@ -17,11 +15,10 @@ use std::time::Duration;
 
 use floe_wire::encoding::{DecodeError, EncodeError};
 use floe_wire::message::{ProtocolError, SystemException};
-use floe_wire::reference::ParseReferenceError;
+use floe_wire::reference::{ParseReferenceError, Readable};
 
 pub(crate) use attempt::{AttemptError, attempt_end};
 pub use operation_error::OperationError;
-pub(crate) use readable::Readable;
 pub use registration::RegistrationError;
 
 /// Why an invocation returned no result.
