@@ -30,6 +30,12 @@ pub(crate) fn full_proxy(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Whether the text is `IDENTITY:HOST`: an object on a host has no port that is usual.
+pub(crate) fn lacks_port(text: &str) -> bool {
+    let host = split_object(text).and_then(|(_, endpoints)| host_and_port(endpoints));
+    matches!(host, Some((_, None)))
+}
+
 /// The text of a TCP endpoint.
 pub(crate) fn tcp(host: &str, port: u16) -> String {
     match host.contains(':') {

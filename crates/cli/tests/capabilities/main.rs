@@ -17,6 +17,7 @@ mod hub;
 #[cfg(feature = "lab")]
 mod lab;
 #[cfg(all(feature = "zstd", feature = "brotli"))]
+mod mistakes;
 mod offers;
 mod operate;
 mod ping;

@@ -262,7 +262,11 @@ impl fmt::Display for LocalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect { endpoint, source } => {
-                write!(f, "cannot connect to \"{}\": {source}", Readable(endpoint))
+                write!(f, "cannot connect to \"{}\": {source}", Readable(endpoint))?;
+                match has_port_0(endpoint) {
+                    true => f.write_str("; nobody listens on port 0: add -p PORT"),
+                    false => Ok(()),
+                }
             }
             Self::ConnectTimeout { endpoint, after } => write!(
                 f,
@@ -509,11 +513,34 @@ impl From<ParseReferenceError> for AdapterError {
     }
 }
 
+/// Whether the text of an endpoint has the port that means none.
+fn has_port_0(endpoint: &str) -> bool {
+    let mut words = endpoint.split(' ');
+    words.any(|word| word == "-p") && words.next() == Some("0")
+}
+
 #[cfg(test)]
 mod tests {
     use std::error::Error;
 
     use super::*;
+
+    #[test]
+    fn an_endpoint_without_a_port_is_told_to_need_one() {
+        let text = |endpoint: &str| {
+            let endpoint = endpoint.to_owned();
+            let source = Arc::new(io::Error::from(io::ErrorKind::ConnectionRefused));
+            LocalError::Connect { endpoint, source }.to_string()
+        };
+        assert_eq!(
+            text("tcp -h a -p 0 -t 60000"),
+            "cannot connect to \"tcp -h a -p 0\": connection refused; nobody listens on port 0: add -p PORT"
+        );
+        assert_eq!(
+            text("tcp -h a -p 1"),
+            "cannot connect to \"tcp -h a -p 1\": connection refused"
+        );
+    }
 
     #[test]
     fn an_error_that_ends_main_reads_as_a_sentence_and_gives_its_cause() {
