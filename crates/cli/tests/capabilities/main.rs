@@ -23,6 +23,7 @@ mod operate;
 mod ping;
 mod proxy;
 mod reconnect;
+#[cfg(feature = "recordings")]
 mod recording;
 mod serve;
 mod slice;
