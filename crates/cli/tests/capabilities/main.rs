@@ -6,6 +6,7 @@ mod certificates;
 mod codec;
 mod command;
 mod config;
+mod container;
 mod contexts;
 mod demo;
 mod durable;
