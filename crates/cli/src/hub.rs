@@ -307,23 +307,23 @@ impl HubArgument {
     /// Says that it was the hub that did not answer.
     pub(crate) fn unanswered(&self, failure: Failure) -> Failure {
         match failure.exit() {
-            Exit::Refused => failure.when("no hub").help(self.where_help()),
+            Exit::Refused => failure.when("no hub").help(self.refused_help()),
             Exit::NotFound => failure
                 .when("no topic manager")
                 .help("give the whole proxy of the topic manager with --hub"),
             Exit::Usage => failure.when("the hub does not answer"),
             _ if failure.is_answer() => failure.when("the hub failed"),
-            _ if failure.is_unreachable() => failure
-                .when("the hub did not answer")
-                .help(self.where_help()),
+            _ if failure.is_unreachable() => {
+                failure.when("the hub did not answer").help(WHERE_HELP)
+            }
             _ => failure.when("the hub did not answer"),
         }
     }
 
-    /// What to do if nothing answers where the hub should be.
-    fn where_help(&self) -> &'static str {
+    /// What to do if nothing listens where the hub should be.
+    fn refused_help(&self) -> &'static str {
         match is_of_this_computer(&self.text().0) {
-            true => "start one with `floe serve`, or say with --hub where it listens",
+            true => WHERE_HELP,
             false => {
                 "does the hub run there, and was it started with --listen '*'? By default a hub listens on its own \
                  computer only"
@@ -331,6 +331,8 @@ impl HubArgument {
         }
     }
 }
+
+const WHERE_HELP: &str = "start one with `floe serve`, or say with --hub where it listens";
 
 /// Whether a text names a hub on this computer, as far as the text says.
 fn is_of_this_computer(hub: &str) -> bool {
