@@ -5,6 +5,7 @@
 #![deny(warnings)]
 
 mod build;
+mod compiler_messages;
 mod exceptions;
 #[path = "../../crates/wire/tests/vectors/file.rs"]
 #[expect(

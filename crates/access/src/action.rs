@@ -46,6 +46,25 @@ impl Action {
         matches!(self, Self::Login | Self::Call)
     }
 
+    /// What a rule that allows it lets a caller do, in words for a guide.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Create => "create a topic",
+            Self::Destroy => "destroy a topic",
+            Self::Publish => "publish events; also events that come over a link from another hub",
+            Self::Subscribe => "subscribe, and end any subscription of the topic",
+            Self::Link => "link a topic to another, and end such a link",
+            Self::Observe => {
+                "see subscribers, links and counters of a topic, or of the hub; read metrics"
+            }
+            Self::Admin => {
+                "enable and disable views of metrics, and remove subscribers that have failed (`reap`)"
+            }
+            Self::Login => "have a session with a gateway",
+            Self::Call => "call objects through a gateway",
+        }
+    }
+
     /// Its name in a rule.
     pub fn name(self) -> &'static str {
         match self {

@@ -93,6 +93,7 @@ impl ContractArguments {
     ///
     /// # Errors
     /// As [`ContractArguments::load`].
+    #[cfg(feature = "recordings")]
     pub(crate) fn source_text(&self) -> Result<Option<String>, Failure> {
         if self.load()?.is_none() {
             return Ok(None);

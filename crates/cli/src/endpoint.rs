@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::net::Ipv6Addr;
 
+use floe::reference::Readable;
+
 /// Where a hub listens unless told otherwise.
 pub(crate) const HUB_PORT: u16 = 10000;
 
@@ -28,6 +30,12 @@ pub(crate) fn full_proxy(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Whether the text is `IDENTITY:HOST`: an object on a host has no port that is usual.
+pub(crate) fn lacks_port(text: &str) -> bool {
+    let host = split_object(text).and_then(|(_, endpoints)| host_and_port(endpoints));
+    matches!(host, Some((_, None)))
+}
+
 /// The text of a TCP endpoint.
 pub(crate) fn tcp(host: &str, port: u16) -> String {
     match host.contains(':') {
@@ -42,15 +50,12 @@ pub(crate) fn is_endpoint(text: &str) -> bool {
     first.is_some_and(|word| PROTOCOLS.contains(&word))
 }
 
-/// The text without timeouts that are the default: nobody has asked for them, and a proxy means the same without.
+/// The text of a proxy or an endpoint without default timeouts: nobody has asked for them, and it means the same.
 ///
 /// `floe proxy` shows proxies as Ice writes them, with the timeout.
 pub(crate) fn readable(text: &str) -> String {
-    text.replace(DEFAULT_TIMEOUT, "")
+    Readable(text).to_string()
 }
-
-/// The timeout of an endpoint that says none, as Ice prints it: in milliseconds.
-const DEFAULT_TIMEOUT: &str = " -t 60000";
 
 const PROTOCOLS: [&str; 8] = [
     "tcp", "ssl", "ws", "wss", "udp", "unix", "opaque", "default",
@@ -163,14 +168,5 @@ mod tests {
         ] {
             assert_eq!(full_proxy(text), text);
         }
-    }
-
-    #[test]
-    fn people_do_not_read_the_default_timeout() {
-        let text = "t:tcp -h a -p 1 -t 60000:ssl -h b -p 2 -t 60000 -z:tcp -h c -p 3 -t 5";
-        assert_eq!(
-            readable(text),
-            "t:tcp -h a -p 1:ssl -h b -p 2 -z:tcp -h c -p 3 -t 5"
-        );
     }
 }

@@ -307,7 +307,7 @@ impl HubArgument {
     /// Says that it was the hub that did not answer.
     pub(crate) fn unanswered(&self, failure: Failure) -> Failure {
         match failure.exit() {
-            Exit::Refused => failure.when("no hub").help(WHERE_HELP),
+            Exit::Refused => failure.when("no hub").help(self.refused_help()),
             Exit::NotFound => failure
                 .when("no topic manager")
                 .help("give the whole proxy of the topic manager with --hub"),
@@ -319,9 +319,25 @@ impl HubArgument {
             _ => failure.when("the hub did not answer"),
         }
     }
+
+    /// What to do if nothing listens where the hub should be.
+    fn refused_help(&self) -> &'static str {
+        match is_of_this_computer(&self.text().0) {
+            true => WHERE_HELP,
+            false => {
+                "does the hub run there, and was it started with --listen '*'? By default a hub listens on its own \
+                 computer only"
+            }
+        }
+    }
 }
 
 const WHERE_HELP: &str = "start one with `floe serve`, or say with --hub where it listens";
+
+/// Whether a text names a hub on this computer, as far as the text says.
+fn is_of_this_computer(hub: &str) -> bool {
+    hub.contains("127.0.0.1") || hub.contains("localhost") || hub.contains("::1")
+}
 
 /// A proxy that a hub may not leave out.
 ///

@@ -38,6 +38,7 @@ mod payload;
 mod peer;
 mod progress;
 mod reconnect;
+#[cfg(feature = "recordings")]
 mod recording;
 mod router;
 mod size;

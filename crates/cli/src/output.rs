@@ -102,8 +102,8 @@ impl Output {
     pub(crate) fn rows(&self, columns: &[&str], rows: &[Json]) -> Result<(), Failure> {
         match self.format() {
             Format::Table => {
-                let width = self.size().map(|(width, _)| width);
-                self.text(table::render(columns, rows, self.has_colour(), width))
+                let text = table::render(columns, rows, self.has_colour(), self.width());
+                self.text(text)
             }
             Format::Json => self.line(Json::from(rows)),
             Format::Jsonl => rows.iter().try_for_each(|row| self.line(row)),
@@ -119,9 +119,21 @@ impl Output {
     /// As [`Output::line`].
     pub(crate) fn record(&self, object: &Json, raw: &str) -> Result<(), Failure> {
         match self.format() {
-            Format::Table => self.text(table::record(object, self.has_colour())),
+            Format::Table => self.text(table::record(object, self.has_colour(), self.width())),
             _ => self.value(object, &object[raw]),
         }
+    }
+
+    /// Writes a text behind a label; on a terminal, its later lines begin below its first.
+    ///
+    /// # Errors
+    /// As [`Output::line`].
+    pub(crate) fn labelled(&self, label: &str, text: &str) -> Result<(), Failure> {
+        self.text(table::labelled(label, text, self.width()))
+    }
+
+    fn width(&self) -> Option<usize> {
+        self.size().map(|(width, _)| width)
     }
 
     /// The characters in a line of the terminal, and its lines; none if it is no terminal.

@@ -208,9 +208,13 @@ pub(crate) const ANSWER_SIZE_MAX: usize = 256 * 1024 * 1024;
 pub(crate) fn proxy<P: TypedProxy>(communicator: &Communicator, text: &str) -> Result<P, Failure> {
     let text = &*endpoint::full_proxy(text);
     let proxy: Proxy = communicator.proxy(text).map_err(|error| {
-        Failure::usage(format_args!("`{text}` is no proxy: {error}")).help(
-            "a proxy is written `greeter:tcp -h localhost -p 4061`, or `greeter:localhost:4061`",
-        )
+        let failure = Failure::usage(format_args!("`{text}` is no proxy: {error}"));
+        match endpoint::lacks_port(text) {
+            true => failure.help(format_args!("add the port of the server: `{text}:PORT`")),
+            false => failure.help(
+                "a proxy is written `greeter:tcp -h localhost -p 4061`, or `greeter:localhost:4061`",
+            ),
+        }
     })?;
     check_endpoints(&proxy, text)?;
     Ok(P::from_proxy(proxy))

@@ -78,7 +78,7 @@ pub(crate) struct List {
     letters: Letters,
 }
 
-/// Publishes dead letters to their topic again, those that were not published again yet
+/// Publishes dead letters to their topic again, except those that this command has already published
 ///
 /// All durable subscriptions of the topic get them, not only the one that refused them.
 #[derive(Debug, Args)]

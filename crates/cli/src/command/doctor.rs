@@ -284,11 +284,12 @@ fn certificates() -> Vec<Check> {
 
 fn tell(checks: &[Check], output: &Output) -> Result<(), Failure> {
     for check in checks {
+        let found = format!("{}: {}", check.name, check.found);
         match &check.problem {
-            None => output.line(format_args!("ok       {}: {}", check.name, check.found))?,
+            None => output.labelled("ok       ", &found)?,
             Some(help) => {
-                output.line(format_args!("PROBLEM  {}: {}", check.name, check.found))?;
-                output.line(format_args!("         {help}"))?;
+                output.labelled("PROBLEM  ", &found)?;
+                output.labelled("         ", help)?;
             }
         }
     }

@@ -87,9 +87,10 @@ impl EchoServant for Mirror {
 }
 
 fn tell_ready(proxy: &Proxy, output: &Output) {
+    let proxy = readable(&proxy.to_string());
     let told = match output.format_or(Format::Table) {
-        Format::Table => output.line(format_args!("ready {}", readable(&proxy.to_string()))),
-        Format::Json | Format::Jsonl => output.line(json!({"ready": proxy.to_string()})),
+        Format::Table => output.line(format_args!("ready {proxy}")),
+        Format::Json | Format::Jsonl => output.line(json!({"ready": proxy})),
         Format::Raw => output.line(proxy),
     };
     // It serves all the same if nobody reads that it does.

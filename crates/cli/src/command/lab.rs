@@ -120,8 +120,8 @@ impl Setup {
 
 /// Runs a scenario or all of them, and reports figures and ratios
 ///
-/// With `--results` or `--all`, each measurement is written down when it was made: a run that was interrupted goes on where
-/// it stopped when it is started again in the same way.
+/// With `--results` or `--all`, each measurement is stored as soon as it is complete. If a run is interrupted, start it again
+/// with the same arguments: it continues where it stopped.
 #[derive(Debug, Args)]
 pub(crate) struct Run {
     /// The scenario
@@ -162,12 +162,12 @@ pub(crate) struct Run {
 
     /// On which cores clients and servers run
     ///
-    /// Events run wherever the system puts them unless this says otherwise, and all else apart.
+    /// By default, scenarios of events run wherever the system puts them, and all others apart.
     #[arg(long, value_enum)]
     placement: Option<Placement>,
 
-    /// Keeps the cores awake, by a spinner of idle priority on each: what is measured then is the software, and not how
-    /// long a sleeping processor takes to wake up
+    /// Keeps the cores awake with a spinner of idle priority on each. The figures are then those of the software, without
+    /// the time that a sleeping processor takes to wake up
     #[arg(long)]
     awake: bool,
 }

@@ -16,10 +16,14 @@ mod encode;
 mod lab;
 #[cfg(feature = "man")]
 mod man;
+#[cfg(not(feature = "recordings"))]
+mod no_recordings;
 mod ping;
 mod proxy;
 mod publish;
+#[cfg(feature = "recordings")]
 mod record;
+#[cfg(feature = "recordings")]
 mod replay;
 mod serve;
 mod slice;
@@ -28,6 +32,8 @@ mod subscribe;
 mod topic;
 
 use clap::Subcommand;
+#[cfg(not(feature = "recordings"))]
+use no_recordings::{record, replay};
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;

@@ -70,8 +70,8 @@ pub(crate) struct Publish {
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     file: Option<PathBuf>,
 
-    /// Replaces placeholders in texts: {{n}} by the number of the event, from 1, and {{time}} by the
-    /// microseconds since 1970. A text that is only a placeholder becomes a number
+    /// Replaces placeholders in texts. {{time}} becomes the microseconds since 1970; `n` in the same braces
+    /// becomes the number of the event, from 1. A text that is only a placeholder becomes a number
     #[arg(long)]
     template: bool,
 

@@ -28,13 +28,12 @@ use crate::recording::{RecordingWriter, Schema};
 
 /// Records the events of topics in an MCAP file, for `floe replay` and other tools
 ///
-/// A topic is a channel of the file, and a message is an event in the Ice encoding: operation, mode,
-/// context and parameters. With --slice the file holds the types, too. It ends at a signal, or after
-/// --count events or --timeout, and finishes the file. Exit code 6 if the hub lost events for this
-/// subscriber: they are counted by topic, also in the file.
+/// Each topic is a channel of the file, and each event a message in the Ice encoding, with its operation, mode,
+/// context and parameters. With --slice the file also holds the types. The command ends at a signal, after --count
+/// events, or after --timeout, and completes the file. Exit code 6: the hub dropped events for this subscriber. They
+/// are counted by topic, also in the file.
 ///
-/// When the hub is lost, it subscribes again as soon as it can, and says so; the events in between are
-/// lost.
+/// If the hub is lost, the command subscribes again as soon as it can, and says so. The events in between are lost.
 #[derive(Debug, Args)]
 pub(crate) struct Record {
     /// The topics

@@ -25,18 +25,18 @@ use crate::recording::{RecordedEvent, RecordingError, RecordingReader};
 
 /// Publishes the events of an MCAP file that `floe record` made
 ///
-/// To see or publish again what the log of a durable topic holds, use `floe topic replay`: it needs no file.
+/// `floe topic replay` shows or publishes the events in the log of a durable topic, and needs no file.
 ///
-/// Each event is published to the topic that it was recorded from, with its operation, context and
-/// parameters, and as long after the one before as it was recorded. When it ends with 0, the hub has
-/// accepted every event of the file. Exit code 6 if the file ends early, or holds messages that are no
-/// events: what is whole is published, and the others are counted.
+/// Each event goes to the topic from which it was recorded, with its operation, context and parameters. The time
+/// between two events is the time between them in the recording. Exit code 0: the hub has accepted every event of the
+/// file. 6: the file ends early, or has messages that are not events. The events are published, and the others
+/// counted.
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
     /// The recording
     file: PathBuf,
 
-    /// Publishes the events of these topics alone
+    /// Publishes only the events of these topics
     #[arg(value_name = "TOPIC")]
     topics: Vec<String>,
 
@@ -47,11 +47,11 @@ pub(crate) struct Replay {
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = parse_speed)]
     speed: Speed,
 
-    /// Begins this long after the first event of the recording
+    /// Where to begin, counted from the first event of the recording
     #[arg(long, value_name = "TIME", default_value = "0s", value_parser = parse_time)]
     from: Duration,
 
-    /// Ends this long after the first event of the recording
+    /// Where to end, counted from the first event of the recording
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     to: Option<Duration>,
 

@@ -69,14 +69,14 @@ pub(crate) struct Subscribe {
     #[arg(long)]
     gaps: bool,
 
-    /// Goes on where the subscription of this name has ended, at a durable topic: events that came meanwhile are not lost
+    /// Continues the subscription of this name where it ended. No event in between is lost. Needs a durable topic
     ///
-    /// An event is acknowledged when it was printed. The position is kept when this command ends.
+    /// An event is acknowledged after it has been printed. The hub keeps the position when this command ends.
     #[arg(long, value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     durable: Option<String>,
 
-    /// Where it begins, if it has no position yet: beginning, new, last, -10 for the last ten events, seq:42, or
-    /// time:2026-01-31T12:00:00Z; needs a durable topic
+    /// Where the subscription begins if it has no position yet: beginning, new, last, -10 for the last ten events, seq:42, or
+    /// time:2026-01-31T12:00:00Z. Needs a durable topic
     #[arg(long, value_name = "POSITION", allow_hyphen_values = true)]
     from: Option<String>,
 

@@ -433,7 +433,7 @@ fn subscriber(info: &SubscriberInfo) -> Json {
         "outstanding": info.outstanding,
         "queued_bytes": info.queued_bytes,
         "lost_by_reason": losses(&info.lost),
-        "proxy": info.subscriber.as_ref().map(Proxy::to_string),
+        "proxy": info.subscriber.as_ref().map(|it| readable(&it.to_string())),
         "qos": info.qos,
         "cost": info.is_link.then_some(info.cost),
     })

@@ -52,7 +52,7 @@ impl Setting {
         self.key.rsplit_once('.').map_or("", |(table, _)| table)
     }
 
-    fn key_in_table(&self) -> &'static str {
+    pub(super) fn key_in_table(&self) -> &'static str {
         self.key.rsplit_once('.').map_or(self.key, |(_, key)| key)
     }
 

@@ -48,7 +48,9 @@ pub(super) fn render(
 }
 
 /// An object as a table of its members; a list takes a line for each element.
-pub(super) fn record(object: &Json, has_colour: bool) -> String {
+///
+/// In a line of limited width, long values go on in the next line.
+pub(super) fn record(object: &Json, has_colour: bool, line_width: Option<usize>) -> String {
     let members: Vec<(String, &Json)> = object
         .as_object()
         .into_iter()
@@ -63,16 +65,26 @@ pub(super) fn record(object: &Json, has_colour: bool) -> String {
             Json::Array(elements) if !elements.is_empty() => elements.iter().map(cell).collect(),
             value => vec![cell(value)],
         };
-        for (index, line) in lines.iter().enumerate() {
+        let room = line_width.map(|line| line.saturating_sub(width + fit::GAP.len()));
+        let lines = lines.iter().flat_map(|line| fit::broken(line, room));
+        for (index, line) in lines.enumerate() {
             let key = if index == 0 { key.as_str() } else { "" };
-            let _ = writeln!(
-                text,
-                "{}  {line}",
-                bold(&pad(key, width, false), has_colour)
-            );
+            let key = bold(&pad(key, width, false), has_colour);
+            let _ = writeln!(text, "{key}{}{line}", fit::GAP);
         }
     }
     text
+}
+
+/// A text behind a label. In a line of limited width it goes on in the next lines, below its beginning.
+pub(super) fn labelled(label: &str, text: &str, line_width: Option<usize>) -> String {
+    let width = char_count(label);
+    let room = line_width.map(|line| line.saturating_sub(width));
+    let lines = fit::broken(text, room);
+    format!(
+        "{label}{}\n",
+        lines.join(&format!("\n{}", " ".repeat(width)))
+    )
 }
 
 /// A row, over as many lines as its longest cell; there may be fewer widths than cells.
@@ -217,9 +229,21 @@ mod tests {
     fn a_record_gives_each_element_of_a_list_a_line() {
         let object = json!({"name": "t", "all_of": ["a", "b"], "none": [], "null": null});
         assert_eq!(
-            record(&object, false),
+            record(&object, false, None),
             "name    t\nall of  a\n        b\nnone    \nnull    -\n"
         );
+    }
+
+    #[test]
+    fn a_record_in_a_narrow_line_loses_nothing() {
+        let object =
+            json!({"name": "an-endless-name-of-a-topic", "proxy": "tcp -h a.long.host -p 1"});
+        let expected = "name   an-endless-\n       name-of-a-t\n       opic\n\
+                        proxy  tcp -h\n       a.long.host\n       -p 1\n";
+        assert_eq!(record(&object, false, Some(18)), expected);
+        let expected = "ok  one two\n    three\n";
+        assert_eq!(labelled("ok  ", "one two three", Some(12)), expected);
+        assert_eq!(labelled("ok  ", "one two", None), "ok  one two\n");
     }
 
     #[test]

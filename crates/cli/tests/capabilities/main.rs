@@ -6,6 +6,7 @@ mod certificates;
 mod codec;
 mod command;
 mod config;
+mod container;
 mod contexts;
 mod demo;
 mod durable;
@@ -17,16 +18,19 @@ mod hub;
 #[cfg(feature = "lab")]
 mod lab;
 #[cfg(all(feature = "zstd", feature = "brotli"))]
+mod mistakes;
 mod offers;
 mod operate;
 mod ping;
 mod proxy;
 mod reconnect;
+#[cfg(feature = "recordings")]
 mod recording;
 mod serve;
 mod slice;
 mod slice_tools;
 mod streams;
+mod tables;
 #[cfg(unix)]
 mod terminal;
 mod topic;

@@ -9,20 +9,20 @@ use crate::hub::Running;
 const CONTRACT: &str = "module M { interface I { void n(long number); } }";
 
 /// The address of the machine with the hub.
-const SERVER: &str = "10.213.7.1";
+pub(crate) const SERVER: &str = "10.213.7.1";
 
 /// The address of the other machine.
 const CLIENT: &str = "10.213.7.2";
 
 /// Two machines and the cable between them; dropping it takes them down.
-struct Network {
+pub(crate) struct Network {
     server: String,
     client: String,
 }
 
 impl Network {
     /// None where that is not allowed, which is said.
-    fn make() -> Option<Self> {
+    pub(crate) fn make() -> Option<Self> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let id = format!("{}-{count}", std::process::id());
@@ -64,7 +64,7 @@ impl Network {
     }
 
     /// Starts the command on the machine of the hub.
-    fn on_server(&self, arguments: &[&str]) -> Running {
+    pub(crate) fn on_server(&self, arguments: &[&str]) -> Running {
         Running::run(on(&self.server, arguments))
     }
 
@@ -74,7 +74,7 @@ impl Network {
     }
 
     /// Runs the command on the other machine to its end.
-    fn run(&self, arguments: &[&str]) -> Ran {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Ran {
         let output = on(&self.client, arguments).output();
         Ran::from(output.expect("ip is there"))
     }

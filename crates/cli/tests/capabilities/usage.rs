@@ -363,6 +363,20 @@ fn a_build_without_a_compression_says_how_to_get_it() {
     }
 }
 
+#[cfg(not(feature = "recordings"))]
+#[test]
+fn a_build_without_recordings_says_how_to_get_them() {
+    for arguments in [
+        &["record", "t", "--file", "t.mcap"][..],
+        &["replay", "t.mcap", "--loop"],
+    ] {
+        run(arguments)
+            .ended(2)
+            .said("this build has no recordings")
+            .said("`cargo build --release --features full` includes them");
+    }
+}
+
 #[cfg(not(feature = "lab"))]
 #[test]
 fn a_build_without_the_lab_says_how_to_get_it() {

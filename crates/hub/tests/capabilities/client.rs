@@ -159,6 +159,10 @@ async fn subscribers_have_identities_of_their_own_unless_they_choose_one() {
         matches!(&error, HubError::AlreadySubscribed { identity, .. } if identity.name == "me"),
         "{error}"
     );
+    assert_eq!(
+        error.to_string(),
+        "topic \"t\" already has a subscriber with identity \"me\": choose another identity, or none for a unique one"
+    );
 }
 
 #[tokio::test]

@@ -2,12 +2,10 @@
 //!
 //! - `attempt.rs`: the failure of one attempt to send a request
 //! - `operation_error.rs`: the errors of an operation, user exceptions included
-//! - `readable.rs`: how proxies and endpoints look in messages
 //! - `registration.rs`: why a locator did not take the registration of an adapter
 
 mod attempt;
 mod operation_error;
-mod readable;
 mod registration;
 
 use std::fmt;
@@ -17,11 +15,10 @@ use std::time::Duration;
 
 use floe_wire::encoding::{DecodeError, EncodeError};
 use floe_wire::message::{ProtocolError, SystemException};
-use floe_wire::reference::ParseReferenceError;
+use floe_wire::reference::{ParseReferenceError, Readable};
 
 pub(crate) use attempt::{AttemptError, attempt_end};
 pub use operation_error::OperationError;
-pub(crate) use readable::Readable;
 pub use registration::RegistrationError;
 
 /// Why an invocation returned no result.
@@ -265,7 +262,11 @@ impl fmt::Display for LocalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Connect { endpoint, source } => {
-                write!(f, "cannot connect to \"{}\": {source}", Readable(endpoint))
+                write!(f, "cannot connect to \"{}\": {source}", Readable(endpoint))?;
+                match has_port_0(endpoint) {
+                    true => f.write_str("; nobody listens on port 0: add -p PORT"),
+                    false => Ok(()),
+                }
             }
             Self::ConnectTimeout { endpoint, after } => write!(
                 f,
@@ -512,11 +513,34 @@ impl From<ParseReferenceError> for AdapterError {
     }
 }
 
+/// Whether the text of an endpoint has the port that means none.
+fn has_port_0(endpoint: &str) -> bool {
+    let mut words = endpoint.split(' ');
+    words.any(|word| word == "-p") && words.next() == Some("0")
+}
+
 #[cfg(test)]
 mod tests {
     use std::error::Error;
 
     use super::*;
+
+    #[test]
+    fn an_endpoint_without_a_port_is_told_to_need_one() {
+        let text = |endpoint: &str| {
+            let endpoint = endpoint.to_owned();
+            let source = Arc::new(io::Error::from(io::ErrorKind::ConnectionRefused));
+            LocalError::Connect { endpoint, source }.to_string()
+        };
+        assert_eq!(
+            text("tcp -h a -p 0 -t 60000"),
+            "cannot connect to \"tcp -h a -p 0\": connection refused; nobody listens on port 0: add -p PORT"
+        );
+        assert_eq!(
+            text("tcp -h a -p 1"),
+            "cannot connect to \"tcp -h a -p 1\": connection refused"
+        );
+    }
 
     #[test]
     fn an_error_that_ends_main_reads_as_a_sentence_and_gives_its_cause() {

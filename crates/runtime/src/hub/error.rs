@@ -3,9 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
-use floe_wire::reference::{Identity, ParseReferenceError};
+use floe_wire::reference::{Identity, ParseReferenceError, Readable};
 
-use crate::error::{AdapterError, InvokeError, LocalError, Readable};
+use crate::error::{AdapterError, InvokeError, LocalError};
 
 /// Why a hub, a topic or a subscription is unavailable.
 #[derive(Clone)]

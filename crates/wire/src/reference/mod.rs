@@ -1,6 +1,7 @@
 //! What a proxy holds: identity, facet, mode, versions, and the target.
 //!
-//! [`Reference`] is the noun. `codec` encodes and decodes it, `text` and `print` parse and print a stringified proxy.
+//! [`Reference`] is the noun. `codec` encodes and decodes it, `text` and `print` parse and print a stringified proxy,
+//! and `readable` shortens it for people.
 //! Local settings of a proxy (timeouts, contexts, caching) are not part of it: they are never sent, and belong to the
 //! runtime.
 
@@ -11,6 +12,7 @@ mod escape;
 mod identity;
 mod mode;
 mod print;
+mod readable;
 mod scanner;
 mod text;
 
@@ -26,6 +28,7 @@ pub use escape::ToStringMode;
 pub use identity::Identity;
 pub use mode::InvocationMode;
 pub use print::Style;
+pub use readable::Readable;
 pub use text::{ParseDefaults, ParsedReference, parse_endpoints, parse_published_endpoints};
 
 use crate::encoding::{EncodingVersion, ProtocolVersion};

@@ -11,9 +11,9 @@ use crate::output::{Format, Output};
 
 /// Compares two runs, and ends with 100 if Floe is worse in the second
 ///
-/// A figure has changed if an interval of 99 % around its change, from a bootstrap of the rounds, does not hold 1, and the
-/// change is above the threshold. Where both runs have the floor, each round is divided by the floor's, so a machine that was
-/// slower in one of the runs is no change.
+/// A figure has changed if the change is above the threshold and its 99 % interval, from a bootstrap of the rounds, does
+/// not contain 1. If both runs have the floor, each round is divided by that of the floor, so a machine that was slower in
+/// one of the runs does not count as a change.
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
     /// What `floe lab run -o json` wrote before: a file, or a folder with such files

@@ -85,7 +85,7 @@ impl Services {
             Format::Json | Format::Jsonl => output.line(self.ready_json()),
             Format::Raw => {
                 let proxies: Vec<_> = manager.into_iter().chain(router).collect();
-                output.line(proxies.join("\n"))
+                output.line(readable(&proxies.join("\n")))
             }
         };
         // They serve also if this line is not read.
@@ -97,22 +97,22 @@ impl Services {
     fn ready_json(&self) -> Value {
         let mut told = Map::new();
         if let Some(hub) = &self.hub {
-            told.insert("ready".to_owned(), json!(hub.topic_manager()));
-            told.insert("endpoints".to_owned(), json!(hub.endpoints()));
+            told.insert("ready".to_owned(), json!(readable(&hub.topic_manager())));
+            told.insert("endpoints".to_owned(), json!(readable(&hub.endpoints())));
         }
         if let Some(gateway) = &self.gateway {
-            let router = json!(gateway.router());
+            let router = json!(readable(&gateway.router()));
             if self.hub.is_none() {
                 told.insert("ready".to_owned(), router.clone());
             }
             told.insert("router".to_owned(), router);
             told.insert(
                 "router_endpoints".to_owned(),
-                json!(gateway.client_endpoints()),
+                json!(readable(&gateway.client_endpoints())),
             );
             told.insert(
                 "server_endpoints".to_owned(),
-                json!(gateway.server_endpoints()),
+                json!(gateway.server_endpoints().as_deref().map(readable)),
             );
         }
         Value::Object(told)

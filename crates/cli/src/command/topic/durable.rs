@@ -41,9 +41,10 @@ pub(super) async fn create(
     }
 }
 
-/// Shows where the durable subscriptions of a topic are, or sets the position of one
+/// Shows the positions of the durable subscriptions of a topic, or sets one of them
 ///
-/// `position` is the first event that a subscription has not acknowledged, `behind` how many it has not been sent.
+/// `position` is the first event that a subscription has not acknowledged. `behind` is the number of events that were
+/// not sent to it yet.
 /// Exit code 4: no such topic or subscription, or the topic is not durable.
 #[derive(Debug, Args)]
 pub(crate) struct Position {

@@ -18,10 +18,10 @@ use crate::output::{self, Output};
 
 /// Shows the events in the log of a durable topic, or publishes them again with --into
 ///
-/// To publish the events of an MCAP file that `floe record` made, use `floe replay`: it needs no durable topic.
+/// `floe replay` publishes the events of an MCAP file that `floe record` made, and needs no durable topic.
 ///
-/// It ends at the end of the log as it was when it began. No subscription changes by that: `floe topic position --set`
-/// lets a durable subscription get events again.
+/// The command ends with the last event that was in the log when it began. It changes no subscription. To send events
+/// to a durable subscription again, use `floe topic position --set`.
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
     /// The topic

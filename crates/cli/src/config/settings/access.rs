@@ -69,7 +69,7 @@ pub(super) fn settings() -> Vec<Setting> {
             Kind::Texts("action"),
             None,
             "[\"publish\", \"subscribe\"]",
-            "What the rule allows. A rule has either this or `deny`. The first rule that matches decides; without rules, everyone may do \
+            "The actions that the rule allows, or `\"*\"` for all. A rule has either this or `deny`. The first rule that matches decides; without rules, everyone may do \
              everything.",
         ),
         setting(
@@ -77,21 +77,21 @@ pub(super) fn settings() -> Vec<Setting> {
             Kind::Texts("action"),
             None,
             "\"*\"",
-            "What the rule denies.",
+            "The actions that the rule denies.",
         ),
         setting(
             "access.rule[].topics",
             Kind::Texts("pattern of names of topics"),
             None,
             "\"telemetry.*\"",
-            "The topics that the rule is about. Without it, all.",
+            "The topics that the rule is about: `*` stands for any characters, `?` for one. Without it, all topics and the hub itself.",
         ),
         setting(
             "access.rule[].identities",
             Kind::Texts("pattern of identities"),
             None,
             "\"orders/*\"",
-            "The objects that clients of a gateway call, by their identities. Without this and the next three, all.",
+            "The objects that clients of a gateway `call`, by their identities. Without this and the next three, all objects.",
         ),
         setting(
             "access.rule[].categories",
@@ -105,7 +105,7 @@ pub(super) fn settings() -> Vec<Setting> {
             Kind::Texts("pattern of adapter ids"),
             None,
             "\"Orders\"",
-            "The same by the id of the adapter in their proxies.",
+            "The same by the id of the adapter that the gateway's locator finds.",
         ),
         setting(
             "access.rule[].operations",
@@ -119,42 +119,42 @@ pub(super) fn settings() -> Vec<Setting> {
             Kind::Bool,
             Some("false"),
             "true",
-            "Whether the rule is about every caller. Otherwise it needs `users`, `groups`, `certificate` or `networks`.",
+            "Whether the rule is about every caller. Otherwise it has one or more of `users`, `groups`, `certificate` and `networks`, and all of them must hold.",
         ),
         setting(
             "access.rule[].users",
             Kind::Texts("user"),
             None,
             "\"ann\"",
-            "The users that the rule is about.",
+            "The users that the rule is about, by the names that tokens prove; `\"*\"` is everyone with a name.",
         ),
         setting(
             "access.rule[].groups",
             Kind::Texts("group"),
             None,
             "\"operators\"",
-            "The groups that the rule is about.",
+            "The groups that the rule is about, of `[access.groups]` or of the claim `groups` of a token.",
         ),
         setting(
             "access.rule[].certificate",
             Kind::Text("a distinguished name, or parts of it"),
             None,
             "\"O=Example\"",
-            "What the subject of the caller's certificate must contain.",
+            "What the subject of the caller's certificate must contain, in the syntax of `IceSSL.TrustOnly`.",
         ),
         setting(
             "access.rule[].networks",
             Kind::Texts("network"),
             None,
             "\"loopback\"",
-            "The networks that the caller must connect from.",
+            "The networks that the caller must connect from, of `[access.networks]`; `loopback` and `any` are always there.",
         ),
         setting(
             "access.rule[].callbacks",
             Kind::Texts("network"),
             None,
             "\"loopback\"",
-            "The networks in which the hub may call subscribers and links that the rule allows. Without it, all.",
+            "The networks in which the hub may call subscribers and linked topics, besides the host of the caller.",
         ),
     ]
 }

@@ -1,9 +1,12 @@
-//! Each setting and each property is read as its row says, and the reference and the schema are those of the code.
+//! Each setting and each property is read as its row says, and the reference, the schema and the tables of the guide to
+//! access are those of the code.
 //!
 //! To accept a change of the page or the schema, run with `FLOE_BLESS=1`.
 
-use std::path::Path;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
 
+use floe_access::Action;
 use serde_json::{Value as Json, json};
 
 use super::super::*;
@@ -176,14 +179,63 @@ fn the_page_of_all_settings_is_that_of_the_code() {
 }
 
 #[test]
+fn the_tables_of_the_guide_to_access_are_those_of_the_code() {
+    let path = "guides/access.md";
+    let mut page = std::fs::read_to_string(docs().join(path)).expect("the guide");
+    for part in access_tables() {
+        let Some(put) = part.put_into(&page) else {
+            panic!("{path} has no place for the {}", part.name);
+        };
+        page = put;
+    }
+    expect(path, &page);
+}
+
+#[test]
 fn the_schema_is_that_of_the_code() {
     expect("floe.schema.json", &format!("{:#}\n", schema::schema()));
 }
 
+/// A part of a page that follows from the code, with its name there.
+struct Part {
+    name: &'static str,
+    text: String,
+}
+
+impl Part {
+    /// The page with this part as it is now; `None` if the page has no place for it.
+    fn put_into(&self, page: &str) -> Option<String> {
+        let (begin, end) = (
+            format!("<!-- generated: {} -->\n", self.name),
+            "<!-- end -->",
+        );
+        let (before, rest) = page.split_once(&begin)?;
+        let (_, after) = rest.split_once(end)?;
+        Some(format!("{before}{begin}\n{}\n{end}{after}", self.text))
+    }
+}
+
+/// The tables of the page `docs/guides/access.md`: the keys of a rule, and the actions.
+fn access_tables() -> [Part; 2] {
+    let mut keys = String::from("| key of a rule | value | meaning |\n|---|---|---|\n");
+    let of_rules = |setting: &&Setting| setting.table() == "access.rule[]";
+    for setting in settings::ALL.iter().filter(of_rules) {
+        let (key, value) = (setting.key_in_table(), setting.value());
+        let _ = writeln!(keys, "| `{key}` | {value} | {} |", setting.meaning);
+    }
+    let mut actions = String::from("| action | what it covers |\n|---|---|\n");
+    for action in Action::ALL {
+        let _ = writeln!(actions, "| `{action}` | {} |", action.meaning());
+    }
+    [("keys of a rule", keys), ("actions", actions)].map(|(name, text)| Part { name, text })
+}
+
+fn docs() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
+}
+
 fn expect(path: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../docs")
-        .join(path);
+    let path = docs().join(path);
     if std::env::var_os("FLOE_BLESS").is_some() {
         std::fs::write(&path, text).expect("the file can be written");
     }

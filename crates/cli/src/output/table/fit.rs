@@ -38,21 +38,38 @@ pub(super) fn fit(needed: &[usize], is_number: &[bool], line: usize) -> Vec<usiz
     widths
 }
 
-/// The text in lines of at most this many characters, parted at blanks.
+/// The text in lines of at most this many characters, parted at blanks. A longer word loses its middle.
 pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+    parted(text, width, |word| vec![abbreviate(word, width)])
+}
+
+/// The text in lines of at most this many characters, parted at blanks. A longer word goes on in the next line, so
+/// nothing is lost.
+pub(super) fn broken(text: &str, width: Option<usize>) -> Vec<String> {
+    let width = width.map_or(usize::MAX, |width| width.max(TEXT_MIN));
+    parted(text, width, |word| {
+        let chars: Vec<char> = word.chars().collect();
+        let pieces = chars.chunks(width);
+        pieces.map(|piece| piece.iter().collect()).collect()
+    })
+}
+
+/// The text in lines; `pieces` of a word are no longer than a line, and each but the first begins a new one.
+fn parted(text: &str, width: usize, pieces: impl Fn(&str) -> Vec<String>) -> Vec<String> {
     let len = |text: &str| text.chars().count();
     if len(text) <= width {
         return vec![text.to_owned()];
     }
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
-        let word = abbreviate(word, width);
-        match lines.last_mut() {
-            Some(line) if len(line) + 1 + len(&word) <= width => {
-                line.push(' ');
-                line.push_str(&word);
+        for (index, piece) in pieces(word).into_iter().enumerate() {
+            match lines.last_mut() {
+                Some(line) if index == 0 && len(line) + 1 + len(&piece) <= width => {
+                    line.push(' ');
+                    line.push_str(&piece);
+                }
+                _ => lines.push(piece),
             }
-            _ => lines.push(word),
         }
     }
     lines

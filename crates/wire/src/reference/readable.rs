@@ -1,10 +1,12 @@
-//! Proxies and endpoints in messages, without what every one of them says.
+//! Proxies and endpoints as messages show them: without the default timeout.
 
 use std::fmt;
 
-/// Shows a proxy or an endpoint without the timeout that is the default: people have not asked for it. Programs get
-/// proxies as Ice writes them, with the timeout.
-pub(crate) struct Readable<'a>(pub(crate) &'a str);
+/// Shows the text of a proxy or an endpoint, or a longer text with some of them, without default timeouts.
+///
+/// An endpoint means the same without it. Ice prints it, and so does Floe where a program asks for the text.
+#[derive(Debug, Clone, Copy)]
+pub struct Readable<'a>(pub &'a str);
 
 impl fmt::Display for Readable<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,0 +1,34 @@
+//! `floe record` and `floe replay` in a build without the cargo feature `recordings`: they say how to get them.
+
+use clap::Args;
+
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+/// In the place of `record.rs`.
+pub(super) mod record {
+    pub(crate) use super::Refused as Record;
+}
+
+/// In the place of `replay.rs`.
+pub(super) mod replay {
+    pub(crate) use super::Refused as Replay;
+}
+
+/// Records or replays the events of topics
+///
+/// This build has no recordings. `cargo build --release --features full` includes them.
+#[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Refused {
+    /// What would be recorded or replayed
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    _words: Vec<String>,
+}
+
+impl Refused {
+    pub(crate) fn run(self, _output: &Output) -> Result<Exit, Failure> {
+        let failure = Failure::usage("this build has no recordings");
+        Err(failure.help("`cargo build --release --features full` includes them"))
+    }
+}
