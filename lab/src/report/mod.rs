@@ -15,9 +15,8 @@ use std::fmt;
 
 use crate::contender::Ready;
 use crate::error::LabError;
-use crate::sample::Sample;
+use crate::sample::{Carried, Sample};
 use crate::scenario::{ScenarioInfo, Unit};
-use crate::slow_line::Carried;
 use crate::statistics::{Spread, inner_range, interval_of_median, paired_ratios};
 
 pub use crate::environment::Environment;

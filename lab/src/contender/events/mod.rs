@@ -199,3 +199,35 @@ macro_rules! rust_sources {
     };
 }
 use rust_sources;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The word that follows each `crate::` of a source.
+    fn crate_paths(text: &str) -> impl Iterator<Item = &str> {
+        let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let parts = text.split("crate::").skip(1);
+        parts.map(move |rest| rest.split(|letter| !is_part(letter)).next().unwrap_or(rest))
+    }
+
+    #[test]
+    fn files_of_the_lab_find_all_that_they_use_in_a_package_of_its_own() {
+        for contender in [&ZENOH, &ICEORYX2] {
+            let sources = contender.program().unwrap().sources;
+            let modules: BTreeSet<_> = sources
+                .iter()
+                .filter_map(|(name, _)| name.strip_prefix("src/"))
+                .map(|name| name.split(['/', '.']).next().unwrap())
+                .collect();
+            let used = sources.iter().filter(|(name, _)| name.ends_with(".rs"));
+            for (name, text) in used {
+                for path in crate_paths(text) {
+                    assert!(modules.contains(path), "{name} uses crate::{path}");
+                }
+            }
+        }
+    }
+}
