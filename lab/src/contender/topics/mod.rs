@@ -19,13 +19,16 @@
 mod artemis;
 pub(crate) mod case;
 mod cyclonedds;
+mod fastdds;
 mod floe;
 mod floor;
 mod icestorm;
+mod jacorb;
 mod mosquitto;
 mod nats;
 mod omnievents;
 mod pinger;
+mod qpid;
 mod redis;
 mod zeromq;
 
@@ -36,12 +39,15 @@ pub(crate) mod contract {
 
 pub(crate) use artemis::ARTEMIS;
 pub(crate) use cyclonedds::CYCLONEDDS;
+pub(crate) use fastdds::FASTDDS;
 pub(crate) use floe::FLOE;
 pub(crate) use floor::FLOOR;
 pub(crate) use icestorm::ICESTORM;
+pub(crate) use jacorb::JACORB;
 pub(crate) use mosquitto::MOSQUITTO;
 pub(crate) use nats::NATS;
 pub(crate) use omnievents::OMNIEVENTS;
+pub(crate) use qpid::QPID;
 pub(crate) use redis::REDIS;
 pub(crate) use zeromq::ZEROMQ;
 
