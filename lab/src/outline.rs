@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crate::contender::Contender;
 use crate::contender::calls::case::{Case, Extent, PACE, PACED_CALLS, Work};
+use crate::contender::events;
 use crate::error::LabError;
 use crate::options::RunOptions;
 use crate::plan::{chosen_cases, chosen_contenders};
@@ -77,7 +78,7 @@ impl Outline {
             outline.measurements += offered.len() * outline.rounds;
             let times = offered
                 .iter()
-                .map(|case| expected(scenario.processes, case, options));
+                .map(|case| expected(scenario.processes, contender, case, options));
             outline.expected += times.sum::<Duration>() * outline.rounds as u32;
         }
         outline.cases = cases;
@@ -85,16 +86,30 @@ impl Outline {
     }
 }
 
-/// About how long a measurement takes on two cores, with the start and the end of its processes: the mean of all contenders,
-/// some of which start a Java machine for each process.
-fn expected(processes: Processes, case: &str, options: &RunOptions) -> Duration {
+/// About how long a measurement takes on two cores, with the start and the end of its processes.
+fn expected(
+    processes: Processes,
+    contender: &Contender,
+    case: &str,
+    options: &RunOptions,
+) -> Duration {
     let round = options.effective_round_time() * 5 / 4;
     let millis = Duration::from_millis;
+    let is_java = contender
+        .peer()
+        .is_some_and(|peer| peer.install.contains("maven"));
+    let start = millis(if is_java { 500 } else { 40 });
     match processes {
         Processes::One => round + millis(250),
         Processes::ServerAndClient => millis(300) + time_of_calls(case, round),
-        Processes::Events => round + millis(1_200),
-        Processes::Topics => millis(700),
+        Processes::Events => {
+            let clients = events::case::Case::parse(case)
+                .map_or(0, |shape| shape.publishers + shape.subscribers);
+            round + millis(250) + start * (1 + clients) as u32
+        }
+        // 800 messages, of which each is posted four times.
+        Processes::Topics if contender.name == "wsn" => start * 3 + millis(10_000),
+        Processes::Topics => start * 3 + millis(if is_java { 1_500 } else { 400 }),
         Processes::Fanout => round + millis(200),
         Processes::Durable => round + millis(150),
         // An event of `ticks` is a message of its own.

@@ -70,3 +70,12 @@ pub(super) static JACORB: Program = Program {
     data: None,
     build: MAVEN_BUILD,
 };
+
+/// WS-Notification with Apache CXF.
+pub(super) static WSN: Program = Program {
+    peer: &peer::WSN,
+    folder: "wsn",
+    sources: java_sources!("wsn.xml", "wsn",),
+    data: None,
+    build: MAVEN_BUILD,
+};

@@ -209,6 +209,16 @@ pub(crate) const JACORB: Peer = Peer {
     install: "default-jdk-headless maven",
 };
 
+/// Apache CXF, from Maven's registry in the version of the `pom.xml` of WS-Notification: 4.1 lacks a part of its broker there.
+pub(crate) const WSN: Peer = Peer {
+    version: &[
+        "sh",
+        "-c",
+        "javac -version >&2 && mvn --version >&2 && echo cxf 3.5.10",
+    ],
+    install: "default-jdk-headless maven",
+};
+
 /// Qpid JMS, from Maven's registry in the version of the `pom.xml` of JMS.
 pub(crate) const QPID: Peer = Peer {
     version: &[
@@ -272,10 +282,12 @@ mod tests {
     fn the_version_of_a_java_package_is_that_of_its_project() {
         let jms = include_str!("../../contenders/java/jms.xml");
         let jacorb = include_str!("../../contenders/java/jacorb.xml");
+        let wsn = include_str!("../../contenders/java/wsn.xml");
         for (peer, project, property) in [
             (ARTEMIS, jms, "artemis.version"),
             (QPID, jms, "qpid.version"),
             (JACORB, jacorb, "jacorb.version"),
+            (WSN, wsn, "cxf.version"),
         ] {
             let version = format!("<{property}>{}</{property}>", told(&peer));
             assert!(project.contains(&version), "{version}");

@@ -16,7 +16,7 @@ use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::topics::case::Case;
 use crate::contender::topics::{
     ARTEMIS, CYCLONEDDS, FASTDDS, FLOE, FLOOR, ICESTORM, JACORB, MOSQUITTO, NATS, OMNIEVENTS, QPID,
-    REDIS, ZEROMQ,
+    REDIS, WSN, ZEROMQ,
 };
 use crate::placement::Placement;
 
@@ -35,6 +35,7 @@ pub(super) const PUBSUB_RTT: ScenarioInfo = ScenarioInfo {
         &REDIS,
         &ARTEMIS,
         &QPID,
+        &WSN,
         &CYCLONEDDS,
         &FASTDDS,
     ],
@@ -86,6 +87,7 @@ pub(super) const PUBSUB_RTT: ScenarioInfo = ScenarioInfo {
         ("redis", "floe"),
         ("artemis", "floe"),
         ("qpid", "floe"),
+        ("wsn", "floe"),
         ("cyclonedds", "floe"),
         ("fastdds", "floe"),
     ],

@@ -155,6 +155,7 @@ fn messages_and_their_answers_go_through_topics_of_every_system() {
         ("artemis", 2),
         ("qpid", 2),
         ("jacorb", 2),
+        ("wsn", 2),
         ("cyclonedds", 3),
         ("fastdds", 3),
     ] {

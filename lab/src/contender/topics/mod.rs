@@ -30,6 +30,7 @@ mod omnievents;
 mod pinger;
 mod qpid;
 mod redis;
+mod wsn;
 mod zeromq;
 
 pub(crate) mod contract {
@@ -49,6 +50,7 @@ pub(crate) use nats::NATS;
 pub(crate) use omnievents::OMNIEVENTS;
 pub(crate) use qpid::QPID;
 pub(crate) use redis::REDIS;
+pub(crate) use wsn::WSN;
 pub(crate) use zeromq::ZEROMQ;
 
 use super::Failure;
