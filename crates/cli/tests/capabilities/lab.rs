@@ -99,9 +99,15 @@ fn results_become_a_page_and_a_summary() {
     let summary = run(&["lab", "report", results]).ended(0).stdout;
     assert!(summary.starts_with("# Floe beside its peers\n\n## Where Floe is behind\n"));
     assert!(summary.contains("| text/decode | floe | us |"), "{summary}");
-    run(&["lab", "report", results, "--pictures", env!("CARGO_TARGET_TMPDIR")])
-        .ended(2)
-        .said("expected reports of rpc or pubsub-rtt for --pictures, got none");
+    run(&[
+        "lab",
+        "report",
+        results,
+        "--pictures",
+        env!("CARGO_TARGET_TMPDIR"),
+    ])
+    .ended(2)
+    .said("expected reports of rpc or pubsub-rtt for --pictures, got none");
 }
 
 #[test]
