@@ -1,10 +1,10 @@
 //! What a run measures: which contender does which case, and what is left out and why.
 
-use crate::contender::Ready;
+use crate::contender::{Contender, Ready};
 use crate::error::LabError;
 use crate::options::RunOptions;
+use crate::progress::Progress;
 use crate::report::LeftOut;
-use crate::run::Progress;
 use crate::scenario::{ScenarioInfo, group};
 
 /// Contenders and cases of a run, before it starts.
@@ -52,7 +52,10 @@ impl Plan {
 }
 
 /// Listed cases in the order of the report, then others as they were asked for.
-fn chosen_cases(scenario: &ScenarioInfo, asked: &[String]) -> Result<Vec<String>, LabError> {
+pub(crate) fn chosen_cases(
+    scenario: &ScenarioInfo,
+    asked: &[String],
+) -> Result<Vec<String>, LabError> {
     let listed = scenario.cases.iter().map(|case| case.name);
     let means = |asked: &str, case: &str| asked == case || asked == group(case);
     let is_listed = |asked: &str| listed.clone().any(|case| means(asked, case));
@@ -65,14 +68,11 @@ fn chosen_cases(scenario: &ScenarioInfo, asked: &[String]) -> Result<Vec<String>
     Ok(chosen.chain(others().cloned()).collect())
 }
 
-/// The contenders that were asked for, or all; and those that are not available.
-fn ready_contenders(
-    scenario: &ScenarioInfo,
-    options: &RunOptions,
-    cases: &[String],
-    progress: &mut dyn FnMut(Progress),
-) -> Result<(Vec<Ready>, Vec<LeftOut>), LabError> {
-    let asked = &options.contenders;
+/// The contenders that were asked for, or all, in the order of the report.
+pub(crate) fn chosen_contenders<'a>(
+    scenario: &'a ScenarioInfo,
+    asked: &'a [String],
+) -> Result<impl Iterator<Item = &'static Contender> + 'a, LabError> {
     let known = scenario.contender_names();
     let exists = |asked: &&String| known.iter().any(|name| scenario.means(asked, name));
     if let Some(unknown) = asked.iter().find(|asked| !exists(asked)) {
@@ -83,13 +83,26 @@ fn ready_contenders(
             known.into_iter().chain(groups),
         ));
     }
+    let all = scenario.contenders.iter().copied();
+    Ok(all.filter(|candidate| {
+        asked.is_empty()
+            || asked
+                .iter()
+                .any(|asked| scenario.means(asked, candidate.name))
+    }))
+}
+
+/// Those of them that are available here, and those that are not.
+fn ready_contenders(
+    scenario: &ScenarioInfo,
+    options: &RunOptions,
+    cases: &[String],
+    progress: &mut dyn FnMut(Progress),
+) -> Result<(Vec<Ready>, Vec<LeftOut>), LabError> {
+    let asked = &options.contenders;
     let own = options.program()?;
     let (mut ready, mut left_out) = (Vec::new(), Vec::new());
-    for candidate in scenario.contenders {
-        let is_meant = |asked: &String| scenario.means(asked, candidate.name);
-        if !asked.is_empty() && !asked.iter().any(is_meant) {
-            continue;
-        }
+    for candidate in chosen_contenders(scenario, asked)? {
         let contender = candidate.name.to_owned();
         if options.stop.is_set() {
             return Err(LabError::Stopped);

@@ -1,65 +1,22 @@
 //! Plays the rounds of a scenario.
 
-use std::path::Path;
-
 use serde_json::{Map, Value, json};
 
 use crate::awake::Spinners;
-use crate::contender::Ready;
 use crate::disturbance::Watch;
 use crate::error::LabError;
-use crate::journal::{Entry, Journal};
+use crate::journal::Entry;
 use crate::measure::Effort;
 use crate::options::RunOptions;
 use crate::placement::Cores;
 use crate::plan::Plan;
+use crate::played::Played;
 use crate::process::raise_open_files;
-use crate::report::{Environment, LeftOut, Measured, Report};
+use crate::progress::Progress;
+use crate::report::{Environment, Measured, Report};
 use crate::round::{Extent, RoundError, Stage, measure};
-use crate::sample::{Encoded, Sample};
-use crate::scenario::{ScenarioInfo, group};
-
-/// What a run is about to do, or has noticed.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub enum Progress {
-    /// A contender is made ready; the first time it may have to be built.
-    Preparing {
-        /// The contender.
-        contender: String,
-    },
-    /// A contender that was not asked for by name is left out.
-    Skipped {
-        /// The contender.
-        contender: String,
-        /// What is missing, and how to get it.
-        reason: String,
-    },
-    /// A contender has failed and is left out from now on, its figures of these cases with it.
-    Failed(LeftOut),
-    /// Something that makes the figures worth less.
-    Warning(String),
-    /// The next scenario of a run of several.
-    Scenario {
-        /// The scenario.
-        name: &'static str,
-        /// Scenarios before it.
-        done: usize,
-        /// Scenarios of the run.
-        total: usize,
-    },
-    /// A contender measures.
-    Measuring {
-        /// The case.
-        case: String,
-        /// The contender.
-        contender: String,
-        /// Measurements that are done, of all cases and rounds of the contenders that have not failed.
-        done: usize,
-        /// Measurements that there will be if no other one fails.
-        total: usize,
-    },
-}
+use crate::sample::Encoded;
+use crate::scenario::ScenarioInfo;
 
 /// Runs a scenario, and says meanwhile what it is doing. It blocks, for about the number of rounds
 /// times contenders times cases times [`RunOptions::round_time`].
@@ -192,153 +149,10 @@ fn identity(scenario: &ScenarioInfo, plan: &Plan, options: &RunOptions) -> Resul
     }))
 }
 
-/// What has been played.
-#[derive(Debug)]
-struct Played<'a> {
-    environment: Environment,
-    measured: Vec<Measured<'a>>,
-    left_out: Vec<LeftOut>,
-    encodings: Encodings,
-}
-
-impl<'a> Played<'a> {
-    fn new(plan: &'a Plan, environment: Environment) -> Self {
-        let pairs = plan.pairs.iter();
-        let measured = pairs.map(|(case, index)| Measured {
-            case,
-            contender: &plan.contenders[*index],
-            rounds: Vec::new(),
-            is_out: false,
-        });
-        Self {
-            environment,
-            measured: measured.collect(),
-            left_out: plan.left_out.clone(),
-            encodings: Encodings::default(),
-        }
-    }
-
-    /// Takes over what the journal has of the run, and gives the journal.
-    fn resume(&mut self, path: &Path, identity: &Value) -> Result<Journal, LabError> {
-        let (journal, recorded) = Journal::open(path, identity, &self.environment)?;
-        if let Some(recorded) = recorded {
-            self.environment = recorded.environment;
-            recorded
-                .entries
-                .into_iter()
-                .for_each(|entry| self.add(entry));
-        }
-        Ok(journal)
-    }
-
-    /// Whether somebody has not played this round.
-    fn lacks(&self, round: usize) -> bool {
-        self.measured.iter().any(|pair| pair.lacks(round))
-    }
-
-    fn add(&mut self, entry: Entry) {
-        match entry {
-            Entry::Measured {
-                case,
-                contender,
-                sample,
-            } => {
-                let mut pairs = self.measured.iter_mut();
-                let is_meant = |pair: &&mut Measured<'_>| {
-                    pair.case == case && pair.contender.name == contender && !pair.is_out
-                };
-                if let Some(pair) = pairs.find(is_meant) {
-                    pair.rounds.push(sample);
-                }
-            }
-            Entry::LeftOut(left_out) => {
-                for pair in &mut self.measured {
-                    let is_of_case = left_out.cases.iter().any(|case| case == pair.case);
-                    if pair.contender.name == left_out.contender && is_of_case {
-                        pair.is_out = true;
-                        pair.rounds.clear();
-                    }
-                }
-                self.left_out.push(left_out);
-            }
-            Entry::RoundEnded(disturbance) => self.environment.disturbances.push(disturbance),
-        }
-    }
-
-    /// Of a contender that has failed: the cases that it is left out of, which are its case or all in which it still is.
-    /// What it has measured of them goes too, since figures of fewer rounds would stand beside those of all.
-    fn failed(&self, index: usize, place: &str, failure: &RoundError) -> LeftOut {
-        let Measured {
-            case, contender, ..
-        } = self.measured[index];
-        let is_meant = |pair: &&Measured<'_>| {
-            let is_case = failure.extent == Extent::AllCases || pair.case == case;
-            pair.contender.name == contender.name && is_case && !pair.is_out
-        };
-        let cases = self.measured.iter().filter(is_meant);
-        LeftOut {
-            contender: contender.name.to_owned(),
-            cases: cases.map(|pair| pair.case.to_owned()).collect(),
-            reason: format!("in {place}, {}", failure.reason()),
-            has_failed: true,
-        }
-    }
-
-    fn measuring(&self, index: usize, rounds: usize) -> Progress {
-        let measured = &self.measured;
-        Progress::Measuring {
-            case: measured[index].case.to_owned(),
-            contender: measured[index].contender.name.to_owned(),
-            done: measured.iter().map(|pair| pair.rounds.len()).sum(),
-            total: rounds * measured.iter().filter(|pair| !pair.is_out).count(),
-        }
-    }
-
-    fn into_report(self, scenario: &ScenarioInfo) -> Report {
-        Report::new(scenario, self.environment, &self.measured, self.left_out)
-    }
-}
-
 /// The numbers below `count`, starting with another one in each round: nobody is always the one
 /// that runs after a certain other one has warmed or cooled the machine.
 fn rotated(count: usize, round: usize) -> impl Iterator<Item = usize> {
     (0..count).map(move |index| (index + round) % count)
-}
-
-/// Whose bytes those of others are compared with: the first ones of each case and encoding.
-#[derive(Debug, Default)]
-struct Encodings {
-    first: Vec<(&'static str, String, &'static str, Encoded)>,
-}
-
-impl Encodings {
-    /// Notes what was encoded, or compares it.
-    ///
-    /// # Errors
-    /// [`LabError::Contender`] if the bytes are not those of the others with the same encoding.
-    fn compare(&mut self, contender: &Ready, case: &str, sample: &Sample) -> Result<(), LabError> {
-        let (Some(encoding), Some(encoded)) = (contender.encoding, &sample.encoded) else {
-            return Ok(());
-        };
-        let of = group(case);
-        let mut first = self.first.iter();
-        match first.find(|(other, case, ..)| *other == encoding && case == of) {
-            None => {
-                let own = (encoding, of.to_owned(), contender.name, encoded.clone());
-                self.first.push(own);
-                Ok(())
-            }
-            Some((_, _, _, expected)) if expected == encoded => Ok(()),
-            Some((_, _, name, expected)) => {
-                let reason = format!(
-                    "expected the {} bytes with digest {} that {name} encodes {of} to, got {} bytes \
-                     with digest {}: the two disagree on the encoding {encoding}",
-                    expected.len, expected.digest, encoded.len, encoded.digest
-                );
-                Err(LabError::contender(contender.name, reason))
-            }
-        }
-    }
 }
 
 #[cfg(test)]
@@ -346,6 +160,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::contender::Ready;
 
     #[test]
     fn each_round_starts_with_another_one() {
@@ -625,30 +440,5 @@ mod tests {
             "no contender is left: all have failed; left out ice: twoway: failed in round 1 of 3";
         assert!(text.starts_with(start), "{text}");
         assert!(text.contains("; left out tonic: twoway: "), "{text}");
-    }
-
-    #[test]
-    fn bytes_that_differ_within_an_encoding_end_the_run() {
-        let sample = |bytes: &[u8]| {
-            let mut sample = Sample::new();
-            sample.encoded = Some(Encoded::of(bytes));
-            sample
-        };
-        let ready = |name, encoding| Ready::for_tests(name, encoding);
-        let mut encodings = Encodings::default();
-        let mut compare = |name, encoding, case, bytes: &[u8]| {
-            encodings.compare(&ready(name, encoding), case, &sample(bytes))
-        };
-        compare("ice", Some("Ice 1.1"), "text/encode", b"abc").unwrap();
-        compare("floe", Some("Ice 1.1"), "text/decode", b"abc").unwrap();
-        compare("gsoap", None, "text/encode", b"<abc/>").unwrap();
-        compare("floe", Some("Ice 1.1"), "nested/encode", b"xyz").unwrap();
-        let error = compare("floe", Some("Ice 1.1"), "text/encode", b"abcd").unwrap_err();
-        let error = error.to_string();
-        assert!(
-            error.starts_with("contender floe failed: expected the 3 bytes with digest ")
-                && error.contains("that ice encodes text to, got 4 bytes"),
-            "{error}"
-        );
     }
 }

@@ -4,8 +4,6 @@ use hdrhistogram::Histogram;
 use serde_json::{Value, json};
 use std::time::Duration;
 
-use crate::slow_line::Carried;
-
 /// Durations of calls, to three digits.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sample {
@@ -17,6 +15,25 @@ pub(crate) struct Sample {
     pub(crate) service: Option<ServiceUse>,
     /// What a slow line has carried, if there was one.
     pub(crate) carried: Option<Carried>,
+}
+
+/// Bytes that a slow line has carried in both directions since it was there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Carried {
+    /// In the messages, without the headers of TCP and of what is below.
+    pub(crate) messages: u64,
+    /// At the device: frames of Ethernet.
+    pub(crate) line: u64,
+}
+
+impl Carried {
+    /// What was carried after another look.
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            messages: self.messages.saturating_sub(before.messages),
+            line: self.line.saturating_sub(before.line),
+        }
+    }
 }
 
 /// What a service needed in a round.

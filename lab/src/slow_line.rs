@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::Value;
 
 use crate::error::LabError;
+use crate::sample::Carried;
 
 /// The qualities of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,25 +39,6 @@ pub(crate) const RADIO: LineQuality = LineQuality {
 pub(crate) enum End {
     Server,
     Client,
-}
-
-/// Bytes that a line has carried in both directions since it was there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Carried {
-    /// In the messages, without the headers of TCP and of what is below.
-    pub(crate) messages: u64,
-    /// At the device: frames of Ethernet.
-    pub(crate) line: u64,
-}
-
-impl Carried {
-    /// What was carried after another look.
-    pub(crate) fn since(self, before: Self) -> Self {
-        Self {
-            messages: self.messages.saturating_sub(before.messages),
-            line: self.line.saturating_sub(before.line),
-        }
-    }
 }
 
 /// A line. Dropping it removes it.

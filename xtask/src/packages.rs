@@ -30,6 +30,8 @@ const LAB: &[&str] = &[
     "capnproto",
     "cyclonedds-dev",
     "cyclonedds-tools",
+    "libfastrtps-dev",
+    "fastddsgen",
     "gsoap",
     "libgsoap-dev",
     "libgrpc++-dev",

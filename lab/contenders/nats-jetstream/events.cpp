@@ -13,7 +13,10 @@ namespace
 
 const char* const SUBJECT = "tick";
 
-// The stream exists then, whoever made it.
+const std::chrono::seconds PATIENCE(30);
+
+// The stream exists then, whoever made it: publishers and subscribers start together, and the server refuses all but one of
+// those that ask for the same stream at the same moment.
 jsCtx* jetStream(const lab::Task& task, const std::string& address)
 {
     jsCtx* context = nullptr;
@@ -26,7 +29,14 @@ jsCtx* jetStream(const lab::Task& task, const std::string& address)
     stream.SubjectsLen = 1;
     stream.Storage = js_MemoryStorage;
     stream.Retention = js_InterestPolicy;
-    lab::check(js_AddStream(nullptr, context, &stream, nullptr, nullptr));
+    const auto deadline = lab::Clock::now() + PATIENCE;
+    natsStatus status = js_AddStream(nullptr, context, &stream, nullptr, nullptr);
+    while (status != NATS_OK && lab::Clock::now() < deadline)
+    {
+        std::this_thread::sleep_for(lab::PROBE_INTERVAL);
+        status = js_AddStream(nullptr, context, &stream, nullptr, nullptr);
+    }
+    lab::check(status);
     return context;
 }
 

@@ -1,7 +1,7 @@
 //! Contenders: what can do some of the cases of a scenario, beside the others.
 //!
 //! - `calls/`, `codec/`, `durable/`, `events/`, `fanout/`, `slow/`, `topics/`: the contenders of the scenarios, a file each
-//! - `peer.rs`, `program.rs`: how to build those that are not this very program
+//! - `java.rs`, `peer.rs`, `program.rs`: how to build those that are not this very program
 //!
 //! What they agree on, in whatever language they are written:
 //!
@@ -21,6 +21,7 @@ pub(crate) mod codec;
 pub(crate) mod durable;
 pub(crate) mod events;
 pub(crate) mod fanout;
+mod java;
 mod peer;
 mod program;
 pub(crate) mod slow;
@@ -101,6 +102,12 @@ const CODEC_CAPNP: (&str, &str) = (
 const CYCLONEDDS_DOMAIN_HPP: (&str, &str) = (
     "domain.hpp",
     include_str!("../../contenders/cyclonedds/domain.hpp"),
+);
+
+/// What the contenders of Fast DDS have in common.
+const FASTDDS_DOMAIN_HPP: (&str, &str) = (
+    "domain.hpp",
+    include_str!("../../contenders/fastdds/domain.hpp"),
 );
 
 /// What the roles of a contender may fail with.

@@ -151,6 +151,16 @@ pub(crate) const OMNIEVENTS: Peer = Peer {
     install: "omnievents libomnievents-dev libomniorb4-dev g++",
 };
 
+/// Fast DDS, which Debian calls by its former name, with its translator, which is a program in Java.
+pub(crate) const FASTDDS: Peer = Peer {
+    version: &[
+        "sh",
+        "-c",
+        "command -v fastddsgen >&2 && file=$(readlink -e $(g++ -print-file-name=libfastrtps.so)) && basename $file",
+    ],
+    install: "libfastrtps-dev fastddsgen g++",
+};
+
 /// gRPC in C++, whose translator tells no version.
 pub(crate) const GRPC: Peer = Peer {
     version: library!("grpc++"),
@@ -189,6 +199,36 @@ pub(crate) const ARTEMIS: Peer = Peer {
     install: "default-jdk-headless maven",
 };
 
+/// JacORB, from Maven's registry in the version of its `pom.xml`.
+pub(crate) const JACORB: Peer = Peer {
+    version: &[
+        "sh",
+        "-c",
+        "javac -version >&2 && mvn --version >&2 && echo jacorb 3.9",
+    ],
+    install: "default-jdk-headless maven",
+};
+
+/// Apache CXF, from Maven's registry in the version of the `pom.xml` of WS-Notification: 4.1 lacks a part of its broker there.
+pub(crate) const WSN: Peer = Peer {
+    version: &[
+        "sh",
+        "-c",
+        "javac -version >&2 && mvn --version >&2 && echo cxf 3.5.10",
+    ],
+    install: "default-jdk-headless maven",
+};
+
+/// Qpid JMS, from Maven's registry in the version of the `pom.xml` of JMS.
+pub(crate) const QPID: Peer = Peer {
+    version: &[
+        "sh",
+        "-c",
+        "javac -version >&2 && mvn --version >&2 && echo qpid-jms 2.6.1",
+    ],
+    install: "default-jdk-headless maven",
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,8 +237,8 @@ mod tests {
     fn what_a_peer_needs_is_what_xtask_installs() {
         let installed = include_str!("../../../xtask/src/packages.rs");
         for peer in [
-            ICE, ICESTORM, GLACIER2, OMNIORB, FASTCDR, PROTOBUF, CAPNP, CYCLONEDDS, GSOAP, ZEROMQ,
-            GRPC, MOSQUITTO, NATS, REDIS, OMNIEVENTS, ARTEMIS,
+            ICE, ICESTORM, GLACIER2, OMNIORB, FASTCDR, PROTOBUF, CAPNP, CYCLONEDDS, FASTDDS, GSOAP,
+            ZEROMQ, GRPC, MOSQUITTO, NATS, REDIS, OMNIEVENTS, ARTEMIS,
         ] {
             for package in peer.install.split(' ') {
                 // The headers of Ice come with a package that stands for all of them.
@@ -239,9 +279,18 @@ mod tests {
     }
 
     #[test]
-    fn the_version_of_artemis_is_that_of_its_project() {
-        let project = include_str!("../../contenders/artemis/pom.xml");
-        let version = format!("<artemis.version>{}</artemis.version>", told(&ARTEMIS));
-        assert!(project.contains(&version), "{version}");
+    fn the_version_of_a_java_package_is_that_of_its_project() {
+        let jms = include_str!("../../contenders/java/jms.xml");
+        let jacorb = include_str!("../../contenders/java/jacorb.xml");
+        let wsn = include_str!("../../contenders/java/wsn.xml");
+        for (peer, project, property) in [
+            (ARTEMIS, jms, "artemis.version"),
+            (QPID, jms, "qpid.version"),
+            (JACORB, jacorb, "jacorb.version"),
+            (WSN, wsn, "cxf.version"),
+        ] {
+            let version = format!("<{property}>{}</{property}>", told(&peer));
+            assert!(project.contains(&version), "{version}");
+        }
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn page(reports: &[Report]) -> String {
     )
 }
 
-const CSS: &str = include_str!("page.css");
+pub(super) const CSS: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 fn behind_section(reports: &[Report]) -> String {

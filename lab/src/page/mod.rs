@@ -36,6 +36,12 @@ impl Page {
         html::page(&self.reports)
     }
 
+    /// Plots as files of their own, in SVG: the names of the files, and what is in them. There is one for calls of `rpc` and one
+    /// for the messages of `pubsub-rtt`, where these are among the reports.
+    pub fn to_pictures(&self) -> Vec<(&'static str, String)> {
+        plot::pictures(&self.reports)
+    }
+
     /// A summary, as Markdown.
     pub fn to_markdown(&self) -> String {
         markdown::summary(&self.reports)

@@ -15,9 +15,8 @@ use std::fmt;
 
 use crate::contender::Ready;
 use crate::error::LabError;
-use crate::sample::Sample;
-use crate::scenario::{ScenarioInfo, Unit};
-use crate::slow_line::Carried;
+use crate::sample::{Carried, Sample};
+use crate::scenario::{ScenarioInfo, Unit, remarks};
 use crate::statistics::{Spread, inner_range, interval_of_median, paired_ratios};
 
 pub use crate::environment::Environment;
@@ -210,6 +209,9 @@ impl Report {
         });
         let mut notes = environment.disturbed();
         notes.extend(two_speeds(&results));
+        let measured = results.iter();
+        let measured = measured.map(|result| (result.case.as_str(), result.contender.as_str()));
+        notes.extend(remarks(scenario.name, measured));
         Self {
             scenario: scenario.name.to_owned(),
             environment,

@@ -3,8 +3,8 @@
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::events::case::{Case, Work};
 use crate::contender::events::{
-    ARTEMIS, CYCLONEDDS, FLOE, FLOE_TUNED, FLOOR, ICEORYX2, ICESTORM, MOSQUITTO, NATS,
-    NATS_JETSTREAM, OMNIEVENTS, REDIS, ZENOH, ZEROMQ,
+    ARTEMIS, CYCLONEDDS, FASTDDS, FLOE, FLOE_TUNED, FLOOR, ICEORYX2, ICESTORM, MOSQUITTO, NATS,
+    NATS_JETSTREAM, OMNIEVENTS, QPID, REDIS, ZENOH, ZEROMQ,
 };
 use crate::placement::Placement;
 
@@ -24,7 +24,9 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         &ZENOH,
         &REDIS,
         &ARTEMIS,
+        &QPID,
         &CYCLONEDDS,
+        &FASTDDS,
         &ICEORYX2,
     ],
     groups: &[],
@@ -79,7 +81,9 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         ("zenoh", "floe"),
         ("redis", "floe"),
         ("artemis", "floe"),
+        ("qpid", "floe"),
         ("cyclonedds", "floe"),
+        ("fastdds", "floe"),
         ("iceoryx2", "floe"),
     ],
 };

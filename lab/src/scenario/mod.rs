@@ -6,6 +6,7 @@ mod events;
 mod latency;
 mod pubsub_rtt;
 mod qos;
+mod remark;
 mod rpc;
 mod rtt;
 mod scale;
@@ -14,6 +15,8 @@ mod slow;
 use crate::contender::Contender;
 use crate::error::{LabError, nearest};
 use crate::placement::Placement;
+
+pub(crate) use remark::remarks;
 
 /// All scenarios, as `floe lab list` shows them.
 pub fn scenarios() -> &'static [ScenarioInfo] {

@@ -15,7 +15,8 @@
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::topics::case::Case;
 use crate::contender::topics::{
-    ARTEMIS, CYCLONEDDS, FLOE, FLOOR, ICESTORM, MOSQUITTO, NATS, OMNIEVENTS, REDIS, ZEROMQ,
+    ARTEMIS, CYCLONEDDS, FASTDDS, FLOE, FLOOR, ICESTORM, JACORB, MOSQUITTO, NATS, OMNIEVENTS, QPID,
+    REDIS, WSN, ZEROMQ,
 };
 use crate::placement::Placement;
 
@@ -27,12 +28,16 @@ pub(super) const PUBSUB_RTT: ScenarioInfo = ScenarioInfo {
         &FLOE,
         &ICESTORM,
         &OMNIEVENTS,
+        &JACORB,
         &MOSQUITTO,
         &NATS,
         &ZEROMQ,
         &REDIS,
         &ARTEMIS,
+        &QPID,
+        &WSN,
         &CYCLONEDDS,
+        &FASTDDS,
     ],
     groups: &[],
     processes: Processes::Topics,
@@ -75,12 +80,16 @@ pub(super) const PUBSUB_RTT: ScenarioInfo = ScenarioInfo {
         ("floe", "floor"),
         ("icestorm", "floe"),
         ("omnievents", "floe"),
+        ("jacorb", "floe"),
         ("mosquitto", "floe"),
         ("nats", "floe"),
         ("zeromq", "floe"),
         ("redis", "floe"),
         ("artemis", "floe"),
+        ("qpid", "floe"),
+        ("wsn", "floe"),
         ("cyclonedds", "floe"),
+        ("fastdds", "floe"),
     ],
 };
 

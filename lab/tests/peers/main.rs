@@ -131,6 +131,7 @@ fn events_reach_every_subscriber_through_every_service() {
         ("redis", 4),
         ("nats-jetstream", 2),
         ("artemis", 4),
+        ("qpid", 4),
         ("zenoh", 3),
     ] {
         measure("events", contender, EVENTS, offered);
@@ -139,7 +140,7 @@ fn events_reach_every_subscriber_through_every_service() {
 
 #[test]
 fn events_reach_every_subscriber_where_there_is_no_service() {
-    for (contender, offered) in [("cyclonedds", 4), ("iceoryx2", 3)] {
+    for (contender, offered) in [("cyclonedds", 4), ("fastdds", 4), ("iceoryx2", 3)] {
         measure("events", contender, EVENTS, offered);
     }
 }
@@ -152,7 +153,11 @@ fn messages_and_their_answers_go_through_topics_of_every_system() {
         ("nats", 2),
         ("redis", 2),
         ("artemis", 2),
+        ("qpid", 2),
+        ("jacorb", 2),
+        ("wsn", 2),
         ("cyclonedds", 3),
+        ("fastdds", 3),
     ] {
         let cases = ["bytes-4", "bytes-16384", "nested-32"];
         measure("pubsub-rtt", contender, &cases, offered);

@@ -160,6 +160,10 @@ pub(crate) struct Run {
     #[arg(long)]
     quick: bool,
 
+    /// Says what would be measured and about how long it would take, and measures nothing
+    #[arg(long, conflicts_with = "fresh")]
+    dry_run: bool,
+
     /// On which cores clients and servers run
     ///
     /// By default, scenarios of events run wherever the system puts them, and all others apart.
@@ -202,6 +206,9 @@ impl Run {
             journal: None,
             stop: stop_on_signal()?,
         };
+        if self.dry_run {
+            return outline(self.scenario.as_deref(), rounds, &options, output);
+        }
         let folder = self.results.or(self.all.then(default_results));
         if self.fresh && folder.is_none() {
             let message = "expected --results or --all with --fresh, got neither";
@@ -251,6 +258,54 @@ impl Run {
             true => Err(Failure::silent(Exit::Failure)),
             false => Ok(Exit::Success),
         }
+    }
+}
+
+/// Prints what a run of a scenario, or of all, would measure.
+fn outline(
+    scenario: Option<&str>,
+    rounds: Option<usize>,
+    options: &RunOptions,
+    output: &Output,
+) -> Result<Exit, Failure> {
+    let outlines = match scenario {
+        Some(scenario) => floe_lab::outline(scenario, options).map(|one| vec![one]),
+        None => {
+            let folder = default_results();
+            Tour { folder, rounds }.outline(options)
+        }
+    };
+    let outlines = outlines.map_err(|error| failure(&error))?;
+    let rows = outlines.iter().map(|one| {
+        json!({
+            "scenario": one.scenario,
+            "cases": one.cases,
+            "contenders": one.contenders,
+            "rounds": one.rounds,
+            "measurements": one.measurements,
+            "minutes": (one.expected.as_secs_f64() / 6.0).round() / 10.0,
+        })
+    });
+    let rows: Vec<Json> = rows.collect();
+    let columns = [
+        "scenario",
+        "rounds",
+        "measurements",
+        "minutes",
+        "contenders",
+        "cases",
+    ];
+    output.rows(&columns, &rows)?;
+    let all = outlines.iter().map(|one| one.expected).sum();
+    output::talk(format_args!("about {} in all", minutes(all)));
+    Ok(Exit::Success)
+}
+
+/// So long, in words.
+fn minutes(time: Duration) -> String {
+    match time.as_secs() {
+        seconds @ ..100 => format!("{seconds} s"),
+        seconds => format!("{:.0} min", seconds as f64 / 60.0),
     }
 }
 
@@ -346,9 +401,18 @@ impl<'a> Show<'a> {
 
     fn step(&mut self, step: &Progress) {
         match step {
-            Progress::Scenario { name, done, total } => {
+            Progress::Scenario {
+                name,
+                done,
+                total,
+                rest,
+            } => {
                 self.line.clear();
-                output::talk(format_args!("scenario {} of {total}: {name}", done + 1));
+                output::talk(format_args!(
+                    "scenario {} of {total}: {name}, about {} to the end",
+                    done + 1,
+                    minutes(*rest)
+                ));
                 self.began = None;
                 self.scenario = format!("{name} ");
             }
@@ -391,10 +455,7 @@ fn rest(elapsed: Duration, done: usize, left: usize) -> String {
         return String::new();
     }
     let seconds = elapsed.as_secs_f64() / done as f64 * left as f64;
-    match seconds {
-        ..100.0 => format!(", {seconds:.0} s left"),
-        _ => format!(", {:.0} min left", seconds / 60.0),
-    }
+    format!(", {} left", minutes(Duration::from_secs_f64(seconds)))
 }
 
 /// Measurements of which the time of the others is guessed.

@@ -49,6 +49,24 @@ fn a_scenario_runs_and_reports_figures_and_ratios() {
     assert_eq!(json["ratios"][0]["of"], "floe");
 }
 
+#[test]
+fn a_dry_run_says_what_would_be_measured_and_measures_nothing() {
+    let folder = std::env::temp_dir().join(format!("floe-dry-run-{}", std::process::id()));
+    let results = folder.to_str().expect("a path in UTF-8");
+    let words = ["lab", "run", "--all", "--dry-run", "--results", results];
+    let chosen = ["--contenders", "floe", "-o", "json"];
+    let ran = run(&[&words[..], &chosen].concat()).ended(0);
+    let json = ran.json();
+    let rpc = &json[0];
+    assert_eq!(rpc["scenario"], "rpc");
+    assert_eq!(rpc["contenders"], serde_json::json!(["floe"]));
+    let cases = rpc["cases"].as_array().expect("a list").len() as u64;
+    let rounds = rpc["rounds"].as_u64().expect("a number");
+    assert_eq!(rpc["measurements"].as_u64(), Some(cases * rounds), "{rpc}");
+    assert!(rpc["minutes"].as_f64() > Some(0.0), "{rpc}");
+    assert!(!folder.exists());
+}
+
 /// A file of its own with the results of a short run.
 fn results(name: &str) -> PathBuf {
     let shortly = ["--rounds", "3", "--seconds", "0.01", "-o", "json"];
@@ -81,6 +99,15 @@ fn results_become_a_page_and_a_summary() {
     let summary = run(&["lab", "report", results]).ended(0).stdout;
     assert!(summary.starts_with("# Floe beside its peers\n\n## Where Floe is behind\n"));
     assert!(summary.contains("| text/decode | floe | us |"), "{summary}");
+    run(&[
+        "lab",
+        "report",
+        results,
+        "--pictures",
+        env!("CARGO_TARGET_TMPDIR"),
+    ])
+    .ended(2)
+    .said("expected reports of rpc or pubsub-rtt for --pictures, got none");
 }
 
 #[test]

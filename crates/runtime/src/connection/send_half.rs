@@ -256,7 +256,12 @@ impl SendHalf {
         let flush = shared.queue.flush(policy, in_flight, Instant::now);
         drop(shared);
         match flush {
-            Flush::Write(batch) => self.write(connection, batch),
+            Flush::Write(batch) => {
+                self.write(connection, batch);
+                if policy == FlushPolicy::Oneway {
+                    self.lock().queue.note_oneway_written(Instant::now());
+                }
+            }
             Flush::Busy => {}
             Flush::Schedule => {
                 self.flush_soon(connection);

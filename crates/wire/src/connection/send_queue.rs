@@ -11,8 +11,10 @@ use bytes::Buf;
 
 use crate::encoding::Buffer;
 
-/// A message that follows another one within this time may wait for later ones.
-const GAP: Duration = Duration::from_micros(50);
+/// A message that follows the write of another one within this time may wait for later ones. A sender in a loop is faster. A
+/// sender that waits for an effect of each message is slower, because even the fastest peer takes longer: its next message
+/// must not wait, and a write for each costs little at such a rate.
+const GAP: Duration = Duration::from_micros(5);
 /// A queue of this many bytes is written without further delay.
 const FLUSH_LEN: usize = 64 * 1024;
 /// The same limit for requests. It is lower, because the peer can begin to dispatch them meanwhile.
@@ -49,8 +51,8 @@ pub struct SendQueue {
     has_blocking_senders: bool,
     /// True if the driver will soon write the pending bytes.
     is_flush_due: bool,
-    /// When a message without a reply was last flushed.
-    flushed: Option<Instant>,
+    /// When a message without a reply was last written.
+    oneway_written: Option<Instant>,
 }
 
 /// Bytes that are being written.
@@ -138,11 +140,10 @@ impl SendQueue {
             // A blocking sender is about to wait for this reply.
             FlushPolicy::WithOthers => !self.has_blocking_senders && in_flight > 1,
             FlushPolicy::Oneway => {
-                self.is_flush_due || {
-                    let now = now();
-                    let before = self.flushed.replace(now);
-                    before.is_some_and(|before| now.duration_since(before) < GAP)
-                }
+                self.is_flush_due
+                    || self
+                        .oneway_written
+                        .is_some_and(|before| now().duration_since(before) < GAP)
             }
         }
     }
@@ -153,9 +154,15 @@ impl SendQueue {
         let batch = self.take();
         self.is_flush_due = batch.is_some();
         if self.is_flush_due {
-            self.flushed = Some(now);
+            self.note_oneway_written(now);
         }
         batch
+    }
+
+    /// Notes that the transport has just taken a message without a reply: one that follows closely may wait.
+    #[inline]
+    pub fn note_oneway_written(&mut self, now: Instant) {
+        self.oneway_written = Some(now);
     }
 
     /// Ends the arrangement to flush later, and takes the messages that have come meanwhile.
@@ -385,6 +392,38 @@ mod tests {
             (batch.remaining().chunk(), output.written()),
             (&b"two"[..], 3)
         );
+    }
+
+    /// Whether a message without a reply leaves immediately, which is noted to be written a moment later.
+    fn leaves(output: &mut SendQueue, now: Instant) -> bool {
+        const WRITE_TIME: Duration = Duration::from_micros(20);
+        output.bytes().push(0);
+        match output.flush(FlushPolicy::Oneway, 0, || now) {
+            Flush::Write(batch) => {
+                assert!(output.put_back(batch).is_none());
+                output.note_oneway_written(now + WRITE_TIME);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    #[test]
+    fn only_a_message_that_closely_follows_the_write_of_another_one_waits() {
+        let start = Instant::now();
+        let at = |micros| start + Duration::from_micros(micros);
+        let mut output = SendQueue::new(true);
+        assert!(leaves(&mut output, at(0)));
+        // Somebody has waited for what the first one did, at a fast peer.
+        assert!(leaves(&mut output, at(30)));
+        assert!(leaves(&mut output, at(80)));
+        // A loop goes on when the write ends.
+        assert!(!leaves(&mut output, at(101)));
+        assert!(
+            !leaves(&mut output, at(130)),
+            "they are collected meanwhile"
+        );
+        assert!(output.take_collected(at(150)).is_some());
     }
 
     #[test]

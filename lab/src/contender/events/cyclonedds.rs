@@ -1,6 +1,6 @@
 //! Cyclone DDS in C++: writers and readers of a topic, with nothing between them.
 
-use super::{Clients, EVENTS_HPP, EventsContender, Service};
+use super::{Clients, EVENTS_HPP, EVENTS_IDL, EventsContender, Service};
 use crate::contender::{CYCLONEDDS_DOMAIN_HPP, Contender, Origin, Program, gxx, peer};
 
 pub(crate) const CYCLONEDDS: Contender = Contender {
@@ -15,10 +15,7 @@ pub(crate) const CYCLONEDDS: Contender = Contender {
             sources: &[
                 EVENTS_HPP,
                 CYCLONEDDS_DOMAIN_HPP,
-                (
-                    "events.idl",
-                    include_str!("../../../contenders/cyclonedds/events.idl"),
-                ),
+                EVENTS_IDL,
                 (
                     "events.cpp",
                     include_str!("../../../contenders/cyclonedds/events.cpp"),

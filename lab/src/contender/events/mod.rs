@@ -25,6 +25,7 @@ mod artemis;
 pub(crate) mod case;
 mod cyclonedds;
 pub(crate) mod daemon;
+mod fastdds;
 mod floe;
 mod floor;
 mod iceoryx2;
@@ -35,6 +36,7 @@ mod nats_jetstream;
 mod number;
 mod omnievents;
 mod publishing;
+mod qpid;
 mod redis;
 mod tally;
 mod zenoh;
@@ -42,8 +44,9 @@ mod zeromq;
 
 use serde_json::json;
 
-pub(crate) use artemis::{ARTEMIS, ARTEMIS_PROGRAM};
+pub(crate) use artemis::ARTEMIS;
 pub(crate) use cyclonedds::CYCLONEDDS;
+pub(crate) use fastdds::FASTDDS;
 pub(crate) use floe::{FLOE, FLOE_TUNED};
 pub(crate) use floor::FLOOR;
 pub(crate) use iceoryx2::ICEORYX2;
@@ -52,6 +55,7 @@ pub(crate) use mosquitto::MOSQUITTO;
 pub(crate) use nats::{CONNECTION_HPP as NATS_CONNECTION_HPP, NATS};
 pub(crate) use nats_jetstream::NATS_JETSTREAM;
 pub(crate) use omnievents::OMNIEVENTS;
+pub(crate) use qpid::QPID;
 pub(crate) use redis::REDIS;
 pub(crate) use zenoh::ZENOH;
 pub(crate) use zeromq::ZEROMQ;
@@ -168,6 +172,9 @@ fn refusal(name: &str, why: fn(Case) -> Option<&'static str>) -> Option<&'static
 /// What the programs in C++ have in common.
 const EVENTS_HPP: (&str, &str) = ("events.hpp", include_str!("../../../contenders/events.hpp"));
 
+/// The type, for the contenders of DDS.
+const EVENTS_IDL: (&str, &str) = ("events.idl", include_str!("../../../contenders/events.idl"));
+
 /// The sources of a contender in a Rust package of its own: its `Cargo.toml`, `Cargo.lock` and `peer.rs`, and what all of
 /// them have in common, for which they use the lab's own publishers and subscribers. See `contenders/events.rs`.
 macro_rules! rust_sources {
@@ -199,3 +206,35 @@ macro_rules! rust_sources {
     };
 }
 use rust_sources;
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// The word that follows each `crate::` of a source.
+    fn crate_paths(text: &str) -> impl Iterator<Item = &str> {
+        let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let parts = text.split("crate::").skip(1);
+        parts.map(move |rest| rest.split(|letter| !is_part(letter)).next().unwrap_or(rest))
+    }
+
+    #[test]
+    fn files_of_the_lab_find_all_that_they_use_in_a_package_of_its_own() {
+        for contender in [&ZENOH, &ICEORYX2] {
+            let sources = contender.program().unwrap().sources;
+            let modules: BTreeSet<_> = sources
+                .iter()
+                .filter_map(|(name, _)| name.strip_prefix("src/"))
+                .map(|name| name.split(['/', '.']).next().unwrap())
+                .collect();
+            let used = sources.iter().filter(|(name, _)| name.ends_with(".rs"));
+            for (name, text) in used {
+                for path in crate_paths(text) {
+                    assert!(modules.contains(path), "{name} uses crate::{path}");
+                }
+            }
+        }
+    }
+}

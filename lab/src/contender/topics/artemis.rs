@@ -1,8 +1,8 @@
 //! ActiveMQ Artemis, a broker of JMS, with its own client: the program of the scenario `events`.
 
 use super::{Clients, TopicsContender, bytes_only};
-use crate::contender::events::{ARTEMIS_PROGRAM, Service};
-use crate::contender::{Contender, Origin};
+use crate::contender::events::Service;
+use crate::contender::{Contender, Origin, java};
 
 pub(crate) const ARTEMIS: Contender = Contender {
     name: "artemis",
@@ -10,6 +10,6 @@ pub(crate) const ARTEMIS: Contender = Contender {
     encoding: None,
     origin: Origin::Topics(&TopicsContender {
         service: Service::Built,
-        clients: Clients::Built(&ARTEMIS_PROGRAM),
+        clients: Clients::Built(&java::ARTEMIS),
     }),
 };

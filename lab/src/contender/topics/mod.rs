@@ -19,14 +19,18 @@
 mod artemis;
 pub(crate) mod case;
 mod cyclonedds;
+mod fastdds;
 mod floe;
 mod floor;
 mod icestorm;
+mod jacorb;
 mod mosquitto;
 mod nats;
 mod omnievents;
 mod pinger;
+mod qpid;
 mod redis;
+mod wsn;
 mod zeromq;
 
 pub(crate) mod contract {
@@ -36,13 +40,17 @@ pub(crate) mod contract {
 
 pub(crate) use artemis::ARTEMIS;
 pub(crate) use cyclonedds::CYCLONEDDS;
+pub(crate) use fastdds::FASTDDS;
 pub(crate) use floe::FLOE;
 pub(crate) use floor::FLOOR;
 pub(crate) use icestorm::ICESTORM;
+pub(crate) use jacorb::JACORB;
 pub(crate) use mosquitto::MOSQUITTO;
 pub(crate) use nats::NATS;
 pub(crate) use omnievents::OMNIEVENTS;
+pub(crate) use qpid::QPID;
 pub(crate) use redis::REDIS;
+pub(crate) use wsn::WSN;
 pub(crate) use zeromq::ZEROMQ;
 
 use super::Failure;

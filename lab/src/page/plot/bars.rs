@@ -2,10 +2,10 @@
 
 use super::super::html::{escaped, push};
 use super::super::results::{ResultRow, rank};
-use super::{colour, is_rate, marked};
+use super::{Plot, WIDTH, colour, is_rate, marked};
 
 /// The figures of a case, the best first.
-pub(super) fn bars(case: &str, rows: &[&ResultRow<'_>]) -> String {
+pub(super) fn bars<'a>(case: &str, rows: &[&ResultRow<'_>]) -> Plot<'a> {
     let mut rows = rows.to_vec();
     // A colour is that of the place among all contenders, as in the curves.
     rows.sort_by_key(|row| rank(&row.result.contender));
@@ -72,10 +72,14 @@ pub(super) fn bars(case: &str, rows: &[&ResultRow<'_>]) -> String {
     } else {
         "less is better"
     };
-    super::figure(&format!("{case}: {unit}, {better}, with 95 %"), &svg, &[])
+    Plot {
+        title: format!("{case}: {unit}, {better}, with 95 %"),
+        svg,
+        height,
+        names: Vec::new(),
+    }
 }
 
-const WIDTH: f64 = 420.0;
 const LEFT: f64 = 100.0;
 const RIGHT: f64 = 350.0;
 /// From one bar to the next.

@@ -4,7 +4,7 @@ use super::super::behind::FLOOR;
 use super::super::figure::Figure;
 use super::super::html::push;
 use super::scale::Scale;
-use super::{colour, marked};
+use super::{WIDTH, colour, marked};
 
 /// What was measured of a contender.
 pub(super) struct Curve<'a> {
@@ -138,8 +138,7 @@ fn points<'a>(curves: &'a [Curve<'_>]) -> impl Iterator<Item = &'a Point> {
 }
 
 /// Units of the picture.
-const WIDTH: f64 = 420.0;
-const HEIGHT: f64 = 260.0;
+pub(super) const HEIGHT: f64 = 260.0;
 const LEFT: f64 = 42.0;
 const RIGHT: f64 = 405.0;
 const TOP: f64 = 16.0;

@@ -3,9 +3,11 @@
 //! - `scale.rs`: from a value to a place, and the marks of an axis
 //! - `curve.rs`: curves on logarithmic axes: time against size, and time against the share of calls
 //! - `bars.rs`: a bar for each contender, with its interval
+//! - `picture.rs`: a plot as a file of its own
 
 mod bars;
 mod curve;
+mod picture;
 mod scale;
 
 use super::behind::FLOOR;
@@ -14,6 +16,17 @@ use super::html::escaped;
 use super::results::{ResultRow, rank};
 use crate::scenario::Unit;
 use curve::{Curve, Point};
+
+pub(super) use picture::pictures;
+
+/// A plot.
+struct Plot<'a> {
+    title: String,
+    svg: String,
+    height: f64,
+    /// The contenders of its key, in the order of their colours.
+    names: Vec<&'a str>,
+}
 
 /// The plots of a scenario: time against size where a family of cases has sizes, percentiles of the other cases in time,
 /// and bars of the cases that are rates.
@@ -27,14 +40,14 @@ pub(super) fn plots(rows: &[ResultRow<'_>]) -> String {
         let of_family: Vec<_> = rows.iter().filter(of_members).collect();
         let is_rate = of_family.iter().any(|row| is_rate(row));
         if !is_rate && members.len() >= SIZES_MIN {
-            figures.push(against_size(&family, &members, &of_family));
+            figures.push(against_size(&family, &members, &of_family).to_html());
             continue;
         }
         for (_, case) in members {
             let of_case: Vec<_> = rows.iter().filter(|row| row.result.case == case).collect();
-            figures.push(bars::bars(case, &of_case));
+            figures.push(bars::bars(case, &of_case).to_html());
             if !is_rate {
-                figures.push(percentiles(case, &of_case));
+                figures.push(percentiles(case, &of_case).to_html());
             }
         }
     }
@@ -89,7 +102,7 @@ fn is_rate(row: &ResultRow<'_>) -> bool {
     Unit::named(row.result.unit).is_some_and(Unit::is_rate)
 }
 
-fn against_size(family: &str, members: &[(f64, &str)], rows: &[&ResultRow<'_>]) -> String {
+fn against_size<'a>(family: &str, members: &[(f64, &str)], rows: &'a [&ResultRow<'_>]) -> Plot<'a> {
     let curves = of_contenders(rows).into_iter().map(|(name, of_it)| {
         let mut points: Vec<_> = of_it
             .iter()
@@ -106,11 +119,15 @@ fn against_size(family: &str, members: &[(f64, &str)], rows: &[&ResultRow<'_>]) 
         Curve { name, points }
     });
     let curves: Vec<_> = curves.collect();
-    let title = format!("{family}: median with minimum and maximum");
-    figure(&title, &curve::against_size(&curves), &names(&curves))
+    Plot {
+        title: format!("{family}: median with minimum and maximum"),
+        svg: curve::against_size(&curves),
+        height: curve::HEIGHT,
+        names: names(&curves),
+    }
 }
 
-fn percentiles(case: &str, rows: &[&ResultRow<'_>]) -> String {
+fn percentiles<'a>(case: &str, rows: &'a [&ResultRow<'_>]) -> Plot<'a> {
     let curves = of_contenders(rows).into_iter().map(|(name, of_it)| {
         let points = of_it.iter().flat_map(|row| row.percentiles.iter());
         let points = points.filter(|(percent, _)| *percent < 100.0);
@@ -125,8 +142,12 @@ fn percentiles(case: &str, rows: &[&ResultRow<'_>]) -> String {
         }
     });
     let curves: Vec<_> = curves.collect();
-    let title = format!("{case}: what this share of the calls did not exceed");
-    figure(&title, &curve::percentiles(&curves), &names(&curves))
+    Plot {
+        title: format!("{case}: what this share of the calls did not exceed"),
+        svg: curve::percentiles(&curves),
+        height: curve::HEIGHT,
+        names: names(&curves),
+    }
 }
 
 /// The rows of each contender, Floe and the floor first.
@@ -144,20 +165,27 @@ fn names<'a>(curves: &[Curve<'a>]) -> Vec<&'a str> {
     curves.iter().map(|curve| curve.name).collect()
 }
 
-fn figure(title: &str, svg: &str, names: &[&str]) -> String {
-    let keys = names.iter().enumerate().map(|(index, name)| {
-        let colour = colour(index, name);
+impl Plot<'_> {
+    /// As a part of the page.
+    fn to_html(&self) -> String {
+        let keys = self.names.iter().enumerate().map(|(index, name)| {
+            let colour = colour(index, name);
+            format!(
+                "<span><i style=\"background:{colour}\"></i>{}</span>",
+                escaped(name)
+            )
+        });
+        let keys: String = keys.collect();
         format!(
-            "<span><i style=\"background:{colour}\"></i>{}</span>",
-            escaped(name)
+            "<figure><figcaption>{}</figcaption>\n{}<div class=\"key\">{keys}</div></figure>\n",
+            escaped(&self.title),
+            self.svg
         )
-    });
-    let keys: String = keys.collect();
-    format!(
-        "<figure><figcaption>{}</figcaption>\n{svg}<div class=\"key\">{keys}</div></figure>\n",
-        escaped(title)
-    )
+    }
 }
+
+/// Units of a plot across.
+const WIDTH: f64 = 420.0;
 
 /// The colour of a contender, which stands at this place among the others.
 fn colour(index: usize, name: &str) -> String {

@@ -11,8 +11,8 @@ use crate::output::Output;
 
 /// Makes a page and a summary of results, beside published figures
 ///
-/// The page is one file that needs no network, with tables to sort and filter, and plots. Without `--html` and `--markdown`
-/// the summary is written on standard output. Both begin with where Floe is behind.
+/// The page is one file that needs no network, with tables to sort and filter, and plots. Without `--html`, `--markdown`
+/// and `--pictures` the summary is written on standard output. Both begin with where Floe is behind.
 #[derive(Debug, Args)]
 pub(crate) struct Report {
     /// Files with what `floe lab run -o json` has written, one report or several; a folder stands for all its `.json` files
@@ -27,6 +27,10 @@ pub(crate) struct Report {
     /// Writes the summary into this file
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+
+    /// Writes plots of `rpc` and `pubsub-rtt` into this folder, each as a file of SVG
+    #[arg(long, value_name = "FOLDER")]
+    pictures: Option<PathBuf>,
 }
 
 impl Report {
@@ -46,7 +50,19 @@ impl Report {
         if let Some(path) = &self.markdown {
             write(path, &page.to_markdown())?;
         }
-        if self.html.is_none() && self.markdown.is_none() {
+        if let Some(folder) = &self.pictures {
+            let pictures = page.to_pictures();
+            if pictures.is_empty() {
+                return Err(Failure::usage(
+                    "expected reports of rpc or pubsub-rtt for --pictures, got none",
+                ));
+            }
+            for (name, picture) in pictures {
+                write(&folder.join(name), &picture)?;
+            }
+        }
+        let writes = [&self.html, &self.markdown, &self.pictures];
+        if writes.into_iter().all(Option::is_none) {
             output.text(page.to_markdown())?;
         }
         Ok(Exit::Success)

@@ -20,6 +20,11 @@ record Task(String work, int publishers, long millis, int index)
         return work.equals("batched") || work.equals("batched100");
     }
 
+    Messaging.Mode mode()
+    {
+        return isBatched() ? Messaging.Mode.BATCHED : Messaging.Mode.ACKNOWLEDGED;
+    }
+
     // Events that a publisher hands over together.
     int batchLen()
     {

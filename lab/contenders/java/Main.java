@@ -1,16 +1,22 @@
-// The scenarios `events` and `pubsub-rtt` with ActiveMQ Artemis: the command line. The roles and what they print are those of
-// `lab/src/contender/events/mod.rs` and `lab/src/contender/topics/mod.rs`.
+// The scenarios `events` and `pubsub-rtt` in Java: the command line. The roles and what they print are those of
+// `lab/src/contender/events/mod.rs` and `lab/src/contender/topics/mod.rs`. What carries the events is the `Messaging` of a
+// contender.
 
 package floe.lab;
 
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.nio.ByteBuffer;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
 
 public final class Main
 {
+    private static final String TOPIC = "tick";
+
     public static void main(String[] words) throws Exception
     {
         final String role = words.length > 0 ? words[0] : "";
@@ -25,29 +31,33 @@ public final class Main
         new Thread(() -> watchStdin(asked)).start();
         try
         {
+            final Messaging messaging = Contender.messaging();
             if (isService)
             {
-                Artemis.serve();
+                final String address = messaging.serve();
+                announce("{\"address\": \"" + address + "\", \"pid\": " + ProcessHandle.current().pid() + "}");
                 return;
             }
             if (role.equals("pinger"))
             {
-                Pinging.ping(words[1], words[3]);
+                Pinging.ping(messaging, words[1], words[3]);
                 return;
             }
             if (role.equals("replier"))
             {
-                Pinging.reply(words[1], words[3]);
+                Pinging.reply(messaging, words[1], words[3]);
                 return;
             }
             final Task task = new Task(words[1], Long.parseLong(words[2]), Integer.parseInt(words[4]));
             if (role.equals("publisher"))
             {
-                new Publishing(task, Artemis.publisher(task, words[3])).run(asked);
+                new Publishing(task, messaging.publisher(words[3], TOPIC, task.mode())).run(asked);
             }
             else
             {
-                Artemis.subscribe(task, new Tally(task), words[3]);
+                final Tally tally = new Tally(task);
+                messaging.subscribe(
+                    words[3], TOPIC, task.mode(), event -> tally.take(ByteBuffer.wrap(event).getLong()));
             }
         }
         catch (Exception error)
@@ -72,6 +82,15 @@ public final class Main
             // As good as an end.
         }
         Runtime.getRuntime().halt(0);
+    }
+
+    // It was free a moment ago.
+    static int freePort() throws IOException
+    {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress()))
+        {
+            return socket.getLocalPort();
+        }
     }
 
     // Prints a line that the lab waits for.

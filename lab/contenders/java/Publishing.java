@@ -2,29 +2,24 @@
 
 package floe.lab;
 
+import java.nio.ByteBuffer;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.locks.LockSupport;
 
 final class Publishing
 {
-    // Publishes an event; returns when the service has acknowledged it, or has taken it where events are batched.
-    interface Publish
-    {
-        void publish(long number) throws Exception;
-    }
-
     private static final long INTERVAL_NANOS = 2_000_000;
     private static final long PROBE_INTERVAL_MILLIS = 5;
 
     private final Task task;
-    private final Publish publish;
+    private final Messaging.Publisher publisher;
     private long count;
 
-    Publishing(Task task, Publish publish)
+    Publishing(Task task, Messaging.Publisher publisher)
     {
         this.task = task;
-        this.publish = publish;
+        this.publisher = publisher;
     }
 
     void run(CountDownLatch asked) throws Exception
@@ -43,7 +38,8 @@ final class Publishing
 
     private void say(int what, long value) throws Exception
     {
-        publish.publish(Number.encode(what, task.index(), value));
+        final long number = Number.encode(what, task.index(), value);
+        publisher.publish(ByteBuffer.allocate(Long.BYTES).putLong(number).array());
     }
 
     // One event or batch at least.

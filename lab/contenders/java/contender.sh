@@ -6,4 +6,4 @@ service) options="" ;;
 esac
 folder=$(dirname "$(readlink -f "$0")")
 # shellcheck disable=SC2086
-exec java $options -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$folder/target/classes:$folder/lib/*" floe.lab.Main "$@"
+exec java $options --add-opens java.base/java.lang=ALL-UNNAMED -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -Dorg.apache.cxf.Logger=org.apache.cxf.common.logging.Slf4jLogger -cp "$folder/target/classes:$folder/lib/*" floe.lab.Main "$@"
