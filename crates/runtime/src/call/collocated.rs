@@ -15,6 +15,7 @@ use floe_wire::message::{
 };
 use tokio::sync::oneshot;
 
+use super::compressed::encode;
 use crate::dispatch::{AdapterCore, DispatchSlot, Dispatched, Origin, Request, encode_reply};
 use crate::environment::Owner;
 use crate::error::{AttemptError, LocalError};
@@ -49,15 +50,15 @@ impl Proxy {
         adapter: &Arc<AdapterCore>,
         write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
     ) -> Result<IncomingReply, AttemptError> {
-        let message = one_message(|buffer| write(buffer, TWOWAY))?;
+        let message = split(&mut encode_bytes(|buffer| write(buffer, TWOWAY))?)?;
         let request = IncomingRequest::parse(&message).map_err(bad_message)?;
-        let owner = adapter.owner().ok_or(SHUTDOWN)?;
+        let owner = adapter.owner().ok_or_else(shut_down)?;
         let reply = match start(adapter, &owner, request) {
             Started::Done(reply) => reply,
-            Started::Running(reply) => reply.await.map_err(|_| AttemptError {
-                error: LocalError::Shutdown,
-                perhaps_dispatched: true,
-            })?,
+            Started::Running(reply) => {
+                let reply = reply.await;
+                reply.map_err(|_| AttemptError::perhaps_sent(LocalError::Shutdown))?
+            }
         };
         let message = split(&mut BytesMut::from(Bytes::from(reply.into_vec())))?;
         IncomingReply::parse(&message).map_err(bad_message)
@@ -69,8 +70,8 @@ impl Proxy {
         adapter: &Arc<AdapterCore>,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<(), AttemptError> {
-        let mut messages = encode(write)?;
-        let owner = adapter.owner().ok_or(SHUTDOWN)?;
+        let mut messages = encode_bytes(write)?;
+        let owner = adapter.owner().ok_or_else(shut_down)?;
         while !messages.is_empty() {
             let message = split(&mut messages)?;
             if message.header.message_type == MessageType::BatchRequest {
@@ -87,10 +88,9 @@ impl Proxy {
     }
 }
 
-const SHUTDOWN: AttemptError = AttemptError {
-    error: LocalError::Shutdown,
-    perhaps_dispatched: false,
-};
+fn shut_down() -> AttemptError {
+    AttemptError::not_sent(LocalError::Shutdown)
+}
 
 /// A dispatch that has started.
 enum Started {
@@ -154,18 +154,10 @@ fn poll_in_place(slot: &mut DispatchSlot) -> Option<Poll<Dispatched>> {
     Some(polled)
 }
 
-fn encode(
+fn encode_bytes(
     write: impl FnOnce(&mut Buffer) -> Result<(), EncodeError>,
 ) -> Result<BytesMut, AttemptError> {
-    let mut buffer = Buffer::joined();
-    write(&mut buffer).map_err(|error| local(error.into()))?;
-    Ok(BytesMut::from(Bytes::from(buffer.into_vec())))
-}
-
-fn one_message(
-    write: impl FnOnce(&mut Buffer) -> Result<(), EncodeError>,
-) -> Result<Message, AttemptError> {
-    split(&mut encode(write)?)
+    Ok(BytesMut::from(Bytes::from(encode(write)?)))
 }
 
 /// Splits off the next message. Collocated messages have no length limit.
@@ -173,11 +165,11 @@ fn split(messages: &mut BytesMut) -> Result<Message, AttemptError> {
     let peer = || "this communicator".to_owned();
     match Message::split(messages, i32::MAX as usize) {
         Ok(Some(message)) => Ok(message),
-        Ok(None) => Err(local(LocalError::ConnectionLost {
+        Ok(None) => Err(AttemptError::not_sent(LocalError::ConnectionLost {
             peer: peer(),
             reason: "a message is incomplete".to_owned(),
         })),
-        Err(error) => Err(local(LocalError::Protocol {
+        Err(error) => Err(AttemptError::not_sent(LocalError::Protocol {
             peer: peer(),
             error,
         })),
@@ -185,12 +177,5 @@ fn split(messages: &mut BytesMut) -> Result<Message, AttemptError> {
 }
 
 fn bad_message(error: floe_wire::DecodeError) -> AttemptError {
-    local(LocalError::Parameters(error))
-}
-
-fn local(error: LocalError) -> AttemptError {
-    AttemptError {
-        error,
-        perhaps_dispatched: false,
-    }
+    AttemptError::not_sent(LocalError::Parameters(error))
 }

@@ -4,10 +4,11 @@
 //! [`Keepalive`] ends the connection when it is silent or unused.
 
 use std::any::Any;
+use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use floe_wire::connection::{
     Connection as Machine, FlushPolicy, NotActive, NotAppended, RequestIds, Role, SendQueue,
@@ -15,22 +16,22 @@ use floe_wire::connection::{
 use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{HEADER_LEN, IncomingRequest, RequestId, VALIDATE_CONNECTION};
 use floe_wire::reference::Endpoint;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
 use super::Connections;
 use super::driver::{self, Driver};
 use super::keepalive::{HeartbeatListener, Keepalive};
-use super::readiness::Readiness;
 use super::reading::{ReadEnd, Reading};
 use super::reply_sink::{Recipient, ReplySink};
 use super::send_half::SendHalf;
 use super::state::{ConnectionState, Whole};
 use super::stream_compression::StreamCompression;
-use super::wait::{Sleeper, wait_depth};
+use super::wait::wait_depth;
 use super::{budget, reentrancy_guard};
 use crate::admission::Admission;
 use crate::byte_account::ByteAccount;
+use crate::condition::wait_for;
 use crate::dispatch::{AdapterCore, AdapterSlot, Origin, RequestSource};
 use crate::environment::{Environment, Tasks};
 use crate::error::{AttemptError, LocalError};
@@ -45,16 +46,17 @@ pub(crate) struct ConnectionCore {
     /// How long each wait for input busy-polls, in microseconds.
     polling_micros: AtomicU32,
     /// True while new requests may be sent. It is a hint that needs no lock.
-    is_active: AtomicBool,
+    pub(super) is_active: AtomicBool,
     pub(super) keepalive: Keepalive,
     /// Bounds the dispatches under way in number and in bytes.
-    dispatches: Arc<Semaphore>,
+    pub(super) dispatches: Arc<Semaphore>,
     /// The connection's share of the limits on connections, until it is closed.
     admission: Mutex<Option<Admission>>,
-    /// Tells waiting callers when requests may be sent, and when the connection is closed.
-    readiness: Readiness,
-    settings: Arc<Settings>,
-    tasks: Tasks,
+    /// Wakes callers when requests may be sent, and when the connection is closed. A channel of tokio would take half a
+    /// kilobyte of each connection.
+    changed: Notify,
+    pub(super) settings: Arc<Settings>,
+    pub(super) tasks: Tasks,
     /// The registry that drops the connection when it ends. Only an outgoing connection has an endpoint.
     connections: Weak<Connections>,
     endpoint: Option<Endpoint>,
@@ -136,7 +138,7 @@ impl ConnectionCore {
             keepalive: Keepalive::new(liveness),
             dispatches: budget::budget(&settings),
             admission: Mutex::new(admission),
-            readiness: Readiness::new(role == Role::Server),
+            changed: Notify::new(),
             settings,
             tasks: environment.tasks(),
             connections: Arc::downgrade(connections),
@@ -171,7 +173,10 @@ impl ConnectionCore {
 
     /// Returns the reason why no more requests can be sent.
     pub(crate) fn refusal(&self) -> LocalError {
-        self.failure(false).error
+        let error = self.lock().error.clone();
+        error.unwrap_or_else(|| LocalError::Closing {
+            peer: self.peer.clone(),
+        })
     }
 
     /// Returns how long a wait for input busy-polls before it sleeps.
@@ -193,7 +198,12 @@ impl ConnectionCore {
 
     /// Waits until the peer has validated the connection, or the connection is closed.
     pub(crate) async fn validated(&self) -> Result<(), LocalError> {
-        self.readiness.wait().await;
+        wait_for(&self.changed, || {
+            let machine = &self.lock().machine;
+            // The pool reads the flag, which is set a moment after the machine has become active.
+            self.is_active() || !machine.is_validating() && !machine.is_active()
+        })
+        .await;
         self.lock().error.clone().map_or(Ok(()), Err)
     }
 
@@ -241,8 +251,7 @@ impl ConnectionCore {
 
     /// Waits until the connection is closed for any reason.
     pub(crate) async fn closed(&self) {
-        let is_closed = || self.lock().machine.is_closed();
-        self.readiness.wait_for(is_closed).await;
+        wait_for(&self.changed, || self.lock().machine.is_closed()).await;
     }
 
     /// Returns the count of what the unfinished messages of all connections hold; `None` if the communicator is gone.
@@ -290,12 +299,9 @@ impl ConnectionCore {
                 format!("{unsent} bytes for {} were never sent: {error}", self.peer)
             });
         }
-        let failure = AttemptError {
-            error: error.clone(),
-            perhaps_dispatched: true,
-        };
+        let failure = AttemptError::perhaps_sent(error.clone());
         Recipient::fail(recipients, &failure, taken);
-        self.readiness.mark();
+        self.changed.notify_waiters();
         self.output.end();
         // Another connection may now be admitted.
         let admission = self.admission.lock();
@@ -310,18 +316,6 @@ impl ConnectionCore {
         self.driver.wake_standby();
         if let (Some(all), Some(endpoint)) = (self.connections.upgrade(), &self.endpoint) {
             all.pool().forget(endpoint, self);
-        }
-    }
-
-    /// Returns the reason why the connection takes no requests.
-    fn failure(&self, perhaps_dispatched: bool) -> AttemptError {
-        let error = self.lock().error.clone();
-        let error = error.unwrap_or_else(|| LocalError::Closing {
-            peer: self.peer.clone(),
-        });
-        AttemptError {
-            error,
-            perhaps_dispatched,
         }
     }
 
@@ -369,26 +363,13 @@ impl ConnectionCore {
         &self.peer
     }
 
-    pub(super) fn settings(&self) -> &Arc<Settings> {
-        &self.settings
-    }
-
-    pub(super) fn tasks(&self) -> &Tasks {
-        &self.tasks
-    }
-
-    /// Bounds the dispatches under way in number and in bytes.
-    pub(super) fn dispatches(&self) -> &Arc<Semaphore> {
-        &self.dispatches
-    }
-
     /// The endpoint of an outgoing connection.
     pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
         self.endpoint.as_ref()
     }
 
     /// All connections of its communicator; `None` if the communicator is gone.
-    pub(super) fn connections(&self) -> Option<Arc<Connections>> {
+    pub(crate) fn connections(&self) -> Option<Arc<Connections>> {
         self.connections.upgrade()
     }
 
@@ -401,17 +382,6 @@ impl ConnectionCore {
         Origin::new(self.clone(), &self.adapter, sender)
     }
 
-    /// Waits on this thread until the sleeper is woken, or until the deadline. Meanwhile the thread reads the
-    /// connection if callers do the reading. It may return early.
-    pub(super) fn drive(&self, sleeper: &Arc<Sleeper>, deadline: Option<Instant>) {
-        self.driver.drive(self, sleeper, deadline);
-    }
-
-    /// Makes the standby task read, because a caller waits for a reply and cannot read it.
-    pub(super) fn request_reading(&self) {
-        self.driver.request_reading();
-    }
-
     /// Writes the send queue. If another thread or task is writing, that one takes these bytes along.
     pub(super) fn flush(self: &Arc<Self>) {
         self.output.flush(self);
@@ -419,12 +389,8 @@ impl ConnectionCore {
 
     /// Marks the connection as validated by the peer, so that requests may be sent.
     pub(super) fn mark_validated(&self) {
-        self.set_active(true);
-        self.readiness.mark();
-    }
-
-    pub(super) fn set_active(&self, is_active: bool) {
-        self.is_active.store(is_active, Ordering::Relaxed);
+        self.is_active.store(true, Ordering::Relaxed);
+        self.changed.notify_waiters();
     }
 
     /// Returns how often the liveness check must run; `None` if never.
@@ -447,7 +413,7 @@ impl ConnectionCore {
     /// Reserves the id of a request that is encoded before it is appended to the send queue.
     pub(crate) fn reserve_id(&self) -> Result<RequestId, AttemptError> {
         let id = self.lock().machine.reserve_id();
-        id.map_err(|NotActive| self.failure(false))
+        id.map_err(|NotActive| AttemptError::not_sent(self.refusal()))
     }
 
     pub(super) fn send_heartbeat(self: &Arc<Self>) {
@@ -476,7 +442,8 @@ impl ConnectionCore {
         self.abort(reason);
     }
 
-    /// Ends the connection after its reading has ended. The line in the log follows, so that it is true when it is read.
+    /// Ends the connection after its reading has ended. The line in the log follows, so that it is true when it is
+    /// read.
     pub(super) fn end(&self, end: ReadEnd) {
         let peer = self.peer.clone();
         match end {
@@ -554,11 +521,8 @@ impl ConnectionCore {
     #[cold]
     fn refused(&self, error: NotAppended<EncodeError>) -> AttemptError {
         match error {
-            NotAppended::Unwritten(error) => AttemptError {
-                error: error.into(),
-                perhaps_dispatched: false,
-            },
-            NotAppended::NotActive | NotAppended::TooMany => self.failure(false),
+            NotAppended::Unwritten(error) => AttemptError::not_sent(error.into()),
+            NotAppended::NotActive | NotAppended::TooMany => AttemptError::not_sent(self.refusal()),
         }
     }
 
@@ -622,11 +586,13 @@ impl ConnectionCore {
         }
     }
 
-    /// Sends messages without replies as soon as there is room for them.
+    /// Sends messages without replies as soon as there is room for them. `is_sent` becomes true when they are in the
+    /// send queue.
     pub(crate) async fn send(
         self: &Arc<Self>,
         until: SendUntil,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+        is_sent: &AtomicBool,
     ) -> Result<(), AttemptError> {
         let flush = match until {
             SendUntil::Queued => FlushPolicy::Oneway,
@@ -638,6 +604,7 @@ impl ConnectionCore {
                 None => self.wait_for_room().await,
             }
         };
+        is_sent.store(true, Ordering::Relaxed);
         if until == SendUntil::Queued {
             return self.check_tried(&sent);
         }
@@ -667,11 +634,7 @@ impl ConnectionCore {
         if self.lock().queue.written() >= sent.end {
             return Ok(());
         }
-        let failure = AttemptError {
-            error,
-            perhaps_dispatched: true,
-        };
-        Err(self.narrow(failure, sent.start))
+        Err(self.narrow(AttemptError::perhaps_sent(error), sent.start))
     }
 
     /// Applies [`AttemptError::narrow`] with the part of the send queue that was taken for writing.
@@ -690,6 +653,15 @@ impl ConnectionCore {
         // This may be the last reference to a sink, which must not be dropped under the lock.
         drop(given_up);
         self.flush();
+    }
+}
+
+impl fmt::Debug for ConnectionCore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectionCore")
+            .field("peer", &self.peer)
+            .field("is_active", &self.is_active())
+            .finish_non_exhaustive()
     }
 }
 

@@ -153,7 +153,7 @@ impl Dispatching {
                 polled => self.end(polled, || RequestBatch::last(batch)),
             }
             let count = 1 + left.saturating_sub(batch.len());
-            self.turn.spend_requests(count, self.connection.settings());
+            self.turn.spend_requests(count, &self.connection.settings);
             if self.turn.is_over() {
                 return Pause::Turn;
             }
@@ -217,7 +217,7 @@ impl Dispatching {
         let permit = self.budget.permit(parameters_len.max(self.taken_len));
         let asked = asked.filter(|request| !request.id().is_oneway());
         let finish = finish(connection, asked, slot, permit);
-        self.connection.tasks().spawn(finish);
+        self.connection.tasks.spawn(finish);
     }
 
     /// Hands a polled request of a serial batch to a task, with all requests that follow it.
@@ -227,7 +227,7 @@ impl Dispatching {
         let permit = self.budget.permit(batch.byte_len());
         let sender = self.connection.sender();
         let finish = finish_serial(connection, slot, batch, sender, permit);
-        self.connection.tasks().spawn(finish);
+        self.connection.tasks.spawn(finish);
     }
 
     /// Writes the last replies of a read and releases all references until the next one.
@@ -365,7 +365,7 @@ impl Dispatching {
             // The version at the time of the look-up; a later change is noticed before the next request.
             servants_version: self.servant_cache.version(),
             taken_len: 0,
-            turn: self.turn.lend(batch_len, self.connection.settings()),
+            turn: self.turn.lend(batch_len, &self.connection.settings),
         };
         self.is_lending = true;
         Rest::lent(state)

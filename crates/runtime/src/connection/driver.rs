@@ -117,14 +117,14 @@ impl ReaderStart {
         match self {
             Self::Task(reader) => {
                 let reading = Box::new(reading);
-                connection.tasks().spawn(run_task(reading, reader));
+                connection.tasks.spawn(run_task(reading, reader));
             }
             #[cfg(unix)]
             Self::Thread(socket, permit) => start_thread(reading, socket, permit),
             #[cfg(unix)]
             Self::Callers => {
                 let own = connection.clone();
-                connection.tasks().spawn(async move {
+                connection.tasks.spawn(async move {
                     if let Driver::Callers(leadership) = &own.driver {
                         leadership.run_standby(&own, reading).await;
                     }
@@ -232,7 +232,7 @@ async fn poll_direct(_reading: &mut Reading) -> Option<io::Result<usize>> {
 
 #[cfg(unix)]
 fn start_thread(reading: Reading, socket: Arc<PlainSocket>, permit: ThreadPermit) {
-    let tasks = reading.connection.tasks().clone();
+    let tasks = reading.connection.tasks.clone();
     let connection = reading.connection.clone();
     let run = move || {
         let _permit = permit;
@@ -283,8 +283,8 @@ fn receive(reading: &mut Reading, socket: &PlainSocket) -> io::Result<usize> {
     read
 }
 
-/// How long a waiting thread keeps the buffer of a long message, and how often it checks whether the rest of a message is
-/// late.
+/// How long a waiting thread keeps the buffer of a long message, and how often it checks whether the rest of a message
+/// is late.
 #[cfg(unix)]
 const KEPT_TIME: Duration = Duration::from_secs(1);
 

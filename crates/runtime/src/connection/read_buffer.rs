@@ -276,7 +276,7 @@ impl Input {
         if let Some(ahead) = self.ahead.take() {
             self.kept = ahead.freeze();
         }
-        buffer_pool::replace(&LONG, std::mem::take(&mut self.kept));
+        buffer_pool::put_back(&LONG, 1, std::mem::take(&mut self.kept));
     }
 
     /// Returns true if it keeps a long buffer.

@@ -7,6 +7,7 @@ use std::future::{Future, poll_fn};
 use std::io::ErrorKind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
 use floe_wire::compression::Decompressor;
@@ -68,7 +69,7 @@ pub(super) struct Reading {
 impl Reading {
     pub(super) fn new(connection: Arc<ConnectionCore>) -> Self {
         Self {
-            decompressor: Decompressor::with_ratio_max(connection.settings().inflation_ratio_max),
+            decompressor: Decompressor::with_ratio_max(connection.settings.inflation_ratio_max),
             dispatching: Dispatching::new(connection.clone()),
             connection,
             polling: BusyPoll::default(),
@@ -86,7 +87,7 @@ impl Reading {
         if self.buffers.is_none() {
             self.take_buffers();
         }
-        let limit = self.connection.settings().message_size_max;
+        let limit = self.connection.settings.message_size_max;
         self.input.room(limit)
     }
 
@@ -125,7 +126,7 @@ impl Reading {
 
     /// Notes the memory of a part of a message.
     fn hold_unfinished(&mut self) -> std::io::Result<()> {
-        let settings = self.connection.settings();
+        let settings = &self.connection.settings;
         let unfinished = self.unfinished.get_or_insert_with(|| {
             let size = self.input.needed(settings.message_size_max);
             let memory = self.connection.input_memory();
@@ -189,7 +190,7 @@ impl Reading {
             Ok(count) => {
                 self.filled(count);
                 if count >= LONG_READ {
-                    self.dispatching.turn.look(self.connection.settings());
+                    self.dispatching.turn.look(&self.connection.settings);
                 }
                 let come = self.input.len();
                 let is_open = self.handle_filled().await;
@@ -223,7 +224,7 @@ impl Reading {
         let Some(buffers) = &mut self.buffers else {
             return SingleDispatch::NotTaken;
         };
-        let limit = self.connection.settings().message_size_max;
+        let limit = self.connection.settings.message_size_max;
         let Some(request) = SingleRequest::peek(message, limit, &mut buffers.cache) else {
             return SingleDispatch::NotTaken;
         };
@@ -234,7 +235,7 @@ impl Reading {
             self.dispatching
                 .dispatch_single(request, &mut self.input, count, &buffers.cache);
         if handled != SingleDispatch::NotTaken {
-            let settings = self.connection.settings();
+            let settings = &self.connection.settings;
             self.dispatching.turn.spend_requests(1, settings);
         }
         if handled == SingleDispatch::Answered {
@@ -255,7 +256,7 @@ impl Reading {
     pub(super) fn filled(&mut self, count: usize) {
         self.connection.keepalive.mark_handling();
         self.input
-            .filled(count, self.connection.settings().message_size_max);
+            .filled(count, self.connection.settings.message_size_max);
     }
 
     /// Handles the bytes that were read, and writes the replies. Returns false when the connection has ended.
@@ -283,7 +284,7 @@ impl Reading {
         pending: &Arc<PendingReply>,
         short: &mut ShortReply,
     ) -> bool {
-        let limit = self.connection.settings().message_size_max;
+        let limit = self.connection.settings.message_size_max;
         let Some(read) = self.input.just_read(count) else {
             return false;
         };
@@ -309,7 +310,7 @@ impl Reading {
         &mut self,
         pending: &Arc<PendingReply>,
     ) -> Option<IncomingReply> {
-        let limit = self.connection.settings().message_size_max;
+        let limit = self.connection.settings.message_size_max;
         let input = self.input.bytes();
         let reply = self
             .connection
@@ -364,7 +365,7 @@ impl Reading {
     }
 
     fn end_of_stream(&mut self) -> ReadEnd {
-        let limit = self.connection.settings().message_size_max;
+        let limit = self.connection.settings.message_size_max;
         match self.input.len() {
             // If the connection was closed meanwhile, the rest of the input is ignored.
             _ if self.connection.lock().machine.is_closed() => ReadEnd::Graceful,
@@ -391,7 +392,7 @@ impl Reading {
     }
 
     fn take_event(&mut self) -> Result<bool, ProtocolError> {
-        let limit = self.connection.settings().message_size_max;
+        let limit = self.connection.settings.message_size_max;
         let Some(buffers) = &mut self.buffers else {
             return Ok(false);
         };
@@ -421,7 +422,7 @@ impl Reading {
                 Some(Event::Compressed(message)) => {
                     // Decompressed without the lock, because it takes a while and others may send meanwhile.
                     let message = self.decompressor.decompress(message, limit)?;
-                    let settings = self.connection.settings();
+                    let settings = &self.connection.settings;
                     self.dispatching
                         .turn
                         .spend_inflated(message.bytes.len(), settings);
@@ -490,11 +491,11 @@ impl Reading {
             return (Ok(None), false);
         }
         let end = queue.end();
-        let limit = connection.settings().message_size_max;
+        let limit = connection.settings.message_size_max;
         let event = machine.handle_input(input, limit, cache, replies, queue.bytes());
         if matches!(event, Ok(Some(Event::Closed(_)))) {
             // Set before callers can find the connection closed, so that they see the reason.
-            connection.set_active(false);
+            connection.is_active.store(false, Ordering::Relaxed);
         }
         let has_output = queue.end() > end;
         (event, has_output)

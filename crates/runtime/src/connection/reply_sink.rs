@@ -127,7 +127,7 @@ impl Reading {
     #[inline]
     pub(super) fn deliver_returned(&mut self, count: usize) -> bool {
         let connection = &self.connection;
-        let limit = connection.settings().message_size_max;
+        let limit = connection.settings.message_size_max;
         let Some(input) = self.input.alone(count) else {
             return false;
         };

@@ -19,6 +19,7 @@ use super::flush_thread::{flush_on_thread, policy_of_thread};
 use super::state::ConnectionState;
 use super::stream_compression::StreamCompression;
 use crate::byte_account::{ByteAccount, HeldBytes};
+use crate::condition::wait_for;
 use crate::environment::Environment;
 use crate::settings::Settings;
 use crate::transport::StreamWriter;
@@ -119,7 +120,7 @@ impl SendHalf {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     let own = connection.clone();
                     let rest = async move { own.output.write_rest(&own, batch).await };
-                    return connection.tasks().spawn(rest);
+                    return connection.tasks.spawn(rest);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return connection.lose(&error),
@@ -223,20 +224,13 @@ impl SendHalf {
 
     /// Waits until the condition holds for the written bytes, or the connection is closed.
     pub(super) async fn wait_until(&self, is_met: impl Fn(&ConnectionState) -> bool) {
-        loop {
-            let room = self.room.notified();
-            tokio::pin!(room);
-            // The notification is enabled before the condition is evaluated, so that no write is missed.
-            room.as_mut().enable();
-            {
-                let mut shared = self.lock();
-                if shared.machine.is_closed() || is_met(&shared) {
-                    return;
-                }
-                shared.has_room_waiters = true;
-            }
-            room.await;
-        }
+        wait_for(&self.room, || {
+            let mut shared = self.lock();
+            let is_over = shared.machine.is_closed() || is_met(&shared);
+            shared.has_room_waiters |= !is_over;
+            is_over
+        })
+        .await;
     }
 
     /// Writes the send queue, or leaves it to a task or a thread that writes it soon. Returns true if it was written
@@ -275,7 +269,7 @@ impl SendHalf {
                 self.end_collecting(connection);
             }
         } else {
-            connection.tasks().spawn(async move {
+            connection.tasks.spawn(async move {
                 own.output.flush_collected(&own);
                 // Later messages start a task of their own; those that came meanwhile leave with this one.
                 own.output.end_collecting(&own);

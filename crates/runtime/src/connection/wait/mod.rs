@@ -95,11 +95,13 @@ fn sleep(sleeper: &Arc<Sleeper>, awaited: Awaited) {
     let is_alone = Arc::strong_count(sleeper) == OWN_REFERENCES + awaited.reply_count;
     match awaited.connection {
         Some(connection) if is_alone && !awaited.is_mixed => {
-            connection.drive(sleeper, awaited.deadline)
+            connection
+                .driver
+                .drive(&connection, sleeper, awaited.deadline)
         }
         connection => {
             if let Some(connection) = connection {
-                connection.request_reading();
+                connection.driver.request_reading();
             }
             sleeper.park(awaited.deadline);
         }
