@@ -120,10 +120,8 @@ impl End {
         }
         match call.kind {
             Kind::Twoway => {
-                let id = self
-                    .machine
-                    .reserve_id()
-                    .map_err(|NotActive| Refusal::NotActive)?;
+                let id = self.machine.reserve_id();
+                let id = id.ok_or(Refusal::NotActive)?;
                 self.write_request(number, call, id);
                 let token = |_| Token {
                     call: number,

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use floe_wire::connection::{
-    Connection as Machine, FlushPolicy, NotActive, NotAppended, RequestIds, Role, SendQueue,
+    Connection as Machine, FlushPolicy, NotAppended, RequestIds, Role, SendQueue,
 };
 use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{HEADER_LEN, IncomingRequest, RequestId, VALIDATE_CONNECTION};
@@ -22,6 +22,7 @@ use tokio::time::timeout;
 use super::Connections;
 use super::driver::{self, Driver};
 use super::keepalive::{HeartbeatListener, Keepalive};
+use super::pool::PoolKey;
 use super::reading::{ReadEnd, Reading};
 use super::reply_sink::{Recipient, ReplySink};
 use super::send_half::SendHalf;
@@ -57,21 +58,53 @@ pub(crate) struct ConnectionCore {
     changed: Notify,
     pub(super) settings: Arc<Settings>,
     pub(super) tasks: Tasks,
-    /// The registry that drops the connection when it ends. Only an outgoing connection has an endpoint.
+    /// The registry that drops the connection when it ends.
     connections: Weak<Connections>,
-    endpoint: Option<Endpoint>,
+    /// Only an outgoing connection has one.
+    key: Option<PoolKey>,
     /// The adapter that serves requests of the peer.
     pub(super) adapter: Arc<AdapterSlot>,
     /// The value that a dispatcher stored with [`Connection::remember`](super::Connection::remember).
     pub(super) remembered: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
-/// The direction of a connection, with what that direction needs.
-pub(crate) enum Purpose {
-    /// Sends requests to this endpoint.
-    Outgoing(Endpoint),
-    /// Serves requests of the peer with this adapter, which admitted the connection and has these settings.
-    Incoming(Weak<AdapterCore>, Arc<Settings>, Option<Admission>),
+/// What a connection is for: its direction, with what that direction needs.
+pub(crate) struct Purpose {
+    role: Role,
+    settings: Arc<Settings>,
+    /// Where an outgoing connection leads.
+    key: Option<PoolKey>,
+    /// The adapter that serves requests of the peer.
+    adapter: Option<Weak<AdapterCore>>,
+    admission: Option<Admission>,
+}
+
+impl Purpose {
+    /// To send requests to this endpoint.
+    pub(super) fn outgoing(key: PoolKey, settings: Arc<Settings>) -> Self {
+        Self {
+            role: Role::Client,
+            settings,
+            key: Some(key),
+            adapter: None,
+            admission: None,
+        }
+    }
+
+    /// To serve requests of the peer with this adapter, which admitted the connection and has these settings.
+    pub(crate) fn incoming(
+        adapter: Weak<AdapterCore>,
+        settings: Arc<Settings>,
+        admission: Option<Admission>,
+    ) -> Self {
+        Self {
+            role: Role::Server,
+            settings,
+            key: None,
+            adapter: Some(adapter),
+            admission,
+        }
+    }
 }
 
 impl ConnectionCore {
@@ -81,7 +114,7 @@ impl ConnectionCore {
         purpose: Purpose,
         connections: &Arc<Connections>,
     ) -> Arc<Self> {
-        let is_outgoing = matches!(purpose, Purpose::Outgoing(_));
+        let is_outgoing = purpose.role == Role::Client;
         let (peer, halves) = driver::prepare(stream, is_outgoing, connections.environment());
         let connection = Arc::new(Self::new(
             peer,
@@ -104,20 +137,13 @@ impl ConnectionCore {
         connections: &Arc<Connections>,
     ) -> Self {
         let environment: &Environment = connections.environment();
-        let mut adapter = None;
-        let mut own_endpoint = None;
-        let mut admission = None;
-        let (role, settings) = match purpose {
-            Purpose::Outgoing(endpoint) => {
-                own_endpoint = Some(endpoint);
-                (Role::Client, environment.settings().clone())
-            }
-            Purpose::Incoming(own, settings, admitted) => {
-                adapter = Some(own);
-                admission = admitted;
-                (Role::Server, settings)
-            }
-        };
+        let Purpose {
+            role,
+            settings,
+            key,
+            adapter,
+            admission,
+        } = purpose;
         let liveness = match role {
             Role::Client => settings.outgoing.clone(),
             Role::Server => settings.incoming.clone(),
@@ -142,7 +168,7 @@ impl ConnectionCore {
             settings,
             tasks: environment.tasks(),
             connections: Arc::downgrade(connections),
-            endpoint: own_endpoint,
+            key,
             adapter: Arc::new(AdapterSlot::new(adapter)),
             remembered: OnceLock::new(),
         }
@@ -158,7 +184,7 @@ impl ConnectionCore {
 
     /// Returns true if this adapter accepted the connection.
     pub(crate) fn is_of(&self, adapter: &Arc<AdapterCore>) -> bool {
-        self.endpoint.is_none() && self.adapter.is(adapter)
+        self.key.is_none() && self.adapter.is(adapter)
     }
 
     /// Returns the adapter that serves requests of the peer.
@@ -314,8 +340,8 @@ impl ConnectionCore {
             _ => self.output.writer().shutdown(),
         }
         self.driver.wake_standby();
-        if let (Some(all), Some(endpoint)) = (self.connections.upgrade(), &self.endpoint) {
-            all.pool().forget(endpoint, self);
+        if let (Some(all), Some(key)) = (self.connections.upgrade(), &self.key) {
+            all.pool().forget(key, self);
         }
     }
 
@@ -365,7 +391,7 @@ impl ConnectionCore {
 
     /// The endpoint of an outgoing connection.
     pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
-        self.endpoint.as_ref()
+        self.key.as_ref().map(|(endpoint, _)| endpoint)
     }
 
     /// All connections of its communicator; `None` if the communicator is gone.
@@ -413,7 +439,7 @@ impl ConnectionCore {
     /// Reserves the id of a request that is encoded before it is appended to the send queue.
     pub(crate) fn reserve_id(&self) -> Result<RequestId, AttemptError> {
         let id = self.lock().machine.reserve_id();
-        id.map_err(|NotActive| AttemptError::not_sent(self.refusal()))
+        id.ok_or_else(|| AttemptError::not_sent(self.refusal()))
     }
 
     pub(super) fn send_heartbeat(self: &Arc<Self>) {

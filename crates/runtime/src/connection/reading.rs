@@ -61,7 +61,6 @@ pub(super) struct Reading {
     /// True if a request or a reply has come since the last read.
     has_message: bool,
     dispatching: Dispatching,
-    has_ended: bool,
     /// The wait for the rest of a message; `None` if no part of a message is there.
     unfinished: Option<Box<Unfinished>>,
 }
@@ -76,7 +75,6 @@ impl Reading {
             input: Input::default(),
             buffers: None,
             has_message: false,
-            has_ended: false,
             unfinished: None,
         }
     }
@@ -321,10 +319,10 @@ impl Reading {
         Some(reply)
     }
 
-    fn is_open_after(&mut self, end: Option<ReadEnd>) -> bool {
+    fn is_open_after(&self, end: Option<ReadEnd>) -> bool {
         let is_open = end.is_none();
         if let Some(end) = end {
-            self.end(end);
+            self.connection.end(end);
         }
         is_open
     }
@@ -500,12 +498,6 @@ impl Reading {
         let has_output = queue.end() > end;
         (event, has_output)
     }
-
-    fn end(&mut self, end: ReadEnd) {
-        if !std::mem::replace(&mut self.has_ended, true) {
-            self.connection.end(end);
-        }
-    }
 }
 
 fn block_on<F: Future>(mut handling: Pin<&mut F>) -> F::Output {
@@ -522,8 +514,10 @@ fn block_on<F: Future>(mut handling: Pin<&mut F>) -> F::Output {
 impl Drop for Reading {
     fn drop(&mut self) {
         self.deliver_replies();
-        self.end(ReadEnd::Lost(
-            "its task was dropped with its runtime".to_owned(),
-        ));
+        // If the connection has ended, it has a reason.
+        if self.connection.lock().error.is_none() {
+            let reason = "its task was dropped with its runtime".to_owned();
+            self.connection.end(ReadEnd::Lost(reason));
+        }
     }
 }

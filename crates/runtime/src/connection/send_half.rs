@@ -14,7 +14,6 @@ use floe_wire::encoding::Buffer;
 use tokio::sync::Notify;
 
 use super::ConnectionCore;
-use super::driver::is_transient;
 use super::flush_thread::{flush_on_thread, policy_of_thread};
 use super::state::ConnectionState;
 use super::stream_compression::StreamCompression;
@@ -103,27 +102,41 @@ impl SendHalf {
         self.write_on(connection, batch, written);
     }
 
-    /// Continues with a batch of which the transport has taken `count` bytes.
+    /// Continues with a batch of which the transport has taken `count` bytes. A task writes what a full transport does
+    /// not take.
     fn write_on(
         &self,
         connection: &Arc<ConnectionCore>,
+        batch: WriteBatch,
+        written: io::Result<usize>,
+    ) {
+        if let Some(batch) = self.write_until_full(connection, batch, written) {
+            let own = connection.clone();
+            let rest = async move { own.output.write_rest(&own, batch).await };
+            connection.tasks.spawn(rest);
+        }
+    }
+
+    /// Writes the rest of a batch and all later messages. Returns the batch that a full transport did not take.
+    fn write_until_full(
+        &self,
+        connection: &ConnectionCore,
         mut batch: WriteBatch,
         mut written: io::Result<usize>,
-    ) {
+    ) -> Option<WriteBatch> {
         loop {
             match written {
-                Ok(0) => return connection.lose(&io::ErrorKind::WriteZero.into()),
-                Ok(count) => match self.written(batch, count) {
-                    Some(next) => batch = next,
-                    None => return,
-                },
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let own = connection.clone();
-                    let rest = async move { own.output.write_rest(&own, batch).await };
-                    return connection.tasks.spawn(rest);
+                Ok(0) => {
+                    connection.lose(&io::ErrorKind::WriteZero.into());
+                    return None;
                 }
+                Ok(count) => batch = self.written(batch, count)?,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Some(batch),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return connection.lose(&error),
+                Err(error) => {
+                    connection.lose(&error);
+                    return None;
+                }
             }
             written = self.try_write(batch.remaining());
         }
@@ -149,14 +162,9 @@ impl SendHalf {
                 Ok(()) => self.try_write(batch.remaining()),
                 Err(error) => Err(error),
             };
-            match written {
-                Ok(0) => return connection.lose(&io::ErrorKind::WriteZero.into()),
-                Ok(count) => match self.written(batch, count) {
-                    Some(next) => batch = next,
-                    None => return,
-                },
-                Err(error) if is_transient(&error) => {}
-                Err(error) => return connection.lose(&error),
+            match self.write_until_full(connection, batch, written) {
+                Some(rest) => batch = rest,
+                None => return,
             }
         }
     }

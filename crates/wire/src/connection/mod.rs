@@ -74,7 +74,6 @@ pub type Replies<T> = Vec<(T, IncomingReply)>;
 /// The state machine; `T` is the driver's token for a request in flight.
 #[derive(Debug, Clone)]
 pub struct Connection<T> {
-    role: Role,
     state: State,
     in_flight: InFlight<T>,
     dispatch_count: usize,
@@ -91,10 +90,6 @@ enum State {
     Closing,
     Closed,
 }
-
-/// The connection takes no new request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotActive;
 
 /// Which ids the requests of a batch get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,16 +122,10 @@ impl<T> Connection<T> {
             }
         };
         Self {
-            role,
             state,
             in_flight: InFlight::default(),
             dispatch_count: 0,
         }
-    }
-
-    /// The side of this connection.
-    pub fn role(&self) -> Role {
-        self.role
     }
 
     /// Whether requests may be sent.
@@ -211,13 +200,9 @@ impl<T> Connection<T> {
     }
 
     /// Reserves an id for a request that is written before it can be appended. The id is given to
-    /// [`Connection::append_requests`] later, or not used.
-    ///
-    /// # Errors
-    /// [`NotActive`].
-    pub fn reserve_id(&mut self) -> Result<RequestId, NotActive> {
-        let id = self.is_active().then(|| self.in_flight.next_ids(1));
-        id.flatten().ok_or(NotActive)
+    /// [`Connection::append_requests`] later, or not used. Returns `None` if the connection takes no requests.
+    pub fn reserve_id(&mut self) -> Option<RequestId> {
+        self.is_active().then(|| self.in_flight.next_ids(1))?
     }
 
     /// Gives up a request. A reply to it is ignored.
