@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use floe_wire::EncodingVersion;
 use floe_wire::connection::{
-    AttemptEnd, Connection as Machine, Event, Input, NotActive, RequestIds, Role, SendQueue,
-    WriteBatch,
+    AttemptEnd, Connection as Machine, Event, Input, RequestIds, Role, SendQueue, WriteBatch,
 };
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{

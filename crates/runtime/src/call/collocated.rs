@@ -11,12 +11,12 @@ use std::task::{Context, Poll, Waker};
 use bytes::{Bytes, BytesMut};
 use floe_wire::encoding::{Buffer, EncodeError, ProtocolVersion};
 use floe_wire::message::{
-    IncomingReply, IncomingRequest, Message, MessageType, RequestBatch, RequestId, SystemException,
+    IncomingReply, IncomingRequest, Message, MessageType, RequestBatch, RequestId,
 };
 use tokio::sync::oneshot;
 
 use super::compressed::encode;
-use crate::dispatch::{AdapterCore, DispatchSlot, Dispatched, Origin, Request, encode_reply};
+use crate::dispatch::{AdapterCore, DispatchSlot, Dispatched, Origin, encode_reply};
 use crate::environment::Owner;
 use crate::error::{AttemptError, LocalError};
 use crate::proxy::Proxy;
@@ -76,7 +76,11 @@ impl Proxy {
             let message = split(&mut messages)?;
             if message.header.message_type == MessageType::BatchRequest {
                 let batch = RequestBatch::parse(&message).map_err(bad_message)?;
-                let run = run_batch(adapter.clone(), owner.clone(), batch);
+                let (own, owner) = (adapter.clone(), owner.clone());
+                let origin = move || Some(Origin::collocated(own.clone(), owner.clone()));
+                let run = async move {
+                    DispatchSlot::default().dispatch_serial(batch, origin).await;
+                };
                 adapter.environment().tasks().spawn(run);
             } else {
                 let request = IncomingRequest::parse(&message).map_err(bad_message)?;
@@ -101,7 +105,8 @@ enum Started {
 
 fn start(adapter: &Arc<AdapterCore>, owner: &Arc<Owner>, request: IncomingRequest) -> Started {
     let mut slot = DispatchSlot::default();
-    if let Err(exception) = begin(adapter, owner, &request, &mut slot) {
+    let origin = Origin::collocated(adapter.clone(), owner.clone());
+    if let Err(exception) = slot.start(request.clone(), origin) {
         return Started::Done(encode_reply(&request, Err(exception)));
     }
     if let Some(Poll::Ready(result)) = poll_in_place(&mut slot) {
@@ -114,29 +119,6 @@ fn start(adapter: &Arc<AdapterCore>, owner: &Arc<Owner>, request: IncomingReques
         let _ = sender.send(encode_reply(&request, result));
     });
     Started::Running(receiver)
-}
-
-fn begin(
-    adapter: &Arc<AdapterCore>,
-    owner: &Arc<Owner>,
-    request: &IncomingRequest,
-    slot: &mut DispatchSlot,
-) -> Result<(), SystemException> {
-    let dispatcher = adapter.find(request)?;
-    let origin = Origin::collocated(adapter.clone(), owner.clone());
-    let request = Request::new(request.clone(), origin);
-    slot.start(dispatcher, request)
-}
-
-/// Dispatches the requests of a batch one after another.
-async fn run_batch(adapter: Arc<AdapterCore>, owner: Arc<Owner>, batch: RequestBatch) {
-    let mut slot = DispatchSlot::default();
-    for request in batch {
-        if begin(&adapter, &owner, &request, &mut slot).is_ok() {
-            // Requests of a batch get no reply.
-            let _ = std::future::poll_fn(|context| slot.poll_guarded(context)).await;
-        }
-    }
 }
 
 /// Polls a dispatch once. Returns `None` without a poll if too many dispatches are nested on this thread.

@@ -114,17 +114,13 @@ impl ConnectionCore {
         purpose: Purpose,
         connections: &Arc<Connections>,
     ) -> Arc<Self> {
+        let peer = stream.peer.clone();
         let is_outgoing = purpose.role == Role::Client;
-        let (peer, halves) = driver::prepare(stream, is_outgoing, connections.environment());
-        let connection = Arc::new(Self::new(
-            peer,
-            halves.writer,
-            halves.driver,
-            purpose,
-            connections,
-        ));
+        let (writer, driver, start) =
+            driver::prepare(stream, is_outgoing, connections.environment());
+        let connection = Arc::new(Self::new(peer, writer, driver, purpose, connections));
         connection.flush();
-        halves.reader.start(Reading::new(connection.clone()));
+        start(Reading::new(connection.clone()));
         connections.track(&connection);
         connection
     }

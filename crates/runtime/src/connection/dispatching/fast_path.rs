@@ -77,12 +77,8 @@ impl Dispatching {
             if self.runs_tasks_first {
                 return self.append_single(parts);
             }
-        } else {
-            let request = &parts.current.request;
-            self.connection
-                .compression()
-                .compress_reply(request, &mut parts.buffer);
         }
+        parts.compress_reply();
         self.write_single(parts)
     }
 
