@@ -23,7 +23,7 @@ use super::driver::{is_transient, receive_polling};
 use super::followers::{Followers, WakeStandby};
 use super::pending_reply::PendingReply;
 use super::reading::Reading;
-use super::received_reply::{ReadReply, ReceivedReply, ShortReply};
+use super::received_reply::{ReadReply, ShortReply};
 use super::wait::Sleeper;
 use crate::transport::plain::PlainSocket;
 
@@ -192,21 +192,13 @@ impl Leader<'_> {
             let socket = &self.leadership.socket;
             let read = receive_polling(reading, socket, polling)
                 .unwrap_or_else(|| socket.receive(reading.room()));
-            match read {
-                Err(error) if is_transient(&error) => continue,
-                Ok(count @ 1..) => {
-                    if reading.take_short_reply(count, pending, short) {
-                        return Some(Ok(ReceivedReply::Short));
-                    }
-                    reading.filled(count);
-                    if let Some(reply) = reading.take_single_reply(pending) {
-                        return Some(Ok(ReceivedReply::Whole(reply)));
-                    }
-                    if !reading.handle_filled_blocking() {
-                        self.reading = None;
-                    }
-                }
-                read => self.handle(read),
+            if let Ok(count @ 1..) = read
+                && let Some(reply) = reading.take_own_reply(count, pending, short)
+            {
+                return Some(Ok(reply));
+            }
+            if !matches!(&read, Err(error) if is_transient(error)) {
+                self.handle(read);
             }
             let answer = pending.answer_given();
             if answer.is_some() {

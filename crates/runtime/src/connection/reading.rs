@@ -25,7 +25,7 @@ use super::pending_reply::PendingReply;
 use super::read_buffer::Input;
 use super::read_buffers::ReadBuffers;
 #[cfg(unix)]
-use super::received_reply::ShortReply;
+use super::received_reply::{ReceivedReply, ShortReply};
 use super::reentrancy_guard::{Guarded, ReentrancyGuard, handling};
 use super::reply_sink::Recipient;
 use super::state::ConnectionState;
@@ -216,7 +216,7 @@ impl Reading {
         if self.deliver_returned(count) {
             return SingleDispatch::Answered;
         }
-        let Some(message) = self.input.alone(count) else {
+        let Some(message) = self.input.single(count) else {
             return SingleDispatch::NotTaken;
         };
         let Some(buffers) = &mut self.buffers else {
@@ -251,7 +251,7 @@ impl Reading {
     }
 
     /// Counts this many bytes of the room as read.
-    pub(super) fn filled(&mut self, count: usize) {
+    fn filled(&mut self, count: usize) {
         self.connection.keepalive.mark_handling();
         self.input
             .filled(count, self.connection.settings.message_size_max);
@@ -272,51 +272,38 @@ impl Reading {
         self.is_open_after(end)
     }
 
-    /// Takes the reply for `pending`, if the last read holds nothing else and the reply is short and has results.
-    /// Returns true if it did.
+    /// Takes the reply for `pending`, if the `count` bytes that were just read are that reply alone. A short one from
+    /// the servant is copied into `short`, and the next read overwrites it in place.
     #[cfg(unix)]
     #[inline]
-    pub(super) fn take_short_reply(
+    pub(super) fn take_own_reply(
         &mut self,
         count: usize,
         pending: &Arc<PendingReply>,
         short: &mut ShortReply,
-    ) -> bool {
+    ) -> Option<ReceivedReply> {
         let limit = self.connection.settings.message_size_max;
-        let Some(read) = self.input.just_read(count) else {
-            return false;
-        };
-        if reply::returned(&read[..count]).is_none() {
-            return false;
-        }
+        let id = IncomingReply::peek_single(self.input.single(count)?, limit)?;
         let mut shared = self.connection.lock();
-        let is_meant = |token: &Recipient| token.is_caller(pending);
-        let machine = &mut shared.machine;
-        let Some((_, token)) = machine.take_answered(&read[..count], limit, is_meant) else {
-            return false;
-        };
+        let ConnectionState { machine, queue, .. } = &mut *shared;
+        // A connection that is closing must handle each message.
+        if !machine.is_active() {
+            return None;
+        }
+        let is_own = |token: &Recipient| token.is_caller(pending);
+        let token = machine.handle_reply(id, is_own, queue.bytes())?;
         drop(shared);
         drop(token);
-        short.fill(read, count);
         self.connection.keepalive.mark_handled(true);
-        true
-    }
-
-    /// Takes the reply for `pending`, if nothing else has been read.
-    #[cfg(unix)]
-    pub(super) fn take_single_reply(
-        &mut self,
-        pending: &Arc<PendingReply>,
-    ) -> Option<IncomingReply> {
-        let limit = self.connection.settings.message_size_max;
-        let input = self.input.bytes();
-        let reply = self
-            .connection
-            .lock()
-            .machine
-            .take_sole_reply(input, limit, |token| token.is_caller(pending))?;
-        self.connection.keepalive.mark_handled(true);
-        Some(reply)
+        if let Some(read) = self.input.start_of_room(count)
+            && reply::returned(&read[..count]).is_some()
+        {
+            short.fill(read, count);
+            self.input.learn(count);
+            return Some(ReceivedReply::Short);
+        }
+        let bytes = self.input.take_single(count);
+        Some(ReceivedReply::Whole(IncomingReply::new(id, bytes)))
     }
 
     fn is_open_after(&self, end: Option<ReadEnd>) -> bool {
@@ -334,12 +321,6 @@ impl Reading {
             SingleDispatch::Dispatched => block_on(pin!(self.finish_single())),
             SingleDispatch::NotTaken => block_on(pin!(self.handle_all(read))),
         }
-    }
-
-    /// Runs [`Reading::handle_filled`] on this thread, which blocks where needed.
-    #[cfg(unix)]
-    pub(super) fn handle_filled_blocking(&mut self) -> bool {
-        block_on(pin!(self.handle_filled()))
     }
 
     /// Handles the event that was taken from the input, and all input behind it.

@@ -128,7 +128,7 @@ impl Reading {
     pub(super) fn deliver_returned(&mut self, count: usize) -> bool {
         let connection = &self.connection;
         let limit = connection.settings.message_size_max;
-        let Some(input) = self.input.alone(count) else {
+        let Some(input) = self.input.single(count) else {
             return false;
         };
         // A connection that is closing or not validated yet must handle each message.

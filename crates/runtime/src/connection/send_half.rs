@@ -352,7 +352,7 @@ impl SendHalf {
         {
             let mut shared = self.lock();
             let ConnectionState { machine, queue, .. } = &mut *shared;
-            if machine.is_closed() || !queue.take_single_reply(len) {
+            if machine.is_closed() || !queue.begin_single_reply(len) {
                 return false;
             }
             // Anything that this appends leaves after the reply.

@@ -322,10 +322,10 @@ impl<T> Connection<T> {
         Some((token, reply))
     }
 
-    /// Accepts a request that is taken off the input separately, as [`Connection::handle_input`] would. Returns false,
-    /// and changes nothing, if the request would not be dispatched.
+    /// Accepts a request that the driver takes off the input itself, as [`Connection::handle_input`] would. Returns
+    /// false, and changes nothing, if the request would not be dispatched.
     #[inline]
-    pub fn take_in(&mut self, id: RequestId) -> bool {
+    pub fn accept_request(&mut self, id: RequestId) -> bool {
         let is_taken = self.is_dispatching_new();
         if is_taken && !id.is_oneway() {
             self.dispatch_count += 1;
@@ -345,36 +345,6 @@ impl<T> Connection<T> {
         let token = self.in_flight.remove_if(id, is_meant)?;
         self.close_if_drained(output);
         Some(token)
-    }
-
-    /// Takes a reply off the input as [`Connection::handle_input`] does, if it is the whole input, neither side has
-    /// begun to close, and `is_meant` accepts the token of its request. With many requests in flight it may return
-    /// `None` and leave the reply to that method.
-    #[inline]
-    pub fn take_sole_reply(
-        &mut self,
-        input: &mut BytesMut,
-        size_max: usize,
-        is_meant: impl FnOnce(&T) -> bool,
-    ) -> Option<IncomingReply> {
-        let (id, _) = self.take_answered(input, size_max, is_meant)?;
-        Some(IncomingReply::new(id, input.split().freeze()))
-    }
-
-    /// Removes the request that `input` answers, under the same conditions.
-    #[inline]
-    pub fn take_answered(
-        &mut self,
-        input: &[u8],
-        size_max: usize,
-        is_meant: impl FnOnce(&T) -> bool,
-    ) -> Option<(RequestId, T)> {
-        if self.state != State::Active {
-            return None;
-        }
-        let id = IncomingReply::peek_sole(input, size_max)?;
-        let token = self.in_flight.remove_one(id, is_meant)?;
-        Some((id, token))
     }
 
     /// The reply to a twoway request of the peer has been appended to the output.
