@@ -63,7 +63,6 @@ pub mod hub;
 mod implicit_context;
 mod include;
 mod invoker;
-mod liveness;
 mod locator_cache;
 mod log_limiter;
 #[cfg(feature = "log")]

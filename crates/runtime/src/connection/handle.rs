@@ -4,10 +4,11 @@ use std::any::Any;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use floe_wire::connection::Liveness;
+
 use super::ConnectionCore;
 use crate::dispatch::Current;
 use crate::error::LocalError;
-use crate::liveness::Liveness;
 use crate::transport::ConnectionInfo;
 
 /// A connection to a peer. Clones refer to the same connection.

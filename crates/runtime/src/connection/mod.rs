@@ -17,7 +17,8 @@
 //!   `servant_cache.rs`
 //!   keeps the last dispatcher, `pending_dispatch.rs` runs the dispatches that must wait, and `reply_flush.rs` decides when
 //!   replies to events are written
-//! - keepalive: `keepalive.rs` and `keepalive_thread.rs` check the connection, and `liveness_check.rs` decides
+//! - keepalive: `keepalive.rs` and `keepalive_thread.rs` check the connection, as `LivenessCheck` of
+//!   `floe-wire` decides
 //! - the connections of a communicator: `registry.rs`, and `pool.rs` for those that proxies share
 //! - for users: `handle.rs`; blocking waits: `wait/`
 
@@ -34,7 +35,6 @@ mod keepalive;
 mod keepalive_thread;
 #[cfg(unix)]
 mod leader;
-mod liveness_check;
 mod pending_dispatch;
 mod pending_reply;
 mod pool;

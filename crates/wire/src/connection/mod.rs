@@ -14,6 +14,8 @@
 //! the driver, which comes back with the reply.
 
 mod in_flight;
+mod liveness;
+mod liveness_check;
 mod retry;
 mod send_queue;
 #[cfg(test)]
@@ -22,6 +24,8 @@ mod tests;
 use bytes::BytesMut;
 use in_flight::InFlight;
 
+pub use liveness::{Heartbeats, IdleCheck, Liveness, TICK_MAX};
+pub use liveness_check::{LivenessAction, LivenessCheck, Marks};
 pub use retry::{AttemptEnd, Retries};
 pub use send_queue::{Flush, FlushPolicy, SendQueue, WriteBatch};
 
