@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use floe_wire::EncodingVersion;
 use floe_wire::connection::{
-    AttemptEnd, Connection as Machine, Event, Input, NotActive, RequestIds, Role, SendQueue,
-    WriteBatch,
+    AttemptEnd, Connection as Machine, Event, Input, RequestIds, Role, SendQueue, WriteBatch,
 };
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{
@@ -120,10 +119,8 @@ impl End {
         }
         match call.kind {
             Kind::Twoway => {
-                let id = self
-                    .machine
-                    .reserve_id()
-                    .map_err(|NotActive| Refusal::NotActive)?;
+                let id = self.machine.reserve_id();
+                let id = id.ok_or(Refusal::NotActive)?;
                 self.write_request(number, call, id);
                 let token = |_| Token {
                     call: number,

@@ -9,12 +9,14 @@
 //! - `pipe.rs`: one direction of a stream
 //! - `end.rs`: one end of a connection; `calling.rs`: who calls over it, and who answers
 //! - `vigil.rs`: heartbeats and idle checks of Floe, Ice 3.7 and Ice 3.8
+//! - `liveness.rs`: the liveness check alone, over random events
 //! - `book.rs`: what must hold of each call
 //!
 //! What must hold, whatever happens: a call ends exactly once; one that is not idempotent is
 //! dispatched at most once, and never after its caller was told that it was not; requests of one
 //! connection are dispatched in their order, without a gap; each close ends; no message stays in a
-//! send queue that nothing will write; nothing passes its limit. If nothing but closes happens, no call is lost, and each close ends before its time is over.
+//! send queue that nothing will write; nothing passes its limit. If nothing but closes happens, no call is lost, and
+//! each close ends before its time is over.
 //!
 //! ```text
 //! cargo test -p floe-tests --test sim                              a few thousand seeds
@@ -25,21 +27,7 @@
 mod book;
 mod calling;
 mod end;
-/// The runtime's own.
-#[allow(
-    dead_code,
-    unreachable_pub,
-    reason = "the runtime's own file, of which the simulation uses the defaults"
-)]
-#[path = "../../crates/runtime/src/liveness.rs"]
 mod liveness;
-/// The runtime's own.
-#[allow(
-    dead_code,
-    reason = "the runtime's own file, whose tests need more than the simulation"
-)]
-#[path = "../../crates/runtime/src/connection/liveness_check.rs"]
-mod liveness_check;
 mod pipe;
 mod plan;
 mod random;

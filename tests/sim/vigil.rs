@@ -4,8 +4,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::liveness::Liveness;
-use crate::liveness_check::{LivenessAction, LivenessCheck, Marks};
+use floe_wire::connection::{Liveness, LivenessAction, LivenessCheck, Marks};
 
 /// Whose rules a side follows, with their defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

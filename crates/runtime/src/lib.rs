@@ -13,9 +13,10 @@
 //! - [`blocking`]: the same without async
 //!
 //! Here are the names that most programs need. The modules have the others, by topic: [`classes`] of Slice and their
-//! graphs; how values are encoded ([`encoding`]), messages ([`message`]) and proxies as data ([`reference`](mod@reference)); requests
-//! as a dispatcher sees them ([`dispatch`]), their interceptors ([`pipeline`]), and how they go on to another object
-//! undecoded ([`forwarding`]). [`contracts`] has the interfaces that Floe itself uses.
+//! graphs; how values are encoded ([`encoding`]), messages ([`message`]) and proxies as data
+//! ([`reference`](mod@reference)); requests as a dispatcher sees them ([`dispatch`]), their interceptors
+//! ([`pipeline`]), and how they go on to another object undecoded ([`forwarding`]). [`contracts`] has the interfaces
+//! that Floe itself uses.
 //!
 //! Programs written with ZeroC Ice 3.7 or 3.8 are peers without any change.
 //!
@@ -48,6 +49,7 @@ pub mod classes;
 #[doc(hidden)]
 pub mod codegen;
 mod communicator;
+mod condition;
 mod connection;
 pub mod contracts;
 mod deadline;
@@ -61,7 +63,6 @@ pub mod hub;
 mod implicit_context;
 mod include;
 mod invoker;
-mod liveness;
 mod locator_cache;
 mod log_limiter;
 #[cfg(feature = "log")]

@@ -167,7 +167,7 @@ fn start(stream: Stream, adapter: &Weak<AdapterCore>) -> Option<()> {
         }
     };
     tracing::debug!("accepted a connection from {}", stream.peer);
-    let purpose = Purpose::Incoming(adapter.clone(), core.settings.clone(), admission);
+    let purpose = Purpose::incoming(adapter.clone(), core.settings.clone(), admission);
     let connection = ConnectionCore::start(stream, purpose, communicator.core().connections());
     // Another thread has deactivated the adapter meanwhile, and did not know this connection.
     if core.is_deactivated() {

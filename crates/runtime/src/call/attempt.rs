@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use floe_wire::connection::Retries;
 use floe_wire::encoding::{Buffer, EncodeError};
-use floe_wire::message::{IncomingReply, Outcome, RequestId};
+use floe_wire::message::{IncomingReply, RequestId};
 use tokio::time::{Instant, sleep};
 
 use super::time_limit::TimeLimit;
@@ -34,22 +34,6 @@ pub(super) struct Terms<'a> {
     pub(super) deadline: Option<Instant>,
     /// The failure of a first attempt that the fast path made.
     pub(super) failed: Option<&'a AttemptError>,
-}
-
-/// The result of the first attempt, if the fast path made one.
-#[derive(Default)]
-pub(super) struct FirstAttempt {
-    pub(super) failure: Option<AttemptError>,
-    pub(super) deadline: Option<Instant>,
-}
-
-impl From<Option<AttemptError>> for FirstAttempt {
-    fn from(failure: Option<AttemptError>) -> Self {
-        Self {
-            failure,
-            deadline: None,
-        }
-    }
 }
 
 /// The destination of an invocation.
@@ -94,17 +78,6 @@ impl Proxy {
         }
     }
 
-    /// Sends a twoway request and waits for the outcome in its reply. Retries if that is safe.
-    pub(super) async fn exchange(
-        &self,
-        terms: &Terms<'_>,
-        write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
-    ) -> Result<Outcome, InvokeError> {
-        let is_sent = AtomicBool::new(false);
-        let reply = self.await_reply(terms, write, &is_sent).await?;
-        reply.into_outcome().map_err(InvokeError::BadReply)
-    }
-
     /// Sends a twoway request and waits for its reply. Retries if that is safe. `is_sent` becomes true as soon as the
     /// request is in the send queue of a connection.
     pub(super) async fn await_reply(
@@ -113,15 +86,15 @@ impl Proxy {
         write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
         is_sent: &AtomicBool,
     ) -> Result<IncomingReply, InvokeError> {
-        let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));
+        let write = &write;
         let run = |route| async move {
             match route {
                 Route::ConnectionCore(found) => {
                     found.connection.set_polling(self.polling());
-                    self.request_on(found, write, handed_over).await
+                    self.request_on(found, write, is_sent).await
                 }
                 Route::Collocated(adapter) => {
-                    handed_over();
+                    is_sent.store(true, Ordering::Relaxed);
                     self.request_collocated(&adapter, write).await
                 }
             }
@@ -151,33 +124,21 @@ impl Proxy {
         self.attempt(terms, is_sent, run).await
     }
 
-    /// Sends messages without replies. Retries if that is safe.
+    /// Sends messages without replies. Retries if that is safe. `is_sent` becomes true as soon as they are in the send
+    /// queue of a connection.
     pub(super) async fn post(
-        &self,
-        terms: &Terms<'_>,
-        until: SendUntil,
-        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-    ) -> Result<(), InvokeError> {
-        let is_sent = AtomicBool::new(false);
-        self.post_noting(terms, until, write, &is_sent).await
-    }
-
-    /// Sends messages without replies. `is_sent` becomes true as soon as they are in the send queue of a connection.
-    pub(super) async fn post_noting(
         &self,
         terms: &Terms<'_>,
         until: SendUntil,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
         is_sent: &AtomicBool,
     ) -> Result<(), InvokeError> {
-        let (write, handed_over) = (&write, &|| is_sent.store(true, Ordering::Relaxed));
+        let write = &write;
         let run = |route| async move {
             match route {
-                Route::ConnectionCore(found) => {
-                    self.post_on(found, until, write, handed_over).await
-                }
+                Route::ConnectionCore(found) => self.post_on(found, until, write, is_sent).await,
                 Route::Collocated(adapter) => {
-                    handed_over();
+                    is_sent.store(true, Ordering::Relaxed);
                     self.send_collocated(&adapter, write)
                 }
             }

@@ -5,14 +5,14 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use floe_wire::encoding::{Buffer, EncodeError, Encoder};
-use floe_wire::message::{BatchWriter, EventBatches, RequestHead};
+use floe_wire::message::{BatchWriter, EventBatches};
 
 use super::fast_path::SendAttempt;
 use super::invoke::check_datagram;
 use crate::communicator::{CollectedBatch, FlushFuture};
 use crate::connection::{ConnectionCore, SendUntil};
 use crate::error::{InvokeError, LocalError};
-use crate::event::{Event, Events};
+use crate::event::Events;
 use crate::proxy::{CollectedRequests, FullBatch, OperationInfo, Proxy, ProxyCore};
 
 /// A batch that is being sent. If the send is given up before the batch is in a send queue, the proxy gets the batch
@@ -95,41 +95,24 @@ impl Proxy {
         let head = self.header(operation.name, operation.mode, &context);
         let encoding = self.sending_encoding();
         let write = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, encode);
-        match self.push(batch, |batch| batch.writer.push_head(&head, len_max, write)) {
+        match self.push(batch, |batch, len_max| {
+            batch.push_head(&head, len_max, write)
+        }) {
             Ok(full) => full.map_or(SendAttempt::Done, SendAttempt::Full),
             Err(error) => SendAttempt::Failed(Box::new(error)),
         }
     }
 
-    /// Collects a request. If the batch would get too long, the requests collected before are sent first; if that
-    /// fails, all are dropped. If a batch that an earlier flush gave back cannot be sent, this request is not
-    /// collected, and the others stay. If the future is dropped, all requests that are not yet in a send queue stay
-    /// collected.
+    /// Collects the request that `add` adds to a batch, whose length limit it gets. If the batch would get too long,
+    /// the requests collected before are sent first; if that fails, all are dropped. If a batch that an earlier flush
+    /// gave back cannot be sent, this request is not collected, and the others stay. If the future is dropped, all
+    /// requests that are not yet in a send queue stay collected.
     pub(super) async fn collect(
         &self,
-        header: &RequestHead<'_>,
-        encapsulation: &impl Fn(&mut Encoder<'_>),
+        add: impl FnOnce(&mut BatchWriter, usize) -> Result<Option<Vec<u8>>, EncodeError>,
     ) -> Result<(), InvokeError> {
         self.send_given_back().await?;
-        let len_max = self.inner.batch_size_max;
-        let push =
-            |batch: &mut CollectedRequests| batch.writer.push_head(header, len_max, encapsulation);
-        match self.push(self.lock_batch(), push)? {
-            Some(full) => self.post_full(full).await,
-            None => Ok(()),
-        }
-    }
-
-    /// Collects an event, as [`Proxy::collect`] does.
-    pub(super) async fn collect_event(&self, event: &Event) -> Result<(), InvokeError> {
-        self.send_given_back().await?;
-        let len_max = self.inner.batch_size_max;
-        let full = self.push(self.lock_batch(), |batch| {
-            batch
-                .writer
-                .push_event(self.target(), event.as_bytes(), len_max)
-        })?;
-        match full {
+        match self.push(self.lock_batch(), add)? {
             Some(full) => self.post_full(full).await,
             None => Ok(()),
         }
@@ -168,16 +151,17 @@ impl Proxy {
         let target = self.target();
         let len_max = self.inner.batch_size_max;
         let mut batch = BatchWriter::default();
+        let is_queued = AtomicBool::new(false);
         for event in events.iter().flat_map(Events::iter) {
             let count = batch.count();
             let full = batch.push_event(target, event, len_max);
             if let Some(message) = full.map_err(not_encoded)? {
-                self.post_apart(FullBatch::apart(message, count)).await?;
+                self.post_one(&message.into(), count, &is_queued).await?;
             }
         }
         let count = batch.count();
         match batch.finish() {
-            Some(last) => self.post_apart(FullBatch::apart(last, count)).await,
+            Some(last) => self.post_one(&last.into(), count, &is_queued).await,
             None => Ok(()),
         }
     }
@@ -186,10 +170,10 @@ impl Proxy {
     fn push(
         &self,
         mut batch: MutexGuard<'_, CollectedRequests>,
-        push: impl FnOnce(&mut CollectedRequests) -> Result<Option<Vec<u8>>, EncodeError>,
+        add: impl FnOnce(&mut BatchWriter, usize) -> Result<Option<Vec<u8>>, EncodeError>,
     ) -> Result<Option<FullBatch>, InvokeError> {
         let count = batch.writer.count();
-        let full = push(&mut batch).map_err(not_encoded)?;
+        let full = add(&mut batch.writer, self.inner.batch_size_max).map_err(not_encoded)?;
         let full = full.map(|message| batch.cut(message, count));
         drop(batch);
         if count == 0 {
@@ -228,12 +212,6 @@ impl Proxy {
         sent
     }
 
-    /// Sends a batch that the proxy did not collect.
-    async fn post_apart(&self, batch: FullBatch) -> Result<(), InvokeError> {
-        let is_queued = AtomicBool::new(false);
-        self.post_one(&batch.message, batch.count, &is_queued).await
-    }
-
     /// Sends a batch; `is_queued` becomes true when it is in a send queue.
     async fn post_one(
         &self,
@@ -267,10 +245,8 @@ impl Proxy {
         };
         let mut terms = self.terms("(batch)", false);
         terms.is_retried = false;
-        match self
-            .post_noting(&terms, SendUntil::Written, write, is_queued)
-            .await
-        {
+        let sent = self.post(&terms, SendUntil::Written, write, is_queued);
+        match sent.await {
             Err(InvokeError::NotDispatched(source)) => {
                 Err(InvokeError::NotDispatched(lost(source)))
             }

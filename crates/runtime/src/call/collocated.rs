@@ -11,11 +11,12 @@ use std::task::{Context, Poll, Waker};
 use bytes::{Bytes, BytesMut};
 use floe_wire::encoding::{Buffer, EncodeError, ProtocolVersion};
 use floe_wire::message::{
-    IncomingReply, IncomingRequest, Message, MessageType, RequestBatch, RequestId, SystemException,
+    IncomingReply, IncomingRequest, Message, MessageType, RequestBatch, RequestId,
 };
 use tokio::sync::oneshot;
 
-use crate::dispatch::{AdapterCore, DispatchSlot, Dispatched, Origin, Request, encode_reply};
+use super::compressed::encode;
+use crate::dispatch::{AdapterCore, DispatchSlot, Dispatched, Origin, encode_reply};
 use crate::environment::Owner;
 use crate::error::{AttemptError, LocalError};
 use crate::proxy::Proxy;
@@ -49,15 +50,15 @@ impl Proxy {
         adapter: &Arc<AdapterCore>,
         write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
     ) -> Result<IncomingReply, AttemptError> {
-        let message = one_message(|buffer| write(buffer, TWOWAY))?;
+        let message = split(&mut encode_bytes(|buffer| write(buffer, TWOWAY))?)?;
         let request = IncomingRequest::parse(&message).map_err(bad_message)?;
-        let owner = adapter.owner().ok_or(SHUTDOWN)?;
+        let owner = adapter.owner().ok_or_else(shut_down)?;
         let reply = match start(adapter, &owner, request) {
             Started::Done(reply) => reply,
-            Started::Running(reply) => reply.await.map_err(|_| AttemptError {
-                error: LocalError::Shutdown,
-                perhaps_dispatched: true,
-            })?,
+            Started::Running(reply) => {
+                let reply = reply.await;
+                reply.map_err(|_| AttemptError::perhaps_sent(LocalError::Shutdown))?
+            }
         };
         let message = split(&mut BytesMut::from(Bytes::from(reply.into_vec())))?;
         IncomingReply::parse(&message).map_err(bad_message)
@@ -69,13 +70,17 @@ impl Proxy {
         adapter: &Arc<AdapterCore>,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<(), AttemptError> {
-        let mut messages = encode(write)?;
-        let owner = adapter.owner().ok_or(SHUTDOWN)?;
+        let mut messages = encode_bytes(write)?;
+        let owner = adapter.owner().ok_or_else(shut_down)?;
         while !messages.is_empty() {
             let message = split(&mut messages)?;
             if message.header.message_type == MessageType::BatchRequest {
                 let batch = RequestBatch::parse(&message).map_err(bad_message)?;
-                let run = run_batch(adapter.clone(), owner.clone(), batch);
+                let (own, owner) = (adapter.clone(), owner.clone());
+                let origin = move || Some(Origin::collocated(own.clone(), owner.clone()));
+                let run = async move {
+                    DispatchSlot::default().dispatch_serial(batch, origin).await;
+                };
                 adapter.environment().tasks().spawn(run);
             } else {
                 let request = IncomingRequest::parse(&message).map_err(bad_message)?;
@@ -87,10 +92,9 @@ impl Proxy {
     }
 }
 
-const SHUTDOWN: AttemptError = AttemptError {
-    error: LocalError::Shutdown,
-    perhaps_dispatched: false,
-};
+fn shut_down() -> AttemptError {
+    AttemptError::not_sent(LocalError::Shutdown)
+}
 
 /// A dispatch that has started.
 enum Started {
@@ -101,7 +105,8 @@ enum Started {
 
 fn start(adapter: &Arc<AdapterCore>, owner: &Arc<Owner>, request: IncomingRequest) -> Started {
     let mut slot = DispatchSlot::default();
-    if let Err(exception) = begin(adapter, owner, &request, &mut slot) {
+    let origin = Origin::collocated(adapter.clone(), owner.clone());
+    if let Err(exception) = slot.start(request.clone(), origin) {
         return Started::Done(encode_reply(&request, Err(exception)));
     }
     if let Some(Poll::Ready(result)) = poll_in_place(&mut slot) {
@@ -114,29 +119,6 @@ fn start(adapter: &Arc<AdapterCore>, owner: &Arc<Owner>, request: IncomingReques
         let _ = sender.send(encode_reply(&request, result));
     });
     Started::Running(receiver)
-}
-
-fn begin(
-    adapter: &Arc<AdapterCore>,
-    owner: &Arc<Owner>,
-    request: &IncomingRequest,
-    slot: &mut DispatchSlot,
-) -> Result<(), SystemException> {
-    let dispatcher = adapter.find(request)?;
-    let origin = Origin::collocated(adapter.clone(), owner.clone());
-    let request = Request::new(request.clone(), origin);
-    slot.start(dispatcher, request)
-}
-
-/// Dispatches the requests of a batch one after another.
-async fn run_batch(adapter: Arc<AdapterCore>, owner: Arc<Owner>, batch: RequestBatch) {
-    let mut slot = DispatchSlot::default();
-    for request in batch {
-        if begin(&adapter, &owner, &request, &mut slot).is_ok() {
-            // Requests of a batch get no reply.
-            let _ = std::future::poll_fn(|context| slot.poll_guarded(context)).await;
-        }
-    }
 }
 
 /// Polls a dispatch once. Returns `None` without a poll if too many dispatches are nested on this thread.
@@ -154,18 +136,10 @@ fn poll_in_place(slot: &mut DispatchSlot) -> Option<Poll<Dispatched>> {
     Some(polled)
 }
 
-fn encode(
+fn encode_bytes(
     write: impl FnOnce(&mut Buffer) -> Result<(), EncodeError>,
 ) -> Result<BytesMut, AttemptError> {
-    let mut buffer = Buffer::joined();
-    write(&mut buffer).map_err(|error| local(error.into()))?;
-    Ok(BytesMut::from(Bytes::from(buffer.into_vec())))
-}
-
-fn one_message(
-    write: impl FnOnce(&mut Buffer) -> Result<(), EncodeError>,
-) -> Result<Message, AttemptError> {
-    split(&mut encode(write)?)
+    Ok(BytesMut::from(Bytes::from(encode(write)?)))
 }
 
 /// Splits off the next message. Collocated messages have no length limit.
@@ -173,11 +147,11 @@ fn split(messages: &mut BytesMut) -> Result<Message, AttemptError> {
     let peer = || "this communicator".to_owned();
     match Message::split(messages, i32::MAX as usize) {
         Ok(Some(message)) => Ok(message),
-        Ok(None) => Err(local(LocalError::ConnectionLost {
+        Ok(None) => Err(AttemptError::not_sent(LocalError::ConnectionLost {
             peer: peer(),
             reason: "a message is incomplete".to_owned(),
         })),
-        Err(error) => Err(local(LocalError::Protocol {
+        Err(error) => Err(AttemptError::not_sent(LocalError::Protocol {
             peer: peer(),
             error,
         })),
@@ -185,12 +159,5 @@ fn split(messages: &mut BytesMut) -> Result<Message, AttemptError> {
 }
 
 fn bad_message(error: floe_wire::DecodeError) -> AttemptError {
-    local(LocalError::Parameters(error))
-}
-
-fn local(error: LocalError) -> AttemptError {
-    AttemptError {
-        error,
-        perhaps_dispatched: false,
-    }
+    AttemptError::not_sent(LocalError::Parameters(error))
 }

@@ -1,5 +1,7 @@
 //! Requests sent over a connection, compressed first if the proxy says so.
 
+use std::sync::atomic::AtomicBool;
+
 use floe_wire::compression::Compressor;
 use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, RequestId};
@@ -9,34 +11,29 @@ use crate::error::AttemptError;
 use crate::proxy::{Proxy, RoutedConnection};
 
 impl Proxy {
-    /// Compresses a twoway request if that is wanted, sends it on a connection, and waits for its reply. `handed_over`
-    /// is called when the request is in the send queue.
+    /// Compresses a twoway request if that is wanted, sends it on a connection, and waits for its reply. `is_sent`
+    /// becomes true when the request is in the send queue.
     pub(super) async fn request_on(
         &self,
         found: RoutedConnection,
         write: &impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
-        handed_over: &impl Fn(),
+        is_sent: &AtomicBool,
     ) -> Result<IncomingReply, AttemptError> {
         let compressor = self.compressor(&found);
         let connection = found.connection;
         let Some(compressor) = compressor else {
-            let write = |buffer: &mut Buffer, id| {
-                handed_over();
-                write(buffer, id)
-            };
-            return Reply::request(connection, None, write).await;
+            return Reply::request(connection, None, write, is_sent).await;
         };
         // The request is encoded and compressed before the lock is taken, so that other senders do not wait for that.
         let id = connection.reserve_id()?;
         let message = encode_compressed(&compressor, |buffer| write(buffer, id))?;
         let append = |buffer: &mut Buffer, _| {
-            handed_over();
             connection
                 .compression()
                 .append(&compressor, buffer, &message);
             Ok(())
         };
-        Reply::request(connection.clone(), Some(id), append).await
+        Reply::request(connection.clone(), Some(id), append, is_sent).await
     }
 
     /// Sends messages without replies, as [`Proxy::request_on`] does.
@@ -45,40 +42,39 @@ impl Proxy {
         found: RoutedConnection,
         until: SendUntil,
         write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-        handed_over: &impl Fn(),
+        is_sent: &AtomicBool,
     ) -> Result<(), AttemptError> {
         let compressor = self.compressor(&found);
         let connection = found.connection;
         let Some(compressor) = compressor else {
-            let write = |buffer: &mut Buffer| {
-                handed_over();
-                write(buffer)
-            };
-            return connection.send(until, write).await;
+            return connection.send(until, write, is_sent).await;
         };
         let messages = encode_compressed(&compressor, write)?;
         let append = |buffer: &mut Buffer| {
-            handed_over();
             connection
                 .compression()
                 .append(&compressor, buffer, &messages);
             Ok(())
         };
-        connection.send(until, append).await
+        connection.send(until, append, is_sent).await
     }
+}
+
+/// Encodes messages.
+pub(super) fn encode(
+    write: impl FnOnce(&mut Buffer) -> Result<(), EncodeError>,
+) -> Result<Vec<u8>, AttemptError> {
+    let mut messages = Buffer::joined();
+    write(&mut messages).map_err(|error| AttemptError::not_sent(error.into()))?;
+    Ok(messages.into_vec())
 }
 
 /// Encodes messages and compresses them.
 fn encode_compressed(
     compressor: &Compressor,
-    write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+    write: impl FnOnce(&mut Buffer) -> Result<(), EncodeError>,
 ) -> Result<Vec<u8>, AttemptError> {
-    let mut messages = Buffer::joined();
-    write(&mut messages).map_err(|error| AttemptError {
-        error: error.into(),
-        perhaps_dispatched: false,
-    })?;
-    let mut messages = messages.into_vec();
+    let mut messages = encode(write)?;
     compressor.compress(&mut messages, 0);
     Ok(messages)
 }

@@ -5,6 +5,7 @@
 
 use std::sync::atomic::Ordering;
 
+use floe_wire::connection::RequestIds;
 use floe_wire::encoding::{Buffer, EncodeError, Encoder};
 use floe_wire::message::RequestId;
 use floe_wire::reference::InvocationMode;
@@ -65,7 +66,7 @@ impl Proxy {
         let tried = match is_twoway {
             true => {
                 connection.set_polling(self.polling());
-                let reply = Reply::try_request(connection, wait_depth, write);
+                let reply = Reply::try_request(connection, wait_depth, RequestIds::Next(1), write);
                 reply.map(|reply| reply.map(SendAttempt::Requested))
             }
             false => {

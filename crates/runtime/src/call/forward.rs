@@ -10,6 +10,7 @@ use crate::proxy::Proxy;
 
 /// An event in flight. If it is dropped before its reply has come, it is given up: the sink gets no reply, unless the
 /// delivery of that reply has already begun.
+#[derive(Debug)]
 pub struct PendingEvent {
     /// Present until the reply has come.
     connection: Option<Arc<ConnectionCore>>,
@@ -18,6 +19,7 @@ pub struct PendingEvent {
 
 /// The events of one [`Proxy::forward_at_once`], in order. Events that are not taken from it are given up when it is
 /// dropped.
+#[derive(Debug)]
 pub struct PendingEvents {
     /// Present while events are left.
     connection: Option<Arc<ConnectionCore>>,
@@ -27,7 +29,7 @@ pub struct PendingEvents {
 
 /// Identifies the connection that an event was sent over. An event sent later over the same connection arrives after
 /// it.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct ConnectionToken(Arc<ConnectionCore>);
 
 impl Proxy {
@@ -132,28 +134,5 @@ impl Drop for PendingEvents {
         if self.left > 0 {
             self.for_each(drop);
         }
-    }
-}
-
-impl std::fmt::Debug for ConnectionToken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ConnectionToken")
-            .field("is_open", &self.is_open())
-            .finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for PendingEvent {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PendingEvent").finish_non_exhaustive()
-    }
-}
-
-impl std::fmt::Debug for PendingEvents {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let left = &self.left;
-        f.debug_struct("PendingEvents")
-            .field("left", left)
-            .finish_non_exhaustive()
     }
 }

@@ -5,8 +5,9 @@ use std::sync::atomic::AtomicBool;
 use floe_wire::encoding::{Buffer, Encapsulation, EncodeError, Encoder, EncodingVersion};
 use floe_wire::message::{OperationMode, Outcome, RequestHead, RequestId};
 use floe_wire::reference::{InvocationMode, Reference};
+use tokio::time::Instant;
 
-use super::attempt::{FirstAttempt, Terms};
+use super::attempt::Terms;
 use crate::communicator::Communicator;
 use crate::connection::{SendUntil, outcome_of_event};
 use crate::deadline;
@@ -31,17 +32,9 @@ impl Proxy {
         parameters: &[u8],
     ) -> Result<Option<Outcome>, InvokeError> {
         check_encapsulation(parameters)?;
-        if !self.inner.options.interceptors.is_empty() {
-            return self.intercept(operation, mode, parameters.to_vec()).await;
-        }
         let encapsulation = |encoder: &mut Encoder<'_>| encoder.bytes(parameters);
-        if self.reference().mode != InvocationMode::Twoway {
-            self.send(operation, mode, None, encapsulation).await?;
-            return Ok(None);
-        }
-        let first = FirstAttempt::default();
-        let outcome = self.request(operation, mode, first, encapsulation).await?;
-        returned(outcome)
+        self.invoke_encoded(operation, mode, (None, None), encapsulation)
+            .await
     }
 
     /// Sends an event to this object with its own operation, mode, context and parameters. The context of the proxy is
@@ -77,7 +70,9 @@ impl Proxy {
                 Ok(None)
             }
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
-                self.collect_event(event).await?;
+                let target = self.target();
+                self.collect(|batch, len_max| batch.push_event(target, event.as_bytes(), len_max))
+                    .await?;
                 Ok(None)
             }
         }
@@ -97,7 +92,8 @@ impl Proxy {
                     each()
                         .try_for_each(|event| target.write_event(buffer, RequestId::ONEWAY, event))
                 };
-                self.post(&self.terms("(events)", false), SendUntil::Written, write)
+                let terms = self.terms("(events)", false);
+                self.post(&terms, SendUntil::Written, write, &AtomicBool::new(false))
                     .await
             }
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
@@ -114,77 +110,56 @@ impl Proxy {
         }
     }
 
-    /// Sends a twoway request and waits for its outcome. `first` is the failed first attempt, if there was one.
-    pub(super) async fn request(
+    /// Invokes an operation. If the fast path made a first attempt, `first` is its failure and the deadline that it
+    /// started. The outcome is `None` if the request gets no reply.
+    pub(super) async fn invoke_encoded(
         &self,
         operation: &str,
         mode: OperationMode,
-        first: FirstAttempt,
+        first: (Option<AttemptError>, Option<Instant>),
         encapsulation: impl Fn(&mut Encoder<'_>),
-    ) -> Result<Outcome, InvokeError> {
+    ) -> Result<Option<Outcome>, InvokeError> {
         if !self.inner.options.interceptors.is_empty() {
             let parameters = encode(encapsulation, self.sending_encoding())?;
-            let outcome = self.intercept(operation, mode, parameters).await?;
-            return outcome.ok_or_else(|| {
-                let operation = operation.to_owned();
-                InvokeError::NotDispatched(LocalError::NotTwoway { operation })
-            });
+            return self.intercept(operation, mode, parameters).await;
         }
         let context = self.sent_context();
         let header = self.header(operation, mode, &context);
         let mut terms = self.terms(operation, mode.is_idempotent());
-        (terms.failed, terms.deadline) = (first.failure.as_ref(), first.deadline);
-        self.exchange(&terms, |buffer, id| {
-            header.write_with(buffer, id, &encapsulation)
-        })
-        .await
+        (terms.failed, terms.deadline) = (first.0.as_ref(), first.1);
+        self.invoke_in_mode(&header, &terms, encapsulation).await
     }
 
-    /// Sends or collects a request without a reply. `failed` is the failure of a first attempt, if there was one.
-    pub(super) async fn send(
-        &self,
-        operation: &str,
-        mode: OperationMode,
-        failed: Option<AttemptError>,
-        encapsulation: impl Fn(&mut Encoder<'_>),
-    ) -> Result<(), InvokeError> {
-        if !self.inner.options.interceptors.is_empty() {
-            let parameters = encode(encapsulation, self.sending_encoding())?;
-            return self
-                .intercept(operation, mode, parameters)
-                .await
-                .map(|_| ());
-        }
-        let context = self.sent_context();
-        let header = self.header(operation, mode, &context);
-        let mut terms = self.terms(operation, mode.is_idempotent());
-        terms.failed = failed.as_ref();
-        self.send_with(&header, &terms, encapsulation).await
-    }
-
-    async fn send_with(
+    /// Sends a request in the mode of the proxy, or collects it. Returns the outcome of a twoway request.
+    async fn invoke_in_mode(
         &self,
         header: &RequestHead<'_>,
         terms: &Terms<'_>,
         encapsulation: impl Fn(&mut Encoder<'_>),
-    ) -> Result<(), InvokeError> {
+    ) -> Result<Option<Outcome>, InvokeError> {
+        let write = |buffer: &mut Buffer, id| header.write_with(buffer, id, &encapsulation);
+        let write_oneway = |buffer: &mut Buffer| write(buffer, RequestId::ONEWAY);
+        let is_sent = AtomicBool::new(false);
         match self.reference().mode {
-            InvocationMode::Twoway | InvocationMode::Oneway => {
-                self.post(terms, SendUntil::Queued, |buffer| {
-                    header.write_with(buffer, RequestId::ONEWAY, &encapsulation)
-                })
-                .await
+            InvocationMode::Twoway => {
+                let reply = self.await_reply(terms, write, &is_sent).await?;
+                return match reply.into_outcome() {
+                    Ok(Outcome::System(exception)) => Err(exception.into()),
+                    Ok(outcome) => Ok(Some(outcome)),
+                    Err(error) => Err(InvokeError::BadReply(error)),
+                };
+            }
+            InvocationMode::Oneway => {
+                self.post(terms, SendUntil::Queued, write_oneway, &is_sent)
+                    .await?;
             }
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
-                self.collect(header, &encapsulation).await
+                self.collect(|batch, len_max| batch.push_head(header, len_max, &encapsulation))
+                    .await?;
             }
-            InvocationMode::Datagram => {
-                let write = |buffer: &mut Buffer| {
-                    header.write_with(buffer, RequestId::ONEWAY, &encapsulation)
-                };
-                self.post_datagram(terms.operation, write).await
-            }
+            InvocationMode::Datagram => self.post_datagram(terms.operation, write_oneway).await?,
         }
+        Ok(None)
     }
 
     /// Sends a message as a datagram, if it fits into one.
@@ -200,7 +175,8 @@ impl Proxy {
             buffer.bytes_mut().extend_from_slice(message.bytes());
             Ok(())
         };
-        self.post(&self.terms(operation, false), SendUntil::Written, write)
+        let terms = self.terms(operation, false);
+        self.post(&terms, SendUntil::Written, write, &AtomicBool::new(false))
             .await
     }
 
@@ -252,12 +228,7 @@ impl Proxy {
         let mut terms = self.terms(operation, mode.is_idempotent());
         terms.limit = invocation.remaining();
         let encapsulation = |encoder: &mut Encoder<'_>| encoder.bytes(invocation.parameters());
-        if self.reference().mode != InvocationMode::Twoway {
-            self.send_with(&header, &terms, encapsulation).await?;
-            return Ok(None);
-        }
-        let write = |buffer: &mut Buffer, id| header.write_with(buffer, id, encapsulation);
-        returned(self.exchange(&terms, write).await?)
+        self.invoke_in_mode(&header, &terms, encapsulation).await
     }
 }
 
@@ -326,12 +297,4 @@ fn encode(
     let written = encoder.finish();
     written.map_err(|error| InvokeError::NotDispatched(error.into()))?;
     Ok(parameters)
-}
-
-/// Turns a system exception into an error. Any other outcome is a success.
-pub(super) fn returned(outcome: Outcome) -> Result<Option<Outcome>, InvokeError> {
-    match outcome {
-        Outcome::System(exception) => Err(exception.into()),
-        outcome => Ok(Some(outcome)),
-    }
 }

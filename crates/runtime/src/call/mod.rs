@@ -1,12 +1,13 @@
 //! Calls: everything between a proxy and the send queue of a connection, from the encoding of a request to its reply.
 //!
-//! This file has the typed call of generated proxies, a future with a name. It first takes the fast path of send. If the
-//! fast path cannot send the request, or the attempt fails, the call becomes a boxed invocation, which connects, waits for
-//! room and retries.
+//! This file has the typed call of generated proxies, a future with a name. It first takes the fast path of send. If
+//! the fast path cannot send the request, or the attempt fails, the call becomes a boxed invocation, which connects,
+//! waits for room and retries.
 //!
 //! - `fast_path.rs`: invocations that need no wait before their message is appended
 //! - `invoke.rs`: untyped invocations, and events that may have to wait
-//! - `attempt.rs`: one invocation, with its deadline (`time_limit.rs`) and its `retries.rs`
+//! - `attempt.rs`: one invocation, with its deadline (`time_limit.rs`) and its retries, which
+//!   [`floe_wire::connection::Retries`] decides
 //! - `compressed.rs`: requests sent over a connection, compressed or not
 //! - `batch.rs`: requests that are collected and sent together
 //! - `forward.rs`: events that are sent without a wait, and whose replies a reply sink gets
@@ -33,6 +34,7 @@ use floe_wire::encoding::{
 };
 use floe_wire::message::{IncomingReply, Outcome, reply};
 use floe_wire::reference::InvocationMode;
+use tokio::time::Instant;
 
 pub use forward::{ConnectionToken, PendingEvent, PendingEvents};
 
@@ -40,7 +42,7 @@ use crate::connection::wait::{Wait, may_wait_directly, wait_depth};
 use crate::connection::{ReceivedReply, Reply, ShortReply};
 use crate::error::{AttemptError, InvokeError, LocalError, OperationError};
 use crate::proxy::{OperationInfo, Proxy};
-use attempt::{FirstAttempt, timed_out};
+use attempt::timed_out;
 use fast_path::SendAttempt;
 use time_limit::TimeLimit;
 
@@ -167,7 +169,7 @@ where
                     match reply.wait_reading(&mut short) {
                         Ok(ReceivedReply::Short) => return self.open_short(&short),
                         Ok(ReceivedReply::Whole(reply)) => return self.open_reply(reply),
-                        Err(failure) => self.invoke(Some(*failure).into()),
+                        Err(failure) => self.invoke(Some(*failure), None),
                     }
                 }
                 state => self.state = state,
@@ -199,30 +201,20 @@ where
                 let sent = async move { proxy.post_full(full).await.map(|()| None) };
                 self.state = CallState::Invoking(Box::pin(sent));
             }
-            SendAttempt::No(failure) => self.invoke(failure.map(|failure| *failure).into()),
+            SendAttempt::No(failure) => self.invoke(failure.map(|failure| *failure), None),
             SendAttempt::Failed(error) => return Begun::Failed(error),
         }
         Begun::Waits
     }
 
-    /// Starts an invocation, after a first attempt if there was one.
+    /// Starts an invocation. If there was a first attempt, `failure` says how it ended, and `deadline` is the end of
+    /// the time that it started.
     #[cold]
-    fn invoke(&mut self, first: FirstAttempt) {
+    fn invoke(&mut self, failure: Option<AttemptError>, deadline: Option<Instant>) {
         let encode = self.encode.take().expect("it is invoked once");
+        let first = (failure, deadline);
         let invoking = invoke(self.proxy, self.operation, first, encode);
         self.state = CallState::Invoking(Box::pin(invoking));
-    }
-
-    /// Starts an invocation after the request failed, with the time that is left.
-    #[cold]
-    fn invoke_after(&mut self, failure: AttemptError) {
-        let state = std::mem::replace(&mut self.state, CallState::Ended);
-        let deadline = match state {
-            CallState::Requested(_, Some(time_limit)) => Some(time_limit.deadline),
-            _ => None,
-        };
-        let failure = Some(failure);
-        self.invoke(FirstAttempt { failure, deadline });
     }
 
     /// Reads the results from a short reply.
@@ -305,7 +297,7 @@ where
             }
         }
         if let CallState::Requested(reply, time_limit) = &mut this.state {
-            let failure = match (Pin::new(reply).poll(context), time_limit) {
+            let failure = match (Pin::new(reply).poll(context), &mut *time_limit) {
                 (Poll::Ready(Ok(reply)), _) => {
                     this.state = CallState::Ended;
                     return Poll::Ready(this.open_reply(reply));
@@ -317,7 +309,8 @@ where
                     timed_out(this.operation.name, time_limit.limit, true)
                 }
             };
-            this.invoke_after(failure);
+            let deadline = time_limit.as_ref().map(|limit| limit.deadline);
+            this.invoke(Some(failure), deadline);
         }
         let CallState::Invoking(invoking) = &mut this.state else {
             panic!("a call that has ended is not polled again");
@@ -344,18 +337,23 @@ impl<R, E, Encode, Decode> fmt::Debug for Call<'_, R, E, Encode, Decode> {
 async fn invoke(
     proxy: &Proxy,
     operation: &OperationInfo,
-    first: FirstAttempt,
+    first: (Option<AttemptError>, Option<Instant>),
     encode: impl Fn(&mut Encoder<'_>),
 ) -> Result<Option<Outcome>, InvokeError> {
     let (name, mode) = (operation.name, operation.mode);
     let encoding = proxy.sending_encoding();
     let write = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, &encode);
+    let outcome = proxy.invoke_encoded(name, mode, first, write).await?;
     match proxy.reference().mode {
-        InvocationMode::Twoway => proxy.request(name, mode, first, write).await.map(Some),
-        _ => {
-            let sent = proxy.send(name, mode, first.failure, write).await;
-            sent.map(|()| None)
+        // An interceptor may have returned no outcome.
+        InvocationMode::Twoway if outcome.is_none() => {
+            let operation = name.to_owned();
+            Err(InvokeError::NotDispatched(LocalError::NotTwoway {
+                operation,
+            }))
         }
+        InvocationMode::Twoway => Ok(outcome),
+        _ => Ok(None),
     }
 }
 

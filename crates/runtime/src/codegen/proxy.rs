@@ -9,29 +9,17 @@ use crate::proxy::{OperationInfo, Proxy};
 
 /// Describes an operation; `returns_data` says whether there is a return value or an out-parameter.
 pub const fn operation(name: &'static str, returns_data: bool) -> OperationInfo {
-    OperationInfo {
-        name,
-        mode: OperationMode::Normal,
-        returns_data,
-    }
+    OperationInfo::new(name, OperationMode::Normal, returns_data)
 }
 
 /// Describes an idempotent operation.
 pub const fn idempotent(name: &'static str, returns_data: bool) -> OperationInfo {
-    OperationInfo {
-        name,
-        mode: OperationMode::Idempotent,
-        returns_data,
-    }
+    OperationInfo::new(name, OperationMode::Idempotent, returns_data)
 }
 
 /// Describes an operation that is declared `["nonmutating"]`.
 pub const fn nonmutating(name: &'static str, returns_data: bool) -> OperationInfo {
-    OperationInfo {
-        name,
-        mode: OperationMode::Nonmutating,
-        returns_data,
-    }
+    OperationInfo::new(name, OperationMode::Nonmutating, returns_data)
 }
 
 /// Calls an operation with these parameters; `decode` reads the results.

@@ -37,8 +37,8 @@ pub(super) struct Budget {
 impl Budget {
     pub(super) fn of(connection: &ConnectionCore) -> Self {
         Self {
-            own: connection.dispatches().clone(),
-            own_len: budget_len(connection.settings()),
+            own: connection.dispatches.clone(),
+            own_len: budget_len(&connection.settings),
             adapter: None,
             has_adapter_share: false,
             is_stalled: false,
@@ -70,7 +70,7 @@ impl Budget {
     /// Waits until this many permits are left. Returns false if that takes longer than the stall timeout.
     pub(super) async fn wait_for(&mut self, connection: &ConnectionCore, share: u32) -> bool {
         let acquired = self.own.acquire_many(share);
-        let limit = connection.settings().dispatch_stall_timeout;
+        let limit = connection.settings.dispatch_stall_timeout;
         let limit = match self.is_stalled {
             true => limit.min(STALLED_WAIT),
             false => limit,
@@ -155,8 +155,8 @@ impl Budget {
             "stopped reading the connection to {}: the limit of requests in dispatch is reached \
              (`Settings::dispatch_limit`, {}), and none has ended for {:?}",
             connection.peer(),
-            connection.settings().dispatch_limit,
-            connection.settings().dispatch_stall_timeout
+            connection.settings.dispatch_limit,
+            connection.settings.dispatch_stall_timeout
         );
     }
 
@@ -166,12 +166,12 @@ impl Budget {
     pub(super) fn refuse_nested(connection: &ConnectionCore) -> Option<SystemException> {
         let due = connection.lock().machine.in_flight();
         (due > 0).then(|| {
-            let limit = connection.settings().dispatch_limit;
+            let limit = connection.settings.dispatch_limit;
             SystemException::UnknownException(format!(
                 "not dispatched: the limit of {limit} requests in dispatch on this connection is reached \
                  (`Settings::dispatch_limit`), none has ended for {:?}, and {due} replies that they may \
                  wait for come after this request: nest calls less deeply or raise the limit",
-                connection.settings().dispatch_stall_timeout
+                connection.settings.dispatch_stall_timeout
             ))
         })
     }

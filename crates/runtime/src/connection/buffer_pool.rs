@@ -2,8 +2,7 @@
 //!
 //! A connection needs buffers only while it reads and dispatches. If each connection kept its own, ten thousand idle
 //! connections would spend most of their memory on buffers. Each thread keeps a few instead, and lends them to the
-//! connection that it reads. Pending replies are pooled for their
-//! allocations in the same way.
+//! connection that it reads. Pending replies are pooled for their allocations in the same way.
 
 use std::cell::RefCell;
 use std::thread::LocalKey;
@@ -29,16 +28,5 @@ pub(super) fn put_back<T>(pool: &'static LocalKey<BufferPool<T>>, count_max: usi
         }
         pool.push(buffer);
         None
-    });
-}
-
-/// Replaces the buffer of a pool that holds only one.
-pub(super) fn replace<T>(pool: &'static LocalKey<BufferPool<T>>, buffer: T) {
-    // The old buffer is dropped outside of the closure, as above.
-    let _old = pool.try_with(|pool| {
-        let mut pool = pool.borrow_mut();
-        let old = pool.pop();
-        pool.push(buffer);
-        old
     });
 }

@@ -4,33 +4,35 @@
 //! [`Keepalive`] ends the connection when it is silent or unused.
 
 use std::any::Any;
+use std::fmt;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use floe_wire::connection::{
-    Connection as Machine, FlushPolicy, NotActive, NotAppended, RequestIds, Role, SendQueue,
+    Connection as Machine, FlushPolicy, NotAppended, RequestIds, Role, SendQueue,
 };
 use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{HEADER_LEN, IncomingRequest, RequestId, VALIDATE_CONNECTION};
 use floe_wire::reference::Endpoint;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
 use super::Connections;
 use super::driver::{self, Driver};
 use super::keepalive::{HeartbeatListener, Keepalive};
-use super::readiness::Readiness;
+use super::pool::PoolKey;
 use super::reading::{ReadEnd, Reading};
 use super::reply_sink::{Recipient, ReplySink};
 use super::send_half::SendHalf;
 use super::state::{ConnectionState, Whole};
 use super::stream_compression::StreamCompression;
-use super::wait::{Sleeper, wait_depth};
+use super::wait::wait_depth;
 use super::{budget, reentrancy_guard};
 use crate::admission::Admission;
 use crate::byte_account::ByteAccount;
+use crate::condition::wait_for;
 use crate::dispatch::{AdapterCore, AdapterSlot, Origin, RequestSource};
 use crate::environment::{Environment, Tasks};
 use crate::error::{AttemptError, LocalError};
@@ -45,31 +47,64 @@ pub(crate) struct ConnectionCore {
     /// How long each wait for input busy-polls, in microseconds.
     polling_micros: AtomicU32,
     /// True while new requests may be sent. It is a hint that needs no lock.
-    is_active: AtomicBool,
+    pub(super) is_active: AtomicBool,
     pub(super) keepalive: Keepalive,
     /// Bounds the dispatches under way in number and in bytes.
-    dispatches: Arc<Semaphore>,
+    pub(super) dispatches: Arc<Semaphore>,
     /// The connection's share of the limits on connections, until it is closed.
     admission: Mutex<Option<Admission>>,
-    /// Tells waiting callers when requests may be sent, and when the connection is closed.
-    readiness: Readiness,
-    settings: Arc<Settings>,
-    tasks: Tasks,
-    /// The registry that drops the connection when it ends. Only an outgoing connection has an endpoint.
+    /// Wakes callers when requests may be sent, and when the connection is closed. A channel of tokio would take half a
+    /// kilobyte of each connection.
+    changed: Notify,
+    pub(super) settings: Arc<Settings>,
+    pub(super) tasks: Tasks,
+    /// The registry that drops the connection when it ends.
     connections: Weak<Connections>,
-    endpoint: Option<Endpoint>,
+    /// Only an outgoing connection has one.
+    key: Option<PoolKey>,
     /// The adapter that serves requests of the peer.
     pub(super) adapter: Arc<AdapterSlot>,
     /// The value that a dispatcher stored with [`Connection::remember`](super::Connection::remember).
     pub(super) remembered: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
-/// The direction of a connection, with what that direction needs.
-pub(crate) enum Purpose {
-    /// Sends requests to this endpoint.
-    Outgoing(Endpoint),
-    /// Serves requests of the peer with this adapter, which admitted the connection and has these settings.
-    Incoming(Weak<AdapterCore>, Arc<Settings>, Option<Admission>),
+/// What a connection is for: its direction, with what that direction needs.
+pub(crate) struct Purpose {
+    role: Role,
+    settings: Arc<Settings>,
+    /// Where an outgoing connection leads.
+    key: Option<PoolKey>,
+    /// The adapter that serves requests of the peer.
+    adapter: Option<Weak<AdapterCore>>,
+    admission: Option<Admission>,
+}
+
+impl Purpose {
+    /// To send requests to this endpoint.
+    pub(super) fn outgoing(key: PoolKey, settings: Arc<Settings>) -> Self {
+        Self {
+            role: Role::Client,
+            settings,
+            key: Some(key),
+            adapter: None,
+            admission: None,
+        }
+    }
+
+    /// To serve requests of the peer with this adapter, which admitted the connection and has these settings.
+    pub(crate) fn incoming(
+        adapter: Weak<AdapterCore>,
+        settings: Arc<Settings>,
+        admission: Option<Admission>,
+    ) -> Self {
+        Self {
+            role: Role::Server,
+            settings,
+            key: None,
+            adapter: Some(adapter),
+            admission,
+        }
+    }
 }
 
 impl ConnectionCore {
@@ -79,17 +114,13 @@ impl ConnectionCore {
         purpose: Purpose,
         connections: &Arc<Connections>,
     ) -> Arc<Self> {
-        let is_outgoing = matches!(purpose, Purpose::Outgoing(_));
-        let (peer, halves) = driver::prepare(stream, is_outgoing, connections.environment());
-        let connection = Arc::new(Self::new(
-            peer,
-            halves.writer,
-            halves.driver,
-            purpose,
-            connections,
-        ));
+        let peer = stream.peer.clone();
+        let is_outgoing = purpose.role == Role::Client;
+        let (writer, driver, start) =
+            driver::prepare(stream, is_outgoing, connections.environment());
+        let connection = Arc::new(Self::new(peer, writer, driver, purpose, connections));
         connection.flush();
-        halves.reader.start(Reading::new(connection.clone()));
+        start(Reading::new(connection.clone()));
         connections.track(&connection);
         connection
     }
@@ -102,20 +133,13 @@ impl ConnectionCore {
         connections: &Arc<Connections>,
     ) -> Self {
         let environment: &Environment = connections.environment();
-        let mut adapter = None;
-        let mut own_endpoint = None;
-        let mut admission = None;
-        let (role, settings) = match purpose {
-            Purpose::Outgoing(endpoint) => {
-                own_endpoint = Some(endpoint);
-                (Role::Client, environment.settings().clone())
-            }
-            Purpose::Incoming(own, settings, admitted) => {
-                adapter = Some(own);
-                admission = admitted;
-                (Role::Server, settings)
-            }
-        };
+        let Purpose {
+            role,
+            settings,
+            key,
+            adapter,
+            admission,
+        } = purpose;
         let liveness = match role {
             Role::Client => settings.outgoing.clone(),
             Role::Server => settings.incoming.clone(),
@@ -136,11 +160,11 @@ impl ConnectionCore {
             keepalive: Keepalive::new(liveness),
             dispatches: budget::budget(&settings),
             admission: Mutex::new(admission),
-            readiness: Readiness::new(role == Role::Server),
+            changed: Notify::new(),
             settings,
             tasks: environment.tasks(),
             connections: Arc::downgrade(connections),
-            endpoint: own_endpoint,
+            key,
             adapter: Arc::new(AdapterSlot::new(adapter)),
             remembered: OnceLock::new(),
         }
@@ -156,7 +180,7 @@ impl ConnectionCore {
 
     /// Returns true if this adapter accepted the connection.
     pub(crate) fn is_of(&self, adapter: &Arc<AdapterCore>) -> bool {
-        self.endpoint.is_none() && self.adapter.is(adapter)
+        self.key.is_none() && self.adapter.is(adapter)
     }
 
     /// Returns the adapter that serves requests of the peer.
@@ -171,7 +195,10 @@ impl ConnectionCore {
 
     /// Returns the reason why no more requests can be sent.
     pub(crate) fn refusal(&self) -> LocalError {
-        self.failure(false).error
+        let error = self.lock().error.clone();
+        error.unwrap_or_else(|| LocalError::Closing {
+            peer: self.peer.clone(),
+        })
     }
 
     /// Returns how long a wait for input busy-polls before it sleeps.
@@ -193,7 +220,12 @@ impl ConnectionCore {
 
     /// Waits until the peer has validated the connection, or the connection is closed.
     pub(crate) async fn validated(&self) -> Result<(), LocalError> {
-        self.readiness.wait().await;
+        wait_for(&self.changed, || {
+            let machine = &self.lock().machine;
+            // The pool reads the flag, which is set a moment after the machine has become active.
+            self.is_active() || !machine.is_validating() && !machine.is_active()
+        })
+        .await;
         self.lock().error.clone().map_or(Ok(()), Err)
     }
 
@@ -241,8 +273,7 @@ impl ConnectionCore {
 
     /// Waits until the connection is closed for any reason.
     pub(crate) async fn closed(&self) {
-        let is_closed = || self.lock().machine.is_closed();
-        self.readiness.wait_for(is_closed).await;
+        wait_for(&self.changed, || self.lock().machine.is_closed()).await;
     }
 
     /// Returns the count of what the unfinished messages of all connections hold; `None` if the communicator is gone.
@@ -290,12 +321,9 @@ impl ConnectionCore {
                 format!("{unsent} bytes for {} were never sent: {error}", self.peer)
             });
         }
-        let failure = AttemptError {
-            error: error.clone(),
-            perhaps_dispatched: true,
-        };
+        let failure = AttemptError::perhaps_sent(error.clone());
         Recipient::fail(recipients, &failure, taken);
-        self.readiness.mark();
+        self.changed.notify_waiters();
         self.output.end();
         // Another connection may now be admitted.
         let admission = self.admission.lock();
@@ -308,20 +336,8 @@ impl ConnectionCore {
             _ => self.output.writer().shutdown(),
         }
         self.driver.wake_standby();
-        if let (Some(all), Some(endpoint)) = (self.connections.upgrade(), &self.endpoint) {
-            all.pool().forget(endpoint, self);
-        }
-    }
-
-    /// Returns the reason why the connection takes no requests.
-    fn failure(&self, perhaps_dispatched: bool) -> AttemptError {
-        let error = self.lock().error.clone();
-        let error = error.unwrap_or_else(|| LocalError::Closing {
-            peer: self.peer.clone(),
-        });
-        AttemptError {
-            error,
-            perhaps_dispatched,
+        if let (Some(all), Some(key)) = (self.connections.upgrade(), &self.key) {
+            all.pool().forget(key, self);
         }
     }
 
@@ -369,26 +385,13 @@ impl ConnectionCore {
         &self.peer
     }
 
-    pub(super) fn settings(&self) -> &Arc<Settings> {
-        &self.settings
-    }
-
-    pub(super) fn tasks(&self) -> &Tasks {
-        &self.tasks
-    }
-
-    /// Bounds the dispatches under way in number and in bytes.
-    pub(super) fn dispatches(&self) -> &Arc<Semaphore> {
-        &self.dispatches
-    }
-
     /// The endpoint of an outgoing connection.
     pub(crate) fn endpoint(&self) -> Option<&Endpoint> {
-        self.endpoint.as_ref()
+        self.key.as_ref().map(|(endpoint, _)| endpoint)
     }
 
     /// All connections of its communicator; `None` if the communicator is gone.
-    pub(super) fn connections(&self) -> Option<Arc<Connections>> {
+    pub(crate) fn connections(&self) -> Option<Arc<Connections>> {
         self.connections.upgrade()
     }
 
@@ -401,17 +404,6 @@ impl ConnectionCore {
         Origin::new(self.clone(), &self.adapter, sender)
     }
 
-    /// Waits on this thread until the sleeper is woken, or until the deadline. Meanwhile the thread reads the
-    /// connection if callers do the reading. It may return early.
-    pub(super) fn drive(&self, sleeper: &Arc<Sleeper>, deadline: Option<Instant>) {
-        self.driver.drive(self, sleeper, deadline);
-    }
-
-    /// Makes the standby task read, because a caller waits for a reply and cannot read it.
-    pub(super) fn request_reading(&self) {
-        self.driver.request_reading();
-    }
-
     /// Writes the send queue. If another thread or task is writing, that one takes these bytes along.
     pub(super) fn flush(self: &Arc<Self>) {
         self.output.flush(self);
@@ -419,12 +411,8 @@ impl ConnectionCore {
 
     /// Marks the connection as validated by the peer, so that requests may be sent.
     pub(super) fn mark_validated(&self) {
-        self.set_active(true);
-        self.readiness.mark();
-    }
-
-    pub(super) fn set_active(&self, is_active: bool) {
-        self.is_active.store(is_active, Ordering::Relaxed);
+        self.is_active.store(true, Ordering::Relaxed);
+        self.changed.notify_waiters();
     }
 
     /// Returns how often the liveness check must run; `None` if never.
@@ -447,7 +435,7 @@ impl ConnectionCore {
     /// Reserves the id of a request that is encoded before it is appended to the send queue.
     pub(crate) fn reserve_id(&self) -> Result<RequestId, AttemptError> {
         let id = self.lock().machine.reserve_id();
-        id.map_err(|NotActive| self.failure(false))
+        id.ok_or_else(|| AttemptError::not_sent(self.refusal()))
     }
 
     pub(super) fn send_heartbeat(self: &Arc<Self>) {
@@ -476,7 +464,8 @@ impl ConnectionCore {
         self.abort(reason);
     }
 
-    /// Ends the connection after its reading has ended. The line in the log follows, so that it is true when it is read.
+    /// Ends the connection after its reading has ended. The line in the log follows, so that it is true when it is
+    /// read.
     pub(super) fn end(&self, end: ReadEnd) {
         let peer = self.peer.clone();
         match end {
@@ -554,11 +543,8 @@ impl ConnectionCore {
     #[cold]
     fn refused(&self, error: NotAppended<EncodeError>) -> AttemptError {
         match error {
-            NotAppended::Unwritten(error) => AttemptError {
-                error: error.into(),
-                perhaps_dispatched: false,
-            },
-            NotAppended::NotActive | NotAppended::TooMany => self.failure(false),
+            NotAppended::Unwritten(error) => AttemptError::not_sent(error.into()),
+            NotAppended::NotActive | NotAppended::TooMany => AttemptError::not_sent(self.refusal()),
         }
     }
 
@@ -622,11 +608,13 @@ impl ConnectionCore {
         }
     }
 
-    /// Sends messages without replies as soon as there is room for them.
+    /// Sends messages without replies as soon as there is room for them. `is_sent` becomes true when they are in the
+    /// send queue.
     pub(crate) async fn send(
         self: &Arc<Self>,
         until: SendUntil,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+        is_sent: &AtomicBool,
     ) -> Result<(), AttemptError> {
         let flush = match until {
             SendUntil::Queued => FlushPolicy::Oneway,
@@ -638,6 +626,7 @@ impl ConnectionCore {
                 None => self.wait_for_room().await,
             }
         };
+        is_sent.store(true, Ordering::Relaxed);
         if until == SendUntil::Queued {
             return self.check_tried(&sent);
         }
@@ -667,11 +656,7 @@ impl ConnectionCore {
         if self.lock().queue.written() >= sent.end {
             return Ok(());
         }
-        let failure = AttemptError {
-            error,
-            perhaps_dispatched: true,
-        };
-        Err(self.narrow(failure, sent.start))
+        Err(self.narrow(AttemptError::perhaps_sent(error), sent.start))
     }
 
     /// Applies [`AttemptError::narrow`] with the part of the send queue that was taken for writing.
@@ -690,6 +675,15 @@ impl ConnectionCore {
         // This may be the last reference to a sink, which must not be dropped under the lock.
         drop(given_up);
         self.flush();
+    }
+}
+
+impl fmt::Debug for ConnectionCore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ConnectionCore")
+            .field("peer", &self.peer)
+            .field("is_active", &self.is_active())
+            .finish_non_exhaustive()
     }
 }
 

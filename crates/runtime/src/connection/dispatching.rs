@@ -18,13 +18,13 @@ use floe_wire::message::{IncomingRequest, RequestBatch, RequestFailed, SystemExc
 
 use super::ConnectionCore;
 use super::budget::Budget;
-use super::pending_dispatch::{finish, finish_serial};
+use super::pending_dispatch::{compressed_exception, finish, finish_serial};
 use super::reply_flush::{ReplyFlush, run_ready_tasks};
 use super::servant_cache::ServantCache;
 use super::turn::Turn;
 use crate::dispatch::{
     DispatchSlot, Dispatched, Parts, REPLIES_MAX, Request, Requests, Response, Rest, RestState,
-    ReturnSlot, append, encode_exception, panicked,
+    ReturnSlot, append, panicked,
 };
 pub(super) use fast_path::SingleDispatch;
 
@@ -153,7 +153,7 @@ impl Dispatching {
                 polled => self.end(polled, || RequestBatch::last(batch)),
             }
             let count = 1 + left.saturating_sub(batch.len());
-            self.turn.spend_requests(count, self.connection.settings());
+            self.turn.spend_requests(count, &self.connection.settings);
             if self.turn.is_over() {
                 return Pause::Turn;
             }
@@ -185,7 +185,10 @@ impl Dispatching {
             return None;
         }
         if !self.budget.take_adapter_share(&parts) {
-            self.wait_for_adapter(&parts).await;
+            // The connection has taken its own permits first, so that it never waits for them while it holds a share
+            // that other connections wait for.
+            self.flush().await;
+            self.budget.wait_for_adapter_share(&parts).await;
         }
         Some(parts)
     }
@@ -217,7 +220,7 @@ impl Dispatching {
         let permit = self.budget.permit(parameters_len.max(self.taken_len));
         let asked = asked.filter(|request| !request.id().is_oneway());
         let finish = finish(connection, asked, slot, permit);
-        self.connection.tasks().spawn(finish);
+        self.connection.tasks.spawn(finish);
     }
 
     /// Hands a polled request of a serial batch to a task, with all requests that follow it.
@@ -227,7 +230,7 @@ impl Dispatching {
         let permit = self.budget.permit(batch.byte_len());
         let sender = self.connection.sender();
         let finish = finish_serial(connection, slot, batch, sender, permit);
-        self.connection.tasks().spawn(finish);
+        self.connection.tasks.spawn(finish);
     }
 
     /// Writes the last replies of a read and releases all references until the next one.
@@ -365,7 +368,7 @@ impl Dispatching {
             // The version at the time of the look-up; a later change is noticed before the next request.
             servants_version: self.servant_cache.version(),
             taken_len: 0,
-            turn: self.turn.lend(batch_len, self.connection.settings()),
+            turn: self.turn.lend(batch_len, &self.connection.settings),
         };
         self.is_lending = true;
         Rest::lent(state)
@@ -429,7 +432,13 @@ impl Dispatching {
     /// Waits until there are enough permits. If none comes back within the stall timeout, a request with a reply may be
     /// refused. A request without a reply waits on, because a refusal would lose it silently.
     async fn wait_for_budget(&mut self, share: u32, may_refuse: bool) -> Option<SystemException> {
-        while !self.has_budget(share) && !self.wait_for_permits(share).await {
+        while !self.has_budget(share) {
+            self.budget.release_adapter_share();
+            self.flush().await;
+            if self.budget.wait_for(&self.connection, share).await {
+                continue;
+            }
+            // The stall timeout is over.
             let refusal = may_refuse.then(|| Budget::refuse_nested(&self.connection));
             if let Some(Some(refusal)) = refusal {
                 return Some(refusal);
@@ -439,31 +448,12 @@ impl Dispatching {
         None
     }
 
-    /// Sends the finished replies, then waits for permits. Returns false after the stall timeout.
-    async fn wait_for_permits(&mut self, share: u32) -> bool {
-        self.budget.release_adapter_share();
-        self.flush().await;
-        self.budget.wait_for(&self.connection, share).await
-    }
-
-    /// Waits for a share of the adapter's budget. The connection takes its own permits first, so that it never waits
-    /// for them while it holds a share that other connections wait for.
-    async fn wait_for_adapter(&mut self, parts: &Parts) {
-        self.flush().await;
-        self.budget.wait_for_adapter_share(parts).await;
-    }
-
     #[inline]
     fn reply(&mut self, response: Response) {
         let mut parts = response.into_parts();
         if parts.reply_count > 0 {
-            match parts.events_came {
-                None => self
-                    .connection
-                    .compression()
-                    .compress_reply(&parts.current.request, &mut parts.buffer),
-                came => self.answered_events = came,
-            }
+            parts.compress_reply();
+            self.answered_events = parts.events_came.or(self.answered_events);
             self.append_replies(&mut parts.buffer, parts.reply_count);
         }
         self.take_back(parts);
@@ -478,10 +468,8 @@ impl Dispatching {
         if let Some(request) = request
             && !request.id().is_oneway()
         {
-            let mut reply = encode_exception(&request, exception(request.target()));
-            self.connection
-                .compression()
-                .compress_reply(&request, &mut reply);
+            let exception = exception(request.target());
+            let mut reply = compressed_exception(&self.connection, &request, exception);
             self.append_replies(&mut reply, 1);
         }
     }

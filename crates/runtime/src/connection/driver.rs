@@ -32,21 +32,8 @@ pub(super) enum Driver {
     Callers(Leadership),
 }
 
-/// The parts of a stream from which a connection is made.
-pub(super) struct Halves {
-    pub(super) writer: Box<dyn StreamWriter>,
-    pub(super) driver: Driver,
-    pub(super) reader: ReaderStart,
-}
-
-/// What the chosen reader needs to start.
-pub(super) enum ReaderStart {
-    Task(Box<dyn AsyncRead + Send + Unpin>),
-    #[cfg(unix)]
-    Thread(Arc<PlainSocket>, ThreadPermit),
-    #[cfg(unix)]
-    Callers,
-}
+/// Starts the reader that was chosen.
+pub(super) type StartReader = Box<dyn FnOnce(Reading) + Send>;
 
 /// Chooses the reader of a stream. With the blocking communicator, callers read outgoing connections and threads read
 /// incoming ones, if the transport has a plain socket and the thread limit allows it.
@@ -54,31 +41,37 @@ pub(super) fn prepare(
     stream: Stream,
     is_outgoing: bool,
     environment: &Environment,
-) -> (String, Halves) {
-    let peer = stream.peer.clone();
-    let halves = if environment.is_blocking() {
-        prepare_blocking(stream, is_outgoing, environment)
-    } else {
-        with_task(stream)
-    };
-    (peer, halves)
-}
-
-fn with_task(stream: Stream) -> Halves {
-    Halves {
-        writer: stream.writer,
-        driver: Driver::Own,
-        reader: ReaderStart::Task(stream.reader),
+) -> (Box<dyn StreamWriter>, Driver, StartReader) {
+    match environment.is_blocking() {
+        true => prepare_blocking(stream, is_outgoing, environment),
+        false => with_task(stream),
     }
 }
 
+fn with_task(stream: Stream) -> (Box<dyn StreamWriter>, Driver, StartReader) {
+    let reader = stream.reader;
+    let start = move |reading: Reading| {
+        let tasks = reading.connection.tasks.clone();
+        tasks.spawn(run_task(Box::new(reading), reader));
+    };
+    (stream.writer, Driver::Own, Box::new(start))
+}
+
 #[cfg(not(unix))]
-fn prepare_blocking(stream: Stream, _is_outgoing: bool, _environment: &Environment) -> Halves {
+fn prepare_blocking(
+    stream: Stream,
+    _is_outgoing: bool,
+    _environment: &Environment,
+) -> (Box<dyn StreamWriter>, Driver, StartReader) {
     with_task(stream)
 }
 
 #[cfg(unix)]
-fn prepare_blocking(stream: Stream, is_outgoing: bool, environment: &Environment) -> Halves {
+fn prepare_blocking(
+    stream: Stream,
+    is_outgoing: bool,
+    environment: &Environment,
+) -> (Box<dyn StreamWriter>, Driver, StartReader) {
     let permit = if is_outgoing {
         None
     } else {
@@ -96,42 +89,24 @@ fn prepare_blocking(stream: Stream, is_outgoing: bool, environment: &Environment
         Err(stream) => return with_task(stream),
     };
     let writer = socket.writer();
-    match permit {
-        Some(permit) => Halves {
-            writer,
-            driver: Driver::Own,
-            reader: ReaderStart::Thread(socket, permit),
-        },
-        None => Halves {
-            writer,
-            driver: Driver::Callers(Leadership::new(socket)),
-            reader: ReaderStart::Callers,
-        },
+    if let Some(permit) = permit {
+        let start = move |reading| start_thread(reading, socket, permit);
+        return (writer, Driver::Own, Box::new(start));
     }
-}
-
-impl ReaderStart {
-    /// Starts to read.
-    pub(super) fn start(self, reading: Reading) {
+    let start = |reading: Reading| {
         let connection = reading.connection.clone();
-        match self {
-            Self::Task(reader) => {
-                let reading = Box::new(reading);
-                connection.tasks().spawn(run_task(reading, reader));
+        let tasks = connection.tasks.clone();
+        tasks.spawn(async move {
+            if let Driver::Callers(leadership) = &connection.driver {
+                leadership.run_standby(&connection, reading).await;
             }
-            #[cfg(unix)]
-            Self::Thread(socket, permit) => start_thread(reading, socket, permit),
-            #[cfg(unix)]
-            Self::Callers => {
-                let own = connection.clone();
-                connection.tasks().spawn(async move {
-                    if let Driver::Callers(leadership) = &own.driver {
-                        leadership.run_standby(&own, reading).await;
-                    }
-                });
-            }
-        }
-    }
+        });
+    };
+    (
+        writer,
+        Driver::Callers(Leadership::new(socket)),
+        Box::new(start),
+    )
 }
 
 impl Driver {
@@ -232,7 +207,7 @@ async fn poll_direct(_reading: &mut Reading) -> Option<io::Result<usize>> {
 
 #[cfg(unix)]
 fn start_thread(reading: Reading, socket: Arc<PlainSocket>, permit: ThreadPermit) {
-    let tasks = reading.connection.tasks().clone();
+    let tasks = reading.connection.tasks.clone();
     let connection = reading.connection.clone();
     let run = move || {
         let _permit = permit;
@@ -283,8 +258,8 @@ fn receive(reading: &mut Reading, socket: &PlainSocket) -> io::Result<usize> {
     read
 }
 
-/// How long a waiting thread keeps the buffer of a long message, and how often it checks whether the rest of a message is
-/// late.
+/// How long a waiting thread keeps the buffer of a long message, and how often it checks whether the rest of a message
+/// is late.
 #[cfg(unix)]
 const KEPT_TIME: Duration = Duration::from_secs(1);
 

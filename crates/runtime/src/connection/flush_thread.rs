@@ -117,7 +117,7 @@ mod tests {
             writer: Box::new(FullTransport),
             peer: "a peer that does not read".to_owned(),
         };
-        let purpose = Purpose::Incoming(Weak::new(), Arc::default(), None);
+        let purpose = Purpose::incoming(Weak::new(), Arc::default(), None);
         let communicator = Communicator::new();
         let connection = ConnectionCore::start(stream, purpose, communicator.core().connections());
         let mut shared = connection.lock();

@@ -1,16 +1,15 @@
 //! The public handle of a connection: its description, its close, and calls back over it.
 
 use std::any::Any;
-use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use floe_wire::compression::Compression;
+use floe_wire::connection::Liveness;
 
-use super::{ConnectionCore, Connections};
+use super::ConnectionCore;
 use crate::dispatch::Current;
 use crate::error::LocalError;
-use crate::liveness::Liveness;
 use crate::transport::ConnectionInfo;
 
 /// A connection to a peer. Clones refer to the same connection.
@@ -20,7 +19,7 @@ use crate::transport::ConnectionInfo;
 /// ([`Connection::proxy`]). A server can thus call its clients back through their firewalls.
 ///
 /// A handle does not keep the connection open: either side may close it.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 #[doc(alias = "Ice.Connection")]
 pub struct Connection {
     core: Arc<ConnectionCore>,
@@ -29,11 +28,6 @@ pub struct Connection {
 impl Connection {
     pub(crate) fn new(core: Arc<ConnectionCore>) -> Self {
         Self { core }
-    }
-
-    /// All connections of its communicator; `None` if the communicator is gone.
-    pub(crate) fn connections(&self) -> Option<Arc<Connections>> {
-        self.core.connections()
     }
 
     pub(crate) fn core(&self) -> &Arc<ConnectionCore> {
@@ -129,19 +123,10 @@ impl Connection {
     /// already.
     pub fn on_close(&self, callback: impl FnOnce(Connection) + Send + 'static) {
         let connection = self.clone();
-        self.core.tasks().spawn(async move {
+        self.core.tasks.spawn(async move {
             connection.core.closed().await;
             callback(connection);
         });
-    }
-}
-
-impl fmt::Debug for Connection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Connection")
-            .field("peer", &self.core.peer())
-            .field("is_active", &self.is_active())
-            .finish_non_exhaustive()
     }
 }
 

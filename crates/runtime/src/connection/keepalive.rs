@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::liveness_check::{LivenessAction, LivenessCheck, Marks};
+use floe_wire::connection::{Liveness, LivenessAction, LivenessCheck, Marks};
+
 use super::{Connection, ConnectionCore};
-use crate::liveness::Liveness;
 
 /// The marks that readers and writers set, and the check that evaluates them.
 pub(super) struct Keepalive {
@@ -89,7 +89,7 @@ impl Keepalive {
 
     /// Returns the rules that apply.
     pub(super) fn rules(&self) -> Liveness {
-        self.check().rules.clone()
+        self.check().rules().clone()
     }
 
     /// Changes the rules from now on.
@@ -118,7 +118,7 @@ impl Keepalive {
 
     /// Returns how often the liveness check must run; `None` if never.
     pub(super) fn tick(&self) -> Option<Duration> {
-        self.check().rules.tick()
+        self.check().rules().tick()
     }
 
     /// Runs the liveness check and does what is due. The next check comes in about `tick`.

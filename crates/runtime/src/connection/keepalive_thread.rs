@@ -9,9 +9,10 @@ use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use floe_wire::connection::TICK_MAX;
+
 use super::keepalive::Keepalive;
 use super::{ConnectionCore, Connections};
-use crate::liveness::TICK_MAX;
 
 /// The keepalive thread of a communicator. It ends when this handle is dropped.
 pub(crate) struct KeepaliveThread {

@@ -5,10 +5,11 @@
 //!                                                          held --connection ends-----> gone
 //! ```
 //!
-//! The leader reads, blocked in the system, and delivers the replies of the others, too. When it leaves for any reason, it
-//! gives the leadership back and calls a follower to lead. While no caller waits, a standby task watches the socket, so that
-//! heartbeats, requests of the peer and the end of the connection are noticed. It watches only a connection that no caller
-//! has used for a while, because a wake-up for each reply would cost the callers as much as the reply itself.
+//! The leader reads, blocked in the system, and delivers the replies of the others, too. When it leaves for any reason,
+//! it gives the leadership back and calls a follower to lead. While no caller waits, a standby task watches the socket,
+//! so that heartbeats, requests of the peer and the end of the connection are noticed. It watches only a connection
+//! that no caller has used for a while, because a wake-up for each reply would cost the callers as much as the reply
+//! itself.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use super::driver::{is_transient, receive_polling};
 use super::followers::{Followers, WakeStandby};
 use super::pending_reply::PendingReply;
 use super::reading::Reading;
-use super::received_reply::{ReadReply, ReceivedReply, ShortReply};
+use super::received_reply::{ReadReply, ShortReply};
 use super::wait::Sleeper;
 use crate::transport::plain::PlainSocket;
 
@@ -70,15 +71,7 @@ impl Leadership {
     ) {
         self.followers.mark_used();
         match self.followers.take_or_wait(sleeper) {
-            Some(reading) => {
-                let reading = Some(reading);
-                let leadership = self;
-                let mut leader = Leader {
-                    leadership,
-                    reading,
-                };
-                leader.read_for(sleeper, deadline, polling);
-            }
+            Some(reading) => self.lead(reading).read_for(sleeper, deadline, polling),
             None => {
                 sleeper.park(deadline);
                 self.wake_if(self.followers.stop_waiting(sleeper));
@@ -96,13 +89,16 @@ impl Leadership {
         polling: Duration,
     ) -> Option<ReadReply> {
         self.followers.mark_used();
-        let reading = Some(self.followers.take()?);
-        let leadership = self;
+        let reading = self.followers.take()?;
+        self.lead(reading).read_reply(pending, short, polling)
+    }
+
+    #[inline]
+    fn lead(&self, reading: Box<Reading>) -> Leader<'_> {
         Leader {
-            leadership,
-            reading,
+            leadership: self,
+            reading: Some(reading),
         }
-        .read_reply(pending, short, polling)
     }
 
     /// Offers the leadership for the first time, and then runs the standby task until the connection is closed.
@@ -136,13 +132,7 @@ impl Leadership {
             let Some(reading) = self.followers.take_for_standby() else {
                 return Ok(());
             };
-            let (leadership, reading) = (self, Some(reading));
-            Leader {
-                leadership,
-                reading,
-            }
-            .read_all()
-            .await;
+            self.lead(reading).read_all().await;
             if has_no_waiter(connection) {
                 self.followers.cancel_request();
             }
@@ -202,21 +192,13 @@ impl Leader<'_> {
             let socket = &self.leadership.socket;
             let read = receive_polling(reading, socket, polling)
                 .unwrap_or_else(|| socket.receive(reading.room()));
-            match read {
-                Err(error) if is_transient(&error) => continue,
-                Ok(count @ 1..) => {
-                    if reading.take_short_reply(count, pending, short) {
-                        return Some(Ok(ReceivedReply::Short));
-                    }
-                    reading.filled(count);
-                    if let Some(reply) = reading.take_single_reply(pending) {
-                        return Some(Ok(ReceivedReply::Whole(reply)));
-                    }
-                    if !reading.handle_filled_blocking() {
-                        self.reading = None;
-                    }
-                }
-                read => self.handle(read),
+            if let Ok(count @ 1..) = read
+                && let Some(reply) = reading.take_own_reply(count, pending, short)
+            {
+                return Some(Ok(reply));
+            }
+            if !matches!(&read, Err(error) if is_transient(error)) {
+                self.handle(read);
             }
             let answer = pending.answer_given();
             if answer.is_some() {

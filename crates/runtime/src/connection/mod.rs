@@ -2,19 +2,23 @@
 //!
 //! `core.rs` is the connection: how it starts, sends and ends. Its parts:
 //!
-//! - sending: `send_half.rs` writes the send queue of `floe-wire`, and `flush_thread.rs` does so after a delay; `state.rs`
+//! - sending: `send_half.rs` writes the send queue of `floe-wire`, and `flush_thread.rs` does so after a delay;
+//!   `state.rs`
 //!   is shared by senders and reader; `stream_compression.rs` depends on the order of messages
 //! - reading: `reading.rs` handles the bytes that were read; `read_buffer.rs` and `read_buffers.rs` hold them, and
 //!   `buffer_pool.rs` keeps buffers for the next connection that the thread reads; `unfinished.rs` limits the wait for the rest of a message
-//! - the reader: `driver.rs` chooses a task, a thread, or the callers; one caller leads and the others follow (`leader.rs`,
+//! - the reader: `driver.rs` chooses a task, a thread, or the callers; one caller leads and the others follow
+//!   (`leader.rs`,
 //!   `followers.rs`); `reentrancy_guard.rs` refuses a wait for a reply that only the waiting thread could read
-//! - replies: `reply.rs` is the future of one, and `pending_reply.rs` the place where it arrives; `received_reply.rs` is a
+//! - replies: `reply.rs` is the future of one, and `pending_reply.rs` the place where it arrives; `received_reply.rs`
+//!   is a
 //!   reply that its own thread has read; `reply_sink.rs` has the recipients
-//! - requests of the peer: `dispatching.rs` dispatches them in place, within the limits of `budget.rs` and `turn.rs`; `servant_cache.rs`
+//! - requests of the peer: `dispatching.rs` dispatches them in place, within the limits of `budget.rs` and `turn.rs`;
+//!   `servant_cache.rs`
 //!   keeps the last dispatcher, `pending_dispatch.rs` runs the dispatches that must wait, and `reply_flush.rs` decides when
 //!   replies to events are written
-//! - keepalive: `keepalive.rs` and `keepalive_thread.rs` check the connection, and `liveness_check.rs` decides;
-//!   `readiness.rs` wakes callers
+//! - keepalive: `keepalive.rs` and `keepalive_thread.rs` check the connection, as `LivenessCheck` of
+//!   `floe-wire` decides
 //! - the connections of a communicator: `registry.rs`, and `pool.rs` for those that proxies share
 //! - for users: `handle.rs`; blocking waits: `wait/`
 
@@ -31,13 +35,11 @@ mod keepalive;
 mod keepalive_thread;
 #[cfg(unix)]
 mod leader;
-mod liveness_check;
 mod pending_dispatch;
 mod pending_reply;
 mod pool;
 mod read_buffer;
 mod read_buffers;
-mod readiness;
 mod reading;
 #[cfg_attr(not(unix), allow(dead_code, reason = "only on Unix do callers read"))]
 mod received_reply;

@@ -4,11 +4,11 @@ use std::future::poll_fn;
 use std::sync::Arc;
 
 use floe_wire::encoding::Buffer;
-use floe_wire::message::{IncomingRequest, RequestBatch};
+use floe_wire::message::{IncomingRequest, RequestBatch, SystemException};
 
 use super::ConnectionCore;
 use super::budget::Permit;
-use crate::dispatch::{DispatchSlot, Dispatched, Request, encode_exception};
+use crate::dispatch::{DispatchSlot, Dispatched, encode_exception};
 
 /// Waits for a dispatch, and sends its replies. `asked` is the request, if it gets a reply.
 pub(super) async fn finish(
@@ -39,20 +39,25 @@ fn replies_of(
     match (dispatched, asked) {
         (Ok(response), _) => {
             let mut parts = response.into_parts();
-            if parts.reply_count > 0 && parts.events_came.is_none() {
-                connection
-                    .compression()
-                    .compress_reply(&parts.current.request, &mut parts.buffer);
-            }
+            parts.compress_reply();
             (parts.buffer, parts.reply_count)
         }
         (Err(exception), Some(request)) => {
-            let mut reply = encode_exception(request, exception);
-            connection.compression().compress_reply(request, &mut reply);
-            (reply, 1)
+            (compressed_exception(connection, request, exception), 1)
         }
         (Err(_), None) => (Buffer::default(), 0),
     }
+}
+
+/// Encodes an exception as the reply to a request, compressed if its caller accepts that.
+pub(super) fn compressed_exception(
+    connection: &ConnectionCore,
+    request: &IncomingRequest,
+    exception: SystemException,
+) -> Buffer {
+    let mut reply = encode_exception(request, exception);
+    connection.compression().compress_reply(request, &mut reply);
+    reply
 }
 
 /// Waits for a dispatch of a serial batch, then dispatches the requests that follow it, one after another. None of them
@@ -65,23 +70,6 @@ pub(super) async fn finish_serial(
     _permit: Permit,
 ) {
     let _ = poll_fn(|context| slot.poll_guarded(context)).await;
-    for request in batch {
-        if start_one(&connection, request, sender.clone(), &mut slot).is_some() {
-            let _ = poll_fn(|context| slot.poll_guarded(context)).await;
-        }
-        // Many that are done at their first poll must not keep others waiting.
-        tokio::task::coop::consume_budget().await;
-    }
-}
-
-/// Starts the dispatch of a single request.
-fn start_one(
-    connection: &Arc<ConnectionCore>,
-    request: IncomingRequest,
-    sender: Option<String>,
-    slot: &mut DispatchSlot,
-) -> Option<()> {
-    let origin = connection.origin(sender)?;
-    let dispatcher = origin.adapter().find(&request).ok()?;
-    slot.start(dispatcher, Request::new(request, origin)).ok()
+    let origin = || connection.origin(sender.clone());
+    slot.dispatch_serial(batch, origin).await;
 }

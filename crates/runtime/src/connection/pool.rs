@@ -1,6 +1,5 @@
 //! The pool of outgoing connections. Proxies with the same endpoint share a connection, with `-z` or without.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -18,9 +17,11 @@ use crate::transport;
 /// The outgoing connections of a communicator.
 #[derive(Default)]
 pub(crate) struct Pool {
-    /// Connections by endpoint [`without_compression`], then by connection id. An endpoint nearly always has one id.
-    slots: Mutex<Slots>,
+    slots: Mutex<HashMap<PoolKey, PoolSlot>>,
 }
+
+/// What identifies a pooled connection: its endpoint [`without_compression`], and its connection id.
+pub(crate) type PoolKey = (Endpoint, Arc<str>);
 
 /// A connection to one endpoint.
 enum PoolSlot {
@@ -35,9 +36,9 @@ impl Connections {
     /// Returns the pooled connection to an endpoint, or makes a new one. If the future is dropped, the connecting goes
     /// on, because other callers may wait for it.
     pub(crate) async fn to(self: &Arc<Self>, endpoint: &Endpoint, id: &Arc<str>) -> Connected {
-        let endpoint = without_compression(endpoint);
+        let key = (without_compression(endpoint), id.clone());
         for _ in 0..ABANDONED_MAX {
-            let mut connecting = match self.begin(&endpoint, id) {
+            let mut connecting = match self.begin(&key) {
                 PoolSlot::Connected(connection) => return Ok(connection),
                 PoolSlot::Connecting(connecting) => connecting,
             };
@@ -51,9 +52,9 @@ impl Connections {
     }
 
     /// Returns the pooled connection, or starts a task that connects.
-    fn begin(self: &Arc<Self>, endpoint: &Endpoint, id: &Arc<str>) -> PoolSlot {
+    fn begin(self: &Arc<Self>, key: &PoolKey) -> PoolSlot {
         let mut slots = self.pool().lock();
-        match find(&slots, endpoint, id) {
+        match slots.get(key) {
             Some(PoolSlot::Connected(connection)) if connection.is_active() => {
                 return PoolSlot::Connected(connection.clone());
             }
@@ -63,18 +64,20 @@ impl Connections {
             _ => {}
         }
         let (sender, receiver) = watch::channel(None);
-        let slot = PoolSlot::Connecting(receiver.clone());
-        put(&mut slots, endpoint, id, Some(slot));
-        let all = Arc::downgrade(self);
-        let connecting = connect_for_all(endpoint.clone(), id.clone(), all, sender);
+        slots.insert(key.clone(), PoolSlot::Connecting(receiver.clone()));
+        let connecting = connect_for_all(key.clone(), Arc::downgrade(self), sender);
         self.environment().tasks().spawn(connecting);
         PoolSlot::Connecting(receiver)
     }
 
     /// Returns the pooled connection to an endpoint, if there is one.
-    pub(crate) fn existing(&self, endpoint: &Endpoint, id: &str) -> Option<Arc<ConnectionCore>> {
-        let endpoint = without_compression(endpoint);
-        match find(&self.pool().lock(), &endpoint, id) {
+    pub(crate) fn existing(
+        &self,
+        endpoint: &Endpoint,
+        id: &Arc<str>,
+    ) -> Option<Arc<ConnectionCore>> {
+        let key = (without_compression(endpoint), id.clone());
+        match self.pool().lock().get(&key) {
             Some(PoolSlot::Connected(connection)) if connection.is_active() => {
                 Some(connection.clone())
             }
@@ -85,31 +88,28 @@ impl Connections {
 
 impl Pool {
     /// Removes a connection that has ended.
-    pub(super) fn forget(&self, endpoint: &Endpoint, ended: &ConnectionCore) {
+    pub(super) fn forget(&self, key: &PoolKey, ended: &ConnectionCore) {
         let mut slots = self.lock();
-        let is_ended = |slot: &PoolSlot| matches!(slot, PoolSlot::Connected(held) if std::ptr::eq(&**held, ended));
-        let held = slots.get(endpoint).into_iter().flatten();
-        let id = held
-            .filter(|(_, slot)| is_ended(slot))
-            .map(|(id, _)| id.clone())
-            .next();
-        if let Some(id) = id {
-            put(&mut slots, endpoint, &id, None);
+        let held = slots.get(key);
+        if matches!(held, Some(PoolSlot::Connected(held)) if std::ptr::eq(&**held, ended)) {
+            slots.remove(key);
         }
     }
 
-    fn finish(&self, endpoint: &Endpoint, id: &Arc<str>, connected: &Connected) {
-        let slot = match connected {
+    fn finish(&self, key: PoolKey, connected: &Connected) {
+        let mut slots = self.lock();
+        match connected {
             // A connection that has ended already would never be removed again.
             Ok(connection) if connection.is_active() => {
-                Some(PoolSlot::Connected(connection.clone()))
+                slots.insert(key, PoolSlot::Connected(connection.clone()));
             }
-            _ => None,
-        };
-        put(&mut self.lock(), endpoint, id, slot);
+            _ => {
+                slots.remove(&key);
+            }
+        }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Slots> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<PoolKey, PoolSlot>> {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -122,32 +122,11 @@ fn is_abandoned(connecting: &watch::Receiver<Option<Connected>>) -> bool {
     connecting.has_changed().is_err() && connecting.borrow().is_none()
 }
 
-type Slots = HashMap<Endpoint, Vec<(Arc<str>, PoolSlot)>>;
-
-fn find<'a>(slots: &'a Slots, endpoint: &Endpoint, id: &str) -> Option<&'a PoolSlot> {
-    let of_endpoint = slots.get(endpoint)?;
-    let found = of_endpoint.iter().find(|(known, _)| **known == *id);
-    found.map(|(_, slot)| slot)
-}
-
-/// Replaces or removes the slot of an endpoint and id.
-fn put(slots: &mut Slots, endpoint: &Endpoint, id: &Arc<str>, slot: Option<PoolSlot>) {
-    let of_endpoint = slots.entry(endpoint.clone()).or_default();
-    of_endpoint.retain(|(known, _)| known != id);
-    of_endpoint.extend(slot.map(|slot| (id.clone(), slot)));
-    if of_endpoint.is_empty() {
-        slots.remove(endpoint);
-    }
-}
-
 /// Returns the endpoint that identifies a connection. Compression is left out: over any connection, each proxy chooses
 /// for itself whether its messages are compressed.
 ///
 /// Source: observed: Ice 3.7.8.
-fn without_compression(endpoint: &Endpoint) -> Cow<'_, Endpoint> {
-    if !endpoint.wants_compression() {
-        return Cow::Borrowed(endpoint);
-    }
+fn without_compression(endpoint: &Endpoint) -> Endpoint {
     let mut plain = endpoint.clone();
     match &mut plain {
         Endpoint::Tcp(tcp) | Endpoint::Ssl(tcp) => tcp.compress = false,
@@ -156,13 +135,12 @@ fn without_compression(endpoint: &Endpoint) -> Cow<'_, Endpoint> {
         Endpoint::Unix(unix) => unix.compress = false,
         _ => {}
     }
-    Cow::Owned(plain)
+    plain
 }
 
 /// Connects, and passes the result to all waiting callers.
 async fn connect_for_all(
-    endpoint: Endpoint,
-    id: Arc<str>,
+    key: PoolKey,
     all: Weak<Connections>,
     sender: watch::Sender<Option<Connected>>,
 ) {
@@ -172,14 +150,15 @@ async fn connect_for_all(
     else {
         return;
     };
-    let connected = connect(&endpoint, &all, &settings).await;
+    let connected = connect(&key, &all, &settings).await;
     if let Some(all) = all.upgrade() {
-        all.pool().finish(&endpoint, &id, &connected);
+        all.pool().finish(key, &connected);
     }
     sender.send_replace(Some(connected));
 }
 
-async fn connect(endpoint: &Endpoint, all: &Weak<Connections>, settings: &Settings) -> Connected {
+async fn connect(key: &PoolKey, all: &Weak<Connections>, settings: &Settings) -> Connected {
+    let (endpoint, _) = key;
     let limit = time_limit(endpoint, settings.connect_timeout);
     let setup = settings.transport_setup();
     let deadline = deadline::after(limit);
@@ -197,7 +176,7 @@ async fn connect(endpoint: &Endpoint, all: &Weak<Connections>, settings: &Settin
     let Some(all) = all.upgrade() else {
         return Err(LocalError::Shutdown);
     };
-    let purpose = Purpose::Outgoing(endpoint.clone());
+    let purpose = Purpose::outgoing(key.clone(), all.environment().settings().clone());
     let connection = ConnectionCore::start(stream, purpose, &all);
     match timeout_at(deadline, connection.validated()).await {
         Ok(Ok(())) => Ok(connection),

@@ -49,11 +49,6 @@ const AHEAD_MAX: usize = READ_LEN_MAX;
 const KEPT_MAX: usize = 16 * 1024 * 1024;
 
 impl Input {
-    /// The bytes read so far, except those of a long message. Whole messages may be split off.
-    pub(super) fn bytes(&mut self) -> &mut BytesMut {
-        &mut self.bytes
-    }
-
     /// Returns how many bytes of the next message have been read.
     pub(super) fn len(&self) -> usize {
         self.long
@@ -141,7 +136,7 @@ impl Input {
     /// Returns the `count` bytes just read into the room, if the read buffer holds nothing else. They do not count as
     /// read yet.
     #[inline]
-    pub(super) fn alone(&self, count: usize) -> Option<&[u8]> {
+    pub(super) fn single(&self, count: usize) -> Option<&[u8]> {
         match self.is_between() {
             true => self.room.get(..count),
             false => None,
@@ -150,7 +145,7 @@ impl Input {
 
     /// Takes these bytes off as a message.
     #[inline]
-    pub(super) fn take_alone(&mut self, count: usize) -> Bytes {
+    pub(super) fn take_single(&mut self, count: usize) -> Bytes {
         self.cut_room(count).freeze()
     }
 
@@ -186,16 +181,15 @@ impl Input {
         }
     }
 
-    /// Returns the first `LEN` bytes of the room, if at most that many were just read and none stand before them. The
-    /// caller may leave them there for the next read to overwrite.
+    /// Returns the first `LEN` bytes of the room, if at most that many were just read into it. A copy of a fixed length
+    /// is cheap.
     #[cfg(unix)]
     #[inline]
-    pub(super) fn just_read<const LEN: usize>(&mut self, count: usize) -> Option<&[u8; LEN]> {
-        if !self.is_between() || count > LEN {
-            return None;
+    pub(super) fn start_of_room<const LEN: usize>(&self, count: usize) -> Option<&[u8; LEN]> {
+        match count <= LEN {
+            true => self.room.first_chunk(),
+            false => None,
         }
-        self.read_len = (self.read_len / 2).max(READ_LEN_MIN);
-        self.room.first_chunk()
     }
 
     /// Prepares the buffer of the last long message for the next read, if a long message is expected and the buffer is
@@ -276,7 +270,7 @@ impl Input {
         if let Some(ahead) = self.ahead.take() {
             self.kept = ahead.freeze();
         }
-        buffer_pool::replace(&LONG, std::mem::take(&mut self.kept));
+        buffer_pool::put_back(&LONG, 1, std::mem::take(&mut self.kept));
     }
 
     /// Returns true if it keeps a long buffer.

@@ -7,6 +7,7 @@ use std::future::{Future, poll_fn};
 use std::io::ErrorKind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
 use floe_wire::compression::Decompressor;
@@ -24,7 +25,7 @@ use super::pending_reply::PendingReply;
 use super::read_buffer::Input;
 use super::read_buffers::ReadBuffers;
 #[cfg(unix)]
-use super::received_reply::ShortReply;
+use super::received_reply::{ReceivedReply, ShortReply};
 use super::reentrancy_guard::{Guarded, ReentrancyGuard, handling};
 use super::reply_sink::Recipient;
 use super::state::ConnectionState;
@@ -60,7 +61,6 @@ pub(super) struct Reading {
     /// True if a request or a reply has come since the last read.
     has_message: bool,
     dispatching: Dispatching,
-    has_ended: bool,
     /// The wait for the rest of a message; `None` if no part of a message is there.
     unfinished: Option<Box<Unfinished>>,
 }
@@ -68,14 +68,13 @@ pub(super) struct Reading {
 impl Reading {
     pub(super) fn new(connection: Arc<ConnectionCore>) -> Self {
         Self {
-            decompressor: Decompressor::with_ratio_max(connection.settings().inflation_ratio_max),
+            decompressor: Decompressor::with_ratio_max(connection.settings.inflation_ratio_max),
             dispatching: Dispatching::new(connection.clone()),
             connection,
             polling: BusyPoll::default(),
             input: Input::default(),
             buffers: None,
             has_message: false,
-            has_ended: false,
             unfinished: None,
         }
     }
@@ -86,7 +85,7 @@ impl Reading {
         if self.buffers.is_none() {
             self.take_buffers();
         }
-        let limit = self.connection.settings().message_size_max;
+        let limit = self.connection.settings.message_size_max;
         self.input.room(limit)
     }
 
@@ -125,7 +124,7 @@ impl Reading {
 
     /// Notes the memory of a part of a message.
     fn hold_unfinished(&mut self) -> std::io::Result<()> {
-        let settings = self.connection.settings();
+        let settings = &self.connection.settings;
         let unfinished = self.unfinished.get_or_insert_with(|| {
             let size = self.input.needed(settings.message_size_max);
             let memory = self.connection.input_memory();
@@ -189,7 +188,7 @@ impl Reading {
             Ok(count) => {
                 self.filled(count);
                 if count >= LONG_READ {
-                    self.dispatching.turn.look(self.connection.settings());
+                    self.dispatching.turn.look(&self.connection.settings);
                 }
                 let come = self.input.len();
                 let is_open = self.handle_filled().await;
@@ -217,13 +216,13 @@ impl Reading {
         if self.deliver_returned(count) {
             return SingleDispatch::Answered;
         }
-        let Some(message) = self.input.alone(count) else {
+        let Some(message) = self.input.single(count) else {
             return SingleDispatch::NotTaken;
         };
         let Some(buffers) = &mut self.buffers else {
             return SingleDispatch::NotTaken;
         };
-        let limit = self.connection.settings().message_size_max;
+        let limit = self.connection.settings.message_size_max;
         let Some(request) = SingleRequest::peek(message, limit, &mut buffers.cache) else {
             return SingleDispatch::NotTaken;
         };
@@ -234,7 +233,7 @@ impl Reading {
             self.dispatching
                 .dispatch_single(request, &mut self.input, count, &buffers.cache);
         if handled != SingleDispatch::NotTaken {
-            let settings = self.connection.settings();
+            let settings = &self.connection.settings;
             self.dispatching.turn.spend_requests(1, settings);
         }
         if handled == SingleDispatch::Answered {
@@ -252,10 +251,10 @@ impl Reading {
     }
 
     /// Counts this many bytes of the room as read.
-    pub(super) fn filled(&mut self, count: usize) {
+    fn filled(&mut self, count: usize) {
         self.connection.keepalive.mark_handling();
         self.input
-            .filled(count, self.connection.settings().message_size_max);
+            .filled(count, self.connection.settings.message_size_max);
     }
 
     /// Handles the bytes that were read, and writes the replies. Returns false when the connection has ended.
@@ -273,57 +272,44 @@ impl Reading {
         self.is_open_after(end)
     }
 
-    /// Takes the reply for `pending`, if the last read holds nothing else and the reply is short and has results.
-    /// Returns true if it did.
+    /// Takes the reply for `pending`, if the `count` bytes that were just read are that reply alone. A short one from
+    /// the servant is copied into `short`, and the next read overwrites it in place.
     #[cfg(unix)]
     #[inline]
-    pub(super) fn take_short_reply(
+    pub(super) fn take_own_reply(
         &mut self,
         count: usize,
         pending: &Arc<PendingReply>,
         short: &mut ShortReply,
-    ) -> bool {
-        let limit = self.connection.settings().message_size_max;
-        let Some(read) = self.input.just_read(count) else {
-            return false;
-        };
-        if reply::returned(&read[..count]).is_none() {
-            return false;
-        }
+    ) -> Option<ReceivedReply> {
+        let limit = self.connection.settings.message_size_max;
+        let id = IncomingReply::peek_single(self.input.single(count)?, limit)?;
         let mut shared = self.connection.lock();
-        let is_meant = |token: &Recipient| token.is_caller(pending);
-        let machine = &mut shared.machine;
-        let Some((_, token)) = machine.take_answered(&read[..count], limit, is_meant) else {
-            return false;
-        };
+        let ConnectionState { machine, queue, .. } = &mut *shared;
+        // A connection that is closing must handle each message.
+        if !machine.is_active() {
+            return None;
+        }
+        let is_own = |token: &Recipient| token.is_caller(pending);
+        let token = machine.handle_reply(id, is_own, queue.bytes())?;
         drop(shared);
         drop(token);
-        short.fill(read, count);
         self.connection.keepalive.mark_handled(true);
-        true
+        if let Some(read) = self.input.start_of_room(count)
+            && reply::returned(&read[..count]).is_some()
+        {
+            short.fill(read, count);
+            self.input.learn(count);
+            return Some(ReceivedReply::Short);
+        }
+        let bytes = self.input.take_single(count);
+        Some(ReceivedReply::Whole(IncomingReply::new(id, bytes)))
     }
 
-    /// Takes the reply for `pending`, if nothing else has been read.
-    #[cfg(unix)]
-    pub(super) fn take_single_reply(
-        &mut self,
-        pending: &Arc<PendingReply>,
-    ) -> Option<IncomingReply> {
-        let limit = self.connection.settings().message_size_max;
-        let input = self.input.bytes();
-        let reply = self
-            .connection
-            .lock()
-            .machine
-            .take_sole_reply(input, limit, |token| token.is_caller(pending))?;
-        self.connection.keepalive.mark_handled(true);
-        Some(reply)
-    }
-
-    fn is_open_after(&mut self, end: Option<ReadEnd>) -> bool {
+    fn is_open_after(&self, end: Option<ReadEnd>) -> bool {
         let is_open = end.is_none();
         if let Some(end) = end {
-            self.end(end);
+            self.connection.end(end);
         }
         is_open
     }
@@ -335,12 +321,6 @@ impl Reading {
             SingleDispatch::Dispatched => block_on(pin!(self.finish_single())),
             SingleDispatch::NotTaken => block_on(pin!(self.handle_all(read))),
         }
-    }
-
-    /// Runs [`Reading::handle_filled`] on this thread, which blocks where needed.
-    #[cfg(unix)]
-    pub(super) fn handle_filled_blocking(&mut self) -> bool {
-        block_on(pin!(self.handle_filled()))
     }
 
     /// Handles the event that was taken from the input, and all input behind it.
@@ -364,7 +344,7 @@ impl Reading {
     }
 
     fn end_of_stream(&mut self) -> ReadEnd {
-        let limit = self.connection.settings().message_size_max;
+        let limit = self.connection.settings.message_size_max;
         match self.input.len() {
             // If the connection was closed meanwhile, the rest of the input is ignored.
             _ if self.connection.lock().machine.is_closed() => ReadEnd::Graceful,
@@ -391,7 +371,7 @@ impl Reading {
     }
 
     fn take_event(&mut self) -> Result<bool, ProtocolError> {
-        let limit = self.connection.settings().message_size_max;
+        let limit = self.connection.settings.message_size_max;
         let Some(buffers) = &mut self.buffers else {
             return Ok(false);
         };
@@ -421,7 +401,7 @@ impl Reading {
                 Some(Event::Compressed(message)) => {
                     // Decompressed without the lock, because it takes a while and others may send meanwhile.
                     let message = self.decompressor.decompress(message, limit)?;
-                    let settings = self.connection.settings();
+                    let settings = &self.connection.settings;
                     self.dispatching
                         .turn
                         .spend_inflated(message.bytes.len(), settings);
@@ -490,20 +470,14 @@ impl Reading {
             return (Ok(None), false);
         }
         let end = queue.end();
-        let limit = connection.settings().message_size_max;
+        let limit = connection.settings.message_size_max;
         let event = machine.handle_input(input, limit, cache, replies, queue.bytes());
         if matches!(event, Ok(Some(Event::Closed(_)))) {
             // Set before callers can find the connection closed, so that they see the reason.
-            connection.set_active(false);
+            connection.is_active.store(false, Ordering::Relaxed);
         }
         let has_output = queue.end() > end;
         (event, has_output)
-    }
-
-    fn end(&mut self, end: ReadEnd) {
-        if !std::mem::replace(&mut self.has_ended, true) {
-            self.connection.end(end);
-        }
     }
 }
 
@@ -521,8 +495,10 @@ fn block_on<F: Future>(mut handling: Pin<&mut F>) -> F::Output {
 impl Drop for Reading {
     fn drop(&mut self) {
         self.deliver_replies();
-        self.end(ReadEnd::Lost(
-            "its task was dropped with its runtime".to_owned(),
-        ));
+        // If the connection has ended, it has a reason.
+        if self.connection.lock().error.is_none() {
+            let reason = "its task was dropped with its runtime".to_owned();
+            self.connection.end(ReadEnd::Lost(reason));
+        }
     }
 }

@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use floe_wire::connection::{FlushPolicy, RequestIds};
@@ -38,64 +39,45 @@ impl Reply {
     pub(crate) fn try_request(
         connection: Arc<ConnectionCore>,
         wait_depth: usize,
+        ids: RequestIds,
         write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
     ) -> Result<Option<Self>, AttemptError> {
         reentrancy_guard::check(&connection, wait_depth)?;
-        let mut reply = Self::new(connection);
-        let is_sent = reply.try_send(RequestIds::Next(1), &write)?;
-        Ok(is_sent.then_some(reply))
+        let pending = PendingReply::take();
+        let sent = connection.try_append_requests(
+            ids,
+            FlushPolicy::WithOthers,
+            |buffer, id, _| write(buffer, id),
+            |_, _| Recipient::Caller(pending.clone()),
+        )?;
+        Ok(sent.map(|sent| Self {
+            connection,
+            pending: Some(pending),
+            id: Some(sent.value),
+            start: sent.start,
+        }))
     }
 
-    /// Sends a twoway request as soon as there is room for it, and waits for its reply. Dropping the future gives the
-    /// request up.
+    /// Sends a twoway request as soon as there is room for it, and waits for its reply. `is_sent` becomes true when the
+    /// request is in the send queue. Dropping the future gives the request up.
     ///
     /// `write` appends the message with the given id, which is the `reserved` one if there is any, else a new one.
     pub(crate) async fn request(
         connection: Arc<ConnectionCore>,
         reserved: Option<RequestId>,
         write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
+        is_sent: &AtomicBool,
     ) -> Result<IncomingReply, AttemptError> {
         let ids = reserved.map_or(RequestIds::Next(1), RequestIds::Reserved);
-        let mut reply = Self::new(connection);
         loop {
-            reentrancy_guard::check(&reply.connection, wait_depth())?;
-            if reply.try_send(ids, &write)? {
-                return reply.await.map_err(|failure| *failure);
+            match Self::try_request(connection.clone(), wait_depth(), ids, &write)? {
+                Some(reply) => {
+                    is_sent.store(true, Ordering::Relaxed);
+                    return reply.await.map_err(|failure| *failure);
+                }
+                None => connection.wait_for_room().await,
             }
-            reply.connection.wait_for_room().await;
         }
-    }
-
-    /// Makes the reply of a request that is not sent yet.
-    fn new(connection: Arc<ConnectionCore>) -> Self {
-        Self {
-            connection,
-            pending: Some(PendingReply::take()),
-            id: None,
-            start: 0,
-        }
-    }
-
-    /// Appends the request to the send queue. Returns false if there is no room for it.
-    #[inline]
-    fn try_send(
-        &mut self,
-        ids: RequestIds,
-        write: &impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
-    ) -> Result<bool, AttemptError> {
-        let Some(pending) = &self.pending else {
-            return Ok(false);
-        };
-        let sent = self.connection.try_append_requests(
-            ids,
-            FlushPolicy::WithOthers,
-            |buffer, id, _| write(buffer, id),
-            |_, _| Recipient::Caller(pending.clone()),
-        )?;
-        if let Some(sent) = &sent {
-            (self.id, self.start) = (Some(sent.value), sent.start);
-        }
-        Ok(sent.is_some())
     }
 
     /// Waits for the reply on this thread. A short reply is copied into `short`.

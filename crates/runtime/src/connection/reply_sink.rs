@@ -127,8 +127,8 @@ impl Reading {
     #[inline]
     pub(super) fn deliver_returned(&mut self, count: usize) -> bool {
         let connection = &self.connection;
-        let limit = connection.settings().message_size_max;
-        let Some(input) = self.input.alone(count) else {
+        let limit = connection.settings.message_size_max;
+        let Some(input) = self.input.single(count) else {
             return false;
         };
         // A connection that is closing or not validated yet must handle each message.

@@ -14,11 +14,11 @@ use floe_wire::encoding::Buffer;
 use tokio::sync::Notify;
 
 use super::ConnectionCore;
-use super::driver::is_transient;
 use super::flush_thread::{flush_on_thread, policy_of_thread};
 use super::state::ConnectionState;
 use super::stream_compression::StreamCompression;
 use crate::byte_account::{ByteAccount, HeldBytes};
+use crate::condition::wait_for;
 use crate::environment::Environment;
 use crate::settings::Settings;
 use crate::transport::StreamWriter;
@@ -102,27 +102,41 @@ impl SendHalf {
         self.write_on(connection, batch, written);
     }
 
-    /// Continues with a batch of which the transport has taken `count` bytes.
+    /// Continues with a batch of which the transport has taken `count` bytes. A task writes what a full transport does
+    /// not take.
     fn write_on(
         &self,
         connection: &Arc<ConnectionCore>,
+        batch: WriteBatch,
+        written: io::Result<usize>,
+    ) {
+        if let Some(batch) = self.write_until_full(connection, batch, written) {
+            let own = connection.clone();
+            let rest = async move { own.output.write_rest(&own, batch).await };
+            connection.tasks.spawn(rest);
+        }
+    }
+
+    /// Writes the rest of a batch and all later messages. Returns the batch that a full transport did not take.
+    fn write_until_full(
+        &self,
+        connection: &ConnectionCore,
         mut batch: WriteBatch,
         mut written: io::Result<usize>,
-    ) {
+    ) -> Option<WriteBatch> {
         loop {
             match written {
-                Ok(0) => return connection.lose(&io::ErrorKind::WriteZero.into()),
-                Ok(count) => match self.written(batch, count) {
-                    Some(next) => batch = next,
-                    None => return,
-                },
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    let own = connection.clone();
-                    let rest = async move { own.output.write_rest(&own, batch).await };
-                    return connection.tasks().spawn(rest);
+                Ok(0) => {
+                    connection.lose(&io::ErrorKind::WriteZero.into());
+                    return None;
                 }
+                Ok(count) => batch = self.written(batch, count)?,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Some(batch),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return connection.lose(&error),
+                Err(error) => {
+                    connection.lose(&error);
+                    return None;
+                }
             }
             written = self.try_write(batch.remaining());
         }
@@ -148,14 +162,9 @@ impl SendHalf {
                 Ok(()) => self.try_write(batch.remaining()),
                 Err(error) => Err(error),
             };
-            match written {
-                Ok(0) => return connection.lose(&io::ErrorKind::WriteZero.into()),
-                Ok(count) => match self.written(batch, count) {
-                    Some(next) => batch = next,
-                    None => return,
-                },
-                Err(error) if is_transient(&error) => {}
-                Err(error) => return connection.lose(&error),
+            match self.write_until_full(connection, batch, written) {
+                Some(rest) => batch = rest,
+                None => return,
             }
         }
     }
@@ -223,20 +232,13 @@ impl SendHalf {
 
     /// Waits until the condition holds for the written bytes, or the connection is closed.
     pub(super) async fn wait_until(&self, is_met: impl Fn(&ConnectionState) -> bool) {
-        loop {
-            let room = self.room.notified();
-            tokio::pin!(room);
-            // The notification is enabled before the condition is evaluated, so that no write is missed.
-            room.as_mut().enable();
-            {
-                let mut shared = self.lock();
-                if shared.machine.is_closed() || is_met(&shared) {
-                    return;
-                }
-                shared.has_room_waiters = true;
-            }
-            room.await;
-        }
+        wait_for(&self.room, || {
+            let mut shared = self.lock();
+            let is_over = shared.machine.is_closed() || is_met(&shared);
+            shared.has_room_waiters |= !is_over;
+            is_over
+        })
+        .await;
     }
 
     /// Writes the send queue, or leaves it to a task or a thread that writes it soon. Returns true if it was written
@@ -280,7 +282,7 @@ impl SendHalf {
                 self.end_collecting(connection);
             }
         } else {
-            connection.tasks().spawn(async move {
+            connection.tasks.spawn(async move {
                 own.output.flush_collected(&own);
                 // Later messages start a task of their own; those that came meanwhile leave with this one.
                 own.output.end_collecting(&own);
@@ -355,7 +357,7 @@ impl SendHalf {
         {
             let mut shared = self.lock();
             let ConnectionState { machine, queue, .. } = &mut *shared;
-            if machine.is_closed() || !queue.take_single_reply(len) {
+            if machine.is_closed() || !queue.begin_single_reply(len) {
                 return false;
             }
             // Anything that this appends leaves after the reply.

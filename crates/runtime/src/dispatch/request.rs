@@ -57,6 +57,19 @@ impl Parts {
         })
     }
 
+    /// Compresses the reply if its caller accepts that. Replies to events are never compressed.
+    #[inline]
+    pub(crate) fn compress_reply(&mut self) {
+        let request = &self.current.request;
+        if request.reply_compression().is_some()
+            && self.reply_count > 0
+            && self.events_came.is_none()
+            && let Some(source) = self.current.origin.source()
+        {
+            source.compress_reply(request, &mut self.buffer);
+        }
+    }
+
     /// Removes the remains of the last reply.
     #[inline]
     pub(crate) fn clear(&mut self) {

@@ -253,11 +253,7 @@ impl RestState {
             {
                 return false;
             }
-            if request.reply_compression().is_some()
-                && let Some(source) = parts.current.origin.source()
-            {
-                source.compress_reply(request, &mut parts.buffer);
-            }
+            parts.compress_reply();
             self.reply_count += parts.reply_count;
             append(&mut self.replies, &mut parts.buffer);
             parts.clear();

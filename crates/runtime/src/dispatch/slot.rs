@@ -2,16 +2,16 @@
 
 use std::any::Any;
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use floe_wire::message::SystemException;
+use floe_wire::message::{IncomingRequest, RequestBatch, SystemException};
 
 use super::taken_events::panic_reason;
-use super::{Dispatched, Dispatcher, Request, Response};
+use super::{Dispatched, Origin, Request, Response};
 
 /// A slot that one dispatch after another uses.
 ///
@@ -73,17 +73,36 @@ impl DispatchSlot {
         }
     }
 
-    /// Starts a dispatch. If the servant panics, only that request fails.
+    /// Starts the dispatch of a request to the servant of its object. If the servant panics, only that request fails.
     pub(crate) fn start(
         &mut self,
-        dispatcher: Arc<dyn Dispatcher>,
-        request: Request,
+        request: IncomingRequest,
+        origin: Arc<Origin>,
     ) -> Result<(), SystemException> {
+        let dispatcher = origin.adapter().find(&request)?;
         self.begin();
         catch_unwind(AssertUnwindSafe(|| {
-            dispatcher.dispatch(request.into(), self)
+            dispatcher.dispatch(Request::new(request, origin).into(), self);
         }))
         .map_err(|panic| panicked(&*panic))
+    }
+
+    /// Dispatches the requests of a serial batch one after another. None of them gets a reply. `origin` returns the
+    /// origin of the next request, or `None` if no adapter serves it.
+    pub(crate) async fn dispatch_serial(
+        &mut self,
+        batch: RequestBatch,
+        origin: impl Fn() -> Option<Arc<Origin>>,
+    ) {
+        for request in batch {
+            if let Some(origin) = origin()
+                && self.start(request, origin).is_ok()
+            {
+                let _ = poll_fn(|context| self.poll_guarded(context)).await;
+            }
+            // Many that are done at their first poll must not keep others waiting.
+            tokio::task::coop::consume_budget().await;
+        }
     }
 
     /// Polls a dispatch. If the servant panics, only that request fails.

@@ -22,6 +22,14 @@ impl AttemptError {
         }
     }
 
+    /// The request may have reached the servant.
+    pub(crate) fn perhaps_sent(error: LocalError) -> Self {
+        Self {
+            error,
+            perhaps_dispatched: true,
+        }
+    }
+
     /// Whether another attempt is safe.
     pub(crate) fn end(&self) -> AttemptEnd {
         attempt_end(&self.error, self.perhaps_dispatched)

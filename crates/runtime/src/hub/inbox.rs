@@ -8,6 +8,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::{Interruption, TypedEvent};
 use crate::codegen::{Answered, builtin};
+use crate::condition::wait_for;
 use crate::dispatch::generated::{Answer, dispatch};
 use crate::dispatch::{DispatchSlot, Dispatcher, Request, Requests};
 
@@ -52,14 +53,7 @@ impl Arrivals {
 
     /// Waits until more than this many have arrived.
     pub(super) async fn wait_beyond(&self, count: u64) {
-        loop {
-            let mut changed = std::pin::pin!(self.changed.notified());
-            changed.as_mut().enable();
-            if self.count() > count {
-                return;
-            }
-            changed.await;
-        }
+        wait_for(&self.changed, || self.count() > count).await;
     }
 
     fn begin(&self) -> InDispatch<'_> {

@@ -35,8 +35,9 @@ impl CollectedRequests {
     pub(crate) fn cut(&mut self, message: Vec<u8>, count: usize) -> FullBatch {
         self.cut_count += 1;
         FullBatch {
+            message: message.into(),
+            count,
             position: self.cut_count,
-            ..FullBatch::apart(message, count)
         }
     }
 
@@ -51,18 +52,6 @@ impl CollectedRequests {
     pub(crate) fn count(&self) -> usize {
         let given_back = self.given_back.iter().map(|batch| batch.count);
         self.writer.count() + given_back.sum::<usize>()
-    }
-}
-
-impl FullBatch {
-    /// A batch that is never given back.
-    pub(crate) fn apart(message: Vec<u8>, count: usize) -> Self {
-        let message = message.into();
-        Self {
-            message,
-            count,
-            position: 0,
-        }
     }
 }
 

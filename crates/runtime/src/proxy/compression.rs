@@ -9,42 +9,14 @@ use super::route::RoutedConnection;
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Compress {
     /// Whether to compress; `None` leaves it to the endpoint.
-    is_on: Option<bool>,
+    pub(super) is_on: Option<bool>,
     /// The algorithm, if the peer offers it.
-    compression: Compression,
-    len_min: Option<usize>,
-}
-
-impl Compress {
-    pub(crate) fn turned(self, is_on: bool) -> Self {
-        Self {
-            is_on: Some(is_on),
-            ..self
-        }
-    }
-
-    pub(crate) fn with(self, compression: Compression) -> Self {
-        Self {
-            is_on: Some(true),
-            compression,
-            ..self
-        }
-    }
-
-    pub(crate) fn from(self, len_min: usize) -> Self {
-        Self {
-            len_min: Some(len_min),
-            ..self
-        }
-    }
+    pub(super) compression: Compression,
+    /// The length from which on messages are compressed; `None` leaves it to the settings.
+    pub(super) len_min: Option<usize>,
 }
 
 impl Proxy {
-    /// The same with other compression options.
-    pub(crate) fn with_compress(&self, change: impl FnOnce(Compress) -> Compress) -> Self {
-        self.with_options(|options| options.compress = change(options.compress))
-    }
-
     /// The first of these compressions that is offered at an endpoint of the proxy; `None` if none of them is.
     pub fn offered_compression(&self, preferred: &[Compression]) -> Option<Compression> {
         let endpoints = self.reference().endpoints();

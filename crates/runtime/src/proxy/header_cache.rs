@@ -27,13 +27,6 @@ struct CachedHeader {
 const OPERATIONS_MAX: usize = 8;
 
 impl Proxy {
-    /// Whether requests have a context that the communicator adds.
-    #[inline]
-    pub(crate) fn has_implicit_context(&self) -> bool {
-        self.communicator()
-            .is_some_and(|c| !c.implicit_context().is_empty())
-    }
-
     /// The context of a request: the proxy's, and the communicator's entries whose keys the proxy's does not have.
     #[inline]
     pub(crate) fn sent_context(&self) -> Cow<'_, Context> {
@@ -62,10 +55,8 @@ impl Proxy {
         mode: OperationMode,
         context: &'a Context,
     ) -> RequestHead<'a> {
-        let reference = self.reference();
-        let target = || Target::new(&reference.identity, &reference.facet);
         RequestHead {
-            target: self.inner.target.get_or_init(target),
+            target: self.target(),
             operation,
             mode,
             context,
@@ -75,7 +66,8 @@ impl Proxy {
     /// The header of requests to an operation; `None` if it can change, or is not cached.
     #[inline(always)]
     pub(crate) fn head_of(&self, operation: &'static OperationInfo) -> Option<&PreparedHead> {
-        if self.has_implicit_context() {
+        let communicator = self.communicator();
+        if communicator.is_some_and(|it| !it.implicit_context().is_empty()) {
             return None;
         }
         match self.inner.header_cache.first.get() {

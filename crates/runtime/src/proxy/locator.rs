@@ -3,13 +3,13 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use floe_wire::encoding::{DecodeError, Encoder, ExceptionReader, ExceptionWriter};
+use floe_wire::encoding::Encoder;
 use floe_wire::message::OperationMode;
 use floe_wire::reference::{Endpoint, Reference, Target};
 
 use super::{OperationInfo, Proxy, TypedProxy};
 use crate::communicator::Communicator;
-use crate::error::{InvokeError, LocalError, OperationError};
+use crate::error::{InvokeError, LocalError};
 use crate::locator_cache::LocatorKey;
 
 /// The location of an object.
@@ -134,24 +134,24 @@ impl Proxy {
     }
 
     async fn ask_locator(&self, locator: &Proxy, key: &LocatorKey) -> Result<Target, LocalError> {
-        let found = match key {
-            LocatorKey::Adapter(id) => {
-                let encode = |encoder: &mut Encoder<'_>| encoder.put(id);
-                locator
-                    .call::<Option<Self>, FindError>(&FIND_ADAPTER, encode, |decoder| decoder.get())
-                    .await
-            }
-            LocatorKey::Object(id) => {
-                let encode = |encoder: &mut Encoder<'_>| encoder.put(id);
-                locator
-                    .call::<Option<Self>, FindError>(&FIND_OBJECT, encode, |decoder| decoder.get())
-                    .await
-            }
+        let operation = match key {
+            LocatorKey::Adapter(_) => &FIND_ADAPTER,
+            LocatorKey::Object(_) => &FIND_OBJECT,
         };
+        let encode = |encoder: &mut Encoder<'_>| match key {
+            LocatorKey::Adapter(id) => encoder.put(id),
+            LocatorKey::Object(id) => encoder.put(id),
+        };
+        let found = locator
+            .call::<Option<Self>, InvokeError>(operation, encode, |decoder| decoder.get())
+            .await;
         match found {
             Ok(Some(found)) => Ok(Reference::clone(found.reference()).target),
-            Ok(None) | Err(FindError::NotFound) => Err(self.not_registered(key, locator)),
-            Err(FindError::Invoke(error)) => Err(self.not_asked(locator, error)),
+            Ok(None) => Err(self.not_registered(key, locator)),
+            Err(InvokeError::UndeclaredException { type_id }) if is_not_found(&type_id) => {
+                Err(self.not_registered(key, locator))
+            }
+            Err(error) => Err(self.not_asked(locator, error)),
         }
     }
 
@@ -177,47 +177,17 @@ impl Proxy {
 
 /// Asks for an adapter. The contract is `contracts/Ice/Locator.ice`; its generated code is in a layer above this
 /// module.
-const FIND_ADAPTER: OperationInfo = find("findAdapterById");
+const FIND_ADAPTER: OperationInfo =
+    OperationInfo::new("findAdapterById", OperationMode::Idempotent, true);
 /// Asks for an object.
-const FIND_OBJECT: OperationInfo = find("findObjectById");
+const FIND_OBJECT: OperationInfo =
+    OperationInfo::new("findObjectById", OperationMode::Idempotent, true);
 
-const fn find(name: &'static str) -> OperationInfo {
-    OperationInfo {
-        name,
-        mode: OperationMode::Idempotent,
-        returns_data: true,
-    }
-}
-
-/// Why a locator returned no proxy.
-enum FindError {
-    /// The locator knows no such object, or no such adapter.
-    NotFound,
-    Invoke(InvokeError),
-}
-
-impl From<InvokeError> for FindError {
-    fn from(error: InvokeError) -> Self {
-        Self::Invoke(error)
-    }
-}
-
-impl OperationError for FindError {
-    fn decode(reader: &mut ExceptionReader<'_>) -> Result<Option<Self>, DecodeError> {
-        match reader.type_id() {
-            "::Ice::AdapterNotFoundException" | "::Ice::ObjectNotFoundException" => {
-                reader.members(|_| Ok(Some(Self::NotFound)))
-            }
-            _ => Ok(None),
-        }
-    }
-
-    fn into_invoke_error(self) -> Result<InvokeError, Self> {
-        match self {
-            Self::Invoke(error) => Ok(error),
-            Self::NotFound => Err(self),
-        }
-    }
-
-    fn encode_slices(&self, _writer: &mut ExceptionWriter<'_, '_>) {}
+/// Returns true for the exceptions by which a locator says that it does not know the object or adapter. They have no
+/// members that a caller needs.
+fn is_not_found(type_id: &str) -> bool {
+    matches!(
+        type_id,
+        "::Ice::AdapterNotFoundException" | "::Ice::ObjectNotFoundException"
+    )
 }

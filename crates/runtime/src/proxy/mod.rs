@@ -24,7 +24,7 @@ mod typed;
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -147,16 +147,7 @@ impl Proxy {
     /// The same with another reference.
     #[must_use]
     pub fn with_reference(&self, reference: Reference) -> Self {
-        let own = &self.inner.reference;
-        let is_same_place = reference.target == own.target
-            && reference.secure == own.secure
-            && reference.mode.is_datagram() == own.mode.is_datagram();
-        let (communicator, options) = (&self.inner.communicator, &self.inner.options);
-        let other = Self::from_parts(Arc::new(reference), communicator.clone(), options.clone());
-        if is_same_place {
-            self.share_connection(&other);
-        }
-        other
+        self.derive(Arc::new(reference), self.inner.options.clone())
     }
 
     /// The same proxy, bound to a connection.
@@ -167,17 +158,23 @@ impl Proxy {
     fn with_options(&self, change: impl FnOnce(&mut Options)) -> Self {
         let mut options = self.inner.options.clone();
         change(&mut options);
-        let (reference, communicator) = (&self.inner.reference, &self.inner.communicator);
-        let own = &self.inner.options;
-        let routers = (&options.router, &own.router);
-        let has_same_router = match routers {
-            (Some(router), Some(own)) => Arc::ptr_eq(router, own),
-            (router, own) => router.is_none() && own.is_none(),
-        };
-        let is_same_place = options.connection_id == own.connection_id && has_same_router;
-        let other = Self::from_parts(reference.clone(), communicator.clone(), options);
+        self.derive(self.inner.reference.clone(), options)
+    }
+
+    /// Makes a proxy that differs from this one. It shares the connection if it would find the same one.
+    fn derive(&self, reference: Arc<Reference>, options: Options) -> Self {
+        let (own, own_options) = (&self.inner.reference, &self.inner.options);
+        let router = |options: &Options| options.router.as_ref().map(Arc::as_ptr);
+        let is_same_place = reference.target == own.target
+            && reference.secure == own.secure
+            && reference.mode.is_datagram() == own.mode.is_datagram()
+            && options.connection_id == own_options.connection_id
+            && router(&options) == router(own_options);
+        let other = Self::from_parts(reference, self.inner.communicator.clone(), options);
         if is_same_place {
-            self.share_connection(&other);
+            *other.lock_used() = self.lock_used().clone();
+            let is_remote = self.inner.is_remote.load(Ordering::Relaxed);
+            other.inner.is_remote.store(is_remote, Ordering::Relaxed);
         }
         other
     }
@@ -288,7 +285,7 @@ impl Connection {
     /// are never retried, and it cannot be sent to a peer.
     #[doc(alias = "createProxy", alias = "ice_fixed")]
     pub fn proxy(&self, identity: Identity) -> Proxy {
-        let owner = self.connections().and_then(|all| all.owner());
+        let owner = self.core().connections().and_then(|all| all.owner());
         let communicator = owner.and_then(Communicator::from_owner);
         let reference = Reference::new(identity, Location::Direct(Vec::new()));
         Proxy::new(reference, communicator).with_connection(self.core().clone())
@@ -300,7 +297,7 @@ impl Connection {
     /// The first failure. The other batches are sent all the same.
     #[doc(alias = "flushBatchRequests")]
     pub async fn flush_batches(&self) -> Result<(), InvokeError> {
-        let owner = self.connections().and_then(|all| all.owner());
+        let owner = self.core().connections().and_then(|all| all.owner());
         match owner.and_then(Communicator::from_owner) {
             Some(communicator) => {
                 let batches = communicator.core().batches();

@@ -12,3 +12,14 @@ pub struct OperationInfo {
     /// Whether it returns data or declares exceptions: then only a twoway proxy can invoke it.
     pub returns_data: bool,
 }
+
+impl OperationInfo {
+    /// Describes an operation with this name; `returns_data` says whether it returns data or declares exceptions.
+    pub const fn new(name: &'static str, mode: OperationMode, returns_data: bool) -> Self {
+        Self {
+            name,
+            mode,
+            returns_data,
+        }
+    }
+}

@@ -109,21 +109,15 @@ impl Proxy {
     /// Without connection caching, each call tries another endpoint first.
     pub(crate) async fn connection(&self) -> Result<RoutedConnection, LocalError> {
         if let Some(fixed) = &self.inner.options.fixed {
-            return match fixed.is_active() {
-                true => Ok(RoutedConnection::fixed(fixed)),
-                false => Err(fixed.refusal()),
-            };
+            return self.cached().ok_or_else(|| fixed.refusal());
         }
         if let Some(router) = self.router() {
             return self.routed_connection(router).await;
         }
-        if self.inner.options.is_connection_cached {
-            let cached = self.lock_used().upgrade();
-            if let Some(found) = cached
-                && found.connection.is_active()
-            {
-                return Ok(found);
-            }
+        if self.inner.options.is_connection_cached
+            && let Some(found) = self.cached()
+        {
+            return Ok(found);
         }
         let found = self.new_connection().await?;
         *self.lock_used() = CachedConnection::of(&found);
@@ -137,14 +131,6 @@ impl Proxy {
     pub(crate) fn forget_route(&self) {
         self.forget_location();
         *self.lock_used() = CachedConnection::default();
-    }
-
-    /// Passes this proxy's connection to another proxy with the same endpoints.
-    pub(crate) fn share_connection(&self, other: &Self) {
-        let used = self.lock_used().clone();
-        *other.lock_used() = used;
-        let is_remote = self.inner.is_remote.load(Ordering::Relaxed);
-        other.inner.is_remote.store(is_remote, Ordering::Relaxed);
     }
 
     /// Why the proxy is unusable.
@@ -237,7 +223,7 @@ impl Proxy {
         Ok(endpoints)
     }
 
-    fn lock_used(&self) -> MutexGuard<'_, CachedConnection> {
+    pub(super) fn lock_used(&self) -> MutexGuard<'_, CachedConnection> {
         self.inner
             .used
             .lock()

@@ -26,19 +26,13 @@ const ADD_PROXY: &str = "ice_add_proxy";
 
 /// Asks for the endpoints of routed requests. The contract is `contracts/Ice/Router.ice`; its generated code is in a
 /// layer above this module.
-const GET_CLIENT_PROXY: OperationInfo = OperationInfo {
-    name: "getClientProxy",
-    mode: OperationMode::Nonmutating,
-    returns_data: true,
-};
+const GET_CLIENT_PROXY: OperationInfo =
+    OperationInfo::new("getClientProxy", OperationMode::Nonmutating, true);
 /// Tag of the second result of `getClientProxy`.
 const HAS_ROUTING_TABLE: u32 = 1;
 /// Registers objects with the router.
-const ADD_PROXIES: OperationInfo = OperationInfo {
-    name: "addProxies",
-    mode: OperationMode::Idempotent,
-    returns_data: true,
-};
+const ADD_PROXIES: OperationInfo =
+    OperationInfo::new("addProxies", OperationMode::Idempotent, true);
 
 /// How often a request is repeated because the router has forgotten its object. A far too small table may evict the
 /// object each time.

@@ -8,6 +8,7 @@ use floe_wire::encoding::{Encoder, EncodingVersion};
 use floe_wire::message::{Context, OperationMode, SystemException};
 use floe_wire::reference::{Identity, InvocationMode, Reference};
 
+use super::options::Options;
 use super::{OperationInfo, Proxy};
 use crate::connection::Connection;
 use crate::error::InvokeError;
@@ -87,24 +88,21 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     /// on the returned proxy: it shares the connection.
     #[must_use]
     fn ice_context(&self, context: Context) -> Self {
-        let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_options(|options| options.context = context))
+        with(self, |options| options.context = context)
     }
 
     /// Returns a proxy whose calls wait no longer than this for a reply; `None` waits for ever.
     #[must_use]
     #[doc(alias = "ice_invocationTimeout")]
     fn ice_timeout(&self, timeout: Option<Duration>) -> Self {
-        let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_options(|options| options.timeout = timeout))
+        with(self, |options| options.timeout = timeout)
     }
 
     /// Returns a proxy with another limit on how long a wait for a reply polls before it sleeps: see
     /// [`Settings::polling`](crate::Settings). If calls share a connection, the limit of the latest call holds.
     #[must_use]
     fn ice_polling(&self, polling: Duration) -> Self {
-        let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_options(|options| options.polling = polling))
+        with(self, |options| options.polling = polling)
     }
 
     /// Returns a proxy that uses only encrypted endpoints, or any.
@@ -116,15 +114,13 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     /// Returns a proxy that tries encrypted endpoints first, or last.
     #[must_use]
     fn ice_prefer_secure(&self, prefer_secure: bool) -> Self {
-        let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_options(|options| options.prefer_secure = prefer_secure))
+        with(self, |options| options.prefer_secure = prefer_secure)
     }
 
     /// Returns a proxy that tries its endpoints in another order.
     #[must_use]
     fn ice_endpoint_selection(&self, selection: EndpointSelection) -> Self {
-        let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_options(|options| options.selection = selection))
+        with(self, |options| options.selection = selection)
     }
 
     /// Returns a proxy that uses another router, or none: the proxy of an `Ice::Router`, such as a Glacier2. Such
@@ -138,16 +134,14 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     /// is the empty id.
     #[must_use]
     fn ice_connection_id(&self, id: &str) -> Self {
-        let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_options(|options| options.connection_id = id.into()))
+        with(self, |options| options.connection_id = id.into())
     }
 
     /// Returns a proxy with or without a cached connection. With one, the default, it keeps using its last connection.
     /// Without one, each invocation selects an endpoint anew, which spreads requests over all endpoints.
     #[must_use]
     fn ice_connection_cached(&self, is_cached: bool) -> Self {
-        let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_options(|options| options.is_connection_cached = is_cached))
+        with(self, |options| options.is_connection_cached = is_cached)
     }
 
     /// Returns a proxy for which a cached answer of the locator is valid for this time. Zero asks for each new
@@ -155,23 +149,20 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     #[must_use]
     #[doc(alias = "ice_locatorCacheTimeout")]
     fn ice_locator_cache_timeout(&self, timeout: Option<Duration>) -> Self {
-        let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_options(|options| options.locator_cache_timeout = timeout))
+        with(self, |options| options.locator_cache_timeout = timeout)
     }
 
     /// Returns a proxy whose calls skip the wire, or do not, if the object is in the same communicator.
     #[must_use]
     #[doc(alias = "ice_collocationOptimized")]
     fn ice_collocation_optimized(&self, is_optimized: bool) -> Self {
-        let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_options(|options| options.is_collocated = is_optimized))
+        with(self, |options| options.is_collocated = is_optimized)
     }
 
     /// Returns a proxy with one more interceptor around each invocation, inside the present ones.
     #[must_use]
     fn ice_intercepted(&self, interceptor: impl Interceptor) -> Self {
-        let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_options(|options| options.interceptors.push(interceptor)))
+        with(self, |options| options.interceptors.push(interceptor))
     }
 
     /// Returns a proxy that uses this connection and no other: see
@@ -200,8 +191,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     /// messages are never compressed. The communicator's settings may override it.
     #[must_use]
     fn ice_compress(&self, is_compressed: bool) -> Self {
-        let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_compress(|it| it.turned(is_compressed)))
+        with(self, |options| options.compress.is_on = Some(is_compressed))
     }
 
     /// Returns a proxy that uses this compression if the peer takes it, and bzip2 otherwise. A peer takes what its adapter
@@ -209,16 +199,17 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     /// connection. A proxy with a router uses what the router takes.
     #[must_use]
     fn ice_compression(&self, compression: Compression) -> Self {
-        let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_compress(|it| it.with(compression)))
+        with(self, |options| {
+            options.compress.is_on = Some(true);
+            options.compress.compression = compression;
+        })
     }
 
     /// Returns a proxy that compresses requests from this many bytes on, header included. The default is
     /// [`Settings::compress_len_min`](crate::Settings::compress_len_min).
     #[must_use]
     fn ice_compress_from(&self, len_min: usize) -> Self {
-        let proxy = self.as_proxy();
-        Self::from_proxy(proxy.with_compress(|it| it.from(len_min)))
+        with(self, |options| options.compress.len_min = Some(len_min))
     }
 
     /// Sends the requests that this batch proxy has collected.
@@ -228,14 +219,14 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
 
     /// Whether the object can be reached.
     fn ice_ping(&self) -> impl Future<Output = Result<(), InvokeError>> + Send {
-        const PING: OperationInfo = builtin("ice_ping", false);
+        const PING: OperationInfo = OperationInfo::new("ice_ping", OperationMode::BUILTIN, false);
         self.as_proxy()
             .call(&PING, |_| (), |decoder| decoder.nothing())
     }
 
     /// Whether the object has this type.
     fn ice_is_a(&self, type_id: &str) -> impl Future<Output = Result<bool, InvokeError>> + Send {
-        const IS_A: OperationInfo = builtin("ice_isA", true);
+        const IS_A: OperationInfo = OperationInfo::new("ice_isA", OperationMode::BUILTIN, true);
         async move {
             let encode = |encoder: &mut Encoder<'_>| encoder.string(type_id);
             let call = self.as_proxy().call(&IS_A, encode, |decoder| decoder.get());
@@ -245,13 +236,13 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
 
     /// The most derived type of the object.
     fn ice_id(&self) -> impl Future<Output = Result<String, InvokeError>> + Send {
-        const ID: OperationInfo = builtin("ice_id", true);
+        const ID: OperationInfo = OperationInfo::new("ice_id", OperationMode::BUILTIN, true);
         self.as_proxy().call(&ID, |_| (), |decoder| decoder.get())
     }
 
     /// All types of the object, sorted.
     fn ice_ids(&self) -> impl Future<Output = Result<Vec<String>, InvokeError>> + Send {
-        const IDS: OperationInfo = builtin("ice_ids", true);
+        const IDS: OperationInfo = OperationInfo::new("ice_ids", OperationMode::BUILTIN, true);
         self.as_proxy().call(&IDS, |_| (), |decoder| decoder.get())
     }
 
@@ -284,12 +275,9 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     }
 }
 
-const fn builtin(name: &'static str, returns_data: bool) -> OperationInfo {
-    OperationInfo {
-        name,
-        mode: OperationMode::BUILTIN,
-        returns_data,
-    }
+/// Returns the proxy with changed local options.
+fn with<P: TypedProxy>(proxy: &P, change: impl FnOnce(&mut Options)) -> P {
+    P::from_proxy(proxy.as_proxy().with_options(change))
 }
 
 impl TypedProxy for Proxy {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use floe_wire::connection::Liveness;
+
 use super::Settings;
-use crate::liveness::Liveness;
 
 /// The names of one adapter, and its limits where they differ from those of the communicator.
 ///
@@ -47,7 +48,8 @@ pub struct AdapterSettings {
     /// Requests of all its connections together that may be in dispatch. Default
     /// [`Settings::adapter_dispatch_limit`](crate::Settings::adapter_dispatch_limit).
     pub adapter_dispatch_limit: Option<usize>,
-    /// Bytes that may wait on one of its connections. Default [`Settings::output_limit`](crate::Settings::output_limit).
+    /// Bytes that may wait on one of its connections. Default
+    /// [`Settings::output_limit`](crate::Settings::output_limit).
     pub output_limit: Option<usize>,
     /// How long the opening of a connection to it may take (TLS, WebSockets). Default
     /// [`Settings::connect_timeout`](crate::Settings::connect_timeout).

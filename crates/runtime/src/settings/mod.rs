@@ -12,9 +12,9 @@ use floe_wire::reference::Reference;
 
 pub use adapter::AdapterSettings;
 pub use floe_wire::compression::CompressionError;
+pub use floe_wire::connection::{Heartbeats, IdleCheck, Liveness};
 
 use crate::invoker::Interceptors;
-pub use crate::liveness::{Heartbeats, IdleCheck, Liveness};
 use crate::transport::Setup;
 use crate::transport::tls::Tls;
 
@@ -27,18 +27,18 @@ pub struct Settings {
     #[doc(alias = "Ice.MessageSizeMax")]
     pub message_size_max: usize,
     /// How long a message may take to arrive once a part of it is there, apart from the time that
-    /// [`message_rate_min`](Self::message_rate_min) gives it for its size. A late one closes its connection, with a logged
-    /// line. Default 60 s; `Duration::MAX` waits for ever.
+    /// [`message_rate_min`](Self::message_rate_min) gives it for its size. A late one closes its connection, with a
+    /// logged line. Default 60 s; `Duration::MAX` waits for ever.
     pub message_timeout: Duration,
     /// The least rate at which a message must arrive, in bytes a second. Default 4,096.
     pub message_rate_min: usize,
-    /// Bytes that unfinished messages of all connections together may hold; a connection that needs more is closed, with
-    /// a logged line. Parts below 16 KiB are not counted. Default 256 MiB, or one message of
+    /// Bytes that unfinished messages of all connections together may hold; a connection that needs more is closed,
+    /// with a logged line. Parts below 16 KiB are not counted. Default 256 MiB, or one message of
     /// [`message_size_max`](Self::message_size_max) if that is more.
     pub input_memory_max: usize,
-    /// Bytes that the replies of all connections together may hold while peers do not read them; a connection that needs
-    /// more is closed, with a logged line. Less than 16 KiB of a connection are not counted. Default 256 MiB, or one
-    /// message of [`message_size_max`](Self::message_size_max) if that is more.
+    /// Bytes that the replies of all connections together may hold while peers do not read them; a connection that
+    /// needs more is closed, with a logged line. Less than 16 KiB of a connection are not counted. Default 256 MiB, or
+    /// one message of [`message_size_max`](Self::message_size_max) if that is more.
     pub reply_memory_max: usize,
     /// How long a caller waits for a reply; `None`, the default, waits for ever.
     #[doc(alias = "ice_invocationTimeout")]
@@ -102,8 +102,8 @@ pub struct Settings {
     /// How many connections of one listening socket may be in their TLS handshake or in the opening of their WebSocket
     /// at a time. If one more arrives, the oldest is dropped once it has had 250 ms. Default 256.
     pub handshake_limit: usize,
-    /// The web pages that may open a WebSocket here, by their origins, such as `https://example.org`; `*` is any. Others
-    /// are refused with status 403 and a logged line. Default none. Programs send no origin, and need none.
+    /// The web pages that may open a WebSocket here, by their origins, such as `https://example.org`; `*` is any.
+    /// Others are refused with status 403 and a logged line. Default none. Programs send no origin, and need none.
     pub websocket_origins: Vec<String>,
     /// Size of each socket's receive buffer for datagrams, in bytes. The system may give less or more, and
     /// drops datagrams that do not fit. Default the system's.
@@ -259,3 +259,8 @@ impl Default for Setup {
         Settings::default().transport_setup()
     }
 }
+
+/// Compiles the code of the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/guides/connections.md")]
+struct ConnectionsGuide;

@@ -143,6 +143,46 @@ async fn oneway_and_batched_requests_arrive_in_order() {
     assert_eq!(server.echo.echo_count.load(Ordering::SeqCst), 200);
 }
 
+/// Counts requests, and answers each at its first poll.
+#[derive(Default)]
+struct Counter(AtomicUsize);
+
+impl Dispatcher for Counter {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            std::future::ready(request.returned_nothing())
+        });
+    }
+}
+
+#[tokio::test]
+async fn a_long_batch_lets_other_tasks_of_its_thread_run() {
+    const COUNT: usize = 10_000;
+    let server = Server::start().await;
+    let counter = Arc::new(Counter::default());
+    let proxy = server.adapter.add("counter", counter.clone()).expect("new");
+    let batch = proxy.ice_batch_oneway();
+    for _ in 0..COUNT {
+        let collected = batch.invoke("op", OperationMode::Normal, &NOTHING).await;
+        collected.expect("collected");
+    }
+    batch.flush_batch().await.expect("flushed");
+    // The runtime of the test has one thread, so this task sees a part of the batch only if the batch yields.
+    let has_yielded = soon(async {
+        let mut has_yielded = false;
+        loop {
+            match counter.0.load(Ordering::SeqCst) {
+                0 => {}
+                COUNT => return has_yielded,
+                _ => has_yielded = true,
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    assert!(has_yielded.await);
+}
+
 /// Calls itself, so many times inside one another.
 struct Nested;
 

@@ -14,6 +14,8 @@
 //! the driver, which comes back with the reply.
 
 mod in_flight;
+mod liveness;
+mod liveness_check;
 mod retry;
 mod send_queue;
 #[cfg(test)]
@@ -22,6 +24,8 @@ mod tests;
 use bytes::BytesMut;
 use in_flight::InFlight;
 
+pub use liveness::{Heartbeats, IdleCheck, Liveness, TICK_MAX};
+pub use liveness_check::{LivenessAction, LivenessCheck, Marks};
 pub use retry::{AttemptEnd, Retries};
 pub use send_queue::{Flush, FlushPolicy, SendQueue, WriteBatch};
 
@@ -74,7 +78,6 @@ pub type Replies<T> = Vec<(T, IncomingReply)>;
 /// The state machine; `T` is the driver's token for a request in flight.
 #[derive(Debug, Clone)]
 pub struct Connection<T> {
-    role: Role,
     state: State,
     in_flight: InFlight<T>,
     dispatch_count: usize,
@@ -91,10 +94,6 @@ enum State {
     Closing,
     Closed,
 }
-
-/// The connection takes no new request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotActive;
 
 /// Which ids the requests of a batch get.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,16 +126,10 @@ impl<T> Connection<T> {
             }
         };
         Self {
-            role,
             state,
             in_flight: InFlight::default(),
             dispatch_count: 0,
         }
-    }
-
-    /// The side of this connection.
-    pub fn role(&self) -> Role {
-        self.role
     }
 
     /// Whether requests may be sent.
@@ -211,13 +204,9 @@ impl<T> Connection<T> {
     }
 
     /// Reserves an id for a request that is written before it can be appended. The id is given to
-    /// [`Connection::append_requests`] later, or not used.
-    ///
-    /// # Errors
-    /// [`NotActive`].
-    pub fn reserve_id(&mut self) -> Result<RequestId, NotActive> {
-        let id = self.is_active().then(|| self.in_flight.next_ids(1));
-        id.flatten().ok_or(NotActive)
+    /// [`Connection::append_requests`] later, or not used. Returns `None` if the connection takes no requests.
+    pub fn reserve_id(&mut self) -> Option<RequestId> {
+        self.is_active().then(|| self.in_flight.next_ids(1))?
     }
 
     /// Gives up a request. A reply to it is ignored.
@@ -337,10 +326,10 @@ impl<T> Connection<T> {
         Some((token, reply))
     }
 
-    /// Accepts a request that is taken off the input separately, as [`Connection::handle_input`] would. Returns false,
-    /// and changes nothing, if the request would not be dispatched.
+    /// Accepts a request that the driver takes off the input itself, as [`Connection::handle_input`] would. Returns
+    /// false, and changes nothing, if the request would not be dispatched.
     #[inline]
-    pub fn take_in(&mut self, id: RequestId) -> bool {
+    pub fn accept_request(&mut self, id: RequestId) -> bool {
         let is_taken = self.is_dispatching_new();
         if is_taken && !id.is_oneway() {
             self.dispatch_count += 1;
@@ -360,36 +349,6 @@ impl<T> Connection<T> {
         let token = self.in_flight.remove_if(id, is_meant)?;
         self.close_if_drained(output);
         Some(token)
-    }
-
-    /// Takes a reply off the input as [`Connection::handle_input`] does, if it is the whole input, neither side has
-    /// begun to close, and `is_meant` accepts the token of its request. With many requests in flight it may return
-    /// `None` and leave the reply to that method.
-    #[inline]
-    pub fn take_sole_reply(
-        &mut self,
-        input: &mut BytesMut,
-        size_max: usize,
-        is_meant: impl FnOnce(&T) -> bool,
-    ) -> Option<IncomingReply> {
-        let (id, _) = self.take_answered(input, size_max, is_meant)?;
-        Some(IncomingReply::new(id, input.split().freeze()))
-    }
-
-    /// Removes the request that `input` answers, under the same conditions.
-    #[inline]
-    pub fn take_answered(
-        &mut self,
-        input: &[u8],
-        size_max: usize,
-        is_meant: impl FnOnce(&T) -> bool,
-    ) -> Option<(RequestId, T)> {
-        if self.state != State::Active {
-            return None;
-        }
-        let id = IncomingReply::peek_sole(input, size_max)?;
-        let token = self.in_flight.remove_one(id, is_meant)?;
-        Some((id, token))
     }
 
     /// The reply to a twoway request of the peer has been appended to the output.

@@ -249,7 +249,7 @@ impl SendQueue {
     /// Returns false, with nothing changed, if the reply must wait for other bytes, or if a long spare buffer is due
     /// for review, which only batches do.
     #[inline]
-    pub fn take_single_reply(&mut self, len: usize) -> bool {
+    pub fn begin_single_reply(&mut self, len: usize) -> bool {
         let mut kept = [&mut self.pending, &mut self.spare].into_iter().flatten();
         if self.is_writing || kept.any(|buffer| !buffer.is_empty() || Self::is_long(buffer)) {
             return false;
@@ -546,34 +546,37 @@ mod tests {
     #[test]
     fn a_single_reply_is_written_as_if_it_had_been_appended() {
         let mut output = SendQueue::default();
-        assert!(output.take_single_reply(5));
+        assert!(output.begin_single_reply(5));
         assert_eq!(
             (output.waiting_len(), output.taken(), output.end()),
             (5, 5, 5)
         );
         assert_eq!(output.replies_len(), 5);
-        assert!(!output.take_single_reply(3), "one writer at a time");
+        assert!(!output.begin_single_reply(3), "one writer at a time");
         output.bytes().extend(b"more");
         assert!(output.take().is_none(), "one writer at a time");
         let batch = output.end_single_reply(5).expect("more has come");
         assert_eq!((output.replies_len(), output.written()), (0, 5));
-        assert!(!output.take_single_reply(3), "it is still being written");
+        assert!(!output.begin_single_reply(3), "it is still being written");
         output.progress(4);
         assert!(output.put_back(batch).is_none());
 
         output.bytes().extend(b"first");
-        assert!(!output.take_single_reply(3), "what is pending leaves first");
+        assert!(
+            !output.begin_single_reply(3),
+            "what is pending leaves first"
+        );
         let batch = output.take().expect("something is pending");
         output.progress(5);
         assert!(output.put_back(batch).is_none());
-        assert!(output.take_single_reply(3) && output.end_single_reply(3).is_none());
+        assert!(output.begin_single_reply(3) && output.end_single_reply(3).is_none());
         assert_eq!((output.waiting_len(), output.written()), (0, 17));
     }
 
     #[test]
     fn a_partly_written_single_reply_continues_as_a_batch() {
         let mut output = SendQueue::default();
-        assert!(output.take_single_reply(5));
+        assert!(output.begin_single_reply(5));
         let mut batch = WriteBatch::of(replies(b"reply"));
         assert!(!batch.advance(2));
         output.progress(2);
@@ -592,9 +595,9 @@ mod tests {
     fn a_single_reply_waits_until_batches_have_given_up_a_long_buffer() {
         let mut output = SendQueue::default();
         kept_after(&mut output, 1_000_000);
-        assert!(!output.take_single_reply(5));
+        assert!(!output.begin_single_reply(5));
         assert!(kept_after(&mut output, 100) <= SendQueue::SPARE_MAX);
-        assert!(output.take_single_reply(5));
+        assert!(output.begin_single_reply(5));
     }
 
     #[test]

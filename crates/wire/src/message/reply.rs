@@ -68,16 +68,16 @@ impl IncomingReply {
 
     /// The id of the Reply message, if it is the whole input.
     #[inline]
-    pub(crate) fn peek_sole(input: &[u8], size_max: usize) -> Option<RequestId> {
+    pub fn peek_single(input: &[u8], size_max: usize) -> Option<RequestId> {
         if input.len() <= size_max
-            && let Some(start) = input.first_chunk::<SOLE_LEN>()
+            && let Some(start) = input.first_chunk::<SINGLE_LEN>()
             && start[..SIZE_POSITION] == RETURNED_NOTHING[..SIZE_POSITION]
         {
             // Nearly all of them begin like this.
             let [.., s0, s1, s2, s3, i0, i1, i2, i3, _status] = *start;
             let size = i32::from_le_bytes([s0, s1, s2, s3]);
-            let is_sole = usize::try_from(size) == Ok(input.len());
-            return is_sole.then_some(RequestId(i32::from_le_bytes([i0, i1, i2, i3])));
+            let is_single = usize::try_from(size) == Ok(input.len());
+            return is_single.then_some(RequestId(i32::from_le_bytes([i0, i1, i2, i3])));
         }
         let (id, len) = Self::peek(input, size_max)?;
         (len == input.len()).then_some(id)
@@ -85,7 +85,7 @@ impl IncomingReply {
 
     /// The reply in a message that was peeked at.
     #[inline]
-    pub(crate) fn new(id: RequestId, bytes: Bytes) -> Self {
+    pub fn new(id: RequestId, bytes: Bytes) -> Self {
         Self { id, bytes }
     }
 
@@ -239,7 +239,7 @@ pub fn write_returned(
 }
 
 /// The beginning of a reply: header, request id, status.
-const SOLE_LEN: usize = HEADER_LEN + 5;
+const SINGLE_LEN: usize = HEADER_LEN + 5;
 /// The position of the size.
 const SIZE_POSITION: usize = HEADER_LEN - 4;
 

@@ -38,7 +38,7 @@ impl Dispatching {
         let Some(mut parts) = self.take_single(&request) else {
             return SingleDispatch::NotTaken;
         };
-        request.move_into(&mut parts.current.request, input.take_alone(count));
+        request.move_into(&mut parts.current.request, input.take_single(count));
         match self.begin(parts, &mut RequestBatch::default()) {
             Poll::Ready(Ok(response)) => self.reply_single(response.into_parts()),
             Poll::Pending => {
@@ -59,7 +59,7 @@ impl Dispatching {
         let parts = self.renew()?;
         let may_begin = self.has_budget(share)
             && self.budget.take_adapter_share(&parts)
-            && self.connection.lock().machine.take_in(request.id());
+            && self.connection.lock().machine.accept_request(request.id());
         if !may_begin {
             self.parts = Some(parts);
             return None;
@@ -77,12 +77,8 @@ impl Dispatching {
             if self.runs_tasks_first {
                 return self.append_single(parts);
             }
-        } else {
-            let request = &parts.current.request;
-            self.connection
-                .compression()
-                .compress_reply(request, &mut parts.buffer);
         }
+        parts.compress_reply();
         self.write_single(parts)
     }
 

@@ -46,12 +46,12 @@ fn a_message_alone_is_taken_off_or_overwritten_by_the_next() {
         let room = input.room(SIZE_MAX);
         assert_eq!(room.as_ptr(), address);
         room[..bytes.len()].copy_from_slice(bytes);
-        assert_eq!(input.alone(bytes.len()), Some(bytes));
+        assert_eq!(input.single(bytes.len()), Some(bytes));
         input.learn(bytes.len());
         assert_eq!(input.len(), 0);
     }
     input.room(SIZE_MAX)[..4].copy_from_slice(b"kept");
-    let kept = input.take_alone(4);
+    let kept = input.take_single(4);
     read(&mut input, &message(20, 7));
     assert_eq!(next(&mut input).unwrap().bytes, message(20, 7)[..]);
     assert_eq!(kept, b"kept"[..]);
@@ -87,7 +87,7 @@ fn the_allocation_is_reused_while_no_message_holds_it() {
 fn a_waiting_connection_gives_its_room_to_the_next() {
     let [mut first, mut second] = [Input::default(), Input::default()];
     read(&mut first, b"message");
-    let _ = first.bytes().split_to(7);
+    let _ = first.bytes.split_to(7);
     let room = first.room(SIZE_MAX).as_ptr();
     let mut rests = BytesMut::new();
     first.give_back(&mut rests);
@@ -115,7 +115,7 @@ fn a_started_message_keeps_its_room() {
     read(&mut input, b"mess");
     input.give_back(&mut BytesMut::new());
     read(&mut input, b"age");
-    assert_eq!(input.bytes(), "message");
+    assert_eq!(input.bytes, "message");
 }
 
 #[test]
@@ -273,18 +273,13 @@ fn a_bad_header_instead_of_a_long_message_is_detected() {
     messages(&mut input, &[]);
 }
 
-#[cfg(unix)]
 #[test]
 fn bytes_just_read_can_be_inspected_in_place_if_none_stand_before_them() {
     let mut input = Input::default();
     let whole = message(40, 7);
     let address = input.room(SIZE_MAX).as_ptr();
     input.room(SIZE_MAX)[..40].copy_from_slice(&whole);
-    assert_eq!(
-        input.just_read::<64>(40).map(|read| &read[..40]),
-        Some(&whole[..])
-    );
-    assert!(input.just_read::<32>(40).is_none(), "it is longer");
+    assert_eq!(input.single(40), Some(&whole[..]));
     assert_eq!(
         input.room(SIZE_MAX).as_ptr(),
         address,
@@ -293,18 +288,23 @@ fn bytes_just_read_can_be_inspected_in_place_if_none_stand_before_them() {
 
     read(&mut input, &whole[..15]);
     input.room(SIZE_MAX)[..25].copy_from_slice(&whole[15..]);
-    assert!(
-        input.just_read::<64>(25).is_none(),
-        "a part of it stands before"
-    );
+    assert!(input.single(25).is_none(), "a part of it stands before");
     input.filled(25, SIZE_MAX);
     assert_eq!(next(&mut input).unwrap().bytes, whole);
 
     let long = message(LONG_MIN, 8);
     read(&mut input, &long[..20]);
     input.room(SIZE_MAX)[..20].copy_from_slice(&long[20..40]);
-    assert!(
-        input.just_read::<64>(20).is_none(),
-        "it is part of a long one"
-    );
+    assert!(input.single(20).is_none(), "it is part of a long one");
+}
+
+#[cfg(unix)]
+#[test]
+fn only_a_short_read_is_copied_from_the_start_of_the_room() {
+    let mut input = Input::default();
+    let whole = message(40, 7);
+    input.room(SIZE_MAX)[..40].copy_from_slice(&whole);
+    let start = input.start_of_room::<64>(40).map(|read| &read[..40]);
+    assert_eq!(start, Some(&whole[..]));
+    assert!(input.start_of_room::<32>(40).is_none(), "it is longer");
 }

@@ -62,14 +62,18 @@ pub(crate) fn mark_prepared() {
 fn wait_anywhere<T>(future: Pin<&mut dyn Future<Output = T>>) -> T {
     background::block(|| {
         enter_runtime();
-        BorrowedWaiter::take().waiter().wait_on(future)
+        let waiter = WAITERS.with_borrow_mut(Vec::pop);
+        let waiter = waiter.unwrap_or_else(Waiter::new);
+        let output = waiter.wait_on(future);
+        if waiter.has_no_other_waker() {
+            // The pool is gone while its thread ends.
+            let _ = WAITERS.try_with(|pool| pool.borrow_mut().push(waiter));
+        }
+        output
     })
 }
 
 thread_local! {
-    /// True if this thread can use the timers and sockets of the background runtime. The threads of that runtime do not
-    /// set it.
-    static HAS_ENTERED: Cell<bool> = const { Cell::new(false) };
     /// True if a call may wait on this thread without preparation.
     static IS_PREPARED: Cell<bool> = const { Cell::new(false) };
 }
@@ -77,8 +81,7 @@ thread_local! {
 /// Lets futures on this thread use the timers and sockets of the background runtime, unless the thread belongs to a
 /// runtime already. It happens once for each thread: entering and leaving in each wait would add half to its cost.
 fn enter_runtime() {
-    if !HAS_ENTERED.get() && Handle::try_current().is_err() {
-        HAS_ENTERED.set(true);
+    if OWN.with(|own| own.get().is_none()) && Handle::try_current().is_err() {
         IS_PREPARED.set(true);
         std::mem::forget(background::handle().enter());
         OWN.with(|own| {
@@ -95,11 +98,13 @@ fn sleep(sleeper: &Arc<Sleeper>, awaited: Awaited) {
     let is_alone = Arc::strong_count(sleeper) == OWN_REFERENCES + awaited.reply_count;
     match awaited.connection {
         Some(connection) if is_alone && !awaited.is_mixed => {
-            connection.drive(sleeper, awaited.deadline)
+            connection
+                .driver
+                .drive(&connection, sleeper, awaited.deadline)
         }
         connection => {
             if let Some(connection) = connection {
-                connection.request_reading();
+                connection.driver.request_reading();
             }
             sleeper.park(awaited.deadline);
         }
@@ -194,35 +199,5 @@ impl<'a> SleepGuard<'a> {
 impl Drop for SleepGuard<'_> {
     fn drop(&mut self) {
         self.0.is_sleeping.set(false);
-    }
-}
-
-/// A waiter that its thread gets back when the wait ends.
-struct BorrowedWaiter {
-    /// Taken out only when the thread gets it back.
-    waiter: Option<Waiter>,
-}
-
-impl BorrowedWaiter {
-    fn take() -> Self {
-        let waiter = WAITERS.with_borrow_mut(Vec::pop);
-        Self {
-            waiter: Some(waiter.unwrap_or_else(Waiter::new)),
-        }
-    }
-
-    fn waiter(&self) -> &Waiter {
-        self.waiter.as_ref().expect("present until the drop")
-    }
-}
-
-impl Drop for BorrowedWaiter {
-    fn drop(&mut self) {
-        if let Some(waiter) = self.waiter.take()
-            && waiter.has_no_other_waker()
-        {
-            // The pool is gone while its thread ends.
-            let _ = WAITERS.try_with(|spare| spare.borrow_mut().push(waiter));
-        }
     }
 }

@@ -1,5 +1,5 @@
-//! Liveness: how a connection is kept alive, and when a silent or unused one ends. It combines the rules of both
-//! families of Ice.
+//! Rules of liveness: how a connection is kept alive, and when a silent or unused one ends. They combine those of both
+//! families of Ice. `liveness_check.rs` applies them.
 
 use std::time::Duration;
 
@@ -23,13 +23,9 @@ use std::time::Duration;
 /// The default suits peers of both families: it sends the heartbeats that a 3.8 peer expects, and tolerates the silence
 /// of an idle 3.7 client. Datagram connections have no liveness.
 ///
-/// Set it for the connections that a communicator makes ([`Settings::outgoing`]) or accepts ([`Settings::incoming`]),
-/// for those of one adapter ([`AdapterSettings::liveness`]), or for one connection ([`Connection::set_liveness`]).
-///
-/// [`Settings::outgoing`]: crate::Settings::outgoing
-/// [`Settings::incoming`]: crate::Settings::incoming
-/// [`AdapterSettings::liveness`]: crate::settings::AdapterSettings::liveness
-/// [`Connection::set_liveness`]: crate::Connection::set_liveness
+/// In package `floe`, set it for the connections that a communicator makes (`Settings::outgoing`) or accepts
+/// (`Settings::incoming`), for those of one adapter (`AdapterSettings::liveness`), or for one connection
+/// (`Connection::set_liveness`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 #[doc(alias("Ice.ACM", "setACM", "Ice.Connection"))]
@@ -127,7 +123,7 @@ impl Liveness {
     }
 
     /// How often a connection has to be checked for these rules; `None` if never.
-    pub(crate) fn tick(&self) -> Option<Duration> {
+    pub fn tick(&self) -> Option<Duration> {
         let heartbeats = self.has_heartbeats().then(|| self.heartbeat_interval / 2);
         let silence = self.has_idle_check().then(|| self.idle_timeout / 3);
         let inactivity = self.inactivity_timeout.map(|limit| limit / 3);
@@ -135,11 +131,13 @@ impl Liveness {
         all.min().map(|tick| tick.clamp(TICK_MIN, TICK_MAX))
     }
 
-    pub(crate) fn has_heartbeats(&self) -> bool {
+    /// Whether heartbeats are ever sent.
+    pub fn has_heartbeats(&self) -> bool {
         self.heartbeats != Heartbeats::Off && !self.heartbeat_interval.is_zero()
     }
 
-    pub(crate) fn has_idle_check(&self) -> bool {
+    /// Whether silence is ever checked.
+    pub fn has_idle_check(&self) -> bool {
         self.idle_check != IdleCheck::Off && !self.idle_timeout.is_zero()
     }
 }
@@ -147,9 +145,4 @@ impl Liveness {
 /// Connections are not checked more often, whatever the settings say.
 const TICK_MIN: Duration = Duration::from_millis(2);
 /// Connections are not checked less often, because no clock can represent an endless limit.
-pub(crate) const TICK_MAX: Duration = Duration::from_secs(3600);
-
-/// Compiles the code of the guide.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/guides/connections.md")]
-struct Guide;
+pub const TICK_MAX: Duration = Duration::from_secs(3600);
