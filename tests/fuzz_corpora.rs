@@ -24,8 +24,12 @@ mod proxy_text;
 mod recording;
 #[path = "../fuzz/src/slice_source.rs"]
 mod slice_source;
+#[path = "../fuzz/src/store_record.rs"]
+mod store_record;
 #[path = "../fuzz/src/value.rs"]
 mod value;
+#[path = "../fuzz/src/view.rs"]
+mod view;
 #[path = "../fuzz/src/websocket.rs"]
 mod websocket;
 
@@ -130,6 +134,33 @@ fn every_users_file_of_the_corpus_ends_well_whole_and_cut() {
     replay("access_users", access_users::run);
     for (_, input) in corpus("access_users") {
         (0..input.len()).for_each(|len| access_users::run(&input[..len]));
+    }
+}
+
+#[test]
+fn every_record_of_a_store_of_the_corpus_ends_well_whole_cut_and_bit_flipped() {
+    replay("store_record", store_record::run);
+    cut_and_flip("store_record", store_record::run);
+}
+
+#[test]
+fn every_view_of_the_corpus_ends_well_whole_cut_and_bit_flipped() {
+    replay("view", view::run);
+    cut_and_flip("view", view::run);
+    for (_, input) in corpus("value") {
+        view::run(&input);
+    }
+}
+
+/// Runs each input cut at each place, and with each bit flipped.
+fn cut_and_flip(target: &str, run: fn(&[u8])) {
+    for (_, input) in corpus(target) {
+        (0..input.len()).for_each(|len| run(&input[..len]));
+        for bit in 0..input.len() * 8 {
+            let mut flipped = input.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            run(&flipped);
+        }
     }
 }
 

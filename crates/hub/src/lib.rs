@@ -42,4 +42,4 @@ pub use service::{DURABLE_TOPICS, HUB_ADMIN, Hub, HubLatencies, HubView, Latency
 pub use settings::{
     AdminSettings, DurableSettings, HubSettings, MetricsMap, MetricsView, StoreSettings,
 };
-pub use store::is_reading_store;
+pub use store::{inspect_store_record, is_reading_store};

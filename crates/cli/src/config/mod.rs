@@ -172,4 +172,4 @@ fn at(path: &Path, problem: &Problem) -> String {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

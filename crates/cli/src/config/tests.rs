@@ -9,6 +9,7 @@ use floe_hub::{DurableSettings, GroupBy, MetricsMap, OverflowPolicy, StoreSettin
 use super::*;
 
 mod gateway;
+pub(crate) mod hostile;
 mod properties;
 mod settings;
 

@@ -8,7 +8,6 @@
 //! - `topic_link.rs`: the other end of a link
 //! - `durable/`: the logs of durable topics, and the positions of their subscriptions
 //! - `subscriber.rs`, `subscribers.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
-//! - `fan_out.rs`: gives events to many subscribers, some at a time
 //! - `directory.rs`: the objects of the hub by name
 //! - `dead_letters.rs`: events that could not be delivered
 //! - `delivery/`: how events leave, a file for each mode
@@ -27,7 +26,6 @@ mod destroyed_topics;
 mod directory;
 mod durable;
 mod failure;
-mod fan_out;
 mod guard;
 mod hub;
 mod latency;

@@ -1,4 +1,10 @@
 //! A topic: its subscribers, and the counts of its events.
+//!
+//! - `topic/fan_out.rs`: gives events to many subscribers, some at a time
+
+mod fan_out;
+
+pub(crate) use fan_out::Held;
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
@@ -13,11 +19,11 @@ use floe::forwarding::Events;
 use floe::{Identity, SystemException};
 
 use super::durable::{Appending, TopicLog};
-use super::fan_out::{Audience, FanOuts, Held, Publication};
 use super::subscriber::Subscriber;
 use super::subscribers::{LeavingSubscribers, Subscribers};
 use super::user_accounts::UserName;
 use crate::core::{Accounts, Snapshot};
+use fan_out::{Audience, FanOuts, Publication};
 
 /// A topic, which the servants and the registry share.
 pub(crate) struct Topic {

@@ -4,6 +4,7 @@ use floe::codegen::Nilable;
 use floe::encoding::{Decode, Decoder, Encode, Encoder};
 use floe::{DecodeError, EncodeError, EncodingVersion, Identity, Reference};
 
+use super::record::{Kind, Named, Record, seal};
 use super::{StoreError, StoredLink, StoredSubscription};
 
 impl Encode for StoredSubscription {
@@ -78,6 +79,23 @@ pub(super) fn decode_link(bytes: &[u8]) -> Result<StoredLink, DecodeError> {
         receiver,
         cost,
     })
+}
+
+/// Reads the payload of a record of this kind, and writes it again; `None` if it cannot be read. It is for tests: nothing
+/// is stored.
+#[doc(hidden)]
+pub fn inspect_store_record(kind: u8, payload: &[u8]) -> Option<Vec<u8>> {
+    let key = ("t", kind, &payload[..payload.len().min(8)]);
+    // Damaged values must not do harm either.
+    let _ = Record::open(key, payload);
+    let _ = Named(key).to_string();
+    let opened = Record::open(key, &seal(key, 1, payload))?;
+    let written = match opened.kind {
+        Kind::Topic => encoded_topic(decode_topic(&opened.payload).ok()?.as_deref()),
+        Kind::Subscription => encoded(&decode_subscription(&opened.payload).ok()?),
+        Kind::Link => encoded(&decode_link(&opened.payload).ok()?),
+    };
+    written.ok()
 }
 
 /// Takes the place of a nil proxy, which is never stored.

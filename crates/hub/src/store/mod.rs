@@ -24,6 +24,7 @@ use std::sync::Arc;
 use floe::{Identity, Reference};
 
 pub(crate) use closed::Closed;
+pub use codec::inspect_store_record;
 pub use damage::is_reading_store;
 pub(crate) use disk::Disk;
 pub(crate) use memory::Memory;

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
@@ -132,7 +132,7 @@ async fn serve(mut stream: TcpStream, pages: &Pages) -> io::Result<()> {
 }
 
 /// Reads a request without its last empty line; `None` if it is too long.
-async fn read_request(stream: &mut TcpStream) -> io::Result<Option<Vec<u8>>> {
+async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<Vec<u8>>> {
     let mut request = Vec::new();
     while request.len() < REQUEST_LEN_MAX {
         let mut buffer = [0; 1024];
@@ -204,6 +204,7 @@ fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::tests::hostile;
 
     fn first_line(request: &str) -> String {
         let pages: Pages =
@@ -211,6 +212,37 @@ mod tests {
         let answer = answer(request.as_bytes(), &pages);
         let text = String::from_utf8(answer).expect("it is text");
         text.lines().next().unwrap_or_default().to_owned()
+    }
+
+    /// What a server says to this, if it reads no more than this.
+    async fn read_and_answer(mut request: &[u8]) -> Option<Vec<u8>> {
+        let pages: Pages = Arc::new(|_| Some(Answer::plain("200 OK", "page")));
+        match read_request(&mut request).await {
+            Ok(Some(request)) => Some(answer(&request, &pages)),
+            Ok(None) => Some(status("431 Request Header Fields Too Large")),
+            Err(_) => None,
+        }
+    }
+
+    #[tokio::test]
+    async fn every_request_of_the_corpus_ends_well_whole_cut_and_damaged() {
+        let mut answered = 0;
+        for input in hostile::corpus("http") {
+            for variant in hostile::variants(&input, 1) {
+                let Some(answer) = read_and_answer(&variant).await else {
+                    continue;
+                };
+                let text = String::from_utf8(answer).expect("an answer is text");
+                assert!(text.starts_with("HTTP/1.1 "), "{text:?}");
+                let (head, _) = text.split_once("\r\n\r\n").expect("a head");
+                assert!(!head.contains('\0') && head.lines().count() < 6, "{head:?}");
+                answered += 1;
+            }
+        }
+        assert!(answered > 0);
+        let endless = vec![b'x'; 2 * REQUEST_LEN_MAX];
+        let answer = read_and_answer(&endless).await.expect("it is too long");
+        assert!(answer.starts_with(b"HTTP/1.1 431 "));
     }
 
     /// What a client that sends this gets.

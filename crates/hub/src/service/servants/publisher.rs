@@ -15,10 +15,9 @@ use floe_access::Action;
 use crate::core::without_token;
 use crate::service::directory::Object;
 use crate::service::durable::TopicLog;
-use crate::service::fan_out::Held;
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
-use crate::service::topic::{Topic, all_released};
+use crate::service::topic::{Held, Topic, all_released};
 
 /// Publishes to all subscribers of a topic. While one of them holds the publisher back, there is no reply, and the
 /// connection is read only as far as the limit of its dispatches allows.

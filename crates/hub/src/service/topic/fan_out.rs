@@ -14,8 +14,8 @@ use floe::forwarding::Events;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
-use super::subscriber::{HeldPublication, Subscriber};
-use super::topic::Topic;
+use super::Topic;
+use crate::service::subscriber::{HeldPublication, Subscriber};
 
 /// How much a publication may take without a wait: the sum over all subscribers of [`STEPS_EACH`] and the number of
 /// events. A full queue looks at each event, which is the slowest that there is.
@@ -30,7 +30,7 @@ static TURNS: Semaphore = Semaphore::const_new(2);
 
 /// The subscribers of a topic that get a publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Audience {
+pub(crate) enum Audience {
     /// All of them.
     All,
     /// Those that do not read the log of the topic.
@@ -40,7 +40,7 @@ pub(super) enum Audience {
 }
 
 impl Audience {
-    pub(super) fn has(self, subscriber: &Subscriber) -> bool {
+    pub(crate) fn has(self, subscriber: &Subscriber) -> bool {
         match self {
             Self::All => true,
             Self::Live => subscriber.reader().is_none(),
@@ -50,18 +50,18 @@ impl Audience {
 }
 
 /// A publication.
-pub(super) struct Publication {
-    pub(super) events: Events,
-    pub(super) audience: Audience,
+pub(crate) struct Publication {
+    pub(crate) events: Events,
+    pub(crate) audience: Audience,
     /// Whether the publisher asked to wait for room however long it takes.
-    pub(super) waits_for_room: bool,
+    pub(crate) waits_for_room: bool,
     /// When the events came.
-    pub(super) now: Instant,
+    pub(crate) now: Instant,
 }
 
 impl Publication {
     /// Whether so many subscribers get it some at a time.
-    pub(super) fn is_long(&self, subscriber_count: usize) -> bool {
+    pub(crate) fn is_long(&self, subscriber_count: usize) -> bool {
         subscriber_count.saturating_mul(STEPS_EACH + self.events.len()) > STEPS_AT_ONCE
     }
 
@@ -115,7 +115,7 @@ pub(crate) struct PendingFanOut {
 
 /// The publications of a topic that go to some subscribers at a time.
 #[derive(Default)]
-pub(super) struct FanOuts {
+pub(crate) struct FanOuts {
     is_running: AtomicBool,
     /// `Some` while the task runs.
     running: Mutex<Option<Running>>,
@@ -143,7 +143,7 @@ struct FanOut {
 
 impl FanOuts {
     /// Whether there are any, so that further publications must wait for them.
-    pub(super) fn is_running(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         self.is_running.load(Ordering::Acquire)
     }
 
@@ -151,7 +151,7 @@ impl FanOuts {
     ///
     /// # Errors
     /// The publication, if this thread has no runtime and no task runs.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         &self,
         topic: &Arc<Topic>,
         publication: Publication,
@@ -179,7 +179,7 @@ impl FanOuts {
     }
 
     /// Waits until there are none.
-    pub(super) async fn ended(&self) {
+    pub(crate) async fn ended(&self) {
         let ended = self.lock().as_mut().map(|running| {
             let (sender, ended) = oneshot::channel();
             running.ended.push(sender);
