@@ -8,6 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::peer::Peer;
 use crate::workspace;
 
+/// The properties of every gateway.
+const OWN: &str = "Ice.Default.Host=127.0.0.1\nGlacier2.Server.Endpoints=tcp -p 0\n";
+
 /// A running router. Dropping it kills it.
 #[derive(Debug)]
 pub struct Router {
@@ -25,8 +28,16 @@ impl Router {
     /// # Panics
     /// If it does not become ready.
     pub fn start_floe(properties: &str) -> Self {
-        let own = "Ice.Default.Host=127.0.0.1\nGlacier2.Server.Endpoints=tcp -p 0\n";
-        Self::start_with(&format!("{own}{properties}"), "config")
+        Self::start_with(&format!("{OWN}{properties}"), "config", &[])
+    }
+
+    /// The same, of a gateway that offers all compressions to peers of Floe.
+    ///
+    /// # Panics
+    /// If it does not become ready.
+    pub fn start_offering(properties: &str) -> Self {
+        let offer = ["--offer", "zstd,brotli,zstd-stream,zstd-batch"];
+        Self::start_with(&format!("{OWN}{properties}"), "config", &offer)
     }
 
     /// Starts what this `floe.toml` says; the line that names the router is the second if there is a hub.
@@ -34,17 +45,18 @@ impl Router {
     /// # Panics
     /// If it does not become ready.
     pub fn start_toml(text: &str) -> Self {
-        Self::start_with(text, "toml")
+        Self::start_with(text, "toml", &[])
     }
 
-    fn start_with(text: &str, extension: &str) -> Self {
+    fn start_with(text: &str, extension: &str, arguments: &[&str]) -> Self {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("gateway-{}-{number}.{extension}", std::process::id());
         let file = workspace::target_dir().join(name);
         fs::write(&file, text).expect("the target folder can be written");
         let mut serve = Command::new(workspace::program("floe"));
-        let mut peer = Peer::start("floe serve", serve.args(["serve", "--config"]).arg(&file));
+        serve.args(["serve", "--config"]).arg(&file).args(arguments);
+        let mut peer = Peer::start("floe serve", &mut serve);
         let ready = peer.ready();
         let proxy = match ready.contains("/router ") || ready.contains("/router:") {
             true => ready,

@@ -94,6 +94,21 @@ fn back_ends_call_clients_as_through_glacier2_buffered_or_not() {
 }
 
 #[test]
+fn a_gateway_that_offers_compressions_uses_bzip2_for_ice_clients() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let (_backend, service) = ice.start_routed();
+    let (_, endpoint) = service.split_once(':').expect("it has an endpoint");
+    let batched = "Glacier2.Server.AlwaysBatch=1\nGlacier2.Server.SleepTime=20\n";
+    let properties = with_login(batched).replace('@', endpoint);
+    let router = Router::start_offering(&properties);
+    // Compressed requests in both directions: an Ice client that got another compression would lose its connection.
+    let options = ["--Ice.Override.Compress=1".to_owned()];
+    let lines = ice.converse("callbacks", router.proxy(), &service, &options);
+    assert_line(&lines, "called: 42");
+    assert_line(&lines, "compressed: True");
+}
+
+#[test]
 fn routing_tables_evict_as_those_of_glacier2() {
     let Some(ice) = Ice::or_skip() else { return };
     let properties = with_login("Glacier2.RoutingTable.MaxSize=2\n");
