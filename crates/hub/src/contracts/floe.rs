@@ -511,9 +511,9 @@ codegen::structure!(LogContents { first, next, events, bytes, subscriptions });
 /// An event as it stands in a log.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct LoggedEvent {
-    /// Its number in the log of its topic.
+    /// Its number in the log of its topic; 0 if it was pulled from a queue.
     pub number: i64,
-    /// When the hub got it, in microseconds since 1970.
+    /// When the hub got it, in microseconds since 1970; 0 if it was pulled from a queue.
     pub time: i64,
     /// Which attempt this is to deliver it, from 1; 0 if it is only read.
     pub attempt: i32,
@@ -698,13 +698,18 @@ impl DurableTopicsProxy {
         codegen::call(&self.0, &OPERATION, (topic, name), codegen::nothing)
     }
 
-    /// Begins a durable subscription that is pulled, or goes on with it.
+    /// Begins a subscription that is pulled, or goes on with it.
+    ///
+    /// With "floe.durable", events are pulled from the log of the topic, and acknowledged. With "floe.pull", which
+    /// names the subscription, they wait in a queue in memory: the topic needs no log, and an event counts as delivered
+    /// when it is pulled. Such a subscription ends if it is not pulled for "floe.idle" milliseconds (by default ten
+    /// minutes), and if the object "floe.pull/NAME" is unsubscribed from the topic.
     ///
     /// - `topic`: The name of the topic.
-    /// - `qos`: As for a subscriber: "floe.durable" and, if wanted, "floe.from" and the others.
+    /// - `qos`: As for a subscriber: "floe.durable" or "floe.pull" and, if wanted, the others.
     /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
-    /// - fails with `NotDurable`: If the topic has no log.
-    /// - fails with `BadRequest`: If the quality of service is no durable one.
+    /// - fails with `NotDurable`: If the topic has no log, and "floe.pull" is not there.
+    /// - fails with `BadRequest`: If the quality of service is neither.
     pub fn open_pull<'call>(
         &'call self,
         topic: &'call str,
@@ -714,8 +719,8 @@ impl DurableTopicsProxy {
         codegen::call(&self.0, &OPERATION, (topic, qos), codegen::nothing)
     }
 
-    /// Takes events of a subscription, which are then to be acknowledged before its deadline. Others that share the
-    /// subscription get other events.
+    /// Takes events of a subscription. If they come from a log, they are then to be acknowledged before the deadline of
+    /// the subscription. Others that share the subscription get other events.
     ///
     /// - `topic`: The name of the topic.
     /// - `name`: The name of the subscription.
@@ -723,7 +728,7 @@ impl DurableTopicsProxy {
     /// - `wait`: How long to wait for an event if there is none, in milliseconds, at most 30,000.
     /// - returns The events; none if there were none.
     /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
-    /// - fails with `NotDurable`: If the topic has no log.
+    /// - fails with `NotDurable`: Never: a topic without a log has subscriptions with a queue.
     /// - fails with `NoSuchSubscription`: If the topic has no such subscription.
     pub fn pull<'call>(
         &'call self,
@@ -880,13 +885,18 @@ codegen::servant! {
             current: &Current,
         ) -> Result<(), IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError>;
 
-        /// Begins a durable subscription that is pulled, or goes on with it.
+        /// Begins a subscription that is pulled, or goes on with it.
+        ///
+        /// With "floe.durable", events are pulled from the log of the topic, and acknowledged. With "floe.pull", which
+        /// names the subscription, they wait in a queue in memory: the topic needs no log, and an event counts as delivered
+        /// when it is pulled. Such a subscription ends if it is not pulled for "floe.idle" milliseconds (by default ten
+        /// minutes), and if the object "floe.pull/NAME" is unsubscribed from the topic.
         ///
         /// - `topic`: The name of the topic.
-        /// - `qos`: As for a subscriber: "floe.durable" and, if wanted, "floe.from" and the others.
+        /// - `qos`: As for a subscriber: "floe.durable" or "floe.pull" and, if wanted, the others.
         /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
-        /// - fails with `NotDurable`: If the topic has no log.
-        /// - fails with `BadRequest`: If the quality of service is no durable one.
+        /// - fails with `NotDurable`: If the topic has no log, and "floe.pull" is not there.
+        /// - fails with `BadRequest`: If the quality of service is neither.
         async fn open_pull(
             &self,
             topic: String,
@@ -894,8 +904,8 @@ codegen::servant! {
             current: &Current,
         ) -> Result<(), BadRequestOrIceStormNoSuchTopicOrNotDurableError>;
 
-        /// Takes events of a subscription, which are then to be acknowledged before its deadline. Others that share the
-        /// subscription get other events.
+        /// Takes events of a subscription. If they come from a log, they are then to be acknowledged before the deadline of
+        /// the subscription. Others that share the subscription get other events.
         ///
         /// - `topic`: The name of the topic.
         /// - `name`: The name of the subscription.
@@ -903,7 +913,7 @@ codegen::servant! {
         /// - `wait`: How long to wait for an event if there is none, in milliseconds, at most 30,000.
         /// - returns The events; none if there were none.
         /// - fails with `IceStorm::NoSuchTopic`: If there is no topic of this name.
-        /// - fails with `NotDurable`: If the topic has no log.
+        /// - fails with `NotDurable`: Never: a topic without a log has subscriptions with a queue.
         /// - fails with `NoSuchSubscription`: If the topic has no such subscription.
         async fn pull(
             &self,

@@ -15,6 +15,12 @@ pub(crate) const TWOWAY_OUTSTANDING: usize = 5;
 /// The maximum number, whether it grows or the subscriber asks for it. If a connection breaks, that many events are in doubt.
 pub(crate) const OUTSTANDING_LIMIT: usize = 1024;
 
+/// The longest name of a subscription that is pulled, in bytes.
+const PULL_NAME_LEN_MAX: usize = 200;
+
+/// How long a subscription lasts by default that no program pulls: its queue takes memory.
+const PULL_IDLE_MAX: Duration = Duration::from_secs(600);
+
 /// How events are delivered to a subscriber.
 ///
 /// The keys that Floe adds begin with `floe.`; unknown keys are ignored, as in IceStorm.
@@ -62,6 +68,11 @@ pub(crate) enum Delivery {
     },
     /// All queued events in one call with a reply, one call at a time.
     Link,
+    /// Not sent: programs ask for them.
+    Pull {
+        /// The subscription ends if no program asks for so long.
+        idle_max: Duration,
+    },
 }
 
 /// The number of failures that are tolerated before a subscription ends.
@@ -131,6 +142,33 @@ impl Qos {
             lost_facet: qos.get("floe.lostFacet").cloned(),
             reading,
         })
+    }
+
+    /// Parses the quality of service of a subscription that is pulled from a queue. Returns its name, too; `None` if it has
+    /// none, because it is to be pulled from the log of its topic.
+    ///
+    /// # Errors
+    /// [`QosError`].
+    pub(crate) fn parse_pull(
+        qos: &BTreeMap<String, String>,
+    ) -> Result<Option<(String, Self)>, QosError> {
+        let Some(name) = qos.get("floe.pull") else {
+            return Ok(None);
+        };
+        let parsed = Self::parse(qos, InvocationMode::Twoway)?;
+        if name.is_empty() || name.len() > PULL_NAME_LEN_MAX {
+            let len = name.len();
+            return Err(QosError::Bad(format!(
+                "invalid floe.pull: expected a name of 1 to {PULL_NAME_LEN_MAX} bytes, got {len}"
+            )));
+        }
+        if parsed.reading.is_some() {
+            let reason = "invalid floe.pull: expected neither floe.durable nor floe.from beside it, got one of them";
+            return Err(QosError::Bad(reason.to_owned()));
+        }
+        let idle_max = ours(qos, "floe.idle", milliseconds)?.unwrap_or(PULL_IDLE_MAX);
+        let delivery = Delivery::Pull { idle_max };
+        Ok(Some((name.clone(), Self { delivery, ..parsed })))
     }
 
     /// The quality of service of a link to another topic.

@@ -264,6 +264,20 @@ impl<R: EventBatch> Subscription<R> {
         DeliveryStep::Deliver
     }
 
+    /// The same if events are pulled, and a program wants some or none does. When the hub shuts down, the delivery ends
+    /// although there are events: no program may ever ask for them.
+    pub(crate) fn next_step_of_pull(&mut self, is_wanted: bool) -> DeliveryStep {
+        if self.state == SubscriptionState::Gone || self.is_draining {
+            return DeliveryStep::End;
+        }
+        if is_wanted && self.queue.len() > 0 {
+            self.wake_at = None;
+            return DeliveryStep::Deliver;
+        }
+        self.wake_at = Some(if is_wanted { 1 } else { usize::MAX });
+        DeliveryStep::Wait
+    }
+
     /// Gives events to the delivery task, which later reports the result: at least one if there is any, then as many as
     /// the limits allow. Held publications get the room; the flag is true if the delivery task must be woken for them.
     /// Also returns the number of events that were lost just before the taken ones, if the subscriber is to be notified.

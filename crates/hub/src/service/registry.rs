@@ -20,6 +20,7 @@ use std::time::{Duration, Instant};
 use floe::{Adapter, Communicator, Identity};
 
 use deliveries::Deliveries;
+pub(crate) use subscriptions::pull_identity;
 
 use super::directory::ObjectDirectory;
 use super::durable::{LogFolders, TopicLog};

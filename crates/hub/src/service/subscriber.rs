@@ -1,6 +1,7 @@
 //! A subscriber or link: the pure subscription, its proxy, and the waker of its delivery task.
 //!
 //! - `subscriber/held_publishers.rs`: the publishers that wait for room in its queue
+//! - `subscriber/pulls.rs`: the programs that pull its events
 //! - `subscriber/ready.rs`: the queue between publishers and the delivery scheduler
 //! - `subscriber/settling.rs`: counts and logs delivered and lost events
 //! - `subscriber/loop_guard.rs`: ends the loops of events between hubs
@@ -12,10 +13,12 @@ mod held_publishers;
 mod loop_guard;
 mod loss_log;
 mod paced_wakes;
+mod pulls;
 mod ready;
 mod settling;
 
 pub(crate) use held_publishers::HeldPublication;
+pub(crate) use pulls::{Pull, Pulls};
 pub(super) use ready::{ReadyQueue, SchedulerPace};
 
 use std::collections::BTreeMap;
@@ -50,6 +53,8 @@ pub(crate) struct Subscriber {
     link: Option<Box<TopicLink>>,
     /// What reads the log of the topic for it, if it does not get events as they are published.
     reader: Option<Arc<Reader>>,
+    /// The programs that pull its events, if it gets them in this way.
+    pulls: Option<Arc<Pulls>>,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
     /// Who subscribed it, if the hub knows.
@@ -134,6 +139,10 @@ impl Subscriber {
         let subscription = Subscription::new(&qos, limits, settings.discard_interval);
         let counts_hops = counts_hops(&proxy.reference().identity.name);
         let window = window_of(&qos);
+        let pulls = match qos.delivery {
+            Delivery::Pull { idle_max } => Some(Arc::new(Pulls::new(idle_max))),
+            _ => None,
+        };
         let mut proxy = proxy.ice_timeout(settings.send_timeout);
         if let Some(is_cached) = qos.is_connection_cached {
             proxy = proxy.ice_connection_cached(is_cached);
@@ -146,6 +155,7 @@ impl Subscriber {
             proxy,
             link: None,
             reader: None,
+            pulls,
             qos_text,
             qos,
             user: None,
@@ -199,6 +209,16 @@ impl Subscriber {
     /// What reads the log of the topic for it.
     pub(crate) fn reader(&self) -> Option<&Arc<Reader>> {
         self.reader.as_ref()
+    }
+
+    /// The programs that pull its events, if it gets them in this way.
+    pub(crate) fn pulls(&self) -> Option<&Arc<Pulls>> {
+        self.pulls.as_ref()
+    }
+
+    /// Whether the store keeps its subscription. Otherwise it ends with the hub.
+    pub(crate) fn is_stored(&self) -> bool {
+        !self.proxy.is_fixed() && self.pulls.is_none()
     }
 
     /// Puts other settings in force. The send timeout remains that of the time of subscription.
@@ -346,7 +366,23 @@ impl Subscriber {
     /// The same as a poll. Only the waker of the last poll is woken, because there is only one delivery task.
     pub(super) fn poll_bytes(&self, context: &mut Context<'_>, bytes_min: usize) -> Poll<bool> {
         let mut shared = self.lock();
-        match shared.subscription.next_step(bytes_min) {
+        let step = shared.subscription.next_step(bytes_min);
+        Self::poll_step(&mut shared, step, context)
+    }
+
+    /// The same for events that are pulled: waits until there are some and a program wants them, or the delivery ends.
+    pub(super) fn poll_pull(&self, context: &mut Context<'_>, is_wanted: bool) -> Poll<bool> {
+        let mut shared = self.lock();
+        let step = shared.subscription.next_step_of_pull(is_wanted);
+        Self::poll_step(&mut shared, step, context)
+    }
+
+    fn poll_step(
+        shared: &mut GuardedState,
+        step: DeliveryStep,
+        context: &mut Context<'_>,
+    ) -> Poll<bool> {
+        match step {
             DeliveryStep::Deliver => Poll::Ready(true),
             DeliveryStep::End => Poll::Ready(false),
             DeliveryStep::Wait => {
@@ -490,7 +526,9 @@ fn window_of(qos: &Qos) -> Window {
             outstanding,
             outstanding_max,
         } => Window::new(outstanding, outstanding_max),
-        Delivery::Oneway | Delivery::Batch | Delivery::Link => Window::new(0, 0),
+        Delivery::Oneway | Delivery::Batch | Delivery::Link | Delivery::Pull { .. } => {
+            Window::new(0, 0)
+        }
     }
 }
 

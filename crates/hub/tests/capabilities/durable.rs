@@ -299,13 +299,14 @@ async fn subscribers_that_share_a_subscription_get_each_event_once() {
     let topic = topic(&world, "t").await;
     let subscribers = Subscribers::start().await;
     let wishes = [DURABLE, &[("floe.shared", "yes")]].concat();
-    let (first, mut first_inbox) = subscribers.add("first");
+    let (first, mut first_inbox) = subscribers.add_stuck("first");
     let (second, mut second_inbox) = subscribers.add_stuck("second");
     subscribe(&topic, &first, &wishes).await;
     subscribe(&topic, &second, &wishes).await;
     publish_many(&publisher(&topic).await, 100).await;
-    // The second one takes a few events and answers none. When it leaves, the first one gets them.
+    // Each takes a few events and answers none. When the second one leaves, the first one gets them.
     second_inbox.next().await;
+    first_inbox.open();
     topic.unsubscribe(Some(&second)).await.unwrap();
     let mut operations = all_operations(&world, &mut first_inbox, 100).await;
     operations.sort();
@@ -636,4 +637,85 @@ async fn subscribers_that_share_a_subscription_agree_about_its_key_and_programs_
     }
     let error = soon(topics.pull("t", "d", 1, 0)).await.unwrap_err();
     assert!(error.to_string().contains("sticky"), "{error}");
+}
+
+#[tokio::test]
+async fn events_of_a_topic_without_a_log_are_pulled_from_a_queue_whose_losses_count() {
+    let world = World::start().await;
+    let topic = world.create("live").await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let wishes = qos(&[
+        ("floe.pull", "p"),
+        ("floe.queueEvents", "3"),
+        ("floe.patience", "0"),
+    ]);
+    for _ in 0..2 {
+        soon(topics.open_pull("live", &wishes)).await.unwrap();
+    }
+    let pull = async |count, wait| {
+        let pulled = soon(topics.pull("live", "p", count, wait)).await.unwrap();
+        let operations = pulled.into_iter().map(|event| event.operation);
+        operations.collect::<Vec<_>>()
+    };
+    assert!(pull(10, 0).await.is_empty());
+    let publisher = publisher(&topic).await;
+    publish_many(&publisher, 5).await;
+    let info = world
+        .info_when("live", |info| info.lost.overflow == 2)
+        .await;
+    assert_eq!((info.published, info.subscribers.len()), (5, 1));
+    // The queue has room for three, and drops the oldest ones.
+    assert_eq!(pull(2, 0).await, ["e2", "e3"]);
+    assert_eq!(pull(2, 0).await, ["e4"]);
+    // A waiting program gets an event as soon as it comes.
+    let (pulled, ()) = tokio::join!(pull(9, 30_000), publish(&publisher, "late"));
+    assert_eq!(pulled, ["late"]);
+    let info = world.info_when("live", |info| info.delivered == 4).await;
+    assert_eq!((info.lost.overflow, info.lost.removed), (2, 0));
+
+    publish(&publisher, "left").await;
+    let object = world.client.proxy("floe.pull/p").unwrap();
+    topic.unsubscribe(Some(&object)).await.unwrap();
+    let error = soon(topics.pull("live", "p", 1, 0)).await.unwrap_err();
+    assert!(error.to_string().contains("NoSuchSubscription"), "{error}");
+    world.info_when("live", |info| info.lost.removed == 1).await;
+}
+
+#[tokio::test]
+async fn a_queue_that_no_program_pulls_for_long_ends_and_one_of_a_durable_topic_needs_no_position()
+{
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let publisher = publisher(&topic(&world, "t").await).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let named = ("floe.pull", "p");
+    soon(topics.open_pull("t", &qos(&[named]))).await.unwrap();
+    publish(&publisher, "e").await;
+    let pulled = soon(topics.pull("t", "p", 1, 30_000)).await.unwrap();
+    assert_eq!((pulled[0].operation.as_str(), pulled[0].number), ("e", 0));
+    let contents = soon(topics.contents("t")).await.unwrap();
+    assert!(contents.subscriptions.is_empty());
+    let short = qos(&[("floe.pull", "short"), ("floe.idle", "1")]);
+    soon(topics.open_pull("t", &short)).await.unwrap();
+    world
+        .info_when("t", |info| info.subscribers.len() == 1)
+        .await;
+    for (wishes, expected) in [
+        (
+            &[("floe.pull", "")][..],
+            "expected a name of 1 to 200 bytes",
+        ),
+        (
+            &[named, ("floe.from", "new")],
+            "expected neither floe.durable nor floe.from",
+        ),
+        (
+            &[("floe.stamps", "yes")],
+            "expected floe.durable or floe.from",
+        ),
+        (&[], "as floe.durable or floe.pull, got neither"),
+    ] {
+        let error = soon(topics.open_pull("t", &qos(wishes))).await.unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
 }

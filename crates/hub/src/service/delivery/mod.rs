@@ -6,6 +6,7 @@
 //! - `batched.rs`: collects events for a while
 //! - `twoway.rs`: keeps a window of a few unanswered events
 //! - `durable.rs`: reads the log of a durable topic, and keeps a window of unanswered events
+//! - `pulled.rs`: keeps events until programs ask for them
 //! - `link.rs`: forwards all queued events to another topic in one call
 //!
 //! A twoway event takes these steps:
@@ -28,6 +29,7 @@ mod durable_window;
 mod fast_path;
 mod link;
 mod oneway;
+mod pulled;
 mod reply_timeout;
 mod scheduler;
 mod slow_path;
@@ -57,6 +59,7 @@ pub(super) fn run<'a>(
         Delivery::Oneway => Box::pin(oneway::run(subscriber)),
         Delivery::Batch => Box::pin(batched::run(subscriber, settings)),
         Delivery::Twoway { .. } => Box::pin(twoway::run(subscriber)),
+        Delivery::Pull { .. } => Box::pin(pulled::run(subscriber)),
         Delivery::Link => Box::pin(link::run(subscriber, directory)),
     }
 }

@@ -5,7 +5,8 @@ use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use floe::{Communicator, Identity, Proxy};
+use floe::reference::Target;
+use floe::{Communicator, Identity, Proxy, Reference};
 
 use super::{Changes, Registry, name_taken, too_long};
 use crate::core::{Qos, is_too_long, subscriber_publisher_name};
@@ -77,6 +78,50 @@ impl Registry {
         Ok(())
     }
 
+    /// Begins a subscription that is pulled from a queue, or goes on with it.
+    pub(crate) fn open_queue_pull(
+        self: &Arc<Self>,
+        topic: &Arc<Topic>,
+        name: &str,
+        qos_text: BTreeMap<String, String>,
+        qos: Qos,
+        user: Option<UserName>,
+    ) -> Result<(), ChangeError> {
+        let mut changes = self.begin_change_of(topic)?;
+        let identity = pull_identity(name);
+        let former = topic.find(&identity);
+        match &former {
+            Some(former) if former.is_gone() => {
+                self.remove(&mut changes, topic, std::slice::from_ref(former))?;
+            }
+            Some(former) if former.pulls().is_some() => return Ok(()),
+            Some(_) => return Err(ChangeError::AlreadySubscribed),
+            None => {}
+        }
+        self.check_subscriber_name(topic.name(), &identity, former.as_ref())?;
+        let usage = self.usage();
+        usage.check_subscriptions(&self.live_settings().limits)?;
+        self.users()
+            .check(Counted::Subscriptions, user.as_ref(), 0)?;
+        let Some(adapters) = self.adapters() else {
+            return Err(ChangeError::TopicGone);
+        };
+        let reference = Reference::new(identity, Target::WellKnown);
+        let proxy = adapters.main.communicator().proxy_from(reference);
+        let shown = OneLine(&proxy);
+        tracing::info!(
+            "subscribed \"{shown}\" to topic {:?}, to be pulled",
+            topic.name()
+        );
+        let subscription = StoredSubscription {
+            subscriber: proxy.reference().clone(),
+            qos: qos_text,
+            user: user.as_deref().map(str::to_owned),
+        };
+        self.add_subscriber(topic, &proxy, subscription, qos, None);
+        Ok(())
+    }
+
     /// Ends the subscriptions of those of the objects that are subscribed.
     pub(crate) fn unsubscribe(
         &self,
@@ -135,7 +180,7 @@ impl Registry {
         if present.is_empty() {
             return Ok(());
         }
-        let stored = present.iter().filter(|s| !s.proxy().is_fixed());
+        let stored = present.iter().filter(|s| s.is_stored());
         let identities: Vec<_> = stored.map(|s| s.identity().clone()).collect();
         if !identities.is_empty() {
             let change = Change::Unsubscribe {
@@ -237,6 +282,11 @@ impl Registry {
             Some(_) => Err(name_taken(&name)),
         }
     }
+}
+
+/// The identity among the subscribers of a topic of a subscription that is pulled from a queue.
+pub(crate) fn pull_identity(name: &str) -> Identity {
+    Identity::with_category(name, "floe.pull")
 }
 
 /// The subscribers whose place a new subscriber of a durable subscription takes: one that is the same object, or is not

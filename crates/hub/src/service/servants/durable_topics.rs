@@ -17,14 +17,14 @@ use crate::contracts::floe::{
     IceStormNoSuchTopicOrNotDurableError as LogError, IceStormTopicExistsError, LogContents,
     LoggedEvent, LoggedEventSeq, NoSuchSubscription, NotDurable, SubscriptionPosition,
 };
-use crate::core::Qos;
 use crate::core::durable::{NotAcknowledged, Reading, parse_start};
 use crate::core::log::EventTime;
+use crate::core::{Qos, QosError};
 use crate::error::ChangeError;
 use crate::service::count::number;
 use crate::service::dead_letters;
 use crate::service::durable::{Reader, TopicLog};
-use crate::service::registry::Registry;
+use crate::service::registry::{Registry, pull_identity};
 use crate::service::topic::Topic;
 use crate::store::StoreError;
 
@@ -44,6 +44,20 @@ impl DurableTopicsServant {
         }
     }
 
+    /// A topic, if the caller may do this with it.
+    fn any_topic<E>(&self, name: &str, action: Action, current: &Current) -> Result<Arc<Topic>, E>
+    where
+        E: From<NoSuchTopic> + From<InvokeError>,
+    {
+        let checked = self.registry.guard().check(current, action, name);
+        checked.map_err(InvokeError::from)?;
+        let topic = self.registry.directory().topic(name);
+        topic.ok_or_else(|| {
+            let name = name.to_owned();
+            NoSuchTopic { name }.into()
+        })
+    }
+
     /// A durable topic and its log, if the caller may do this with it.
     fn topic<E>(
         &self,
@@ -54,11 +68,7 @@ impl DurableTopicsServant {
     where
         E: From<NoSuchTopic> + From<NotDurable> + From<InvokeError>,
     {
-        let checked = self.registry.guard().check(current, action, &name);
-        checked.map_err(InvokeError::from)?;
-        let Some(topic) = self.registry.directory().topic(&name) else {
-            return Err(NoSuchTopic { name }.into());
-        };
+        let topic = self.any_topic::<E>(&name, action, current)?;
         match topic.log().cloned() {
             Some(log) => Ok((topic, log)),
             None => Err(NotDurable { name }.into()),
@@ -211,11 +221,19 @@ impl DurableTopics for DurableTopicsServant {
         qos: QoS,
         current: &Current,
     ) -> Result<(), LocateError> {
-        let (topic, _) = self.topic::<LocateError>(topic, Action::Subscribe, current)?;
-        let parsed = Qos::parse(&qos, InvocationMode::Twoway);
-        let mut parsed = parsed.map_err(|error| BadRequest {
+        let bad = |error: QosError| BadRequest {
             reason: error.to_string(),
-        })?;
+        };
+        if let Some((name, parsed)) = Qos::parse_pull(&qos).map_err(bad)? {
+            let topic = self.any_topic::<LocateError>(&topic, Action::Subscribe, current)?;
+            let user = self.registry.guard().user(current);
+            let opened = self.registry.change(move |registry| {
+                registry.open_queue_pull(&topic, &name, qos, parsed, user)
+            });
+            return Ok(opened.await.map_err(InvokeError::from)?);
+        }
+        let (topic, _) = self.topic::<LocateError>(topic, Action::Subscribe, current)?;
+        let mut parsed = Qos::parse(&qos, InvocationMode::Twoway).map_err(bad)?;
         match &mut parsed.reading {
             Some(reading) if reading.sticky.is_some() => {
                 let reason = "invalid floe.sticky: expected none, because the hub does not tell programs that pull apart";
@@ -228,7 +246,7 @@ impl DurableTopics for DurableTopicsServant {
             Some(reading) if reading.name.is_some() => reading.is_shared = true,
             _ => {
                 let reason =
-                    "expected the name of the subscription as floe.durable, got none".to_owned();
+                    "expected the name of the subscription as floe.durable or floe.pull, got neither".to_owned();
                 return Err(BadRequest { reason }.into());
             }
         }
@@ -249,6 +267,18 @@ impl DurableTopics for DurableTopicsServant {
         wait: i32,
         current: &Current,
     ) -> Result<LoggedEventSeq, SubscriptionError> {
+        let wait = Duration::from_millis(u64::try_from(wait).unwrap_or(0)).min(WAIT_MAX);
+        let known = self.any_topic::<SubscriptionError>(&topic, Action::Subscribe, current)?;
+        let queue = known.find(&pull_identity(&name));
+        if let Some(pulls) = queue.as_ref().and_then(|queue| queue.pulls()) {
+            let pulled = pulls.pull(limited(count), wait).await;
+            let events = pulled.iter().flat_map(floe::forwarding::Events::each);
+            let events = events.map(|event| logged(0, EventTime(0), 1, &event));
+            return Ok(events.collect::<Result<_, _>>()?);
+        }
+        if known.log().is_none() {
+            return Err(NoSuchSubscription { name }.into());
+        }
         let reader = self.subscription(topic, name, current)?;
         if reader.is_sticky() {
             let reason =
@@ -259,7 +289,6 @@ impl DurableTopics for DurableTopicsServant {
         let expired = reader.expired(std::time::Instant::now());
         let reason = "its acknowledgement did not come in time";
         self.refuse_all(&reader, expired, reason).await;
-        let wait = Duration::from_millis(u64::try_from(wait).unwrap_or(0)).min(WAIT_MAX);
         let pulled = reader.pull(limited(count), wait).await;
         let events = pulled
             .iter()
