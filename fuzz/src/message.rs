@@ -3,7 +3,7 @@
 use bytes::BytesMut;
 use floe_wire::Encapsulation;
 use floe_wire::compression::Decompressor;
-use floe_wire::connection::{Connection, Event, Input, RequestIds, Role};
+use floe_wire::connection::{ConnectionEvent, Input, RequestIds, Role, StateMachine};
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{
     HeaderCache, IncomingReply, IncomingRequest, Message, Outcome, RequestBatch, reply,
@@ -52,7 +52,7 @@ fn check_plain_replies(input: &[u8]) {
 fn run_as(role: Role, input: &[u8], mut cache: Option<&mut HeaderCache>) -> Vec<bytes::Bytes> {
     let mut events = Vec::new();
     let mut output = Vec::new();
-    let mut connection = Connection::new(role, &mut output);
+    let mut connection = StateMachine::new(role, &mut output);
     let mut input = BytesMut::from(input);
     let mut decompressor = Decompressor::default();
     let mut replies = Vec::new();
@@ -84,7 +84,7 @@ fn run_as(role: Role, input: &[u8], mut cache: Option<&mut HeaderCache>) -> Vec<
             read_reply(&reply);
         }
         match handled {
-            Ok(Some(Event::Requests(batch))) => {
+            Ok(Some(ConnectionEvent::Requests(batch))) => {
                 let read_one = |request: IncomingRequest| {
                     read_request(&request);
                     events.push(bytes::Bytes::copy_from_slice(request.target_bytes()));
@@ -98,7 +98,7 @@ fn run_as(role: Role, input: &[u8], mut cache: Option<&mut HeaderCache>) -> Vec<
                     false => batch.for_each(read_one),
                 }
             }
-            Ok(Some(Event::Compressed(message))) => {
+            Ok(Some(ConnectionEvent::Compressed(message))) => {
                 let Ok(message) = decompressor.decompress(message, SIZE_MAX) else {
                     break;
                 };
@@ -108,7 +108,11 @@ fn run_as(role: Role, input: &[u8], mut cache: Option<&mut HeaderCache>) -> Vec<
                 );
                 decompressed = Some(message);
             }
-            Ok(Some(Event::Validated | Event::Heartbeat | Event::Closed(_))) => {}
+            Ok(Some(
+                ConnectionEvent::Validated
+                | ConnectionEvent::Heartbeat
+                | ConnectionEvent::Closed(_),
+            )) => {}
             Ok(None) if is_message => {}
             Ok(None) => {
                 break;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use floe_wire::connection::{AttemptEnd, Event, FlushPolicy};
+use floe_wire::connection::{AttemptEnd, ConnectionEvent, FlushPolicy};
 use floe_wire::message::{IncomingReply, IncomingRequest, Outcome, RequestId};
 
 use crate::book::{Kind, Told};
@@ -146,7 +146,7 @@ impl World {
             let is_full = end.dispatch_count >= self.plan.dispatch_limit || !end.replies.is_empty();
             let needs_room = matches!(
                 end.arrived.front(),
-                Some(Arrived::Event(Event::Requests(_)))
+                Some(Arrived::Event(ConnectionEvent::Requests(_)))
             );
             if needs_room && is_full {
                 return;
@@ -159,17 +159,17 @@ impl World {
         }
     }
 
-    fn handle_event(&mut self, joint: usize, side: usize, event: Event<Token>) {
+    fn handle_event(&mut self, joint: usize, side: usize, event: ConnectionEvent<Token>) {
         match event {
-            Event::Heartbeat => {}
-            Event::Validated => self.validated(joint),
-            Event::Compressed(_) => unreachable!("nothing is compressed here"),
-            Event::Requests(batch) => {
+            ConnectionEvent::Heartbeat => {}
+            ConnectionEvent::Validated => self.validated(joint),
+            ConnectionEvent::Compressed(_) => unreachable!("nothing is compressed here"),
+            ConnectionEvent::Requests(batch) => {
                 for request in batch {
                     self.dispatch(joint, side, &request);
                 }
             }
-            Event::Closed(tokens) => {
+            ConnectionEvent::Closed(tokens) => {
                 for token in tokens {
                     self.attempt_failed(token.call, AttemptEnd::ClosedByPeer, false);
                 }

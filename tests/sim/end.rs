@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::{Bytes, BytesMut};
 use floe_wire::EncodingVersion;
 use floe_wire::connection::{
-    AttemptEnd, Connection as Machine, Event, Input, RequestIds, Role, SendQueue, WriteBatch,
+    AttemptEnd, ConnectionEvent, Input, RequestIds, Role, SendQueue, StateMachine, WriteBatch,
 };
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{
@@ -31,13 +31,13 @@ pub(crate) struct Token {
 #[derive(Debug)]
 pub(crate) enum Arrived {
     Reply(Token, IncomingReply),
-    Event(Event<Token>),
+    Event(ConnectionEvent<Token>),
 }
 
 /// One end of a connection.
 #[derive(Debug)]
 pub(crate) struct End {
-    pub(crate) machine: Machine<Token>,
+    pub(crate) machine: StateMachine<Token>,
     pub(crate) output: SendQueue,
     /// What a full network did not take.
     pub(crate) writing: Option<WriteBatch>,
@@ -82,7 +82,7 @@ impl End {
         let mut output = SendQueue::new(has_blocking_senders);
         let role = [Role::Client, Role::Server][side];
         Self {
-            machine: Machine::new(role, output.bytes()),
+            machine: StateMachine::new(role, output.bytes()),
             output,
             writing: None,
             is_flush_scheduled: false,
@@ -195,9 +195,11 @@ impl End {
             match event {
                 None => return,
                 // Here each is dispatched at a time of its own.
-                Some(Event::Requests(batch)) if !batch.is_serial() => {
+                Some(ConnectionEvent::Requests(batch)) if !batch.is_serial() => {
                     self.arrived.extend(
-                        batch.map(|request| Arrived::Event(Event::Requests(request.into()))),
+                        batch.map(|request| {
+                            Arrived::Event(ConnectionEvent::Requests(request.into()))
+                        }),
                     );
                 }
                 Some(event) => self.arrived.push_back(Arrived::Event(event)),

@@ -176,9 +176,7 @@ impl Stage {
     }
 
     fn send_to_others(&mut self, len: usize) {
-        let sent = self
-            .others
-            .forward_at_once(&event(len), &self.slow, 0, None);
+        let sent = self.others.try_forward(&event(len), &self.slow, 0, None);
         self.sent.extend(sent.expect("there is room"));
     }
 

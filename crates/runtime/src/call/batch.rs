@@ -84,7 +84,7 @@ impl Proxy {
         let len_max = self.inner.batch_size_max;
         let mut batch = self.lock_batch();
         if !batch.given_back.is_empty() {
-            return SendAttempt::No(None);
+            return SendAttempt::NeedsWait(None);
         }
         if let Some(head) = self.head_of(operation)
             && batch.writer.extend_prepared(head, len_max, encode)
@@ -92,7 +92,7 @@ impl Proxy {
             return SendAttempt::Done;
         }
         let context = self.sent_context();
-        let head = self.header(operation.name, operation.mode, &context);
+        let head = self.request_head(operation.name, operation.mode, &context);
         let encoding = self.sending_encoding();
         let write = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, encode);
         match self.push(batch, |batch, len_max| {

@@ -15,12 +15,12 @@ impl Proxy {
     /// becomes true when the request is in the send queue.
     pub(super) async fn request_on(
         &self,
-        found: RoutedConnection,
+        routed: RoutedConnection,
         write: &impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
         is_sent: &AtomicBool,
     ) -> Result<IncomingReply, AttemptError> {
-        let compressor = self.compressor(&found);
-        let connection = found.connection;
+        let compressor = self.compressor(&routed);
+        let connection = routed.connection;
         let Some(compressor) = compressor else {
             return Reply::request(connection, None, write, is_sent).await;
         };
@@ -39,13 +39,13 @@ impl Proxy {
     /// Sends messages without replies, as [`Proxy::request_on`] does.
     pub(super) async fn post_on(
         &self,
-        found: RoutedConnection,
+        routed: RoutedConnection,
         until: SendUntil,
         write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
         is_sent: &AtomicBool,
     ) -> Result<(), AttemptError> {
-        let compressor = self.compressor(&found);
-        let connection = found.connection;
+        let compressor = self.compressor(&routed);
+        let connection = routed.connection;
         let Some(compressor) = compressor else {
             return connection.send(until, write, is_sent).await;
         };

@@ -25,7 +25,7 @@ pub(super) enum SendAttempt {
     /// The request was collected, and this full batch must be sent.
     Full(FullBatch),
     /// The invocation needs a wait. If a first attempt was made, this is its failure.
-    No(Option<Box<AttemptError>>),
+    NeedsWait(Option<Box<AttemptError>>),
     /// The invocation failed: its parameters cannot be encoded, so the request cannot be collected.
     Failed(Box<InvokeError>),
 }
@@ -41,7 +41,7 @@ impl Proxy {
         wait_depth: usize,
     ) -> SendAttempt {
         if !self.inner.options.interceptors.is_empty() {
-            return SendAttempt::No(None);
+            return SendAttempt::NeedsWait(None);
         }
         let is_twoway = match self.reference().mode {
             InvocationMode::Twoway => true,
@@ -49,15 +49,15 @@ impl Proxy {
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
                 return self.try_collect(operation, encode);
             }
-            InvocationMode::Datagram => return SendAttempt::No(None),
+            InvocationMode::Datagram => return SendAttempt::NeedsWait(None),
         };
-        let Some(found) = self.known_connection() else {
-            return SendAttempt::No(None);
+        let Some(routed) = self.ready_connection() else {
+            return SendAttempt::NeedsWait(None);
         };
-        if self.compresses(&found) {
-            return SendAttempt::No(None);
+        if self.compresses(&routed) {
+            return SendAttempt::NeedsWait(None);
         }
-        let connection = found.connection;
+        let connection = routed.connection;
         let head = self.head_of(operation);
         let write = |buffer: &mut Buffer, id| match head {
             Some(head) => head.write(buffer, id, encode),
@@ -75,8 +75,8 @@ impl Proxy {
             }
         };
         match tried {
-            Ok(done) => done.unwrap_or(SendAttempt::No(None)),
-            Err(failure) => SendAttempt::No(Some(Box::new(failure))),
+            Ok(done) => done.unwrap_or(SendAttempt::NeedsWait(None)),
+            Err(failure) => SendAttempt::NeedsWait(Some(Box::new(failure))),
         }
     }
 
@@ -90,7 +90,7 @@ impl Proxy {
         id: RequestId,
     ) -> Result<(), EncodeError> {
         let context = self.sent_context();
-        let head = self.header(operation.name, operation.mode, &context);
+        let head = self.request_head(operation.name, operation.mode, &context);
         let encoding = self.sending_encoding();
         head.write_with(buffer, id, |encoder| {
             encoder.encapsulation(encoding, encode)
@@ -98,7 +98,7 @@ impl Proxy {
     }
 
     /// Returns the connection that an invocation would use, if that is known without a wait.
-    pub(super) fn known_connection(&self) -> Option<RoutedConnection> {
+    pub(super) fn ready_connection(&self) -> Option<RoutedConnection> {
         let options = &self.inner.options;
         let is_cached =
             options.is_connection_cached && self.inner.is_remote.load(Ordering::Relaxed);

@@ -17,7 +17,7 @@ pub struct PendingEvent {
     id: RequestId,
 }
 
-/// The events of one [`Proxy::forward_at_once`], in order. Events that are not taken from it are given up when it is
+/// The events of one [`Proxy::try_forward`], in order. Events that are not taken from it are given up when it is
 /// dropped.
 #[derive(Debug)]
 pub struct PendingEvents {
@@ -41,21 +41,21 @@ impl Proxy {
     /// before this method returns. If these events must arrive `behind` earlier ones, they are sent over the same
     /// connection or not at all. The timeout of the proxy does not apply; the sender limits the time for all events
     /// itself.
-    pub fn forward_at_once<S: ReplySink>(
+    pub fn try_forward<S: ReplySink>(
         &self,
         events: &[Event],
         sink: &Arc<S>,
         first: u64,
         behind: Option<&ConnectionToken>,
     ) -> Option<PendingEvents> {
-        let found = self.known_connection()?;
-        if behind.is_some_and(|token| !Arc::ptr_eq(&token.0, &found.connection)) {
+        let routed = self.ready_connection()?;
+        if behind.is_some_and(|token| !Arc::ptr_eq(&token.0, &routed.connection)) {
             return None;
         }
-        if self.compressor(&found).is_some() {
+        if self.compressor(&routed).is_some() {
             return None;
         }
-        let connection = found.connection;
+        let connection = routed.connection;
         connection.set_polling(self.polling());
         let target = self.target();
         // If it failed, `Proxy::forward` will find the reason.

@@ -124,7 +124,7 @@ impl Proxy {
             return self.intercept(operation, mode, parameters).await;
         }
         let context = self.sent_context();
-        let header = self.header(operation, mode, &context);
+        let header = self.request_head(operation, mode, &context);
         let mut terms = self.terms(operation, mode.is_idempotent());
         (terms.failed, terms.deadline) = (first.0.as_ref(), first.1);
         self.invoke_in_mode(&header, &terms, encapsulation).await
@@ -224,7 +224,7 @@ impl Proxy {
         invocation: &Invocation,
     ) -> Result<Option<Outcome>, InvokeError> {
         let (operation, mode) = (invocation.operation(), invocation.mode());
-        let header = self.header(operation, mode, invocation.context());
+        let header = self.request_head(operation, mode, invocation.context());
         let mut terms = self.terms(operation, mode.is_idempotent());
         terms.limit = invocation.remaining();
         let encapsulation = |encoder: &mut Encoder<'_>| encoder.bytes(invocation.parameters());

@@ -201,7 +201,7 @@ where
                 let sent = async move { proxy.post_full(full).await.map(|()| None) };
                 self.state = CallState::Invoking(Box::pin(sent));
             }
-            SendAttempt::No(failure) => self.invoke(failure.map(|failure| *failure), None),
+            SendAttempt::NeedsWait(failure) => self.invoke(failure.map(|failure| *failure), None),
             SendAttempt::Failed(error) => return Begun::Failed(error),
         }
         Begun::Waits

@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use super::ConnectionCore;
-use crate::dispatch::Parts;
+use crate::dispatch::RequestParts;
 use crate::settings::Settings;
 
 /// Bytes of requests that one permit stands for.
@@ -89,7 +89,7 @@ impl Budget {
 
     /// Takes a share of the adapter's budget, unless the connection holds one already. Returns false if none is left.
     #[inline]
-    pub(super) fn take_adapter_share(&mut self, parts: &Parts) -> bool {
+    pub(super) fn take_adapter_share(&mut self, parts: &RequestParts) -> bool {
         if !self.has_adapter_share {
             let taken = self
                 .adapter(parts)
@@ -101,7 +101,7 @@ impl Budget {
     }
 
     /// Waits for a share of the adapter's budget.
-    pub(super) async fn wait_for_adapter_share(&mut self, parts: &Parts) {
+    pub(super) async fn wait_for_adapter_share(&mut self, parts: &RequestParts) {
         self.release_adapter_share();
         let permit = self.adapter(parts).acquire().await;
         permit.expect("the semaphore is never closed").forget();
@@ -111,7 +111,7 @@ impl Budget {
     /// Returns the budget of the adapter that dispatches this request. The connection must not hold a share of another
     /// adapter.
     #[inline]
-    fn adapter(&mut self, parts: &Parts) -> &Semaphore {
+    fn adapter(&mut self, parts: &RequestParts) -> &Semaphore {
         let adapter = parts.current.origin.adapter().budget();
         self.adapter.take_if(|known| !Arc::ptr_eq(known, adapter));
         self.adapter.get_or_insert_with(|| adapter.clone())

@@ -10,9 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use floe_wire::connection::{
-    Connection as Machine, FlushPolicy, NotAppended, RequestIds, Role, SendQueue,
-};
+use floe_wire::connection::{FlushPolicy, NotAppended, RequestIds, Role, SendQueue, StateMachine};
 use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{HEADER_LEN, IncomingRequest, RequestId, VALIDATE_CONNECTION};
 use floe_wire::reference::Endpoint;
@@ -24,9 +22,9 @@ use super::driver::{self, Driver};
 use super::keepalive::{HeartbeatListener, Keepalive};
 use super::pool::PoolKey;
 use super::reading::{ReadEnd, Reading};
-use super::reply_sink::{Recipient, ReplySink};
+use super::reply_sink::{ReplyRecipient, ReplySink};
 use super::send_half::SendHalf;
-use super::state::{ConnectionState, Whole};
+use super::state::{AppendGuard, ConnectionState};
 use super::stream_compression::StreamCompression;
 use super::wait::wait_depth;
 use super::{budget, reentrancy_guard};
@@ -145,7 +143,7 @@ impl ConnectionCore {
             Role::Server => settings.incoming.clone(),
         };
         let mut queue = SendQueue::new(environment.is_blocking());
-        let machine = Machine::new(role, queue.bytes());
+        let machine = StateMachine::new(role, queue.bytes());
         Self {
             peer,
             output: SendHalf::new(
@@ -244,7 +242,10 @@ impl ConnectionCore {
         })
     }
 
-    fn close_if(self: &Arc<Self>, may_close: impl FnOnce(&Machine<Recipient>) -> bool) -> bool {
+    fn close_if(
+        self: &Arc<Self>,
+        may_close: impl FnOnce(&StateMachine<ReplyRecipient>) -> bool,
+    ) -> bool {
         {
             let mut shared = self.lock();
             let ConnectionState { machine, queue, .. } = &mut *shared;
@@ -322,7 +323,7 @@ impl ConnectionCore {
             });
         }
         let failure = AttemptError::perhaps_sent(error.clone());
-        Recipient::fail(recipients, &failure, taken);
+        ReplyRecipient::fail(recipients, &failure, taken);
         self.changed.notify_waiters();
         self.output.end();
         // Another connection may now be admitted.
@@ -507,7 +508,7 @@ impl ConnectionCore {
         self: &Arc<Self>,
         flush: FlushPolicy,
         append: impl FnOnce(
-            &mut Machine<Recipient>,
+            &mut StateMachine<ReplyRecipient>,
             &mut Buffer,
             u64,
         ) -> Result<T, NotAppended<EncodeError>>,
@@ -518,7 +519,7 @@ impl ConnectionCore {
             return Ok(None);
         }
         let start = queue.end();
-        let mut whole = Whole::of(queue.pending());
+        let mut whole = AppendGuard::of(queue.pending());
         match append(machine, whole.buffer(), start) {
             Ok(value) => {
                 whole.keep();
@@ -565,7 +566,7 @@ impl ConnectionCore {
         ids: RequestIds,
         flush: FlushPolicy,
         write: impl Fn(&mut Buffer, RequestId, usize) -> Result<(), EncodeError>,
-        recipient: impl Fn(usize, u64) -> Recipient,
+        recipient: impl Fn(usize, u64) -> ReplyRecipient,
     ) -> Result<Option<Appended<RequestId>>, AttemptError> {
         self.try_append(flush, |machine, buffer, start| {
             let write = |id, at| write(buffer, id, at);
@@ -586,7 +587,7 @@ impl ConnectionCore {
     ) -> Result<Option<RequestId>, AttemptError> {
         reentrancy_guard::check(self, wait_depth())?;
         // All requests count from the start of the batch, because the transport gets the whole batch.
-        let recipient = |at, start| Recipient::Sink {
+        let recipient = |at, start| ReplyRecipient::Sink {
             sink: sink.clone(),
             number: first + at as u64,
             start,
@@ -726,8 +727,11 @@ pub(super) struct Appended<T> {
 /// Appends messages to the send queue of a connection that takes them.
 fn append_messages(
     write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-) -> impl FnOnce(&mut Machine<Recipient>, &mut Buffer, u64) -> Result<(), NotAppended<EncodeError>>
-{
+) -> impl FnOnce(
+    &mut StateMachine<ReplyRecipient>,
+    &mut Buffer,
+    u64,
+) -> Result<(), NotAppended<EncodeError>> {
     move |machine, buffer, _| {
         if !machine.is_active() {
             return Err(NotAppended::NotActive);

@@ -19,14 +19,14 @@ use floe_wire::message::{IncomingRequest, RequestBatch, RequestFailed, SystemExc
 use super::ConnectionCore;
 use super::budget::Budget;
 use super::pending_dispatch::{compressed_exception, finish, finish_serial};
+use super::quantum::Quantum;
 use super::reply_flush::{ReplyFlush, run_ready_tasks};
 use super::servant_cache::ServantCache;
-use super::turn::Turn;
 use crate::dispatch::{
-    DispatchSlot, Dispatched, Parts, REPLIES_MAX, Request, Requests, Response, Rest, RestState,
-    ReturnSlot, append, panicked,
+    DispatchSlot, Dispatched, Following, FollowingState, REPLIES_MAX, Request, RequestParts,
+    Requests, Response, ReturnSlot, append, panicked,
 };
-pub(super) use fast_path::SingleDispatch;
+pub(super) use fast_path::Handled;
 
 /// Buffers that dispatching borrows while there is something to read.
 #[derive(Default)]
@@ -39,13 +39,13 @@ pub(super) struct DispatchBuffers {
 }
 
 /// Why dispatching pauses.
-enum Pause {
+enum Blocked {
     /// No request is left.
     Done,
-    /// The turn of the connection is over.
-    Turn,
+    /// The quantum of the connection is spent.
+    Quantum,
     /// This request waits for the budgets.
-    Budget(Box<Parts>),
+    Budget(Box<RequestParts>),
 }
 
 /// The dispatching of one connection.
@@ -54,7 +54,7 @@ pub(super) struct Dispatching {
     replies: Buffer,
     reply_count: usize,
     /// The parts of the last response, reused for the next request.
-    parts: Option<Box<Parts>>,
+    parts: Option<Box<RequestParts>>,
     /// The version of the connection's adapter for which the origin in `parts` was made.
     adapter_version: u64,
     servant_cache: ServantCache,
@@ -66,8 +66,8 @@ pub(super) struct Dispatching {
     /// Bytes of the events that the last dispatch took.
     taken_len: usize,
     budget: Budget,
-    /// When the connections of other peers have their turn.
-    pub(super) turn: Turn,
+    /// When the connections of other peers are due.
+    pub(super) quantum: Quantum,
     /// The time at which the last events came, while the replies to them wait to be written.
     answered_events: Option<Instant>,
     /// True if ready tasks run before those replies are written.
@@ -80,7 +80,7 @@ impl Dispatching {
         Self {
             budget: Budget::of(&connection),
             connection,
-            turn: Turn::default(),
+            quantum: Quantum::default(),
             replies: Buffer::default(),
             reply_count: 0,
             parts: None,
@@ -112,12 +112,12 @@ impl Dispatching {
             // A wait is rare, so its future is boxed only when it happens. Held in place, it would make the future of
             // every read longer.
             let first = match pause {
-                Pause::Done => return,
-                Pause::Turn => {
-                    Box::pin(self.end_turn()).await;
+                Blocked::Done => return,
+                Blocked::Quantum => {
+                    Box::pin(self.end_quantum()).await;
                     None
                 }
-                Pause::Budget(parts) => {
+                Blocked::Budget(parts) => {
                     Box::pin(self.wait_for_budgets(parts, batch.is_serial())).await
                 }
             };
@@ -126,7 +126,11 @@ impl Dispatching {
     }
 
     /// Dispatches `first` and then the requests of the batch, up to the first that must wait.
-    fn dispatch_ready(&mut self, mut first: Option<Box<Parts>>, batch: &mut RequestBatch) -> Pause {
+    fn dispatch_ready(
+        &mut self,
+        mut first: Option<Box<RequestParts>>,
+        batch: &mut RequestBatch,
+    ) -> Blocked {
         loop {
             let parts = match first.take() {
                 Some(parts) => parts,
@@ -136,47 +140,52 @@ impl Dispatching {
                         self.reply_exception(Some(orphan), SystemException::ObjectNotExist);
                         continue;
                     }
-                    None => return Pause::Done,
+                    None => return Blocked::Done,
                 },
             };
             if !self.may_begin(&parts, batch.is_serial()) {
-                return Pause::Budget(parts);
+                return Blocked::Budget(parts);
             }
             let left = batch.len();
             match self.begin(parts, batch) {
                 // Events that were taken keep their order: the requests after them need not wait.
                 Poll::Pending if batch.is_serial() && self.taken_len == 0 => {
                     self.defer_serial(std::mem::take(batch));
-                    return Pause::Done;
+                    return Blocked::Done;
                 }
                 // Named in full, because `Iterator` has a `last`, too.
                 polled => self.end(polled, || RequestBatch::last(batch)),
             }
             let count = 1 + left.saturating_sub(batch.len());
-            self.turn.spend_requests(count, &self.connection.settings);
-            if self.turn.is_over() {
-                return Pause::Turn;
+            self.quantum
+                .spend_requests(count, &self.connection.settings);
+            if self.quantum.is_over() {
+                return Blocked::Quantum;
             }
         }
     }
 
-    /// Ends the turn: writes the replies, and lets other connections run before the next request.
-    pub(super) async fn end_turn(&mut self) {
+    /// Ends the quantum: writes the replies, and lets other connections run before the next request.
+    pub(super) async fn end_quantum(&mut self) {
         self.budget.release_adapter_share();
         self.flush().await;
-        self.turn.give_way().await;
+        self.quantum.give_way().await;
     }
 
     /// Returns true if the budgets suffice for a request. The requests of a serial batch already hold permits of the
     /// connection.
     #[inline]
-    fn may_begin(&mut self, parts: &Parts, is_serial: bool) -> bool {
+    fn may_begin(&mut self, parts: &RequestParts, is_serial: bool) -> bool {
         let share = self.budget.share_of(parts.current.request.parameters_len());
         (is_serial || self.has_budget(share)) && self.budget.take_adapter_share(parts)
     }
 
     /// Waits until the budgets may suffice for a request. Returns `None` if the request was refused instead.
-    async fn wait_for_budgets(&mut self, parts: Box<Parts>, is_serial: bool) -> Option<Box<Parts>> {
+    async fn wait_for_budgets(
+        &mut self,
+        parts: Box<RequestParts>,
+        is_serial: bool,
+    ) -> Option<Box<RequestParts>> {
         let share = self.budget.share_of(parts.current.request.parameters_len());
         let may_refuse = !parts.current.is_oneway();
         if !is_serial && let Some(refusal) = self.wait_for_budget(share, may_refuse).await {
@@ -290,7 +299,10 @@ impl Dispatching {
 
     /// Makes the parts of the next request. The request comes back as an error if no adapter serves this connection.
     #[inline]
-    fn next(&mut self, batch: &mut RequestBatch) -> Option<Result<Box<Parts>, IncomingRequest>> {
+    fn next(
+        &mut self,
+        batch: &mut RequestBatch,
+    ) -> Option<Result<Box<RequestParts>, IncomingRequest>> {
         if let Some(mut parts) = self.renew() {
             if !batch.next_over(&mut parts.current.request) {
                 self.parts = Some(parts);
@@ -300,14 +312,14 @@ impl Dispatching {
         }
         let request = batch.next()?;
         Some(match self.connection.origin(self.connection.sender()) {
-            Some(origin) => Ok(Parts::new(request, origin)),
+            Some(origin) => Ok(RequestParts::new(request, origin)),
             None => Err(request),
         })
     }
 
     /// Returns the parts of the last request if they are free and the adapter is unchanged.
     #[inline]
-    fn renew(&mut self) -> Option<Box<Parts>> {
+    fn renew(&mut self) -> Option<Box<RequestParts>> {
         let version = self.connection.adapter.version();
         if std::mem::replace(&mut self.adapter_version, version) != version {
             self.parts = None;
@@ -321,13 +333,17 @@ impl Dispatching {
     /// Passes a request, together with those that follow it, to the dispatcher of its object, and polls the dispatch
     /// once. If the servant panics, only that request fails.
     #[inline]
-    fn begin(&mut self, parts: Box<Parts>, batch: &mut RequestBatch) -> Poll<Dispatched> {
+    fn begin(&mut self, parts: Box<RequestParts>, batch: &mut RequestBatch) -> Poll<Dispatched> {
         let begun = catch_unwind(AssertUnwindSafe(|| self.begin_unguarded(parts, batch)));
         self.take_back_rest(batch);
         begun.unwrap_or_else(|panic| Poll::Ready(Err(panicked(&*panic))))
     }
 
-    fn begin_unguarded(&mut self, parts: Box<Parts>, batch: &mut RequestBatch) -> Poll<Dispatched> {
+    fn begin_unguarded(
+        &mut self,
+        parts: Box<RequestParts>,
+        batch: &mut RequestBatch,
+    ) -> Poll<Dispatched> {
         let dispatcher = match self.servant_cache.find(&parts) {
             Ok(dispatcher) => dispatcher,
             Err(exception) => {
@@ -336,7 +352,7 @@ impl Dispatching {
             }
         };
         let rest = match batch.len() {
-            0 => Rest::default(),
+            0 => Following::default(),
             _ => self.lend(batch),
         };
         self.slot.begin();
@@ -346,7 +362,7 @@ impl Dispatching {
     }
 
     /// Lends the following requests to the dispatcher.
-    fn lend(&mut self, batch: &mut RequestBatch) -> Rest {
+    fn lend(&mut self, batch: &mut RequestBatch) -> Following {
         let return_slot = self.return_slot.get_or_insert_default();
         let state = return_slot
             .lock()
@@ -354,7 +370,7 @@ impl Dispatching {
             .take();
         let mut state = state.unwrap_or_default();
         let batch_len = batch.len();
-        *state = RestState {
+        *state = FollowingState {
             return_slot: Some(return_slot.clone()),
             parameters_len_max: match batch.is_serial() {
                 true => usize::MAX,
@@ -368,10 +384,10 @@ impl Dispatching {
             // The version at the time of the look-up; a later change is noticed before the next request.
             servants_version: self.servant_cache.version(),
             taken_len: 0,
-            turn: self.turn.lend(batch_len, &self.connection.settings),
+            quantum: self.quantum.lend(batch_len, &self.connection.settings),
         };
         self.is_lending = true;
-        Rest::lent(state)
+        Following::lent(state)
     }
 
     /// Takes lent requests back.
@@ -482,7 +498,7 @@ impl Dispatching {
     /// Keeps the parts of a response for the next request. A servant may return a response that was made for another
     /// connection; its parts are dropped.
     #[inline]
-    fn take_back(&mut self, mut parts: Box<Parts>) {
+    fn take_back(&mut self, mut parts: Box<RequestParts>) {
         if parts.current.origin.is_of(&self.connection.adapter) {
             parts.clear();
             self.parts = Some(parts);

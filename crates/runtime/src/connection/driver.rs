@@ -196,7 +196,7 @@ async fn poll_direct(reading: &mut Reading) -> Option<io::Result<usize>> {
             return None;
         }
         tokio::task::yield_now().await;
-        reading.begin_turn();
+        reading.begin_quantum();
     }
 }
 

@@ -13,7 +13,8 @@
 //! - replies: `reply.rs` is the future of one, and `pending_reply.rs` the place where it arrives; `received_reply.rs`
 //!   is a
 //!   reply that its own thread has read; `reply_sink.rs` has the recipients
-//! - requests of the peer: `dispatching.rs` dispatches them in place, within the limits of `budget.rs` and `turn.rs`;
+//! - requests of the peer: `dispatching.rs` dispatches them in place, within the limits of `budget.rs` and
+//!   `quantum.rs`;
 //!   `servant_cache.rs`
 //!   keeps the last dispatcher, `pending_dispatch.rs` runs the dispatches that must wait, and `reply_flush.rs` decides when
 //!   replies to events are written
@@ -38,6 +39,7 @@ mod leader;
 mod pending_dispatch;
 mod pending_reply;
 mod pool;
+mod quantum;
 mod read_buffer;
 mod read_buffers;
 mod reading;
@@ -52,7 +54,6 @@ mod send_half;
 mod servant_cache;
 mod state;
 mod stream_compression;
-mod turn;
 mod unfinished;
 pub(crate) mod wait;
 

@@ -30,17 +30,17 @@ enum PendingState {
 
 thread_local! {
     /// Unused pending replies, kept for their allocation.
-    static SPARE: BufferPool<Arc<PendingReply>> = const { BufferPool::new(Vec::new()) };
+    static POOL: BufferPool<Arc<PendingReply>> = const { BufferPool::new(Vec::new()) };
 }
 
 /// Number of calls that a thread may have in flight without an allocation.
-const SPARE_MAX: usize = 1024;
+const POOL_MAX: usize = 1024;
 
 impl PendingReply {
     /// Takes an unused pending reply.
     #[inline]
     pub(super) fn take() -> Arc<Self> {
-        buffer_pool::take(&SPARE).unwrap_or_default()
+        buffer_pool::take(&POOL).unwrap_or_default()
     }
 
     /// Keeps the pending reply for the next request, unless a reader may still answer it.
@@ -57,7 +57,7 @@ impl PendingReply {
     /// Keeps a pending reply that is empty and has no other owner.
     #[inline]
     fn keep(pending: Arc<Self>) {
-        buffer_pool::put_back(&SPARE, SPARE_MAX, pending);
+        buffer_pool::put_back(&POOL, POOL_MAX, pending);
     }
 
     /// Keeps a pending reply that was not touched after its request was sent.

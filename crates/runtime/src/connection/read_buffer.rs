@@ -17,7 +17,7 @@ use long::{LONG_MIN, Long};
 /// follow each other with about the same length. While there is nothing to read, the connection gives its room away,
 /// and its thread keeps one long buffer for the next connection that reads.
 #[derive(Debug, Default)]
-pub(super) struct Input {
+pub(super) struct ReadBuffer {
     bytes: BytesMut,
     room: BytesMut,
     read_len: usize,
@@ -48,7 +48,7 @@ const AHEAD_MAX: usize = READ_LEN_MAX;
 /// Longest buffer of a long message that is kept.
 const KEPT_MAX: usize = 16 * 1024 * 1024;
 
-impl Input {
+impl ReadBuffer {
     /// Returns how many bytes of the next message have been read.
     pub(super) fn len(&self) -> usize {
         self.long

@@ -1,20 +1,20 @@
 //! The buffers that a connection borrows from its thread while there is something to read.
 
 use bytes::BytesMut;
-use floe_wire::connection::{Event, Replies};
+use floe_wire::connection::{ConnectionEvent, Replies};
 use floe_wire::message::HeaderCache;
 
 use super::buffer_pool::{self, BufferPool};
 use super::dispatching::{DispatchBuffers, Dispatching};
-use super::reply_sink::Recipient;
+use super::reply_sink::ReplyRecipient;
 
 /// Buffers that a connection needs while it reads, and not while it waits.
 #[derive(Default)]
 pub(super) struct ReadBuffers {
     /// Replies that were taken from the input for their callers.
-    pub(super) replies: Replies<Recipient>,
+    pub(super) replies: Replies<ReplyRecipient>,
     /// The event that was taken from the input and is handled next.
-    pub(super) event: Option<Event<Recipient>>,
+    pub(super) event: Option<ConnectionEvent<ReplyRecipient>>,
     pub(super) cache: HeaderCache,
     /// The room of the read buffer, while that does not have it.
     pub(super) room: BytesMut,

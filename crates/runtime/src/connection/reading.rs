@@ -11,23 +11,23 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
 use floe_wire::compression::Decompressor;
-use floe_wire::connection::{Event, Input as WireInput, Replies};
+use floe_wire::connection::{ConnectionEvent, Input, Replies};
 use floe_wire::message::{HeaderCache, ProtocolError, SingleRequest};
 #[cfg(unix)]
 use floe_wire::message::{IncomingReply, reply};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::ConnectionCore;
-use super::dispatching::{Dispatching, SingleDispatch};
+use super::dispatching::{Dispatching, Handled};
 use super::keepalive::Keepalive;
 #[cfg(unix)]
 use super::pending_reply::PendingReply;
-use super::read_buffer::Input;
+use super::read_buffer::ReadBuffer;
 use super::read_buffers::ReadBuffers;
 #[cfg(unix)]
 use super::received_reply::{ReceivedReply, ShortReply};
 use super::reentrancy_guard::{Guarded, ReentrancyGuard, handling};
-use super::reply_sink::Recipient;
+use super::reply_sink::ReplyRecipient;
 use super::state::ConnectionState;
 use super::unfinished::Unfinished;
 use super::wait::Wait;
@@ -55,7 +55,7 @@ pub(super) enum ReadEnd {
 pub(super) struct Reading {
     pub(super) connection: Arc<ConnectionCore>,
     pub(super) polling: BusyPoll,
-    pub(super) input: Input,
+    pub(super) input: ReadBuffer,
     decompressor: Decompressor,
     buffers: Option<Box<ReadBuffers>>,
     /// True if a request or a reply has come since the last read.
@@ -72,7 +72,7 @@ impl Reading {
             dispatching: Dispatching::new(connection.clone()),
             connection,
             polling: BusyPoll::default(),
-            input: Input::default(),
+            input: ReadBuffer::default(),
             buffers: None,
             has_message: false,
             unfinished: None,
@@ -99,7 +99,7 @@ impl Reading {
             let polled = Pin::new(&mut *reader).poll_read(context, &mut room);
             let count = room.filled().len();
             if polled.is_pending() {
-                self.begin_turn();
+                self.begin_quantum();
                 self.return_buffers();
                 if self.input.len() > 0
                     && let Poll::Ready(error) = self.poll_unfinished(context)
@@ -167,19 +167,19 @@ impl Reading {
     /// Handles the result of a read into the room, and writes the replies. Returns false when the connection has ended.
     pub(super) async fn handle(&mut self, read: std::io::Result<usize>) -> bool {
         let is_open = match self.handle_single(&read) {
-            SingleDispatch::Answered => true,
-            SingleDispatch::Dispatched => self.finish_single().await,
-            SingleDispatch::NotTaken => self.handle_all(read).await,
+            Handled::Done => true,
+            Handled::NeedsFinish => self.finish_single().await,
+            Handled::NotTaken => self.handle_all(read).await,
         };
-        if self.dispatching.turn.is_over() {
-            self.dispatching.turn.give_way().await;
+        if self.dispatching.quantum.is_over() {
+            self.dispatching.quantum.give_way().await;
         }
         is_open
     }
 
-    /// Begins a new turn, because other connections could run meanwhile.
-    pub(super) fn begin_turn(&mut self) {
-        self.dispatching.turn.begin();
+    /// Begins a new quantum, because other connections could run meanwhile.
+    pub(super) fn begin_quantum(&mut self) {
+        self.dispatching.quantum.begin();
     }
 
     async fn handle_all(&mut self, read: std::io::Result<usize>) -> bool {
@@ -188,7 +188,7 @@ impl Reading {
             Ok(count) => {
                 self.filled(count);
                 if count >= LONG_READ {
-                    self.dispatching.turn.look(&self.connection.settings);
+                    self.dispatching.quantum.look(&self.connection.settings);
                 }
                 let come = self.input.len();
                 let is_open = self.handle_filled().await;
@@ -209,22 +209,22 @@ impl Reading {
     /// Handles the input on the fast path, if it holds only replies without results, or one request that can be
     /// dispatched without a wait.
     #[inline]
-    fn handle_single(&mut self, read: &std::io::Result<usize>) -> SingleDispatch {
+    fn handle_single(&mut self, read: &std::io::Result<usize>) -> Handled {
         let Ok(count) = *read else {
-            return SingleDispatch::NotTaken;
+            return Handled::NotTaken;
         };
         if self.deliver_returned(count) {
-            return SingleDispatch::Answered;
+            return Handled::Done;
         }
         let Some(message) = self.input.single(count) else {
-            return SingleDispatch::NotTaken;
+            return Handled::NotTaken;
         };
         let Some(buffers) = &mut self.buffers else {
-            return SingleDispatch::NotTaken;
+            return Handled::NotTaken;
         };
         let limit = self.connection.settings.message_size_max;
         let Some(request) = SingleRequest::peek(message, limit, &mut buffers.cache) else {
-            return SingleDispatch::NotTaken;
+            return Handled::NotTaken;
         };
         self.connection.keepalive.mark_handling();
         let _handled = ReentrancyGuard::enter(Guarded::of(&self.connection));
@@ -232,11 +232,11 @@ impl Reading {
         let handled =
             self.dispatching
                 .dispatch_single(request, &mut self.input, count, &buffers.cache);
-        if handled != SingleDispatch::NotTaken {
+        if handled != Handled::NotTaken {
             let settings = &self.connection.settings;
-            self.dispatching.turn.spend_requests(1, settings);
+            self.dispatching.quantum.spend_requests(1, settings);
         }
-        if handled == SingleDispatch::Answered {
+        if handled == Handled::Done {
             self.connection.keepalive.mark_handled(true);
         }
         handled
@@ -290,7 +290,7 @@ impl Reading {
         if !machine.is_active() {
             return None;
         }
-        let is_own = |token: &Recipient| token.is_caller(pending);
+        let is_own = |token: &ReplyRecipient| token.is_caller(pending);
         let token = machine.handle_reply(id, is_own, queue.bytes())?;
         drop(shared);
         drop(token);
@@ -317,9 +317,9 @@ impl Reading {
     /// Runs [`Reading::handle`] on this thread, which blocks where needed.
     pub(super) fn handle_blocking(&mut self, read: std::io::Result<usize>) -> bool {
         match self.handle_single(&read) {
-            SingleDispatch::Answered => true,
-            SingleDispatch::Dispatched => block_on(pin!(self.finish_single())),
-            SingleDispatch::NotTaken => block_on(pin!(self.handle_all(read))),
+            Handled::Done => true,
+            Handled::NeedsFinish => block_on(pin!(self.finish_single())),
+            Handled::NotTaken => block_on(pin!(self.handle_all(read))),
         }
     }
 
@@ -329,8 +329,8 @@ impl Reading {
             match taken {
                 Ok(true) if self.handle_event().await => break Some(ReadEnd::Graceful),
                 Ok(true) => {
-                    if self.dispatching.turn.is_over() {
-                        Box::pin(self.dispatching.end_turn()).await;
+                    if self.dispatching.quantum.is_over() {
+                        Box::pin(self.dispatching.end_quantum()).await;
                     }
                     taken = self.take_messages();
                 }
@@ -378,15 +378,15 @@ impl Reading {
         let mut decompressed = None;
         loop {
             let input = match decompressed.take() {
-                Some(message) => WireInput::Message(message),
+                Some(message) => Input::Message(message),
                 // Asked first, because `next` takes a long message out of the input.
-                None if self.dispatching.turn.is_over() => break,
+                None if self.dispatching.quantum.is_over() => break,
                 None => match self.input.next() {
                     Some(input) => input,
                     None => break,
                 },
             };
-            let is_message = matches!(input, WireInput::Message(_));
+            let is_message = matches!(input, Input::Message(_));
             let (event, has_output) = Self::handle_input(
                 &self.connection,
                 input,
@@ -398,12 +398,12 @@ impl Reading {
                 self.connection.flush();
             }
             match event? {
-                Some(Event::Compressed(message)) => {
+                Some(ConnectionEvent::Compressed(message)) => {
                     // Decompressed without the lock, because it takes a while and others may send meanwhile.
                     let message = self.decompressor.decompress(message, limit)?;
                     let settings = &self.connection.settings;
                     self.dispatching
-                        .turn
+                        .quantum
                         .spend_inflated(message.bytes.len(), settings);
                     decompressed = Some(message);
                 }
@@ -415,8 +415,8 @@ impl Reading {
                 None => break,
             }
         }
-        // The replies of one turn are delivered before more are taken.
-        Ok(buffers.event.is_some() || self.dispatching.turn.is_over())
+        // The replies of one quantum are delivered before more are taken.
+        Ok(buffers.event.is_some() || self.dispatching.quantum.is_over())
     }
 
     /// Delivers replies to their callers. The state machine no longer knows these requests, so no other code will
@@ -438,21 +438,23 @@ impl Reading {
             return false;
         };
         buffers.lend_to(&mut self.dispatching);
-        self.has_message |= !matches!(buffers.event, None | Some(Event::Heartbeat));
+        self.has_message |= !matches!(buffers.event, None | Some(ConnectionEvent::Heartbeat));
         // Borrowed in place, because a batch is expensive to move.
-        if let Some(Event::Requests(batch)) = &mut buffers.event {
+        if let Some(ConnectionEvent::Requests(batch)) = &mut buffers.event {
             self.dispatching.dispatch(batch).await;
         }
         match buffers.event.take() {
-            None | Some(Event::Requests(_) | Event::Compressed(_)) => {}
-            Some(Event::Validated) => {
+            None | Some(ConnectionEvent::Requests(_) | ConnectionEvent::Compressed(_)) => {}
+            Some(ConnectionEvent::Validated) => {
                 self.connection.mark_validated();
             }
-            Some(Event::Closed(recipients)) => {
-                Recipient::refuse(recipients, self.connection.peer());
+            Some(ConnectionEvent::Closed(recipients)) => {
+                ReplyRecipient::refuse(recipients, self.connection.peer());
                 return true;
             }
-            Some(Event::Heartbeat) => Keepalive::call_heartbeat_listener(&self.connection),
+            Some(ConnectionEvent::Heartbeat) => {
+                Keepalive::call_heartbeat_listener(&self.connection)
+            }
         }
         false
     }
@@ -460,10 +462,13 @@ impl Reading {
     /// Passes input to the state machine. Also returns true if there is now something to write.
     fn handle_input(
         connection: &ConnectionCore,
-        input: WireInput<'_>,
+        input: Input<'_>,
         cache: &mut HeaderCache,
-        replies: &mut Replies<Recipient>,
-    ) -> (Result<Option<Event<Recipient>>, ProtocolError>, bool) {
+        replies: &mut Replies<ReplyRecipient>,
+    ) -> (
+        Result<Option<ConnectionEvent<ReplyRecipient>>, ProtocolError>,
+        bool,
+    ) {
         let mut shared = connection.lock();
         let ConnectionState { machine, queue, .. } = &mut *shared;
         if machine.is_closed() {
@@ -472,7 +477,7 @@ impl Reading {
         let end = queue.end();
         let limit = connection.settings.message_size_max;
         let event = machine.handle_input(input, limit, cache, replies, queue.bytes());
-        if matches!(event, Ok(Some(Event::Closed(_)))) {
+        if matches!(event, Ok(Some(ConnectionEvent::Closed(_)))) {
             // Set before callers can find the connection closed, so that they see the reason.
             connection.is_active.store(false, Ordering::Relaxed);
         }

@@ -16,7 +16,7 @@ use super::pending_reply::{PendingReply, ReplyResult};
 #[cfg(unix)]
 use super::received_reply::ReadReply;
 use super::received_reply::{ReceivedReply, ShortReply};
-use super::reply_sink::Recipient;
+use super::reply_sink::ReplyRecipient;
 use super::wait::{Wait, wait_depth};
 use super::{ConnectionCore, reentrancy_guard};
 use crate::error::AttemptError;
@@ -48,7 +48,7 @@ impl Reply {
             ids,
             FlushPolicy::WithOthers,
             |buffer, id, _| write(buffer, id),
-            |_, _| Recipient::Caller(pending.clone()),
+            |_, _| ReplyRecipient::Caller(pending.clone()),
         )?;
         Ok(sent.map(|sent| Self {
             connection,

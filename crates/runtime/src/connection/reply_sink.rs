@@ -17,7 +17,7 @@ use super::reading::Reading;
 use super::state::ConnectionState;
 use crate::error::{AttemptError, InvokeError, LocalError};
 
-/// Receives the replies to events that were sent with [`Proxy::forward_at_once`](crate::Proxy::forward_at_once).
+/// Receives the replies to events that were sent with [`Proxy::try_forward`](crate::Proxy::try_forward).
 ///
 /// Each event that is not given up is answered exactly once. The thread or task that reads the connection calls the
 /// sink, or the one that finds the connection broken. The sink must neither block nor invoke operations. No lock of the
@@ -39,7 +39,7 @@ pub trait ReplySink: Send + Sync + 'static {
 }
 
 /// The recipient of the reply to a request in flight.
-pub(super) enum Recipient {
+pub(super) enum ReplyRecipient {
     /// The caller that waits for this pending reply.
     Caller(Arc<PendingReply>),
     Sink {
@@ -51,7 +51,7 @@ pub(super) enum Recipient {
     },
 }
 
-impl Recipient {
+impl ReplyRecipient {
     /// Returns true if it is this caller.
     pub(super) fn is_caller(&self, caller: &Arc<PendingReply>) -> bool {
         matches!(self, Self::Caller(pending) if Arc::ptr_eq(pending, caller))
@@ -171,11 +171,11 @@ impl Reading {
             return false;
         };
         let mut count = 1;
-        if let Recipient::Sink { sink, number, .. } = &recipient
+        if let ReplyRecipient::Sink { sink, number, .. } = &recipient
             && rest.peek().is_some()
         {
             let mut is_next = |id| {
-                let is_meant = |other: &Recipient| other.is_sink(sink, number + count);
+                let is_meant = |other: &ReplyRecipient| other.is_sink(sink, number + count);
                 let next = machine.handle_reply(id, is_meant, queue.bytes());
                 count += u64::from(next.is_some());
                 next.is_some()
@@ -189,7 +189,7 @@ impl Reading {
             connection.flush();
         }
         match recipient {
-            Recipient::Sink { sink, number, .. } => sink.returned(number..number + count),
+            ReplyRecipient::Sink { sink, number, .. } => sink.returned(number..number + count),
             caller => caller.answer(IncomingReply::of_nothing(id, encoding)),
         }
         true

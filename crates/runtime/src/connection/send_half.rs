@@ -32,7 +32,7 @@ const SINGLE_REPLY_MAX: usize = 8 * 1024;
 /// The sending half of a connection.
 pub(super) struct SendHalf {
     writer: Box<dyn StreamWriter>,
-    /// A panic under this lock leaves whole messages behind: see [`super::state::Whole`].
+    /// A panic under this lock leaves whole messages behind: see [`super::state::AppendGuard`].
     shared: Mutex<ConnectionState>,
     /// Wakes tasks after bytes of the send queue were written.
     room: Notify,

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 
 use floe_wire::message::SystemException;
 
-use crate::dispatch::{Dispatcher, Parts};
+use crate::dispatch::{Dispatcher, RequestParts};
 
 /// The dispatcher found last. Only its adapter keeps it alive.
 #[derive(Default)]
@@ -19,7 +19,10 @@ pub(super) struct ServantCache {
 impl ServantCache {
     /// Finds the dispatcher of a request.
     #[inline]
-    pub(super) fn find(&mut self, parts: &Parts) -> Result<Arc<dyn Dispatcher>, SystemException> {
+    pub(super) fn find(
+        &mut self,
+        parts: &RequestParts,
+    ) -> Result<Arc<dyn Dispatcher>, SystemException> {
         let adapter = parts.current.origin.adapter();
         // Read before the look-up, so that a change during the look-up is found the next time.
         let version = adapter.servants_version();

@@ -1,16 +1,16 @@
 //! The state of a connection that its senders and its reader share.
 
-use floe_wire::connection::{Connection as Machine, SendQueue};
+use floe_wire::connection::{SendQueue, StateMachine};
 use floe_wire::encoding::Buffer;
 
-use super::reply_sink::Recipient;
+use super::reply_sink::ReplyRecipient;
 use crate::byte_account::HeldBytes;
 use crate::error::LocalError;
 
 /// The state that the lock of a connection guards: the order of all messages sent, and the protocol's state machine.
 /// The lock is never held across an await or a system call.
 pub(super) struct ConnectionState {
-    pub(super) machine: Machine<Recipient>,
+    pub(super) machine: StateMachine<ReplyRecipient>,
     pub(super) queue: SendQueue,
     /// True if a task waits for the send queue to be written.
     pub(super) has_room_waiters: bool,
@@ -21,7 +21,7 @@ pub(super) struct ConnectionState {
 }
 
 impl ConnectionState {
-    pub(super) fn new(machine: Machine<Recipient>, queue: SendQueue) -> Self {
+    pub(super) fn new(machine: StateMachine<ReplyRecipient>, queue: SendQueue) -> Self {
         Self {
             machine,
             queue,
@@ -32,14 +32,14 @@ impl ConnectionState {
     }
 }
 
-/// A buffer of whole messages to which more is being appended. Unless [`Whole::keep`] is called, its drop removes the
-/// appended bytes again: an incomplete message would corrupt all messages behind it.
-pub(super) struct Whole<'a> {
+/// A buffer of whole messages to which more is being appended. Unless [`AppendGuard::keep`] is called, its drop removes
+/// the appended bytes again: an incomplete message would corrupt all messages behind it.
+pub(super) struct AppendGuard<'a> {
     buffer: &'a mut Buffer,
     len: usize,
 }
 
-impl<'a> Whole<'a> {
+impl<'a> AppendGuard<'a> {
     #[inline]
     pub(super) fn of(buffer: &'a mut Buffer) -> Self {
         let len = buffer.bytes().len();
@@ -59,7 +59,7 @@ impl<'a> Whole<'a> {
     }
 }
 
-impl Drop for Whole<'_> {
+impl Drop for AppendGuard<'_> {
     #[inline]
     fn drop(&mut self) {
         self.buffer.truncate(self.len);

@@ -44,10 +44,12 @@ pub(crate) use interceptor::push as push_interceptor;
 pub use interceptor::{DispatchInterceptor, NextDispatch};
 pub(crate) use origin::{AdapterSlot, Origin, RequestSource};
 pub(crate) use reply::{encode_exception, encode_reply};
-pub(crate) use request::Parts;
+pub(crate) use request::RequestParts;
 pub use request::{Request, Response};
 pub use requests::Requests;
-pub(crate) use requests::{LentTurn, REPLIES_MAX, Rest, RestState, ReturnSlot, append};
+pub(crate) use requests::{
+    Following, FollowingState, LentQuantum, REPLIES_MAX, ReturnSlot, append,
+};
 pub use servant_locator::{Cookie, LocateFuture, Located, LocatorError, ServantLocator};
 pub use slot::DispatchSlot;
 pub(crate) use slot::panicked;

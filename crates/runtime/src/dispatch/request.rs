@@ -21,20 +21,20 @@ const PINNED_MAX: usize = 4;
 /// A request to a servant.
 #[derive(Debug)]
 pub struct Request {
-    parts: Box<Parts>,
+    parts: Box<RequestParts>,
 }
 
 /// The encoded reply to a request; empty for a oneway request.
 #[derive(Debug)]
 pub struct Response {
-    parts: Box<Parts>,
+    parts: Box<RequestParts>,
 }
 
 /// The parts of a request.
 ///
 /// They return to the connection with the response, and the connection makes the next request of them. So nothing is
 /// moved, counted or allocated between requests.
-pub(crate) struct Parts {
+pub(crate) struct RequestParts {
     pub(crate) current: Current,
     /// The buffer in which the reply is encoded.
     pub(crate) buffer: Buffer,
@@ -46,7 +46,7 @@ pub(crate) struct Parts {
     pub(super) events: EventsBuilder,
 }
 
-impl Parts {
+impl RequestParts {
     pub(crate) fn new(request: IncomingRequest, origin: Arc<Origin>) -> Box<Self> {
         Box::new(Self {
             current: Current { request, origin },
@@ -79,9 +79,9 @@ impl Parts {
     }
 }
 
-impl fmt::Debug for Parts {
+impl fmt::Debug for RequestParts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts")
+        f.debug_struct("RequestParts")
             .field("current", &self.current)
             .field("buffer", &self.buffer)
             .finish_non_exhaustive()
@@ -90,15 +90,15 @@ impl fmt::Debug for Parts {
 
 impl Request {
     pub(crate) fn new(request: IncomingRequest, origin: Arc<Origin>) -> Self {
-        Self::of(Parts::new(request, origin))
+        Self::of(RequestParts::new(request, origin))
     }
 
     /// Makes a request of existing parts.
-    pub(crate) fn of(parts: Box<Parts>) -> Self {
+    pub(crate) fn of(parts: Box<RequestParts>) -> Self {
         Self { parts }
     }
 
-    pub(super) fn into_parts(self) -> Box<Parts> {
+    pub(super) fn into_parts(self) -> Box<RequestParts> {
         self.parts
     }
 
@@ -277,7 +277,7 @@ impl Request {
         mut self,
         write: impl FnOnce(&mut Buffer, RequestId) -> Result<(), EncodeError>,
     ) -> Result<Response, SystemException> {
-        let Parts {
+        let RequestParts {
             current,
             buffer,
             reply_count,
@@ -317,7 +317,7 @@ impl Response {
     }
 
     /// Makes a response of existing parts.
-    pub(crate) fn of(parts: Box<Parts>) -> Self {
+    pub(crate) fn of(parts: Box<RequestParts>) -> Self {
         Self { parts }
     }
 
@@ -328,7 +328,7 @@ impl Response {
     }
 
     /// Returns the parts. They hold the bytes of the reply, and the next request of the connection can reuse them.
-    pub(crate) fn into_parts(self) -> Box<Parts> {
+    pub(crate) fn into_parts(self) -> Box<RequestParts> {
         self.parts
     }
 }

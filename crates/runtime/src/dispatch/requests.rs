@@ -15,18 +15,18 @@ use floe_wire::encoding::Buffer;
 use floe_wire::message::{RequestBatch, SystemException};
 
 use super::origin::AdapterSlot;
-use super::{DispatchSlot, Dispatched, Origin, Parts, Request, Response, TakenEvents};
+use super::{DispatchSlot, Dispatched, Origin, Request, RequestParts, Response, TakenEvents};
 
 /// One or more requests to one object, which arrived together.
 pub struct Requests {
     pub(super) front: Request,
-    pub(super) rest: Rest,
+    pub(super) rest: Following,
 }
 
 impl Requests {
     /// The first request, and those that follow it.
     #[inline]
-    pub(crate) fn new(front: Request, rest: Rest) -> Self {
+    pub(crate) fn new(front: Request, rest: Following) -> Self {
         Self { front, rest }
     }
 
@@ -62,7 +62,7 @@ impl From<Request> for Requests {
     fn from(front: Request) -> Self {
         Self {
             front,
-            rest: Rest::default(),
+            rest: Following::default(),
         }
     }
 }
@@ -101,16 +101,16 @@ pub(crate) const REPLIES_MAX: usize = 64 * 1024;
 
 /// The requests behind the front one; often there are none.
 #[derive(Default)]
-pub(crate) struct Rest {
-    state: Option<Box<RestState>>,
+pub(crate) struct Following {
+    state: Option<Box<FollowingState>>,
 }
 
 /// The place to which lent requests return.
-pub(crate) type ReturnSlot = Mutex<Option<Box<RestState>>>;
+pub(crate) type ReturnSlot = Mutex<Option<Box<FollowingState>>>;
 
 /// The state that a connection lends.
 #[derive(Default)]
-pub(crate) struct RestState {
+pub(crate) struct FollowingState {
     /// The slot to return to, while the state is lent.
     pub(crate) return_slot: Option<Arc<ReturnSlot>>,
     pub(crate) batch: RequestBatch,
@@ -125,20 +125,20 @@ pub(crate) struct RestState {
     pub(crate) parameters_len_max: usize,
     /// Length of the events that were taken.
     pub(crate) taken_len: usize,
-    /// What is left of the connection's turn.
-    pub(crate) turn: LentTurn,
+    /// What is left of the connection's quantum.
+    pub(crate) quantum: LentQuantum,
 }
 
-/// The part of a connection's turn that a dispatcher may use. After that, other connections have their turn.
+/// The part of a connection's quantum that a dispatcher may use. After that, other connections are due.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct LentTurn {
-    /// The turn is over when no more requests than these are left.
+pub(crate) struct LentQuantum {
+    /// The quantum is spent when no more requests than these are left.
     pub(crate) left_min: usize,
     /// When it ends; `None` if so few requests are lent that the clock need not be looked at.
     pub(crate) end: Option<Instant>,
 }
 
-impl LentTurn {
+impl LentQuantum {
     /// Requests between two looks at the clock, so that a look costs each of them next to nothing.
     pub(crate) const LOOK_INTERVAL: usize = 32;
 
@@ -151,9 +151,9 @@ impl LentTurn {
     }
 }
 
-impl Rest {
+impl Following {
     #[inline]
-    pub(crate) fn lent(state: Box<RestState>) -> Self {
+    pub(crate) fn lent(state: Box<FollowingState>) -> Self {
         Self { state: Some(state) }
     }
 
@@ -185,10 +185,10 @@ impl Rest {
     /// Replaces the parts with those of the next request, if that is to the same object. The request is about to be
     /// taken as an event, and needs no budget.
     #[inline]
-    pub(super) fn next_event(&mut self, parts: &mut Parts) -> bool {
+    pub(super) fn next_event(&mut self, parts: &mut RequestParts) -> bool {
         match &mut self.state {
             Some(state) => {
-                !state.turn.is_over(state.batch.len())
+                !state.quantum.is_over(state.batch.len())
                     && state.batch.next_to_same_object(&mut parts.current.request)
             }
             None => false,
@@ -218,7 +218,7 @@ impl Rest {
     }
 }
 
-impl Drop for Rest {
+impl Drop for Following {
     #[inline]
     fn drop(&mut self) {
         // This also runs after a servant has panicked.
@@ -228,8 +228,8 @@ impl Drop for Rest {
     }
 }
 
-impl RestState {
-    /// See [`Rest::next`].
+impl FollowingState {
+    /// See [`Following::next`].
     fn next(&mut self, response: Response) -> Result<Request, Response> {
         let mut parts = response.into_parts();
         if !self.advance(&mut parts) {
@@ -241,8 +241,8 @@ impl RestState {
     /// Keeps the reply, and replaces the parts with those of the next request, if that has the same target as the last
     /// one and can be dispatched without a wait.
     #[inline]
-    fn advance(&mut self, parts: &mut Parts) -> bool {
-        if self.turn.is_over(self.batch.len()) || !self.is_current(&parts.current.origin) {
+    fn advance(&mut self, parts: &mut RequestParts) -> bool {
+        if self.quantum.is_over(self.batch.len()) || !self.is_current(&parts.current.origin) {
             return false;
         }
         let request = &mut parts.current.request;
@@ -280,7 +280,7 @@ impl RestState {
 /// Runs a servant whose request others may follow.
 pub(super) struct LentUntilPending<'a, F> {
     servant: Pin<&'a mut F>,
-    rest: &'a mut Rest,
+    rest: &'a mut Following,
 }
 
 impl<F: Future> Future for LentUntilPending<'_, F> {

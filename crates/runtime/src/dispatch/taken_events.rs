@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use floe_wire::message::{IncomingRequest, Outcome, SystemException, reply};
 
-use super::request::Parts;
-use super::requests::Rest;
+use super::request::RequestParts;
+use super::requests::Following;
 use super::{Current, DispatchSlot, Request, Response};
 use crate::event::{Event, Events, EventsBuilder};
 
@@ -22,19 +22,19 @@ const COLLECTED_MAX: usize = 64 * 1024;
 /// Requests that were taken as events. Each is answered with an empty result, in its own encoding.
 #[must_use = "the requests are not answered"]
 pub struct TakenEvents {
-    parts: Box<Parts>,
-    rest: Rest,
+    parts: Box<RequestParts>,
+    rest: Following,
 }
 
 impl TakenEvents {
-    pub(super) fn new(front: Request, rest: Rest, take: impl FnMut(Events, Instant)) -> Self {
+    pub(super) fn new(front: Request, rest: Following, take: impl FnMut(Events, Instant)) -> Self {
         let now = Instant::now();
         let mut taken = Self {
             parts: front.into_parts(),
             rest,
         };
         taken.parts.events_came = Some(now);
-        taken.take_all(Guarded { take, now });
+        taken.take_all(GuardedTake { take, now });
         taken
     }
 
@@ -91,7 +91,7 @@ impl TakenEvents {
         });
     }
 
-    fn take_all(&mut self, mut take: Guarded<impl FnMut(Events, Instant)>) {
+    fn take_all(&mut self, mut take: GuardedTake<impl FnMut(Events, Instant)>) {
         self.answer_front();
         if self.rest.is_empty() {
             return take.take(event(&self.parts.current.request));
@@ -113,7 +113,7 @@ impl TakenEvents {
     /// Appends the reply to the front request, if its caller expects one.
     #[inline]
     fn answer_front(&mut self) {
-        let Parts {
+        let RequestParts {
             current,
             buffer,
             reply_count,
@@ -152,7 +152,11 @@ struct Collected {
 
 impl Collected {
     #[inline]
-    fn add<T: FnMut(Events, Instant)>(&mut self, request: &IncomingRequest, take: &mut Guarded<T>) {
+    fn add<T: FnMut(Events, Instant)>(
+        &mut self,
+        request: &IncomingRequest,
+        take: &mut GuardedTake<T>,
+    ) {
         let bytes = request.event_bytes();
         self.len += bytes.len();
         if bytes.len() > COLLECTED_MAX || !self.builder.push(bytes) {
@@ -163,7 +167,7 @@ impl Collected {
         }
     }
 
-    fn flush<T: FnMut(Events, Instant)>(&mut self, take: &mut Guarded<T>) {
+    fn flush<T: FnMut(Events, Instant)>(&mut self, take: &mut GuardedTake<T>) {
         if let Some(events) = self.builder.finish() {
             take.take(events);
         }
@@ -171,12 +175,12 @@ impl Collected {
 }
 
 /// Passes events to a dispatcher. If it panics, they are lost, and the connection continues.
-struct Guarded<T> {
+struct GuardedTake<T> {
     take: T,
     now: Instant,
 }
 
-impl<T: FnMut(Events, Instant)> Guarded<T> {
+impl<T: FnMut(Events, Instant)> GuardedTake<T> {
     fn take(&mut self, events: Events) {
         let taken = catch_unwind(AssertUnwindSafe(|| (self.take)(events, self.now)));
         if let Err(panic) = taken {
@@ -205,13 +209,14 @@ impl<F: Future> Future for GuardedWait<'_, F> {
 }
 
 /// Replaces the empty replies with replies that throw this exception.
-fn refuse_all(parts: &mut Parts, exception: SystemException) {
+fn refuse_all(parts: &mut RequestParts, exception: SystemException) {
     let replies = reply::all_returned_nothing(parts.buffer.bytes(), usize::MAX);
     let ids: Vec<_> = replies.into_iter().flatten().map(|(id, _)| id).collect();
     parts.buffer.clear();
     let outcome = Outcome::System(exception);
     for id in ids {
-        // Encoding a text fails only beyond 2 GiB. Without a reply, the caller knows as little as after a lost connection.
+        // Encoding a text fails only beyond 2 GiB. Without a reply, the caller knows as little as after a lost
+        // connection.
         if reply::write_outcome(&mut parts.buffer, id, &outcome).is_err() {
             parts.reply_count -= 1;
         }

@@ -17,7 +17,7 @@ use crate::proxy::Proxy;
 
 /// The servants of a subscription.
 #[derive(Clone)]
-pub(super) struct Servants {
+pub(super) struct SubscriptionServants {
     pub(super) identity: Identity,
     /// Receives the events.
     pub(super) events: Arc<dyn Dispatcher>,
@@ -38,7 +38,7 @@ impl Receiver {
     /// that is passed to [`Receiver::open`].
     pub(super) async fn new(
         communicator: &Communicator,
-        servants: &Servants,
+        servants: &SubscriptionServants,
         endpoints: &str,
     ) -> Result<Self, HubError> {
         let receiver = Self {
@@ -50,7 +50,7 @@ impl Receiver {
         Ok(receiver)
     }
 
-    fn serve(&self, servants: &Servants) -> Result<(), AdapterError> {
+    fn serve(&self, servants: &SubscriptionServants) -> Result<(), AdapterError> {
         self.adapter.add(&self.identity, servants.events.clone())?;
         let losses = servants.losses.clone();
         self.adapter.add_facet(&self.identity, LOST_FACET, losses)?;

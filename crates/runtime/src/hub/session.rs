@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::client::{failed, with_answer_timeout};
 use super::inbox::{Arrivals, InterruptionSink, LOST_FACET};
-use super::receiver::{Receiver, Servants, local_endpoints};
+use super::receiver::{Receiver, SubscriptionServants, local_endpoints};
 use super::{CALLBACK_FACET, HubClient, HubError, Interruption, Qos};
 use crate::adapter::unique_name;
 use crate::connection::Connection;
@@ -50,7 +50,7 @@ pub(super) struct SubscriptionConfig {
     pub(super) listen: Option<String>,
     /// How long the session waits for an event before it checks the hub.
     pub(super) check_interval: Duration,
-    pub(super) servants: Servants,
+    pub(super) servants: SubscriptionServants,
     pub(super) arrivals: Arc<Arrivals>,
 }
 

@@ -12,7 +12,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::inbox::{Arrivals, CountedDispatcher, EventServant, InterruptionSink, LossServant};
-use super::receiver::Servants;
+use super::receiver::SubscriptionServants;
 use super::session::{Session, SubscriptionConfig};
 use super::subscription::{ServantSubscription, Subscription, SubscriptionTask};
 use super::{HubError, Qos, Topic, TypedEvent};
@@ -32,7 +32,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(5);
 /// A builder of a subscription as a stream. Await it.
 #[must_use = "nothing is subscribed until this is awaited"]
 pub struct Subscribe<E> {
-    options: Options,
+    options: SubscribeOptions,
     capacity: usize,
     events: PhantomData<fn() -> E>,
 }
@@ -40,12 +40,12 @@ pub struct Subscribe<E> {
 /// A builder of a servant's subscription. Await it.
 #[must_use = "nothing is subscribed until this is awaited"]
 pub struct SubscribeServant<A> {
-    options: Options,
+    options: SubscribeOptions,
     dispatcher: A,
 }
 
 /// The options that both builders share.
-struct Options {
+struct SubscribeOptions {
     topic: Topic,
     qos: Qos,
     identity: Option<Identity>,
@@ -53,7 +53,7 @@ struct Options {
     check_interval: Duration,
 }
 
-impl Options {
+impl SubscribeOptions {
     fn new(topic: &Topic) -> Self {
         Self {
             topic: topic.clone(),
@@ -75,7 +75,7 @@ impl Options {
         let identity = self
             .identity
             .unwrap_or_else(|| Identity::with_category(unique_name(), "floe"));
-        let servants = Servants {
+        let servants = SubscriptionServants {
             identity: identity.clone(),
             events: Arc::new(CountedDispatcher {
                 inner: answer,
@@ -145,7 +145,7 @@ macro_rules! options {
 impl<E: TypedEvent> Subscribe<E> {
     pub(super) fn new(topic: &Topic) -> Self {
         Self {
-            options: Options::new(topic),
+            options: SubscribeOptions::new(topic),
             capacity: CAPACITY,
             events: PhantomData,
         }
@@ -181,7 +181,7 @@ impl<E: TypedEvent> Subscribe<E> {
 impl<A: Answer> SubscribeServant<A> {
     pub(super) fn new(topic: &Topic, dispatcher: A) -> Self {
         Self {
-            options: Options::new(topic),
+            options: SubscribeOptions::new(topic),
             dispatcher,
         }
     }

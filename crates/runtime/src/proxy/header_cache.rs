@@ -6,20 +6,20 @@
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-use floe_wire::message::{Context, OperationMode, PreparedHead, RequestHead, Target};
+use floe_wire::message::{Context, OperationMode, PreparedHead, RequestHead, RequestTarget};
 
 use super::{OperationInfo, Proxy};
 
 /// The headers of a proxy's operations, in the order in which these were first invoked.
 #[derive(Default)]
-pub(crate) struct HeaderCache {
-    first: OnceLock<Box<CachedHeader>>,
+pub(crate) struct RequestHeadCache {
+    first: OnceLock<Box<CachedHead>>,
 }
 
-struct CachedHeader {
+struct CachedHead {
     operation: &'static OperationInfo,
     head: PreparedHead,
-    others: HeaderCache,
+    others: RequestHeadCache,
 }
 
 /// Number of operations whose headers a proxy caches. Few proxies invoke more; headers beyond the limit are encoded
@@ -42,14 +42,14 @@ impl Proxy {
     }
 
     /// Identity and facet, encoded.
-    pub(crate) fn target(&self) -> &Target {
+    pub(crate) fn target(&self) -> &RequestTarget {
         self.inner.target.get_or_init(|| {
             let reference = self.reference();
-            Target::new(&reference.identity, &reference.facet)
+            RequestTarget::new(&reference.identity, &reference.facet)
         })
     }
 
-    pub(crate) fn header<'a>(
+    pub(crate) fn request_head<'a>(
         &'a self,
         operation: &'a str,
         mode: OperationMode,
@@ -71,7 +71,7 @@ impl Proxy {
             return None;
         }
         match self.inner.header_cache.first.get() {
-            Some(known) if std::ptr::eq(known.operation, operation) => Some(&known.head),
+            Some(entry) if std::ptr::eq(entry.operation, operation) => Some(&entry.head),
             _ => self.find_head(operation),
         }
     }
@@ -79,14 +79,14 @@ impl Proxy {
     fn find_head(&self, operation: &'static OperationInfo) -> Option<&PreparedHead> {
         let mut cache = &self.inner.header_cache;
         for _ in 0..OPERATIONS_MAX {
-            let known = match cache.first.get() {
-                Some(known) => known,
+            let entry = match cache.first.get() {
+                Some(entry) => entry,
                 None => self.remember(cache, operation)?,
             };
-            if std::ptr::eq(known.operation, operation) {
-                return Some(&known.head);
+            if std::ptr::eq(entry.operation, operation) {
+                return Some(&entry.head);
             }
-            cache = &known.others;
+            cache = &entry.others;
         }
         None
     }
@@ -95,18 +95,18 @@ impl Proxy {
     #[cold]
     fn remember<'a>(
         &self,
-        cache: &'a HeaderCache,
+        cache: &'a RequestHeadCache,
         operation: &'static OperationInfo,
-    ) -> Option<&'a CachedHeader> {
-        let header = self.header(operation.name, operation.mode, self.context());
+    ) -> Option<&'a CachedHead> {
+        let header = self.request_head(operation.name, operation.mode, self.context());
         let head = header.prepare(self.sending_encoding()).ok()?;
-        let known = cache.first.get_or_init(|| {
-            Box::new(CachedHeader {
+        let entry = cache.first.get_or_init(|| {
+            Box::new(CachedHead {
                 operation,
                 head,
-                others: HeaderCache::default(),
+                others: RequestHeadCache::default(),
             })
         });
-        Some(known)
+        Some(entry)
     }
 }

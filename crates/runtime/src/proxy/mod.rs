@@ -29,8 +29,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use floe_wire::encoding::{Decode, DecodeError, Decoder, Encode, EncodeError, Encoder, Nilable};
-use floe_wire::message::{Context, Target};
-use floe_wire::reference::{Identity, ParseReferenceError, Reference, Target as Location};
+use floe_wire::message::{Context, RequestTarget};
+use floe_wire::reference::{Identity, ParseReferenceError, Reference, Target};
 
 pub(crate) use collected::{CollectedRequests, FullBatch};
 pub use interface_by_value::InterfaceByValue;
@@ -41,8 +41,8 @@ pub use typed::TypedProxy;
 use crate::communicator::Communicator;
 use crate::connection::{Connection, ConnectionCore};
 use crate::error::InvokeError;
-use header_cache::HeaderCache;
-use options::Options;
+use header_cache::RequestHeadCache;
+use options::ProxyOptions;
 use route::CachedConnection;
 
 /// Local handle of a remote object, of whatever type. A clone is the same proxy.
@@ -58,15 +58,15 @@ pub struct Proxy {
 pub(crate) struct ProxyCore {
     pub(crate) reference: Arc<Reference>,
     /// The target of each request, encoded on first use.
-    pub(crate) target: OnceLock<Target>,
+    pub(crate) target: OnceLock<RequestTarget>,
     /// The encoded headers in front of the parameters.
-    pub(crate) header_cache: HeaderCache,
+    pub(crate) header_cache: RequestHeadCache,
     pub(crate) communicator: Option<Communicator>,
-    pub(crate) options: Options,
+    pub(crate) options: ProxyOptions,
     /// The longest batch that the proxy sends, in bytes.
     pub(crate) batch_size_max: usize,
     /// The connection used last. The pool owns it.
-    pub(crate) used: Mutex<CachedConnection>,
+    pub(crate) cached: Mutex<CachedConnection>,
     /// Whether the proxy has used a connection, and so no longer looks for a collocated adapter. Never set if a locator
     /// finds the object.
     pub(crate) is_remote: AtomicBool,
@@ -78,24 +78,24 @@ pub(crate) struct ProxyCore {
 
 impl Proxy {
     pub(crate) fn new(reference: Reference, communicator: Option<Communicator>) -> Self {
-        let options = Options::of(communicator.as_ref());
+        let options = ProxyOptions::of(communicator.as_ref());
         Self::from_parts(Arc::new(reference), communicator, options)
     }
 
     fn from_parts(
         reference: Arc<Reference>,
         communicator: Option<Communicator>,
-        options: Options,
+        options: ProxyOptions,
     ) -> Self {
         let batch_size_max = collected::size_max(&reference, communicator.as_ref());
         let inner = ProxyCore {
             reference,
             target: OnceLock::new(),
-            header_cache: HeaderCache::default(),
+            header_cache: RequestHeadCache::default(),
             communicator,
             options,
             batch_size_max,
-            used: Mutex::default(),
+            cached: Mutex::default(),
             is_remote: AtomicBool::new(false),
             batch: Mutex::default(),
             is_in_batches: AtomicBool::new(false),
@@ -155,16 +155,16 @@ impl Proxy {
         self.with_options(|options| options.fixed = Some(connection))
     }
 
-    fn with_options(&self, change: impl FnOnce(&mut Options)) -> Self {
+    fn with_options(&self, change: impl FnOnce(&mut ProxyOptions)) -> Self {
         let mut options = self.inner.options.clone();
         change(&mut options);
         self.derive(self.inner.reference.clone(), options)
     }
 
     /// Makes a proxy that differs from this one. It shares the connection if it would find the same one.
-    fn derive(&self, reference: Arc<Reference>, options: Options) -> Self {
+    fn derive(&self, reference: Arc<Reference>, options: ProxyOptions) -> Self {
         let (own, own_options) = (&self.inner.reference, &self.inner.options);
-        let router = |options: &Options| options.router.as_ref().map(Arc::as_ptr);
+        let router = |options: &ProxyOptions| options.router.as_ref().map(Arc::as_ptr);
         let is_same_place = reference.target == own.target
             && reference.secure == own.secure
             && reference.mode.is_datagram() == own.mode.is_datagram()
@@ -172,7 +172,7 @@ impl Proxy {
             && router(&options) == router(own_options);
         let other = Self::from_parts(reference, self.inner.communicator.clone(), options);
         if is_same_place {
-            *other.lock_used() = self.lock_used().clone();
+            *other.lock_cached() = self.lock_cached().clone();
             let is_remote = self.inner.is_remote.load(Ordering::Relaxed);
             other.inner.is_remote.store(is_remote, Ordering::Relaxed);
         }
@@ -287,7 +287,7 @@ impl Connection {
     pub fn proxy(&self, identity: Identity) -> Proxy {
         let owner = self.core().connections().and_then(|all| all.owner());
         let communicator = owner.and_then(Communicator::from_owner);
-        let reference = Reference::new(identity, Location::Direct(Vec::new()));
+        let reference = Reference::new(identity, Target::Direct(Vec::new()));
         Proxy::new(reference, communicator).with_connection(self.core().clone())
     }
 

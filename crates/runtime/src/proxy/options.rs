@@ -14,7 +14,7 @@ use crate::settings::{EndpointSelection, Settings};
 
 /// The options of a proxy besides its reference.
 #[derive(Clone)]
-pub(crate) struct Options {
+pub(crate) struct ProxyOptions {
     pub(crate) context: Context,
     pub(crate) timeout: Option<Duration>,
     pub(crate) polling: Duration,
@@ -36,7 +36,7 @@ pub(crate) struct Options {
     pub(crate) compress: Compress,
 }
 
-impl Options {
+impl ProxyOptions {
     pub(crate) fn of(communicator: Option<&Communicator>) -> Self {
         match communicator {
             Some(communicator) => {

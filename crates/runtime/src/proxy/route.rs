@@ -8,7 +8,7 @@ use floe_wire::encoding::ProtocolVersion;
 use floe_wire::reference::Endpoint;
 
 use super::Proxy;
-use super::options::Options;
+use super::options::ProxyOptions;
 use crate::communicator::Communicator;
 use crate::connection::ConnectionCore;
 use crate::error::{InvokeError, LocalError};
@@ -79,7 +79,7 @@ impl Proxy {
     pub(crate) fn cached(&self) -> Option<RoutedConnection> {
         let cached = match &self.inner.options.fixed {
             Some(fixed) => Some(RoutedConnection::fixed(fixed)),
-            None => self.lock_used().upgrade(),
+            None => self.lock_cached().upgrade(),
         };
         cached.filter(|found| found.connection.is_active())
     }
@@ -120,7 +120,7 @@ impl Proxy {
             return Ok(found);
         }
         let found = self.new_connection().await?;
-        *self.lock_used() = CachedConnection::of(&found);
+        *self.lock_cached() = CachedConnection::of(&found);
         // An object found by a locator may have moved once its connection is lost, so each call must check.
         let is_remote = !self.is_located();
         self.inner.is_remote.store(is_remote, Ordering::Relaxed);
@@ -130,7 +130,7 @@ impl Proxy {
     /// Makes the next invocation select a connection anew, and ask the locator again.
     pub(crate) fn forget_route(&self) {
         self.forget_location();
-        *self.lock_used() = CachedConnection::default();
+        *self.lock_cached() = CachedConnection::default();
     }
 
     /// Why the proxy is unusable.
@@ -210,7 +210,7 @@ impl Proxy {
                 false => transport::ENDPOINTS,
             }));
         }
-        let Options {
+        let ProxyOptions {
             selection,
             prefer_secure,
             ..
@@ -223,9 +223,9 @@ impl Proxy {
         Ok(endpoints)
     }
 
-    pub(super) fn lock_used(&self) -> MutexGuard<'_, CachedConnection> {
+    pub(super) fn lock_cached(&self) -> MutexGuard<'_, CachedConnection> {
         self.inner
-            .used
+            .cached
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }

@@ -8,7 +8,7 @@ use floe_wire::encoding::{Encoder, EncodingVersion};
 use floe_wire::message::{Context, OperationMode, SystemException};
 use floe_wire::reference::{Identity, InvocationMode, Reference};
 
-use super::options::Options;
+use super::options::ProxyOptions;
 use super::{OperationInfo, Proxy};
 use crate::connection::Connection;
 use crate::error::InvokeError;
@@ -276,7 +276,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
 }
 
 /// Returns the proxy with changed local options.
-fn with<P: TypedProxy>(proxy: &P, change: impl FnOnce(&mut Options)) -> P {
+fn with<P: TypedProxy>(proxy: &P, change: impl FnOnce(&mut ProxyOptions)) -> P {
     P::from_proxy(proxy.as_proxy().with_options(change))
 }
 

@@ -331,4 +331,4 @@ mod tests;
 /// Compiles the code of the guide.
 #[cfg(all(doctest, feature = "tls"))]
 #[doc = include_str!("../../../../docs/guides/transports.md")]
-struct Guide;
+struct TransportsGuide;

@@ -173,7 +173,7 @@ impl Listener for BoundSocket {
             let sender = Arc::new(Mutex::new(None));
             let local = self.socket.local_addr()?;
             Ok(Accepted::Ready(Stream {
-                reader: Box::new(Receiver {
+                reader: Box::new(DatagramReceiver {
                     socket: self.socket.clone(),
                     end: end.clone(),
                     sender: sender.clone(),
@@ -222,7 +222,7 @@ impl SocketEnd {
 }
 
 /// Reads the received datagrams, message by message.
-struct Receiver {
+struct DatagramReceiver {
     socket: Arc<UdpSocket>,
     end: Arc<SocketEnd>,
     sender: Arc<Mutex<Option<SocketAddr>>>,
@@ -237,7 +237,7 @@ struct Receiver {
     _permit: OwnedSemaphorePermit,
 }
 
-impl AsyncRead for Receiver {
+impl AsyncRead for DatagramReceiver {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

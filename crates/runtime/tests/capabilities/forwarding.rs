@@ -114,7 +114,7 @@ impl Peer {
     fn forward(&self, first: u64, count: usize) -> Vec<PendingEvent> {
         let sent = self
             .proxy
-            .forward_at_once(&events(count), &self.sink, first, None);
+            .try_forward(&events(count), &self.sink, first, None);
         let sent = sent.expect("it has a connection with room");
         assert_eq!(sent.len(), count);
         sent.collect()
@@ -244,7 +244,7 @@ async fn events_share_a_connection_with_calls_and_with_events_of_others() {
     let mut ids = peer.ids(2).await;
     let first = call();
     ids.extend(peer.ids(1).await);
-    let others = proxy.forward_at_once(&events(2), &other, 2, None).unwrap();
+    let others = proxy.try_forward(&events(2), &other, 2, None).unwrap();
     ids.extend(peer.ids(2).await);
     let second = call();
     ids.extend(peer.ids(1).await);
@@ -266,7 +266,7 @@ async fn events_that_are_given_up_are_not_told() {
     let mut sent = peer.forward(0, 3);
     drop(sent.remove(1));
     // Those that nobody takes are given up as well.
-    let left = peer.proxy.forward_at_once(&events(3), &peer.sink, 3, None);
+    let left = peer.proxy.try_forward(&events(3), &peer.sink, 3, None);
     sent.extend(left.unwrap().take(1));
     let ids = peer.ids(6).await;
     let replies: Vec<_> = ids.iter().map(|id| nothing(*id)).collect();
@@ -288,8 +288,7 @@ async fn events_behind_others_leave_by_the_same_way_or_not_at_all() {
     let mut sent = peer.forward(0, 1);
     let way = sent[0].token().expect("it is under way");
     let forward = |first, way: Option<&ConnectionToken>| {
-        peer.proxy
-            .forward_at_once(&events(1), &peer.sink, first, way)
+        peer.proxy.try_forward(&events(1), &peer.sink, first, way)
     };
     sent.extend(forward(1, Some(&way)).expect("it is its connection"));
     let elsewhere = Peer::connect().await;
@@ -365,9 +364,7 @@ async fn those_whose_connection_breaks_are_told_in_the_order_in_which_they_sent(
     let order: Vec<_> = [7, 2, 9, 0, 4, 1, 8, 3, 6, 5].into();
     let again = order.iter().rev();
     let forward = |own: &usize| {
-        let sent = peer
-            .proxy
-            .forward_at_once(&events(1), &sinks[*own], 0, None);
+        let sent = peer.proxy.try_forward(&events(1), &sinks[*own], 0, None);
         sent.expect("it has a connection with room")
     };
     let sent: Vec<_> = order.iter().chain(again).flat_map(forward).collect();
@@ -421,7 +418,7 @@ impl ReplySink for Looks {
 async fn what_comes_with_the_end_of_a_connection_finds_its_way_closed() {
     let mut peer = Peer::connect().await;
     let looks = Arc::<Looks>::default();
-    let sent = peer.proxy.forward_at_once(&events(2), &looks, 0, None);
+    let sent = peer.proxy.try_forward(&events(2), &looks, 0, None);
     let sent: Vec<_> = sent.expect("it has a connection with room").collect();
     *looks.way.lock().unwrap() = sent[0].token();
     let ids = peer.ids(2).await;

@@ -10,25 +10,25 @@ use crate::message::RequestId;
 pub(super) struct InFlight<T> {
     /// A single request. It is the only one if each request waits for the reply to the one before.
     one: Option<(i32, T)>,
-    /// Other requests with consecutive ids, the first with the id `row_start`. An answered request leaves a gap, but
-    /// never at the front. The row may reach the last possible id, so its start has a wider type.
-    row: VecDeque<Option<T>>,
-    row_start: i64,
-    row_count: usize,
-    /// Requests that are in flight for so long that the row would exceed [`ROW_MAX`].
+    /// Other requests with consecutive ids, the first with the id `ring_start`. An answered request leaves a gap, but
+    /// never at the front. The ring may reach the last possible id, so its start has a wider type.
+    ring: VecDeque<Option<T>>,
+    ring_start: i64,
+    ring_count: usize,
+    /// Requests that are in flight for so long that the ring would exceed [`RING_MAX`].
     old: HashMap<i32, T, BuildHasherDefault<IdHasher>>,
     last_id: i32,
 }
 
-/// The maximum length of the row, and the maximum number of ids that are given to a batch.
-const ROW_MAX: usize = 4096;
+/// The maximum length of the ring, and the maximum number of ids that are given to a batch.
+const RING_MAX: usize = 4096;
 
 impl<T> InFlight<T> {
     /// The first of `count` consecutive ids that no request in flight has. Returns `None` if `count` exceeds
-    /// [`ROW_MAX`].
+    /// [`RING_MAX`].
     #[inline]
     pub(super) fn next_ids(&mut self, count: usize) -> Option<RequestId> {
-        if count > ROW_MAX {
+        if count > RING_MAX {
             return None;
         }
         loop {
@@ -66,31 +66,31 @@ impl<T> InFlight<T> {
     }
 
     fn insert_more(&mut self, id: i32, token: T) {
-        if self.row.is_empty() {
-            self.row_start = id.into();
+        if self.ring.is_empty() {
+            self.ring_start = id.into();
         }
-        let Some(mut at) = self.place(id).filter(|at| *at >= self.row.len()) else {
+        let Some(mut at) = self.index_of(id).filter(|at| *at >= self.ring.len()) else {
             // The ids have wrapped around, or this one was reserved before others that are answered already.
             self.old.insert(id, token);
             return;
         };
-        while at >= ROW_MAX && !self.row.is_empty() {
+        while at >= RING_MAX && !self.ring.is_empty() {
             if let (Some(Some(first)), Ok(first_id)) =
-                (self.row.pop_front(), self.row_start.try_into())
+                (self.ring.pop_front(), self.ring_start.try_into())
             {
-                self.row_count -= 1;
+                self.ring_count -= 1;
                 self.old.insert(first_id, first);
             }
-            self.row_start += 1;
+            self.ring_start += 1;
             self.trim();
-            at = self.place(id).unwrap_or_default();
+            at = self.index_of(id).unwrap_or_default();
         }
-        if self.row.is_empty() {
-            (self.row_start, at) = (id.into(), 0);
+        if self.ring.is_empty() {
+            (self.ring_start, at) = (id.into(), 0);
         }
-        self.row.resize_with(at, || None);
-        self.row.push_back(Some(token));
-        self.row_count += 1;
+        self.ring.resize_with(at, || None);
+        self.ring.push_back(Some(token));
+        self.ring_count += 1;
     }
 
     #[inline]
@@ -104,10 +104,10 @@ impl<T> InFlight<T> {
         if self.one.as_ref().is_some_and(|(one, _)| *one == id.0) {
             return self.remove_one(id, is_meant);
         }
-        let place = self.place(id.0).and_then(|at| self.row.get_mut(at));
+        let place = self.index_of(id.0).and_then(|at| self.ring.get_mut(at));
         if let Some(place) = place.filter(|place| place.is_some()) {
             let token = place.take_if(|token| is_meant(token))?;
-            self.row_count -= 1;
+            self.ring_count -= 1;
             self.trim();
             return Some(token);
         }
@@ -133,42 +133,42 @@ impl<T> InFlight<T> {
 
     #[inline]
     pub(super) fn len(&self) -> usize {
-        usize::from(self.one.is_some()) + self.row_count + self.old.len()
+        usize::from(self.one.is_some()) + self.ring_count + self.old.len()
     }
 
     fn contains(&self, id: i32) -> bool {
         let is_one = self.one.as_ref().is_some_and(|(one, _)| *one == id);
-        let in_row = || self.place(id).and_then(|at| self.row.get(at)?.as_ref());
+        let in_row = || self.index_of(id).and_then(|at| self.ring.get(at)?.as_ref());
         is_one || in_row().is_some() || !self.old.is_empty() && self.old.contains_key(&id)
     }
 
     /// Removes all tokens, in the order of their requests.
     pub(super) fn drain(&mut self) -> Vec<T> {
         // The connection ends, while others may keep what is left of it, so no memory is kept.
-        let row = (self.row_start..).zip(std::mem::take(&mut self.row));
-        let row = row.filter_map(|(id, token)| Some((id, token?)));
+        let ring = (self.ring_start..).zip(std::mem::take(&mut self.ring));
+        let ring = ring.filter_map(|(id, token)| Some((id, token?)));
         let others = std::mem::take(&mut self.old)
             .into_iter()
             .chain(self.one.take());
         let others = others.map(|(id, token)| (i64::from(id), token));
-        let mut all: Vec<_> = row.chain(others).collect();
-        self.row_count = 0;
+        let mut all: Vec<_> = ring.chain(others).collect();
+        self.ring_count = 0;
         all.sort_unstable_by_key(|(id, _)| *id);
         all.into_iter().map(|(_, token)| token).collect()
     }
 
-    /// The index of an id in the row, or the index that it would have after its end.
+    /// The index of an id in the ring, or the index that it would have after its end.
     #[inline]
-    fn place(&self, id: i32) -> Option<usize> {
-        usize::try_from(i64::from(id) - self.row_start).ok()
+    fn index_of(&self, id: i32) -> Option<usize> {
+        usize::try_from(i64::from(id) - self.ring_start).ok()
     }
 
     /// Removes the gaps at the front.
     #[inline]
     fn trim(&mut self) {
-        while let Some(None) = self.row.front() {
-            self.row.pop_front();
-            self.row_start += 1;
+        while let Some(None) = self.ring.front() {
+            self.ring.pop_front();
+            self.ring_start += 1;
         }
     }
 }
@@ -177,9 +177,9 @@ impl<T> Default for InFlight<T> {
     fn default() -> Self {
         Self {
             one: None,
-            row: VecDeque::new(),
-            row_start: 0,
-            row_count: 0,
+            ring: VecDeque::new(),
+            ring_start: 0,
+            ring_count: 0,
             old: HashMap::default(),
             last_id: 0,
         }
@@ -215,7 +215,7 @@ impl Hasher for IdHasher {
 mod tests {
     use std::collections::BTreeMap;
 
-    use super::{InFlight, ROW_MAX, RequestId};
+    use super::{InFlight, RING_MAX, RequestId};
 
     fn next_id<T>(in_flight: &mut InFlight<T>) -> RequestId {
         in_flight.next_ids(1).expect("one is not too many")
@@ -242,8 +242,8 @@ mod tests {
         in_flight.last_id = i32::MAX - 2;
         assert_eq!(in_flight.next_ids(2), Some(RequestId(i32::MAX - 1)));
         assert_eq!(in_flight.next_ids(4), Some(RequestId(3)));
-        assert_eq!(in_flight.next_ids(ROW_MAX + 1), None);
-        assert_eq!(in_flight.next_ids(ROW_MAX), Some(RequestId(8)));
+        assert_eq!(in_flight.next_ids(RING_MAX + 1), None);
+        assert_eq!(in_flight.next_ids(RING_MAX), Some(RequestId(8)));
         in_flight.last_id = i32::MAX;
         assert_eq!(in_flight.next_ids(0), Some(RequestId(1)));
     }
@@ -251,7 +251,7 @@ mod tests {
     #[test]
     fn a_token_that_is_not_meant_stays() {
         let mut in_flight = InFlight::default();
-        let ids: Vec<_> = (0..ROW_MAX + 2).map(|_| next_id(&mut in_flight)).collect();
+        let ids: Vec<_> = (0..RING_MAX + 2).map(|_| next_id(&mut in_flight)).collect();
         for id in &ids {
             in_flight.insert(*id, id.0);
         }
@@ -327,10 +327,10 @@ mod tests {
             if token > 1 {
                 assert_eq!(in_flight.remove(id), Some(token));
             }
-            in_flight.row.len()
+            in_flight.ring.len()
         };
-        let longest = (0..3 * ROW_MAX).map(&mut send).max();
-        assert!(longest <= Some(ROW_MAX), "{longest:?}");
+        let longest = (0..3 * RING_MAX).map(&mut send).max();
+        assert!(longest <= Some(RING_MAX), "{longest:?}");
         assert_eq!(in_flight.drain(), [0, 1]);
     }
 }

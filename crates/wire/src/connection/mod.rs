@@ -9,7 +9,7 @@
 //! any    --fail--> Closed
 //! ```
 //!
-//! The driver reads bytes and gives them to [`Connection::handle_input`], which takes messages off them. The driver
+//! The driver reads bytes and gives them to [`StateMachine::handle_input`], which takes messages off them. The driver
 //! writes the bytes that the state machine appends to an output buffer, in order. Each request in flight has a token of
 //! the driver, which comes back with the reply.
 
@@ -57,11 +57,11 @@ pub enum Input<'a> {
 
 /// What the driver must do with the input.
 #[derive(Debug)]
-pub enum Event<T> {
+pub enum ConnectionEvent<T> {
     /// The server is ready: requests may be sent now.
     Validated,
-    /// Dispatch these requests. For each twoway request, call [`Connection::handle_dispatched`] when its reply has been
-    /// appended to the output.
+    /// Dispatch these requests. For each twoway request, call [`StateMachine::handle_dispatched`] when its reply has
+    /// been appended to the output.
     Requests(RequestBatch),
     /// The peer is alive.
     Heartbeat,
@@ -77,7 +77,7 @@ pub type Replies<T> = Vec<(T, IncomingReply)>;
 
 /// The state machine; `T` is the driver's token for a request in flight.
 #[derive(Debug, Clone)]
-pub struct Connection<T> {
+pub struct StateMachine<T> {
     state: State,
     in_flight: InFlight<T>,
     dispatch_count: usize,
@@ -100,7 +100,7 @@ enum State {
 pub enum RequestIds {
     /// The next ids, for this many requests.
     Next(usize),
-    /// The id that [`Connection::reserve_id`] returned, for one request.
+    /// The id that [`StateMachine::reserve_id`] returned, for one request.
     Reserved(RequestId),
 }
 
@@ -115,7 +115,7 @@ pub enum NotAppended<E> {
     Unwritten(E),
 }
 
-impl<T> Connection<T> {
+impl<T> StateMachine<T> {
     /// Creates a connection. A server's first bytes are appended to `output`.
     pub fn new(role: Role, output: &mut Vec<u8>) -> Self {
         let state = match role {
@@ -204,7 +204,7 @@ impl<T> Connection<T> {
     }
 
     /// Reserves an id for a request that is written before it can be appended. The id is given to
-    /// [`Connection::append_requests`] later, or not used. Returns `None` if the connection takes no requests.
+    /// [`StateMachine::append_requests`] later, or not used. Returns `None` if the connection takes no requests.
     pub fn reserve_id(&mut self) -> Option<RequestId> {
         self.is_active().then(|| self.in_flight.next_ids(1))?
     }
@@ -224,7 +224,7 @@ impl<T> Connection<T> {
     /// before, on any connection.
     ///
     /// # Errors
-    /// [`ProtocolError`]: drop the connection, and call [`Connection::fail`]. The replies came before the error.
+    /// [`ProtocolError`]: drop the connection, and call [`StateMachine::fail`]. The replies came before the error.
     pub fn handle_input(
         &mut self,
         input: Input<'_>,
@@ -232,7 +232,7 @@ impl<T> Connection<T> {
         cache: &mut HeaderCache,
         replies: &mut Replies<T>,
         output: &mut Vec<u8>,
-    ) -> Result<Option<Event<T>>, ProtocolError> {
+    ) -> Result<Option<ConnectionEvent<T>>, ProtocolError> {
         let bytes = match input {
             Input::Message(message) => return self.handle_message(message, replies, output),
             Input::Bytes(bytes) => bytes,
@@ -254,7 +254,7 @@ impl<T> Connection<T> {
                 break;
             };
             if message.is_compressed() {
-                return Ok(Some(Event::Compressed(message)));
+                return Ok(Some(ConnectionEvent::Compressed(message)));
             }
             if let Some(event) = self.handle_message(message, replies, output)? {
                 return Ok(Some(event));
@@ -268,7 +268,7 @@ impl<T> Connection<T> {
         message: Message,
         replies: &mut Replies<T>,
         output: &mut Vec<u8>,
-    ) -> Result<Option<Event<T>>, ProtocolError> {
+    ) -> Result<Option<ConnectionEvent<T>>, ProtocolError> {
         let kind = message.header.message_type;
         if message.is_compressed() {
             let error = CompressionError::StillCompressed;
@@ -326,7 +326,7 @@ impl<T> Connection<T> {
         Some((token, reply))
     }
 
-    /// Accepts a request that the driver takes off the input itself, as [`Connection::handle_input`] would. Returns
+    /// Accepts a request that the driver takes off the input itself, as [`StateMachine::handle_input`] would. Returns
     /// false, and changes nothing, if the request would not be dispatched.
     #[inline]
     pub fn accept_request(&mut self, id: RequestId) -> bool {
@@ -389,27 +389,27 @@ impl<T> Connection<T> {
     }
 
     /// The requests as an event, unless they are to be ignored.
-    fn accept(&mut self, batch: RequestBatch) -> Option<Event<T>> {
+    fn accept(&mut self, batch: RequestBatch) -> Option<ConnectionEvent<T>> {
         if !self.is_dispatching_new() {
             return None;
         }
         self.dispatch_count += batch.twoway_count();
-        Some(Event::Requests(batch))
+        Some(ConnectionEvent::Requests(batch))
     }
 
-    fn handle_validate(&mut self, message: &Message) -> Result<Event<T>, ProtocolError> {
+    fn handle_validate(&mut self, message: &Message) -> Result<ConnectionEvent<T>, ProtocolError> {
         no_body(message)?;
         if self.state == State::Validating {
             self.state = State::Active;
-            return Ok(Event::Validated);
+            return Ok(ConnectionEvent::Validated);
         }
-        Ok(Event::Heartbeat)
+        Ok(ConnectionEvent::Heartbeat)
     }
 
-    fn handle_close(&mut self, message: &Message) -> Result<Event<T>, ProtocolError> {
+    fn handle_close(&mut self, message: &Message) -> Result<ConnectionEvent<T>, ProtocolError> {
         no_body(message)?;
         self.state = State::Closed;
-        Ok(Event::Closed(self.in_flight.drain()))
+        Ok(ConnectionEvent::Closed(self.in_flight.drain()))
     }
 
     fn close_if_drained(&mut self, output: &mut Vec<u8>) {

@@ -2,12 +2,12 @@
 
 use bytes::BytesMut;
 
-use super::{Connection, Event, Input, NotAppended, Replies, RequestIds, Role};
+use super::{ConnectionEvent, Input, NotAppended, Replies, RequestIds, Role, StateMachine};
 use crate::encoding::EncodingVersion;
 use crate::message::{
     BatchWriter, CLOSE_CONNECTION, Context, HeaderCache, IncomingReply, MESSAGE_SIZE_MAX_DEFAULT,
-    Message, MessageType, OperationMode, Outcome, ProtocolError, RequestHeader, RequestId, Target,
-    VALIDATE_CONNECTION, reply,
+    Message, MessageType, OperationMode, Outcome, ProtocolError, RequestHeader, RequestId,
+    RequestTarget, VALIDATE_CONNECTION, reply,
 };
 use crate::reference::Identity;
 
@@ -18,17 +18,17 @@ fn message(bytes: &[u8]) -> Message {
 }
 
 /// The result of a message: the event, and the replies.
-type Meaning<T> = Result<(Option<Event<T>>, Replies<T>), ProtocolError>;
+type Meaning<T> = Result<(Option<ConnectionEvent<T>>, Replies<T>), ProtocolError>;
 
 /// Gives a message to a connection as a part of the bytes and as a separate message, which must have the same result.
 fn handle<T: Clone + std::fmt::Debug>(
-    connection: &mut Connection<T>,
+    connection: &mut StateMachine<T>,
     bytes: &[u8],
     output: &mut Vec<u8>,
 ) -> Meaning<T> {
     let mut other = connection.clone();
     let (mut input, mut replies) = (BytesMut::from(bytes), Vec::new());
-    let mut handle = |connection: &mut Connection<T>, input: Input<'_>, output: &mut Vec<u8>| {
+    let mut handle = |connection: &mut StateMachine<T>, input: Input<'_>, output: &mut Vec<u8>| {
         let cache = &mut HeaderCache::default();
         let size_max = MESSAGE_SIZE_MAX_DEFAULT;
         let event = connection.handle_input(input, size_max, cache, &mut replies, output);
@@ -71,41 +71,41 @@ fn reply_to(id: RequestId) -> Vec<u8> {
     bytes
 }
 
-fn start(connection: &mut Connection<&'static str>, token: &'static str) -> RequestId {
+fn start(connection: &mut StateMachine<&'static str>, token: &'static str) -> RequestId {
     let appended =
         connection.append_requests(RequestIds::Next(1), |_, _| Ok::<_, ()>(()), |_| token);
     appended.expect("it is active")
 }
 
-fn validated_client() -> Connection<&'static str> {
+fn validated_client() -> StateMachine<&'static str> {
     let mut output = Vec::new();
-    let mut client = Connection::new(Role::Client, &mut output);
+    let mut client = StateMachine::new(Role::Client, &mut output);
     assert!(
         output.is_empty(),
         "a client must not send before it is validated"
     );
     let event = handle(&mut client, &VALIDATE_CONNECTION, &mut output);
-    assert!(matches!(event, Ok((Some(Event::Validated), _))));
+    assert!(matches!(event, Ok((Some(ConnectionEvent::Validated), _))));
     client
 }
 
 #[test]
 fn a_server_validates_first() {
     let mut output = Vec::new();
-    let server = Connection::<()>::new(Role::Server, &mut output);
+    let server = StateMachine::<()>::new(Role::Server, &mut output);
     assert!(server.is_active());
     assert_eq!(output, VALIDATE_CONNECTION);
 }
 
 #[test]
 fn a_client_sends_nothing_before_it_is_validated() {
-    let mut client = Connection::<()>::new(Role::Client, &mut Vec::new());
+    let mut client = StateMachine::<()>::new(Role::Client, &mut Vec::new());
     assert!(client.reserve_id().is_none());
 }
 
 #[test]
 fn any_first_message_but_validate_is_refused() {
-    let mut client = Connection::<()>::new(Role::Client, &mut Vec::new());
+    let mut client = StateMachine::<()>::new(Role::Client, &mut Vec::new());
     let error = handle(&mut client, &request(RequestId(1)), &mut Vec::new());
     assert!(matches!(
         error,
@@ -168,13 +168,15 @@ fn input_gives_all_replies_up_to_the_first_event() {
     ];
     let mut input = BytesMut::from(&all.concat()[..]);
     let (event, tokens, _) = handle(&mut input);
-    assert!(matches!(event, Some(Event::Heartbeat)));
+    assert!(matches!(event, Some(ConnectionEvent::Heartbeat)));
     assert_eq!(tokens, ["second"], "it came once, and another one is late");
     let (event, tokens, _) = handle(&mut input);
-    assert!(matches!(event, Some(Event::Compressed(message)) if message.bytes == compressed[..]));
+    assert!(
+        matches!(event, Some(ConnectionEvent::Compressed(message)) if message.bytes == compressed[..])
+    );
     assert!(tokens.is_empty());
     let (event, ..) = handle(&mut input);
-    assert!(matches!(event, Some(Event::Requests(batch)) if batch.len() == 2));
+    assert!(matches!(event, Some(ConnectionEvent::Requests(batch)) if batch.len() == 2));
     let (event, tokens, left) = handle(&mut input);
     assert!(event.is_none());
     assert_eq!((&tokens[..], left), (&["first"][..], truncated.len()));
@@ -240,7 +242,10 @@ fn close_waits_for_the_replies_of_both_directions() {
     let mut connection = validated_client();
     let id = start(&mut connection, "mine");
     let theirs = handle(&mut connection, &request(RequestId(7)), &mut output);
-    assert!(matches!(theirs, Ok((Some(Event::Requests(_)), _))));
+    assert!(matches!(
+        theirs,
+        Ok((Some(ConnectionEvent::Requests(_)), _))
+    ));
 
     connection.close(&mut output);
     assert!(connection.reserve_id().is_none());
@@ -267,7 +272,7 @@ fn a_graceful_close_by_the_peer_returns_the_requests_that_were_not_executed() {
     start(&mut client, "a");
     start(&mut client, "b");
     match handle(&mut client, &CLOSE_CONNECTION, &mut Vec::new()) {
-        Ok((Some(Event::Closed(tokens)), _)) => assert_eq!(tokens, ["a", "b"]),
+        Ok((Some(ConnectionEvent::Closed(tokens)), _)) => assert_eq!(tokens, ["a", "b"]),
         other => panic!("expected a close, got {other:?}"),
     }
     assert!(client.is_closed());
@@ -276,7 +281,7 @@ fn a_graceful_close_by_the_peer_returns_the_requests_that_were_not_executed() {
 #[test]
 fn heartbeats_may_be_sent_until_close_connection_is_sent() {
     let mut output = Vec::new();
-    let mut client: Connection<&str> = Connection::new(Role::Client, &mut output);
+    let mut client: StateMachine<&str> = StateMachine::new(Role::Client, &mut output);
     assert!(!client.may_send_heartbeat(), "it is not validated yet");
     client = validated_client();
     let id = start(&mut client, "due");
@@ -290,7 +295,7 @@ fn heartbeats_may_be_sent_until_close_connection_is_sent() {
 fn a_heartbeat_is_an_event() {
     let mut client = validated_client();
     let event = handle(&mut client, &VALIDATE_CONNECTION, &mut Vec::new());
-    assert!(matches!(event, Ok((Some(Event::Heartbeat), _))));
+    assert!(matches!(event, Ok((Some(ConnectionEvent::Heartbeat), _))));
 }
 
 #[test]
@@ -316,9 +321,9 @@ fn a_batch_gives_its_requests_in_order() {
             .unwrap();
     }
     let bytes = batch.finish().expect("three requests");
-    let mut server = Connection::<()>::new(Role::Server, &mut Vec::new());
+    let mut server = StateMachine::<()>::new(Role::Server, &mut Vec::new());
     match handle(&mut server, &bytes, &mut Vec::new()) {
-        Ok((Some(Event::Requests(batch)), _)) => {
+        Ok((Some(ConnectionEvent::Requests(batch)), _)) => {
             assert!(batch.is_serial());
             let requests: Vec<_> = batch.collect();
             let operations: Vec<_> = requests.iter().map(|request| request.operation()).collect();
@@ -337,7 +342,7 @@ fn a_batch_gives_its_requests_in_order() {
 #[test]
 fn a_batch_count_that_cannot_fit_is_refused() {
     let mut bytes = BatchWriter::default();
-    let target = Target::new(&Identity::new("o"), "");
+    let target = RequestTarget::new(&Identity::new("o"), "");
     bytes
         .push_event(
             &target,
@@ -347,7 +352,7 @@ fn a_batch_count_that_cannot_fit_is_refused() {
         .unwrap();
     let mut bytes = bytes.finish().unwrap();
     bytes[14..18].copy_from_slice(&i32::MAX.to_le_bytes());
-    let mut server = Connection::<()>::new(Role::Server, &mut Vec::new());
+    let mut server = StateMachine::<()>::new(Role::Server, &mut Vec::new());
     let error = handle(&mut server, &bytes, &mut Vec::new());
     assert!(matches!(error, Err(ProtocolError::Malformed { .. })));
 }
@@ -358,7 +363,7 @@ fn an_event_is_forwarded_byte_for_byte() {
     let original = message(&request(RequestId(9)));
     let incoming = IncomingRequest::parse(&original).unwrap();
     let mut forwarded = Vec::new();
-    let target = Target::new(&incoming.identity(), "");
+    let target = RequestTarget::new(&incoming.identity(), "");
     let id = RequestId(9);
     let written = target.write_event(&mut forwarded, id, &incoming.event());
     assert_eq!(written, Ok(()));
@@ -367,7 +372,7 @@ fn an_event_is_forwarded_byte_for_byte() {
 
 #[test]
 fn a_batch_over_its_limit_returns_the_earlier_requests() {
-    let target = Target::new(&Identity::new("o"), "");
+    let target = RequestTarget::new(&Identity::new("o"), "");
     let event = b"\x02op\x00\x00\x06\x00\x00\x00\x01\x01";
     let mut batch = BatchWriter::default();
     assert_eq!(batch.push_event(&target, event, 60), Ok(None));
@@ -384,7 +389,7 @@ fn a_batch_over_its_limit_returns_the_earlier_requests() {
 fn two_sides_that_close_at_the_same_time_answer_each_other() {
     let mut output = Vec::new();
     let mut client = validated_client();
-    let mut server = Connection::<&'static str>::new(Role::Server, &mut output);
+    let mut server = StateMachine::<&'static str>::new(Role::Server, &mut output);
     let ids = (
         start(&mut client, "client's"),
         start(&mut server, "server's"),
@@ -396,12 +401,12 @@ fn two_sides_that_close_at_the_same_time_answer_each_other() {
 
     let to_server = handle(&mut server, &request(ids.0), &mut output);
     assert!(
-        matches!(to_server, Ok((Some(Event::Requests(_)), _))),
+        matches!(to_server, Ok((Some(ConnectionEvent::Requests(_)), _))),
         "{to_server:?}"
     );
     let to_client = handle(&mut client, &request(ids.1), &mut output);
     assert!(
-        matches!(to_client, Ok((Some(Event::Requests(_)), _))),
+        matches!(to_client, Ok((Some(ConnectionEvent::Requests(_)), _))),
         "{to_client:?}"
     );
     server.handle_dispatched(&mut output);

@@ -2,7 +2,7 @@
 
 use super::batch_scan::REQUESTS_START;
 use super::header::{begin_message, end_message};
-use super::{HEADER_LEN, MessageType, PreparedHead, RequestHead, RequestHeader, Target};
+use super::{HEADER_LEN, MessageType, PreparedHead, RequestHead, RequestHeader, RequestTarget};
 use crate::encoding::{EncodeError, Encoder};
 
 /// The longest message whose length fits into a size.
@@ -82,7 +82,7 @@ impl BatchWriter {
     /// [`EncodeError`] if the message gets longer than its size can say.
     pub fn push_event(
         &mut self,
-        target: &Target,
+        target: &RequestTarget,
         event: &[u8],
         len_max: usize,
     ) -> Result<Option<Vec<u8>>, EncodeError> {
@@ -185,7 +185,7 @@ mod tests {
     use crate::reference::Identity;
 
     fn push(batch: &mut BatchWriter, encapsulation: impl FnOnce(&mut Encoder<'_>)) {
-        let target = Target::new(&Identity::new("object"), "");
+        let target = RequestTarget::new(&Identity::new("object"), "");
         let context = Context::new();
         let head = RequestHead {
             target: &target,
@@ -233,7 +233,7 @@ mod tests {
 
     #[test]
     fn a_prepared_request_has_the_same_bytes() {
-        let target = Target::new(&Identity::new("object"), "facet");
+        let target = RequestTarget::new(&Identity::new("object"), "facet");
         for encoding in [EncodingVersion::V1_0, EncodingVersion::V1_1] {
             for context in [Context::new(), Context::from([("k".into(), "v".into())])] {
                 let head = RequestHead {
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_request_that_does_not_extend_a_batch_changes_nothing() {
-        let target = Target::new(&Identity::new("object"), "");
+        let target = RequestTarget::new(&Identity::new("object"), "");
         let head = RequestHead {
             target: &target,
             operation: "run",
@@ -321,7 +321,7 @@ mod tests {
             (&identity, "", "run", normal, &none, v1_0, ""),
             (&identity, "", "run", normal, &none, v1_1, "parameters"),
         ] {
-            let target = Target::new(identity, facet);
+            let target = RequestTarget::new(identity, facet);
             let head = RequestHead {
                 target: &target,
                 operation,

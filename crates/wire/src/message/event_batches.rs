@@ -2,7 +2,7 @@
 
 use super::head::BLOCK_MAX;
 use super::header::{begin_message, end_message};
-use super::{HEADER_LEN, MessageType, Target};
+use super::{HEADER_LEN, MessageType, RequestTarget};
 use crate::encoding::EncodeError;
 
 /// Writes events to one target as BatchRequest messages, one after the other.
@@ -14,7 +14,7 @@ use crate::encoding::EncodeError;
 /// The messages are complete only after [`EventBatches::finish`].
 #[derive(Debug)]
 pub struct EventBatches<'a> {
-    target: &'a Target,
+    target: &'a RequestTarget,
     buffer: &'a mut Vec<u8>,
     len_max: usize,
     /// The start of the current message.
@@ -25,7 +25,7 @@ pub struct EventBatches<'a> {
 
 impl<'a> EventBatches<'a> {
     /// Appends messages to `buffer`. A message has at most `len_max` bytes, unless a single event is longer.
-    pub fn new(target: &'a Target, buffer: &'a mut Vec<u8>, len_max: usize) -> Self {
+    pub fn new(target: &'a RequestTarget, buffer: &'a mut Vec<u8>, len_max: usize) -> Self {
         Self {
             target,
             start: buffer.len(),
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_messages_equal_those_of_the_batch_writer() {
-        let target = Target::new(&Identity::new("subscriber"), "");
+        let target = RequestTarget::new(&Identity::new("subscriber"), "");
         let events: Vec<Vec<u8>> = (0..100)
             .map(|at| vec![at; usize::from(at) % 7 + 1])
             .collect();
@@ -151,7 +151,7 @@ mod tests {
             (62, 3),
             (79, 70),
         ] {
-            let target = Target::new(&Identity::new(&name[..name_len]), "");
+            let target = RequestTarget::new(&Identity::new(&name[..name_len]), "");
             let events: Vec<u8> = (0..100 * len).map(|at| at as u8).collect();
             for len_max in [0, 100, 1000, usize::MAX] {
                 for count in [1, 2, 3, 99, 100] {
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn without_events_there_is_no_message() {
-        let target = Target::new(&Identity::new("s"), "");
+        let target = RequestTarget::new(&Identity::new("s"), "");
         let mut buffer = Vec::new();
         let batches = EventBatches::new(&target, &mut buffer, 100);
         batches.finish().unwrap();

@@ -10,11 +10,11 @@ use crate::reference::Identity;
 
 /// Identity and facet of an object, as each request to it contains them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
+pub struct RequestTarget {
     bytes: Box<[u8]>,
 }
 
-impl Target {
+impl RequestTarget {
     /// Encodes the target; `facet` is empty for the default facet.
     pub fn new(identity: &Identity, facet: &str) -> Self {
         let mut bytes = Vec::new();
@@ -96,7 +96,7 @@ pub(super) const BLOCK_MAX: usize = 64;
 #[derive(Debug, Clone, Copy)]
 pub struct RequestHead<'a> {
     /// The object.
-    pub target: &'a Target,
+    pub target: &'a RequestTarget,
     /// The operation.
     pub operation: &'a str,
     /// Whether the request may be repeated.
@@ -283,7 +283,7 @@ mod tests {
                     mode,
                     context: &context,
                 };
-                let target = Target::new(&identity, facet);
+                let target = RequestTarget::new(&identity, facet);
                 let head = RequestHead {
                     target: &target,
                     operation,
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn a_prepared_request_has_the_same_bytes() {
-        let target = Target::new(&Identity::new("n"), "f");
+        let target = RequestTarget::new(&Identity::new("n"), "f");
         let long = Bytes::from(vec![7; PIECE_MIN]);
         for encoding in [EncodingVersion::V1_0, EncodingVersion::V1_1] {
             for context in [Context::new(), Context::from([("k".into(), "v".into())])] {

@@ -29,7 +29,7 @@ pub use compression::{Compression, CompressionError};
 pub use context::Context;
 pub use error::ProtocolError;
 pub use event_batches::EventBatches;
-pub use head::{PreparedHead, RequestHead, Target};
+pub use head::{PreparedHead, RequestHead, RequestTarget};
 pub use header::{
     CLOSE_CONNECTION, HEADER_LEN, Header, MESSAGE_SIZE_MAX_DEFAULT, MessageType,
     VALIDATE_CONNECTION,

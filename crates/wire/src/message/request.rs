@@ -279,7 +279,8 @@ impl IncomingRequest {
     }
 
     /// Operation, mode, context and parameters, as they are on the wire.
-    /// [`Target::write_event`](super::Target::write_event) sends them to another target. Shares the message's bytes.
+    /// [`RequestTarget::write_event`](super::RequestTarget::write_event) sends them to another target. Shares the
+    /// message's bytes.
     pub fn event(&self) -> Bytes {
         let range = self.range(self.fields.event_start, self.fields.parameters.end);
         self.bytes.slice(range)

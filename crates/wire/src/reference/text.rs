@@ -9,7 +9,7 @@
 
 use std::str::FromStr;
 
-use super::endpoint::{Role, parse_list};
+use super::endpoint::{EndpointRole, parse_list};
 use super::escape::unescape;
 use super::scanner::{Scanner, Word, parse_version};
 use super::{
@@ -106,7 +106,7 @@ impl FromStr for Reference {
 /// # Errors
 /// [`ParseReferenceError`] with the position in the text.
 pub fn parse_endpoints(text: &str) -> Result<Vec<Endpoint>, ParseReferenceError> {
-    parse_endpoints_for(Role::Adapter, text)
+    parse_endpoints_for(EndpointRole::Adapter, text)
 }
 
 /// The same for published endpoints, which may also have an address to connect from.
@@ -114,10 +114,13 @@ pub fn parse_endpoints(text: &str) -> Result<Vec<Endpoint>, ParseReferenceError>
 /// # Errors
 /// As [`parse_endpoints`].
 pub fn parse_published_endpoints(text: &str) -> Result<Vec<Endpoint>, ParseReferenceError> {
-    parse_endpoints_for(Role::Any, text)
+    parse_endpoints_for(EndpointRole::Any, text)
 }
 
-fn parse_endpoints_for(role: Role, text: &str) -> Result<Vec<Endpoint>, ParseReferenceError> {
+fn parse_endpoints_for(
+    role: EndpointRole,
+    text: &str,
+) -> Result<Vec<Endpoint>, ParseReferenceError> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -224,8 +227,12 @@ fn parse_target(
     defaults: &ParseDefaults,
 ) -> Result<(Target, Vec<String>), ParseReferenceError> {
     if scanner.skip(':') {
-        let (endpoints, skipped) =
-            parse_list(scanner.rest(), scanner.position(), Role::Proxy, defaults)?;
+        let (endpoints, skipped) = parse_list(
+            scanner.rest(),
+            scanner.position(),
+            EndpointRole::Proxy,
+            defaults,
+        )?;
         return Ok((Target::Direct(endpoints), skipped));
     }
     if scanner.skip('@') {

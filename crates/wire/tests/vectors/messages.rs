@@ -5,7 +5,7 @@ use floe_wire::compression::{Compression, Compressor, Decompressor};
 use floe_wire::message::{
     BatchWriter, CLOSE_CONNECTION, Context, IncomingReply, IncomingRequest,
     MESSAGE_SIZE_MAX_DEFAULT, Message, MessageType, OperationMode, Outcome, RequestBatch,
-    RequestHeader, RequestId, Target, VALIDATE_CONNECTION,
+    RequestHeader, RequestId, RequestTarget, VALIDATE_CONNECTION,
 };
 use floe_wire::reference::Identity;
 use serde_json::Value;
@@ -185,7 +185,7 @@ fn run_request(vector: &Vector, message: &Message) {
     }
 
     let mut forwarded = Vec::new();
-    let target = Target::new(&request.identity(), request.facet());
+    let target = RequestTarget::new(&request.identity(), request.facet());
     target
         .write_event(&mut forwarded, request.id(), &request.event())
         .expect("short enough");
@@ -232,7 +232,7 @@ fn run_batch(vector: &Vector, message: &Message) {
         });
         forwarder
             .push_event(
-                &Target::new(&request.identity(), request.facet()),
+                &RequestTarget::new(&request.identity(), request.facet()),
                 &request.event(),
                 usize::MAX,
             )

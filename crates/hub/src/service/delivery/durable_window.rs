@@ -94,7 +94,7 @@ impl DurableWindow {
         drop(state);
         let sent = subscriber
             .proxy()
-            .forward_at_once(events, self, first, behind.as_ref());
+            .try_forward(events, self, first, behind.as_ref());
         let mut state = self.lock();
         let Some(sent) = sent else {
             state.sent.retain(|number, _| *number < first);

@@ -68,7 +68,7 @@ impl Subscriber {
     ) -> bool {
         // This must not hold the lock: if the connection breaks meanwhile, it reports that to this subscriber.
         let (proxy, behind) = (self.proxy(), position.behind.as_ref());
-        let Some(sent) = proxy.forward_at_once(events, self, position.first, behind) else {
+        let Some(sent) = proxy.try_forward(events, self, position.first, behind) else {
             return false;
         };
         let mut shared = self.lock();

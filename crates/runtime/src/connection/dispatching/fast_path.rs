@@ -10,18 +10,18 @@ use floe_wire::connection::SendQueue;
 use floe_wire::message::{HeaderCache, RequestBatch, SingleRequest};
 
 use super::Dispatching;
-use crate::connection::read_buffer::Input;
-use crate::dispatch::Parts;
+use crate::connection::read_buffer::ReadBuffer;
+use crate::dispatch::RequestParts;
 
-/// The result of the fast path.
+/// How far the fast path has handled a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::connection) enum SingleDispatch {
-    /// The request is still in the input.
+pub(in crate::connection) enum Handled {
+    /// Not at all: it is still in the input.
     NotTaken,
-    /// The request was answered. Nothing is left to do.
-    Answered,
-    /// The request was dispatched, and [`Dispatching::finish_read`] must follow.
-    Dispatched,
+    /// Nothing is left to do.
+    Done,
+    /// A request was dispatched, and [`Dispatching::finish_read`] must follow.
+    NeedsFinish,
 }
 
 impl Dispatching {
@@ -31,30 +31,30 @@ impl Dispatching {
     pub(in crate::connection) fn dispatch_single(
         &mut self,
         request: SingleRequest,
-        input: &mut Input,
+        input: &mut ReadBuffer,
         count: usize,
         cache: &HeaderCache,
-    ) -> SingleDispatch {
+    ) -> Handled {
         let Some(mut parts) = self.take_single(&request) else {
-            return SingleDispatch::NotTaken;
+            return Handled::NotTaken;
         };
         request.move_into(&mut parts.current.request, input.take_single(count));
         match self.begin(parts, &mut RequestBatch::default()) {
             Poll::Ready(Ok(response)) => self.reply_single(response.into_parts()),
             Poll::Pending => {
                 self.defer(cache.request(&request), request.parameters_len());
-                SingleDispatch::Dispatched
+                Handled::NeedsFinish
             }
             failed => {
                 self.end(failed, || cache.request(&request));
-                SingleDispatch::Dispatched
+                Handled::NeedsFinish
             }
         }
     }
 
     /// Returns parts for the request if it may be dispatched, and then counts it as taken.
     #[inline]
-    fn take_single(&mut self, request: &SingleRequest) -> Option<Box<Parts>> {
+    fn take_single(&mut self, request: &SingleRequest) -> Option<Box<RequestParts>> {
         let share = self.budget.share_of(request.parameters_len());
         let parts = self.renew()?;
         let may_begin = self.has_budget(share)
@@ -68,7 +68,7 @@ impl Dispatching {
     }
 
     #[inline]
-    fn reply_single(&mut self, mut parts: Box<Parts>) -> SingleDispatch {
+    fn reply_single(&mut self, mut parts: Box<RequestParts>) -> Handled {
         if parts.reply_count == 0 {
             return self.end_single(parts);
         }
@@ -84,7 +84,7 @@ impl Dispatching {
 
     /// Writes the reply from its own buffer, if it may.
     #[inline]
-    fn write_single(&mut self, mut parts: Box<Parts>) -> SingleDispatch {
+    fn write_single(&mut self, mut parts: Box<RequestParts>) -> Handled {
         // Long buffers go through the send queue, which decides how long to keep them.
         let is_written = !SendQueue::is_long(&mut self.replies)
             && !SendQueue::is_long(&mut parts.buffer)
@@ -99,16 +99,16 @@ impl Dispatching {
     }
 
     /// Appends the reply to those that leave at the end of the read.
-    fn append_single(&mut self, mut parts: Box<Parts>) -> SingleDispatch {
+    fn append_single(&mut self, mut parts: Box<RequestParts>) -> Handled {
         self.append_replies(&mut parts.buffer, 1);
         self.take_back(parts);
-        SingleDispatch::Dispatched
+        Handled::NeedsFinish
     }
 
     #[inline]
-    fn end_single(&mut self, parts: Box<Parts>) -> SingleDispatch {
+    fn end_single(&mut self, parts: Box<RequestParts>) -> Handled {
         self.take_back(parts);
         self.release();
-        SingleDispatch::Answered
+        Handled::Done
     }
 }

@@ -5,7 +5,7 @@ use super::*;
 
 const SIZE_MAX: usize = 1 << 20;
 
-fn read(input: &mut Input, bytes: &[u8]) {
+fn read(input: &mut ReadBuffer, bytes: &[u8]) {
     let room = input.room(SIZE_MAX);
     room[..bytes.len()].copy_from_slice(bytes);
     input.filled(bytes.len(), SIZE_MAX);
@@ -20,7 +20,7 @@ fn message(size: usize, fill: u8) -> Vec<u8> {
 }
 
 /// Reads bytes as from a socket that has them all. Returns the number of reads.
-fn read_all(input: &mut Input, mut bytes: &[u8]) -> usize {
+fn read_all(input: &mut ReadBuffer, mut bytes: &[u8]) -> usize {
     let mut read_count = 0;
     while !bytes.is_empty() {
         let count = input.room(SIZE_MAX).len().min(bytes.len());
@@ -31,7 +31,7 @@ fn read_all(input: &mut Input, mut bytes: &[u8]) -> usize {
     read_count
 }
 
-fn next(input: &mut Input) -> Option<Message> {
+fn next(input: &mut ReadBuffer) -> Option<Message> {
     match input.next()? {
         wire::Input::Bytes(bytes) => Message::split(bytes, SIZE_MAX).unwrap(),
         wire::Input::Message(message) => Some(message),
@@ -40,7 +40,7 @@ fn next(input: &mut Input) -> Option<Message> {
 
 #[test]
 fn a_message_alone_is_taken_off_or_overwritten_by_the_next() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     let address = input.room(SIZE_MAX).as_ptr();
     for bytes in [&b"one"[..], b"other", &[7; READ_LEN_MIN]] {
         let room = input.room(SIZE_MAX);
@@ -59,7 +59,7 @@ fn a_message_alone_is_taken_off_or_overwritten_by_the_next() {
 
 #[test]
 fn messages_read_in_pieces_are_joined() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     let whole = message(20, 7);
     for piece in whole.chunks(7) {
         assert!(next(&mut input).is_none());
@@ -71,7 +71,7 @@ fn messages_read_in_pieces_are_joined() {
 
 #[test]
 fn the_allocation_is_reused_while_no_message_holds_it() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     let bytes = message(20, 1);
     read(&mut input, &bytes);
     let start = input.bytes.as_ptr();
@@ -85,7 +85,7 @@ fn the_allocation_is_reused_while_no_message_holds_it() {
 
 #[test]
 fn a_waiting_connection_gives_its_room_to_the_next() {
-    let [mut first, mut second] = [Input::default(), Input::default()];
+    let [mut first, mut second] = [ReadBuffer::default(), ReadBuffer::default()];
     read(&mut first, b"message");
     let _ = first.bytes.split_to(7);
     let room = first.room(SIZE_MAX).as_ptr();
@@ -98,7 +98,7 @@ fn a_waiting_connection_gives_its_room_to_the_next() {
 
 #[test]
 fn a_connection_that_waits_after_a_long_message_gives_its_room_back() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     read_all(&mut input, &message(100_000, 1));
     next(&mut input).unwrap();
     // The next message is expected to be as long, so it would be read elsewhere.
@@ -111,7 +111,7 @@ fn a_connection_that_waits_after_a_long_message_gives_its_room_back() {
 
 #[test]
 fn a_started_message_keeps_its_room() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     read(&mut input, b"mess");
     input.give_back(&mut BytesMut::new());
     read(&mut input, b"age");
@@ -120,7 +120,7 @@ fn a_started_message_keeps_its_room() {
 
 #[test]
 fn a_held_message_is_not_overwritten() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     read(&mut input, &message(20, 1));
     let held = next(&mut input).unwrap();
     for _ in 0..10_000 {
@@ -132,7 +132,7 @@ fn a_held_message_is_not_overwritten() {
 
 #[test]
 fn a_full_read_enlarges_the_room() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     for _ in 0..20 {
         let len = input.room(SIZE_MAX).len();
         input.filled(len, SIZE_MAX);
@@ -143,7 +143,7 @@ fn a_full_read_enlarges_the_room() {
 
 #[test]
 fn a_long_message_does_not_swallow_the_next_one() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     let long = message(300_000, 3);
     let both = [&long[..], &message(20, 4)].concat();
     read_all(&mut input, &both[..300_000]);
@@ -155,7 +155,7 @@ fn a_long_message_does_not_swallow_the_next_one() {
 
 #[test]
 fn the_header_of_a_long_message_reserves_little() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     read(&mut input, &message(SIZE_MAX, 0)[..HEADER_LEN]);
     assert!(input.room(SIZE_MAX).len() <= LONG_MIN);
     assert_eq!(input.needed(SIZE_MAX), SIZE_MAX);
@@ -163,7 +163,7 @@ fn the_header_of_a_long_message_reserves_little() {
 
 #[test]
 fn the_buffer_of_a_long_message_serves_the_next_one() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     read_all(&mut input, &message(900_000, 1));
     let start = next(&mut input).unwrap().bytes.as_ptr();
     assert_eq!(
@@ -180,7 +180,7 @@ fn the_buffer_of_a_long_message_serves_the_next_one() {
 
 #[test]
 fn a_waiting_connection_gives_its_long_buffer_to_the_next() {
-    let [mut first, mut second] = [Input::default(), Input::default()];
+    let [mut first, mut second] = [ReadBuffer::default(), ReadBuffer::default()];
     read_all(&mut first, &message(900_000, 1));
     let start = next(&mut first).unwrap().bytes.as_ptr();
     first.give_back(&mut BytesMut::new());
@@ -191,7 +191,7 @@ fn a_waiting_connection_gives_its_long_buffer_to_the_next() {
 
 #[test]
 fn a_thread_keeps_one_long_buffer_for_all_waiting_connections() {
-    let mut inputs: Vec<_> = (0..10).map(|_| Input::default()).collect();
+    let mut inputs: Vec<_> = (0..10).map(|_| ReadBuffer::default()).collect();
     for input in &mut inputs {
         read_all(input, &message(900_000, 1));
         next(input).unwrap();
@@ -207,7 +207,7 @@ fn a_thread_keeps_one_long_buffer_for_all_waiting_connections() {
 
 #[test]
 fn a_far_too_long_buffer_is_not_kept() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     read_all(&mut input, &message(900_000, 1));
     next(&mut input).unwrap();
     read_all(&mut input, &message(100_000, 1));
@@ -219,7 +219,7 @@ fn a_far_too_long_buffer_is_not_kept() {
 }
 
 /// Reads these pieces one after another. Returns the messages in them.
-fn messages(input: &mut Input, pieces: &[&[u8]]) -> Vec<Bytes> {
+fn messages(input: &mut ReadBuffer, pieces: &[&[u8]]) -> Vec<Bytes> {
     let mut messages = Vec::new();
     for piece in pieces {
         let mut rest = *piece;
@@ -244,7 +244,7 @@ fn what_follows_a_long_message_may_be_anything() {
             let all = [&long[..], next, last, &long, &short].concat();
             let expected = [&long, next, last, &long, &short].map(|it| Bytes::from(it.clone()));
             for step in [5, 13, 14, 19, 50_000, 150_000, all.len()] {
-                let mut input = Input::default();
+                let mut input = ReadBuffer::default();
                 let pieces: Vec<_> = all.chunks(step).collect();
                 assert_eq!(messages(&mut input, &pieces), expected, "by {step}");
             }
@@ -254,7 +254,7 @@ fn what_follows_a_long_message_may_be_anything() {
 
 #[test]
 fn a_held_long_message_is_not_overwritten() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     let held = messages(&mut input, &[&message(100_000, 1)]);
     let others = messages(&mut input, &[&message(100_000, 2), &message(100_000, 3)]);
     assert_eq!(held, [message(100_000, 1)]);
@@ -263,7 +263,7 @@ fn a_held_long_message_is_not_overwritten() {
 
 #[test]
 fn a_bad_header_instead_of_a_long_message_is_detected() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     messages(&mut input, &[&message(100_000, 1)]);
     read(&mut input, &message(SIZE_MAX + 1, 2)[..50_000]);
     let Some(wire::Input::Bytes(bytes)) = input.next() else {
@@ -275,7 +275,7 @@ fn a_bad_header_instead_of_a_long_message_is_detected() {
 
 #[test]
 fn bytes_just_read_can_be_inspected_in_place_if_none_stand_before_them() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     let whole = message(40, 7);
     let address = input.room(SIZE_MAX).as_ptr();
     input.room(SIZE_MAX)[..40].copy_from_slice(&whole);
@@ -301,7 +301,7 @@ fn bytes_just_read_can_be_inspected_in_place_if_none_stand_before_them() {
 #[cfg(unix)]
 #[test]
 fn only_a_short_read_is_copied_from_the_start_of_the_room() {
-    let mut input = Input::default();
+    let mut input = ReadBuffer::default();
     let whole = message(40, 7);
     input.room(SIZE_MAX)[..40].copy_from_slice(&whole);
     let start = input.start_of_room::<64>(40).map(|read| &read[..40]);

@@ -21,7 +21,7 @@ const READ_LEN: usize = 16 * 1024;
 /// Performs the handshake over a stream, and returns the encrypted stream.
 pub(super) async fn open(stream: Stream, connection: Connection) -> io::Result<Stream> {
     let shared = Arc::new(TlsShared {
-        session: Mutex::new(Session {
+        session: Mutex::new(TlsSession {
             connection,
             accepted: None,
         }),
@@ -55,11 +55,11 @@ pub(super) async fn open(stream: Stream, connection: Connection) -> io::Result<S
 struct TlsShared {
     /// The rustls session. The lock is held while a write to the stream below is tried, which never blocks, and never
     /// across an await.
-    session: Mutex<Session>,
+    session: Mutex<TlsSession>,
     writer: Box<dyn StreamWriter>,
 }
 
-struct Session {
+struct TlsSession {
     connection: Connection,
     /// Number of the writer's bytes that are encrypted but not yet counted as written, because some of their records
     /// are still here.
@@ -67,7 +67,7 @@ struct Session {
 }
 
 impl TlsShared {
-    fn lock(&self) -> MutexGuard<'_, Session> {
+    fn lock(&self) -> MutexGuard<'_, TlsSession> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -83,7 +83,7 @@ impl TlsShared {
     }
 }
 
-impl Session {
+impl TlsSession {
     fn try_flush(&mut self, writer: &dyn StreamWriter) -> io::Result<()> {
         while self.connection.wants_write() {
             if self.connection.write_tls(&mut LowerStream(writer))? == 0 {

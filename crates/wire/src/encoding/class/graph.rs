@@ -8,7 +8,7 @@ use std::ops::{Index, IndexMut};
 use std::sync::{Arc, Weak};
 
 use super::instance::{Group, Held, Member, Slot};
-use super::link::Target;
+use super::link::LinkTarget;
 use super::links::Links;
 use super::promise::Promises;
 use super::{AnyClass, Class, ClassType, Extends, Link, UnknownSlice};
@@ -264,7 +264,7 @@ impl Draft<dyn AnyClass> {
 impl<T: ClassType + ?Sized> Draft<T> {
     fn link_as<U: ClassType + ?Sized>(&self) -> Link<U> {
         let promise = self.promises.promise(&self.slot, self.index);
-        Link::new_in(Target::Promised(promise))
+        Link::new_in(LinkTarget::Promised(promise))
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::bodies::Body;
 use super::class_reader::SliceHeader;
 use super::expected::Expected;
-use super::link::Target;
+use super::link::LinkTarget;
 use super::promise::Promise;
 use super::received::Received;
 use super::{
@@ -133,7 +133,9 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    pub(super) fn class_reference<T: ClassType + ?Sized>(&mut self) -> Result<Target, DecodeError> {
+    pub(super) fn class_reference<T: ClassType + ?Sized>(
+        &mut self,
+    ) -> Result<LinkTarget, DecodeError> {
         if let Some(classes) = T::known_classes() {
             self.know_classes(classes);
         }
@@ -153,11 +155,11 @@ impl<'a> Decoder<'a> {
         self.reference(expected).map(Link::new_in)
     }
 
-    fn reference(&mut self, expected: Expected) -> Result<Target, DecodeError> {
+    fn reference(&mut self, expected: Expected) -> Result<LinkTarget, DecodeError> {
         let start = self.position();
         match self.reference_id(expected.what())? {
             Some(id) => self.target(id, expected, start),
-            None => Ok(Target::Nil),
+            None => Ok(LinkTarget::Nil),
         }
     }
 
@@ -198,7 +200,12 @@ impl<'a> Decoder<'a> {
     }
 
     /// The target for a link to the instance. Fails if the instance has the wrong class.
-    fn target(&mut self, id: i32, expected: Expected, at: usize) -> Result<Target, DecodeError> {
+    fn target(
+        &mut self,
+        id: i32,
+        expected: Expected,
+        at: usize,
+    ) -> Result<LinkTarget, DecodeError> {
         let target = self.graph().instances.target(id, &expected);
         target.map_err(|kind| self.error_at(at, expected.what(), kind))
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::instance::{Held, Instance};
-use super::link::Target;
+use super::link::LinkTarget;
 use super::links::Links;
 use super::references::References;
 use super::{AnyClass, ClassFormat, GRAPH_DEPTH_MAX, OBJECT_TYPE_ID, SliceId, UnknownSlice};
@@ -99,8 +99,8 @@ impl Encoder<'_> {
         }
     }
 
-    pub(super) fn class_reference(&mut self, target: &Target) {
-        if let Target::Nil = target {
+    pub(super) fn class_reference(&mut self, target: &LinkTarget) {
+        if let LinkTarget::Nil = target {
             return self.nil();
         }
         if let Some(links) = &mut self.graph().visited {

@@ -131,11 +131,11 @@ pub struct InstanceId(usize);
 /// assert!(nothing.get().is_none());
 /// ```
 pub struct Link<T: ClassType + ?Sized> {
-    target: Target,
+    target: LinkTarget,
     class: PhantomData<fn() -> Box<T>>,
 }
 
-pub(super) enum Target {
+pub(super) enum LinkTarget {
     Nil,
     /// An instance that is not in the group, if any, of the link itself.
     Held(Held),
@@ -145,7 +145,7 @@ pub(super) enum Target {
     Promised(Arc<Promise>),
 }
 
-impl Target {
+impl LinkTarget {
     /// The instance, if it is complete.
     pub(super) fn held(&self) -> Option<Held> {
         match self {
@@ -166,7 +166,7 @@ impl Target {
 }
 
 /// A clone may be stored anywhere, so it holds its instance.
-impl Clone for Target {
+impl Clone for LinkTarget {
     fn clone(&self) -> Self {
         match (self, self.held()) {
             (_, Some(held)) => Self::Held(held),
@@ -180,7 +180,7 @@ impl Clone for Target {
 impl<T: ClassType + ?Sized> Link<T> {
     /// The nil link.
     pub const fn nil() -> Self {
-        Self::new_in(Target::Nil)
+        Self::new_in(LinkTarget::Nil)
     }
 
     /// A link to a new instance.
@@ -204,16 +204,16 @@ impl<T: ClassType + ?Sized> Link<T> {
     /// The identity of the instance, also while it is incomplete; `None` for nil.
     pub fn id(&self) -> Option<InstanceId> {
         match &self.target {
-            Target::Nil => None,
-            Target::Held(held) => Some(InstanceId(held.address())),
-            Target::Inside(slot) => Some(InstanceId(slot.as_ptr().addr())),
-            Target::Promised(promise) => Some(InstanceId(promise.address())),
+            LinkTarget::Nil => None,
+            LinkTarget::Held(held) => Some(InstanceId(held.address())),
+            LinkTarget::Inside(slot) => Some(InstanceId(slot.as_ptr().addr())),
+            LinkTarget::Promised(promise) => Some(InstanceId(promise.address())),
         }
     }
 
     /// Whether the link is nil.
     pub const fn is_nil(&self) -> bool {
-        matches!(self.target, Target::Nil)
+        matches!(self.target, LinkTarget::Nil)
     }
 
     /// The same link with the type `U`. `None` if the instance is not a `U`. If the instance is not complete yet, its
@@ -222,19 +222,19 @@ impl<T: ClassType + ?Sized> Link<T> {
     pub fn cast<U: ClassType + ?Sized>(&self) -> Option<Link<U>> {
         let target = self.target.clone();
         match &target {
-            Target::Held(held) if U::cast(&*held.instance().value).is_none() => None,
+            LinkTarget::Held(held) if U::cast(&*held.instance().value).is_none() => None,
             _ => Some(Link::new_in(target)),
         }
     }
 
-    pub(super) const fn new_in(target: Target) -> Self {
+    pub(super) const fn new_in(target: LinkTarget) -> Self {
         Self {
             target,
             class: PhantomData,
         }
     }
 
-    pub(super) fn target(&self) -> &Target {
+    pub(super) fn target(&self) -> &LinkTarget {
         &self.target
     }
 }
@@ -254,7 +254,7 @@ impl Link<dyn AnyClass> {
     /// A link to a new instance of a class that is not known when the program is compiled. `unknown` are the slices
     /// that a peer sent of classes that this program does not know, most derived first.
     pub fn any(value: Box<dyn AnyClass>, unknown: Vec<UnknownSlice>) -> Self {
-        Self::new_in(Target::Held(Held::lone(value, unknown)))
+        Self::new_in(LinkTarget::Held(Held::lone(value, unknown)))
     }
 }
 
@@ -272,7 +272,7 @@ impl<T: ClassType + ?Sized> Clone for Link<T> {
 
 impl<T: ClassType + ?Sized> From<Ref<T>> for Link<T> {
     fn from(instance: Ref<T>) -> Self {
-        Self::new_in(Target::Held(instance.held))
+        Self::new_in(LinkTarget::Held(instance.held))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::instance::Held;
-use super::link::Target;
+use super::link::LinkTarget;
 use super::promise::Promise;
 use super::{AnyClass, UnknownSlice};
 use crate::encoding::{EncodeError, Encoder, EncodingVersion};
@@ -39,9 +39,9 @@ impl Links {
         Ok(links)
     }
 
-    pub(super) fn visit(&mut self, target: &Target) {
+    pub(super) fn visit(&mut self, target: &LinkTarget) {
         match target {
-            Target::Promised(promise) if promise.is_open() => {
+            LinkTarget::Promised(promise) if promise.is_open() => {
                 self.promised.push(Arc::clone(promise));
             }
             _ => self.lone.extend(target.held().filter(Held::is_lone)),

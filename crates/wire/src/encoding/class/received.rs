@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use super::expected::Expected;
 use super::instance::{Group, Held, Member, Slot};
-use super::link::Target;
+use super::link::LinkTarget;
 use super::promise::Promise;
 use super::{AnyClass, UnknownSlice};
 use crate::encoding::DecodeErrorKind;
@@ -40,7 +40,7 @@ enum Progress {
         slot: Arc<Slot>,
         promise: Arc<Promise>,
     },
-    /// It is being read, with this [`Open::number`].
+    /// It is being read, with this [`OpenInstance::number`].
     Open { slot: Arc<Slot>, number: usize },
     /// It waits, at this position of the waiting list.
     Waiting { at: usize },
@@ -116,7 +116,7 @@ impl Received {
         &mut self,
         id: i32,
         expected: &Expected,
-    ) -> Result<Target, DecodeErrorKind> {
+    ) -> Result<LinkTarget, DecodeErrorKind> {
         let entry = self.entries.get_mut(&id).expect("its id was looked up");
         let top = self.open.last_mut();
         match &entry.progress {
@@ -125,7 +125,7 @@ impl Received {
                     top.height = top.height.max(height + 1);
                 }
                 match unexpected(&*held.instance().value, expected) {
-                    None => Ok(Target::Held(held.clone())),
+                    None => Ok(LinkTarget::Held(held.clone())),
                     Some(kind) => Err(kind),
                 }
             }
@@ -135,19 +135,19 @@ impl Received {
                 top.height = top.height.max(waiting.height + 1);
                 top.lowest = top.lowest.min(waiting.lowest);
                 match unexpected(&*waiting.member.value, expected) {
-                    None => Ok(Target::Inside(Arc::downgrade(&waiting.member.slot))),
+                    None => Ok(LinkTarget::Inside(Arc::downgrade(&waiting.member.slot))),
                     Some(kind) => Err(kind),
                 }
             }
             Progress::Open { slot, number } => {
                 let top = top.expect("it is being read");
                 top.lowest = top.lowest.min(*number);
-                let target = Target::Inside(Arc::downgrade(slot));
+                let target = LinkTarget::Inside(Arc::downgrade(slot));
                 entry.expect(expected);
                 Ok(target)
             }
             Progress::Wanted { promise, .. } => {
-                let target = Target::Promised(Arc::clone(promise));
+                let target = LinkTarget::Promised(Arc::clone(promise));
                 entry.expect(expected);
                 Ok(target)
             }

@@ -14,7 +14,7 @@ pub(super) struct References {
 
 /// How much of an instance has been visited.
 #[derive(Clone, Copy)]
-enum Progress {
+enum NodeProgress {
     Unread,
     Open,
     /// Visited, with this depth.
@@ -22,7 +22,7 @@ enum Progress {
 }
 
 /// An instance that is being read.
-struct Open {
+struct OpenNode {
     id: i32,
     next: usize,
     height: usize,
@@ -47,25 +47,25 @@ impl References {
     pub(super) fn can_be_read(&self) -> bool {
         let ids = self.from_instances.iter().flatten();
         let last = ids.chain(&self.from_parameters).max().copied().unwrap_or(0);
-        let mut progress = vec![Progress::Unread; last as usize + 1];
+        let mut progress = vec![NodeProgress::Unread; last as usize + 1];
         let mut roots = self.from_parameters.iter();
         roots.all(|root| self.read(*root, &mut progress))
     }
 
-    fn read(&self, root: i32, progress: &mut [Progress]) -> bool {
-        let mut open: Vec<Open> = Vec::new();
+    fn read(&self, root: i32, progress: &mut [NodeProgress]) -> bool {
+        let mut open: Vec<OpenNode> = Vec::new();
         let mut reference = Some(root);
         loop {
             if let Some(id) = reference {
                 match progress[id as usize] {
-                    Progress::Unread if open.len() >= GRAPH_DEPTH_MAX => return false,
-                    Progress::Unread => {
-                        progress[id as usize] = Progress::Open;
+                    NodeProgress::Unread if open.len() >= GRAPH_DEPTH_MAX => return false,
+                    NodeProgress::Unread => {
+                        progress[id as usize] = NodeProgress::Open;
                         let (next, height) = (0, 1);
-                        open.push(Open { id, next, height });
+                        open.push(OpenNode { id, next, height });
                     }
-                    Progress::Open => {}
-                    Progress::Complete(height) => {
+                    NodeProgress::Open => {}
+                    NodeProgress::Complete(height) => {
                         if let Some(top) = open.last_mut() {
                             top.height = top.height.max(height + 1);
                         }
@@ -79,11 +79,11 @@ impl References {
             reference = targets.and_then(|ids| ids.get(top.next)).copied();
             top.next += 1;
             if reference.is_none() {
-                let Open { id, height, .. } = *top;
+                let OpenNode { id, height, .. } = *top;
                 if height > GRAPH_DEPTH_MAX {
                     return false;
                 }
-                progress[id as usize] = Progress::Complete(height);
+                progress[id as usize] = NodeProgress::Complete(height);
                 reference = Some(id);
                 open.pop();
             }

@@ -20,7 +20,7 @@ pub use udp::UdpEndpoint;
 pub use unix::UnixEndpoint;
 
 pub(super) use codec::MIN_ENDPOINT_LEN;
-pub(super) use parse::{Role, parse_list};
+pub(super) use parse::{EndpointRole, parse_list};
 pub(super) use print::write_endpoint;
 
 /// A way to reach an adapter.

@@ -19,7 +19,7 @@ use crate::reference::{ParseDefaults, ParseReferenceError};
 
 /// The purpose of the endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::reference) enum Role {
+pub(in crate::reference) enum EndpointRole {
     /// To connect to. A wildcard is not an address. Endpoints of unknown protocols are skipped.
     Proxy,
     /// To listen on. `*` means all interfaces, and an address to connect from is an error. Every endpoint must be
@@ -34,7 +34,7 @@ impl FromStr for Endpoint {
     type Err = ParseReferenceError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (endpoints, _) = parse_list(text, 0, Role::Any, &ParseDefaults::default())?;
+        let (endpoints, _) = parse_list(text, 0, EndpointRole::Any, &ParseDefaults::default())?;
         let count = endpoints.len();
         let mut endpoints = endpoints.into_iter();
         match (endpoints.next(), count) {
@@ -50,7 +50,7 @@ impl FromStr for Endpoint {
 pub(in crate::reference) fn parse_list(
     text: &str,
     offset: usize,
-    role: Role,
+    role: EndpointRole,
     defaults: &ParseDefaults,
 ) -> Result<(Vec<Endpoint>, Vec<String>), ParseReferenceError> {
     let mut endpoints = Vec::new();
@@ -63,7 +63,7 @@ pub(in crate::reference) fn parse_list(
             continue;
         }
         let error = unknown(name, "tcp, ssl, ws, wss, udp, unix, opaque or default");
-        if role != Role::Proxy {
+        if role != EndpointRole::Proxy {
             return Err(error);
         }
         skipped.push(part.source.to_owned());
@@ -78,7 +78,7 @@ pub(in crate::reference) fn parse_list(
 /// The name of the protocol, and the text after it.
 fn name_and_options<'a>(
     part: &'a Tokens<'_>,
-    role: Role,
+    role: EndpointRole,
 ) -> Result<(&'a Token, Options<'a>), ParseReferenceError> {
     let Some((name, arguments)) = part.tokens.split_first() else {
         let error = ParseReferenceError::new(part.end, "an endpoint", "");
@@ -244,7 +244,7 @@ struct Options<'a> {
     tokens: Iter<'a, Token>,
     /// The end of the endpoint, for errors.
     end: usize,
-    role: Role,
+    role: EndpointRole,
 }
 
 impl<'a> Options<'a> {
@@ -274,7 +274,7 @@ impl<'a> Options<'a> {
             .map_err(|error| error.help(QUOTE_ADDRESS))?;
         match token.text.as_str() {
             "" => Err(ParseReferenceError::new(token.offset, "a host", "")),
-            "*" if self.role == Role::Proxy => {
+            "*" if self.role == EndpointRole::Proxy => {
                 Err(unknown(token, "the host of a proxy").help(WILDCARD))
             }
             host => Ok(host.to_owned()),
@@ -285,7 +285,7 @@ impl<'a> Options<'a> {
         let token = self.value(option)?;
         match token.text.as_str() {
             "" => Err(ParseReferenceError::new(token.offset, "an interface", "")),
-            "*" if self.role == Role::Proxy => {
+            "*" if self.role == EndpointRole::Proxy => {
                 Err(unknown(token, "the interface of a proxy").help(WILDCARD))
             }
             interface => Ok(interface.to_owned()),
@@ -293,7 +293,7 @@ impl<'a> Options<'a> {
     }
 
     fn source_address(&mut self, option: &Token) -> Result<IpAddr, ParseReferenceError> {
-        if self.role == Role::Adapter {
+        if self.role == EndpointRole::Adapter {
             let expected = "the options of an adapter's endpoint";
             return Err(unknown(option, expected).help("only proxies connect from an address"));
         }

@@ -1,31 +1,31 @@
-//! The turn of a connection: how much of its input is handled before tasks of other connections run.
+//! The quantum of a connection: how much of its input is handled before tasks of other connections run.
 //!
 //! The task that reads a connection continues for as long as there is input. If a peer sends faster than this side
-//! handles its input, all other connections would wait. So the task yields when its turn is over, and continues later.
-//! ADR 58.
+//! handles its input, all other connections would wait. So the task yields when its quantum is spent, and continues
+//! later. ADR 58.
 
 use std::time::Instant;
 
-use crate::dispatch::LentTurn;
+use crate::dispatch::LentQuantum;
 use crate::settings::Settings;
 
-const LOOK_INTERVAL: usize = LentTurn::LOOK_INTERVAL;
+const LOOK_INTERVAL: usize = LentQuantum::LOOK_INTERVAL;
 
-/// What a connection has used of its current turn.
+/// What a connection has used of its current quantum.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct Quantum {
     /// Requests that were dispatched.
     request_count: usize,
     /// Bytes of compressed messages, after decompression.
     inflated_len: usize,
     /// The number of requests at which to check the clock next.
     next_look: usize,
-    /// When the clock was first checked in this turn.
+    /// When the clock was first checked in this quantum.
     begun: Option<Instant>,
     is_over: bool,
 }
 
-impl Turn {
+impl Quantum {
     /// Notes that requests were dispatched.
     #[inline]
     pub(super) fn spend_requests(&mut self, count: usize, settings: &Settings) {
@@ -36,7 +36,7 @@ impl Turn {
     }
 
     fn look_after_requests(&mut self, settings: &Settings) {
-        // The first request of a turn leads here. It needs no clock if it comes alone.
+        // The first request of a quantum leads here. It needs no clock if it comes alone.
         let is_first = self.next_look == 0;
         self.next_look = self.request_count + LOOK_INTERVAL;
         self.is_over |= self.request_count >= settings.turn_requests_max;
@@ -52,14 +52,14 @@ impl Turn {
         self.look(settings);
     }
 
-    /// Checks the clock. The time of a turn begins with its first check.
+    /// Checks the clock. The time of a quantum begins with its first check.
     pub(super) fn look(&mut self, settings: &Settings) {
         let begun = *self.begun.get_or_insert_with(Instant::now);
         self.is_over |= begun.elapsed() >= settings.turn_time_max;
     }
 
-    /// The part of the turn that a dispatcher may use for `count` requests.
-    pub(super) fn lend(&mut self, count: usize, settings: &Settings) -> LentTurn {
+    /// The part of the quantum that a dispatcher may use for `count` requests.
+    pub(super) fn lend(&mut self, count: usize, settings: &Settings) -> LentQuantum {
         let allowed = settings
             .turn_requests_max
             .saturating_sub(self.request_count);
@@ -67,25 +67,25 @@ impl Turn {
             let begun = *self.begun.get_or_insert_with(Instant::now);
             begun.checked_add(settings.turn_time_max)
         });
-        LentTurn {
+        LentQuantum {
             left_min: count.saturating_sub(allowed),
             end: end.flatten(),
         }
     }
 
-    /// Whether the turn is over, so that the task should yield.
+    /// Whether the quantum is spent, so that the task should yield.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
         self.is_over
     }
 
-    /// Begins the next turn, after other tasks could run.
+    /// Begins the next quantum, after other tasks could run.
     #[inline]
     pub(super) fn begin(&mut self) {
         *self = Self::default();
     }
 
-    /// Yields, so that other tasks run and new I/O events are seen, and begins the next turn.
+    /// Yields, so that other tasks run and new I/O events are seen, and begins the next quantum.
     pub(super) async fn give_way(&mut self) {
         tokio::task::yield_now().await;
         self.begin();
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_turn_is_over_when_any_of_its_budgets_is_spent() {
-        let mut turn = Turn::default();
+        let mut turn = Quantum::default();
         (0..64).for_each(|_| turn.spend_requests(1, &settings()));
         assert!(!turn.is_over());
         (0..100).for_each(|_| turn.spend_requests(1, &settings()));
