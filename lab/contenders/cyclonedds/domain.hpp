@@ -28,8 +28,11 @@ const char* const CONFIGURATION =
     "  <Peers><Peer address='127.0.0.1'/></Peers>"
     "</Discovery>"
     "<Internal>"
-    // A writer that waited for acknowledgements in the thread that reads them would wait for ever.
-    "  <Watermarks><WhcHigh>1GB</WhcHigh><WhcHighInit>1GB</WhcHighInit></Watermarks>";
+    // A writer that waited for acknowledgements in the thread that reads them would wait for ever. An adaptive limit falls far
+    // below a gigabyte when something is sent again, as on a busy machine.
+    "  <Watermarks>"
+    "    <WhcHigh>1GB</WhcHigh><WhcHighInit>1GB</WhcHighInit><WhcAdaptive>false</WhcAdaptive>"
+    "  </Watermarks>";
 
 inline dds_return_t check(dds_return_t code, const char* action)
 {
