@@ -1,4 +1,5 @@
-//! The house, held: arrows between crates, circles within them, purity, file docs, maps, links, examples listed, nothing of a machine.
+//! The house, held: arrows between crates, circles within them, names of types, purity, file docs, maps, links,
+//! examples listed, nothing of a machine.
 //!
 //! Each rule is a pure function over the files of the repository, in a file of its own below `tidy/`, beside tests that
 //! feed it a broken file and expect the finding. Here the rules meet the real files.
@@ -23,6 +24,8 @@ mod root;
 mod shown;
 #[path = "tidy/tree.rs"]
 mod tree;
+#[path = "tidy/types.rs"]
+mod types;
 #[path = "tidy/words.rs"]
 mod words;
 
@@ -62,6 +65,11 @@ fn dependencies_follow_the_arrows() {
 #[test]
 fn nouns_do_not_import_one_another_in_a_circle() {
     assert_tidy(circles::findings);
+}
+
+#[test]
+fn no_two_types_of_a_package_share_a_name() {
+    assert_tidy(types::findings);
 }
 
 #[test]

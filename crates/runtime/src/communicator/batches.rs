@@ -52,7 +52,7 @@ impl Batches {
     /// Sends collected requests: all, or those that would use this connection.
     ///
     /// # Errors
-    /// The first failure. The other batches are sent all the same.
+    /// The first failure. The other batches are sent anyway.
     pub(crate) async fn flush(
         &self,
         connection: Option<&Arc<ConnectionCore>>,

@@ -1,4 +1,5 @@
-//! Holding an adapter: while all that its dispatches may take is taken, its connections begin no dispatch and stop reading.
+//! Holding an adapter: while all that its dispatches may take is taken, its connections begin no dispatch and stop
+//! reading.
 
 use std::future::{Future, pending};
 use std::pin::Pin;
@@ -23,7 +24,8 @@ impl Hold {
             let _all = budget.acquire_many(budget_len).await;
             pending().await
         }));
-        // The first poll takes what is left and queues for the rest; the semaphore is fair, so that nobody overtakes.
+        // The first poll takes what is left and queues for the rest; the semaphore is fair, so that no later request
+        // overtakes.
         let _ = acquiring
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()));

@@ -234,7 +234,7 @@ impl Dispatcher for InterceptedServant {
 /// Whether two texts are equal.
 ///
 /// Most categories and facets are empty, and an empty string has a dangling pointer. The comparison of some C libraries
-/// reads there all the same, under a mask, which stalls processors for a hundred nanoseconds.
+/// reads there anyway, under a mask, which stalls processors for a hundred nanoseconds.
 fn is_same(one: &str, other: &str) -> bool {
     one.len() == other.len() && (one.is_empty() || one == other)
 }

@@ -272,7 +272,7 @@ impl Communicator {
     /// Sends the requests that all batch proxies have collected.
     ///
     /// # Errors
-    /// The first failure. The other batches are sent all the same.
+    /// The first failure. The other batches are sent anyway.
     #[doc(alias = "flushBatchRequests")]
     pub async fn flush_batches(&self) -> Result<(), InvokeError> {
         self.core().batches().flush(None).await
@@ -294,7 +294,7 @@ impl Connection {
     /// Sends the requests that batch proxies have collected, if they would use this connection.
     ///
     /// # Errors
-    /// The first failure. The other batches are sent all the same.
+    /// The first failure. The other batches are sent anyway.
     #[doc(alias = "flushBatchRequests")]
     pub async fn flush_batches(&self) -> Result<(), InvokeError> {
         let owner = self.core().connections().and_then(|all| all.owner());

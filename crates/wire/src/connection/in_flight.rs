@@ -15,7 +15,7 @@ pub(super) struct InFlight<T> {
     ring: VecDeque<Option<T>>,
     ring_start: i64,
     ring_count: usize,
-    /// Requests that are in flight for so long that the ring would exceed [`RING_MAX`].
+    /// Requests that have been in flight too long for a ring of [`RING_MAX`].
     old: HashMap<i32, T, BuildHasherDefault<IdHasher>>,
     last_id: i32,
 }

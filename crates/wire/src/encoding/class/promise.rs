@@ -15,19 +15,19 @@ pub(super) struct Promise {
     /// the same group.
     held: OnceLock<Option<Held>>,
     /// The graph to which the instance belongs, and its position there.
-    origin: Option<(Weak<Mutex<State>>, usize)>,
+    origin: Option<(Weak<Mutex<PromiseState>>, usize)>,
 }
 
 /// The promises of a graph that is being built, and their results.
 #[derive(Clone, Default)]
-pub(super) struct Promises(Arc<Mutex<State>>);
+pub(super) struct Promises(Arc<Mutex<PromiseState>>);
 
-enum State {
+enum PromiseState {
     Building(Vec<Arc<Promise>>),
     Finished(Arc<Group>),
 }
 
-impl Default for State {
+impl Default for PromiseState {
     fn default() -> Self {
         Self::Building(Vec::new())
     }
@@ -101,8 +101,8 @@ impl Promises {
             origin: Some((Arc::downgrade(&self.0), index)),
         });
         match &mut *self.state() {
-            State::Building(promises) => promises.push(Arc::clone(&promise)),
-            State::Finished(group) => promise.hold(Held::member(group, index)),
+            PromiseState::Building(promises) => promises.push(Arc::clone(&promise)),
+            PromiseState::Finished(group) => promise.hold(Held::member(group, index)),
         }
         promise
     }
@@ -110,16 +110,16 @@ impl Promises {
     /// Keeps the promises: all links outside of the graph hold the group.
     pub(super) fn keep(&self, group: Arc<Group>) {
         let mut state = self.state();
-        if let State::Building(promises) = &*state {
+        if let PromiseState::Building(promises) = &*state {
             for promise in promises.iter().filter(|promise| promise.is_open()) {
                 let (_, index) = promise.origin.as_ref().expect("it is one of a graph");
                 promise.hold(Held::member(&group, *index));
             }
         }
-        *state = State::Finished(group);
+        *state = PromiseState::Finished(group);
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PromiseState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
