@@ -227,9 +227,9 @@ impl DurableTopics for DurableTopicsServant {
         if let Some((name, parsed)) = Qos::parse_pull(&qos).map_err(bad)? {
             let topic = self.any_topic::<LocateError>(&topic, Action::Subscribe, current)?;
             let user = self.registry.guard().user(current);
-            let opened = self.registry.change(move |registry| {
-                registry.open_queue_pull(&topic, &name, qos, parsed, user)
-            });
+            let opened = self
+                .registry
+                .change(move |registry| registry.open_queue_pull(&topic, &name, qos, parsed, user));
             return Ok(opened.await.map_err(InvokeError::from)?);
         }
         let (topic, _) = self.topic::<LocateError>(topic, Action::Subscribe, current)?;
