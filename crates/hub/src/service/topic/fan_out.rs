@@ -117,8 +117,8 @@ pub(crate) struct PendingFanOut {
 #[derive(Default)]
 pub(crate) struct FanOuts {
     is_running: AtomicBool,
-    /// `Some` while the task runs.
-    running: Mutex<Option<Running>>,
+    /// `Some` while the task runs. Boxed, because most topics never need it.
+    running: Mutex<Option<Box<Running>>>,
 }
 
 #[derive(Default)]
@@ -165,7 +165,7 @@ impl FanOuts {
             runtime.spawn(run(topic.clone()));
         }
         let (publisher, (sender, done)) = (Arc::default(), oneshot::channel());
-        let running = running.get_or_insert_default();
+        let running = running.get_or_insert_with(Box::default);
         running.waiting.push_back(FanOut {
             publication,
             next: 0,
@@ -202,7 +202,7 @@ impl FanOuts {
         next
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Box<Running>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
