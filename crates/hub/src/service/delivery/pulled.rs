@@ -37,6 +37,8 @@ pub(super) async fn run(subscriber: &Subscriber) {
                 if !has_events {
                     break;
                 }
+                // A program may have gone while events came: they are for the next one.
+                waiting.retain(|pull| !pull.taker.is_closed());
                 if let Some(pull) = waiting.pop_front() {
                     answer(subscriber, pull).await;
                 }
