@@ -135,6 +135,12 @@ pub(crate) const NATS: Peer = Peer {
     install: "nats-server libnats-dev g++",
 };
 
+/// A NATS server that can sync each event, built with Go, since Debian's (2.9) cannot; with Debian's C client.
+pub(crate) const NATS_FROM_SOURCE: Peer = Peer {
+    version: &["sh", "-c", "go version >&2 && echo nats-server 2.14.9"],
+    install: "libnats-dev g++ (and Go 1.25 or later from https://go.dev/dl)",
+};
+
 /// Redis, with hiredis.
 pub(crate) const REDIS: Peer = Peer {
     version: &["redis-server", "--version"],

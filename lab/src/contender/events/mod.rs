@@ -42,6 +42,8 @@ mod tally;
 mod zenoh;
 mod zeromq;
 
+use std::path::Path;
+
 use serde_json::json;
 
 pub(crate) use artemis::ARTEMIS;
@@ -137,8 +139,9 @@ pub(crate) const FLOE_BATCHING_SERVICE: fn(case: &str) -> Result<(), Failure> = 
 pub(crate) const FLOE_HUB: fn(arguments: &[&std::ffi::OsStr]) -> Result<(), Failure> =
     floe::serve_hub;
 
-/// A NATS server with these further settings, for the same.
-pub(crate) const NATS_SERVER: fn(further: &str) -> Result<(), Failure> = nats::serve;
+/// A NATS server, of this program and with these further settings, for the same.
+pub(crate) const NATS_SERVER: fn(program: &Path, further: &str) -> Result<(), Failure> =
+    |program, further| nats::serve(program, further);
 
 /// IceStorm in an IceBox, for the same.
 pub(crate) const ICESTORM_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| icestorm::serve();
@@ -147,7 +150,8 @@ pub(crate) const ICESTORM_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| i
 pub(crate) const MOSQUITTO_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| mosquitto::serve();
 
 /// A NATS server without JetStream, for the same.
-pub(crate) const NATS_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| nats::serve("");
+pub(crate) const NATS_SERVICE: fn(case: &str) -> Result<(), Failure> =
+    |_| nats::serve("nats-server", "");
 
 /// omniEvents with the channels of the scenario `pubsub-rtt`; what follows its address is the name of a channel.
 pub(crate) const OMNIEVENTS_SERVICE: fn(case: &str) -> Result<(), Failure> =

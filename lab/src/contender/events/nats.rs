@@ -1,5 +1,6 @@
 //! NATS, without JetStream, with its C client.
 
+use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
 use super::daemon::{Daemon, free_port, scratch};
@@ -11,7 +12,7 @@ pub(crate) const NATS: Contender = Contender {
     refusal: |_| None,
     encoding: None,
     origin: Origin::Events(&EventsContender {
-        service: Service::Own(|_| serve("")),
+        service: Service::Own(|_| serve("nats-server", "")),
         clients: Clients::Built(&Program {
             peer: &peer::NATS,
             folder: "nats",
@@ -35,15 +36,15 @@ pub(crate) const CONNECTION_HPP: (&str, &str) = (
     include_str!("../../../contenders/nats/connection.hpp"),
 );
 
-/// A server with further settings.
-pub(super) fn serve(further: &str) -> Result<(), Failure> {
+/// A server of this program, with further settings.
+pub(super) fn serve(program: impl AsRef<OsStr>, further: &str) -> Result<(), Failure> {
     let port = free_port()?;
     let settings = scratch("nats.conf");
     std::fs::write(
         &settings,
         format!("listen: \"127.0.0.1:{port}\"\n{SETTINGS}{further}"),
     )?;
-    let mut command = Command::new("nats-server");
+    let mut command = Command::new(program);
     command
         .arg("-c")
         .arg(settings)

@@ -16,7 +16,7 @@ pub(crate) const NATS_JETSTREAM: Contender = Contender {
     },
     encoding: None,
     origin: Origin::Events(&EventsContender {
-        service: Service::Own(|_| serve(&settings())),
+        service: Service::Own(|_| serve("nats-server", &settings())),
         clients: Clients::Built(&Program {
             peer: &peer::NATS,
             folder: "nats-jetstream",
