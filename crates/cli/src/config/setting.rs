@@ -182,6 +182,12 @@ impl<'a> Draft<'a> {
         self.topics.entry(self.place.0.clone()).or_insert(limits)
     }
 
+    /// The lifespan of the events of the topic that the setting is about.
+    pub(super) fn topic_lifespan(&mut self) -> &mut Duration {
+        let lifespans = &mut self.configuration.hub.lifespans;
+        lifespans.entry(self.place.0.clone()).or_default()
+    }
+
     /// What is said of the durability of the topic that the setting is about.
     pub(super) fn durable_topic(&mut self) -> &mut DurableTable {
         self.durable.table(&self.place.0)

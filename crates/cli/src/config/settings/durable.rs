@@ -85,6 +85,14 @@ fn history(table: &mut DurableTable, line: usize) -> &mut Retention {
 pub(super) fn settings() -> Vec<Setting> {
     vec![
         Setting {
+            key: "topic.NAME.lifespan",
+            field: Field::Time(|draft| draft.topic_lifespan()),
+            example: "\"10s\"",
+            effect: Effect::Immediate,
+            meaning: "Events of the topic that are older when their turn comes are not delivered, but counted as expired. The context \
+                      entry `floe.lifespan` of a publisher, in milliseconds, takes precedence.",
+        },
+        Setting {
             key: "topic.NAME.durable",
             field: Field::Other {
                 kind: Kind::Bool,

@@ -170,6 +170,7 @@ impl Subscriber {
     /// Takes as many events as the window allows. Returns `None` if the delivery task has to decide.
     fn take_ready(&self, batches: &mut Vec<Events>) -> Option<ReadyEvents> {
         let mut shared = self.lock();
+        shared.subscription.expire(Instant::now());
         if shared.subscription.has_gap_to_notify() {
             return None;
         }
@@ -183,7 +184,7 @@ impl Subscriber {
         let subscription = &mut shared.subscription;
         // No gap precedes these events, as checked above.
         self.latencies().note_wait(subscription.oldest());
-        let _ = subscription.take(room.events, room.bytes, batches, Instant::now);
+        let _ = subscription.take_unexpired(room.events, room.bytes, batches, Instant::now);
         let is_all = subscription.next_step(1) == DeliveryStep::Wait;
         let notice = subscription.poll_notice();
         let released = shared.take_released();

@@ -11,10 +11,11 @@ use floe::forwarding::Events;
 
 use super::arrivals::{Arrival, Arrivals};
 use super::folders::file_name;
-use super::reader::Reader;
+use super::reader::{ExpiryClock, Reader};
 use crate::core::durable::{Publication, Reading, publications};
 use crate::core::log::{Append, EventTime, Level, Position, ReadLimits};
 use crate::log::{Contents, EventLog, MemoryLog, ReadBatch, appended, readable};
+use crate::service::lifespan::DefaultLifespan;
 use crate::settings::DurableSettings;
 use crate::store::StoreError;
 
@@ -26,6 +27,8 @@ pub(crate) struct TopicLog {
     log: Arc<dyn EventLog>,
     settings: RwLock<DurableSettings>,
     arrivals: Arrivals,
+    /// For events whose publishers give none. Its readers share it.
+    lifespan: Arc<DefaultLifespan>,
     /// Where positions are stored; `None` if the log is in memory.
     positions: Option<PathBuf>,
     /// The durable subscriptions by name, those without a subscriber included.
@@ -70,10 +73,11 @@ impl TopicLog {
             let shown = positions.display();
             StoreError::because(format!("cannot read \"{shown}\""), error)
         };
+        let lifespan = Arc::new(DefaultLifespan::default());
         let mut readers = BTreeMap::new();
         for entry in std::fs::read_dir(&positions).map_err(read)? {
             let path = entry.map_err(read)?.path();
-            match Reader::open(&topic, &log, level, &path) {
+            match Reader::open(&topic, &log, level, &lifespan, &path) {
                 Ok(reader) => drop(readers.insert(reader.name().to_owned(), reader)),
                 Err(error) => tracing::error!("{error}"),
             }
@@ -83,6 +87,7 @@ impl TopicLog {
             log,
             settings: RwLock::new(settings),
             arrivals,
+            lifespan,
             positions: Some(positions),
             readers: Mutex::new(readers),
             is_closed: AtomicBool::new(false),
@@ -96,10 +101,21 @@ impl TopicLog {
             log: Arc::new(MemoryLog::new(settings.retention.clone())),
             settings: RwLock::new(settings),
             arrivals: Arrivals::new(PUBLISHERS_MAX),
+            lifespan: Arc::default(),
             positions: None,
             readers: Mutex::default(),
             is_closed: AtomicBool::new(false),
         })
+    }
+
+    /// The clock by which its events expire for a reader without wishes of its own.
+    pub(crate) fn clock(&self) -> ExpiryClock {
+        ExpiryClock::new(self.lifespan.get(), None)
+    }
+
+    /// The lifespan of events whose publishers give none.
+    pub(crate) fn lifespan(&self) -> &DefaultLifespan {
+        &self.lifespan
     }
 
     /// Whether events and positions are on disk.
@@ -206,11 +222,19 @@ impl TopicLog {
                 let from = self.locate(reading.start)?;
                 let level = self.settings().acknowledge;
                 match reading.name.as_ref().zip(self.positions.as_ref()) {
-                    None => Reader::transient(&self.topic, &self.log, level, from),
+                    None => Reader::transient(&self.topic, &self.log, level, &self.lifespan, from),
                     Some((name, positions)) => {
                         let file = positions.join(file_name(name));
-                        let reader =
-                            Reader::create(&self.topic, name, &self.log, level, from, &file)?;
+                        let lifespan = &self.lifespan;
+                        let reader = Reader::create(
+                            &self.topic,
+                            name,
+                            &self.log,
+                            level,
+                            lifespan,
+                            from,
+                            &file,
+                        )?;
                         readers.insert(name.clone(), reader.clone());
                         reader
                     }
