@@ -182,10 +182,10 @@ impl<'a> Draft<'a> {
         self.topics.entry(self.place.0.clone()).or_insert(limits)
     }
 
-    /// The lifespan of the events of the topic that the setting is about.
-    pub(super) fn topic_lifespan(&mut self) -> &mut Duration {
+    /// Sets the lifespan of the events of the topic that the setting is about.
+    pub(super) fn set_topic_lifespan(&mut self, lifespan: Option<Duration>) {
         let lifespans = &mut self.configuration.hub.lifespans;
-        lifespans.entry(self.place.0.clone()).or_default()
+        lifespans.extend(lifespan.map(|lifespan| (self.place.0.clone(), lifespan)));
     }
 
     /// What is said of the durability of the topic that the setting is about.
