@@ -50,8 +50,11 @@ const SUBSCRIPTIONS_MAX: usize = 10_000;
 const PUBLISHERS_MAX: usize = 10_000;
 /// Events in one reply, in bytes, unless a single event is longer. Peers refuse messages of more than 1 MiB by default.
 const REPLY_BYTES_MAX: usize = 256 * 1024;
-/// When a log is opened, this many of its last events are searched for numbered ones.
+/// When a log is opened, this many of its last events are searched for numbered ones: fewer if they are so long that it would take
+/// seconds, but as many as a publisher may have under way.
 const SEARCHED_EVENTS: u64 = 16 * 1024;
+const SEARCHED_EVENTS_MIN: u64 = 1024;
+const SEARCHED_BYTES: u64 = 64 << 20;
 
 impl TopicLog {
     /// The log of a topic, with the positions of its subscriptions in this folder. It reads from the disk.
@@ -372,9 +375,15 @@ fn refusal(reason: impl std::fmt::Display) -> SystemException {
     SystemException::UnknownException(format!("the event is not stored: {reason}"))
 }
 
+/// How many of the last events of a log are searched.
+fn searched_count(contents: &Contents) -> u64 {
+    let len = contents.bytes / contents.events.max(1);
+    (SEARCHED_BYTES / len.max(1)).clamp(SEARCHED_EVENTS_MIN, SEARCHED_EVENTS)
+}
+
 /// Notes the numbered ones among the last events of a log.
 fn search(log: &dyn EventLog, arrivals: &Arrivals) -> Result<(), crate::log::LogError> {
-    let mut from = log.locate(Position::Last(SEARCHED_EVENTS))?;
+    let mut from = log.locate(Position::Last(searched_count(&log.contents())))?;
     let limits = ReadLimits {
         level: Level::Accepted,
         ..ReadLimits::default()
@@ -392,5 +401,25 @@ fn search(log: &dyn EventLog, arrivals: &Arrivals) -> Result<(), crate::log::Log
             return Ok(());
         }
         from = batch.next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_long_events_are_searched_but_as_many_as_may_be_under_way() {
+        let count = |events, bytes| {
+            searched_count(&Contents {
+                events,
+                bytes,
+                ..Contents::default()
+            })
+        };
+        assert_eq!(count(0, 0), SEARCHED_EVENTS);
+        assert_eq!(count(100_000_000, 10 << 30), SEARCHED_EVENTS);
+        assert_eq!(count(1 << 20, 16 << 30), 4096);
+        assert_eq!(count(10_000, 10 << 30), SEARCHED_EVENTS_MIN);
     }
 }
