@@ -153,7 +153,7 @@ impl Qos {
     #[must_use]
     pub fn lifespan(self, max: Duration) -> Self {
         let millis = max.as_micros().div_ceil(1000).max(1);
-        self.entry("floe.lifespan", &millis.to_string())
+        self.entry("floe.lifespan", millis.to_string())
     }
 
     /// Lets several subscribers share a durable subscription: each event goes to one of them. Floe hubs only.
