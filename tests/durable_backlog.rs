@@ -228,7 +228,12 @@ async fn run(count: u64, is_timed: bool) {
     let behind = adapter
         .add("behind", Counting(counter.clone()))
         .expect("a new name");
-    let wishes = [("floe.durable", "d"), ("floe.from", "beginning")];
+    let wishes = [
+        ("floe.durable", "d"),
+        ("floe.from", "beginning"),
+        ("floe.outstanding", "1024"),
+    ];
+    let begin = Instant::now();
     subscribe(&own, &manager, &behind, &wishes).await;
     let busy = latencies(&publisher, first + samples..first + 2 * samples, &mut came).await;
     let contents = topics.contents("t").await.expect("the hub answers");
@@ -256,6 +261,7 @@ async fn run(count: u64, is_timed: bool) {
             known.0
         );
     }
+    println!("read {all} events in {:?}", begin.elapsed());
     assert_eq!(
         counter.count.load(Ordering::Acquire),
         all,

@@ -447,7 +447,7 @@ async fn a_stream_acknowledges_an_event_when_the_program_asks_for_the_next() {
 }
 
 /// Any event without parameters, by its operation.
-struct AnyEvent(String);
+pub(crate) struct AnyEvent(pub(crate) String);
 
 impl floe::hub::TypedEvent for AnyEvent {
     const TYPE_ID: &'static str = "::Test::Any";

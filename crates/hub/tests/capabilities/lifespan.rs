@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use floe::hub::{HubClient, Interruption, Qos};
 use floe::{Communicator, TypedProxy};
 use floe_hub::DURABLE_TOPICS;
 use floe_hub::contracts::floe::{DurableTopicsProxy, TopicInfo};
 use floe_hub::log::Retention;
 
-use crate::durable::{DURABLE, hub_in, hub_with, publish_with, topic};
+use crate::durable::{AnyEvent, DURABLE, hub_in, hub_with, publish_with, topic};
 use crate::policies::Gaps;
 use crate::world::{Directory, Subscribers, World, publish, publisher, qos, soon, subscribe};
 
@@ -185,6 +186,29 @@ async fn a_late_joiner_gets_no_expired_events_of_the_history_in_memory() {
     assert_eq!(inbox.next().await.operation, "b");
     let info = world.info_when("t", |info| info.lost.expired == 2).await;
     assert_eq!(info.subscribers[0].offered, 3);
+}
+
+#[tokio::test]
+async fn a_stream_in_rust_tells_of_expired_events_before_the_next_one() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let publisher = publisher(&topic(&world, "t").await).await;
+    for (operation, context) in [("a", SHORT), ("b", SHORT), ("c", LONG)] {
+        publish_with(&publisher, operation, context).await.unwrap();
+    }
+    wait_for_the_end_of_short_events().await;
+    let client = HubClient::connect(&world.hub.topic_manager())
+        .await
+        .unwrap();
+    let qos = Qos::new().durable("d").begin_at("beginning");
+    let qos = qos.lifespan(Duration::from_secs(3600));
+    let subscribe = client.topic("t").await.unwrap().subscribe::<AnyEvent>();
+    let mut events = soon(subscribe.qos(qos).start()).await.unwrap();
+    match soon(events.next()).await.unwrap() {
+        Err(Interruption::Lost { count }) => assert_eq!(count, 2),
+        other => panic!("{:?}", other.map(|event| event.0)),
+    }
+    assert_eq!(soon(events.next()).await.unwrap().unwrap().0, "c");
 }
 
 #[tokio::test]
