@@ -19,10 +19,11 @@ use floe::forwarding::Events;
 use floe::{Identity, SystemException};
 
 use super::durable::{Appending, TopicLog};
+use super::lifespan::DefaultLifespan;
 use super::subscriber::Subscriber;
 use super::subscribers::{LeavingSubscribers, Subscribers};
 use super::user_accounts::UserName;
-use crate::core::{Accounts, Snapshot};
+use crate::core::{Accounts, ByLifespan, Snapshot, Timing};
 use fan_out::{Audience, FanOuts, Publication};
 
 /// A topic, which the servants and the registry share.
@@ -39,6 +40,9 @@ pub(crate) struct Topic {
     /// The log, if the topic is durable or remembers events in memory.
     log: Option<Arc<TopicLog>>,
     fan_outs: FanOuts,
+    lifespan: DefaultLifespan,
+    /// Whether a wrong lifespan has been logged.
+    has_told_lifespan: AtomicBool,
 }
 
 /// What a publisher waits for.
@@ -116,6 +120,8 @@ impl Topic {
             ended: Mutex::default(),
             log,
             fan_outs: FanOuts::default(),
+            lifespan: DefaultLifespan::default(),
+            has_told_lifespan: AtomicBool::new(false),
         })
     }
 
@@ -131,6 +137,14 @@ impl Topic {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Sets the lifespan of events whose publishers give none.
+    pub(super) fn set_lifespan(&self, lifespan: Option<Duration>) {
+        self.lifespan.set(lifespan);
+        if let Some(log) = &self.log {
+            log.lifespan().set(lifespan);
+        }
     }
 
     /// Who created it, if the hub knows.
@@ -157,12 +171,7 @@ impl Topic {
         let mut held = Vec::new();
         for events in fresh {
             self.count(&events);
-            held.extend(self.give(Publication {
-                events,
-                audience: Audience::Live,
-                waits_for_room,
-                now,
-            }));
+            held.append(&mut self.give(events, Audience::Live, waits_for_room, now));
         }
         Published {
             held,
@@ -180,12 +189,7 @@ impl Topic {
         now: Instant,
     ) -> Vec<Held> {
         self.count(&events);
-        self.give(Publication {
-            events,
-            audience: Audience::All,
-            waits_for_room,
-            now,
-        })
+        self.give(events, Audience::All, waits_for_room, now)
     }
 
     /// Puts events that came over a link into the queues of all subscribers, but not of links: an event crosses one
@@ -213,17 +217,47 @@ impl Topic {
     }
 
     fn give_forwarded(self: &Arc<Self>, events: Events) -> Vec<Held> {
-        self.give(Publication {
-            events,
-            audience: Audience::LiveSubscribers,
-            waits_for_room: false,
-            now: Instant::now(),
-        })
+        self.give(events, Audience::LiveSubscribers, false, Instant::now())
+    }
+
+    /// Puts events into the queues of their audience, with their lifespans.
+    fn give(
+        self: &Arc<Self>,
+        events: Events,
+        audience: Audience,
+        waits_for_room: bool,
+        now: Instant,
+    ) -> Vec<Held> {
+        let mut held = Vec::new();
+        for (events, lifespan) in self.by_lifespan(events) {
+            held.append(&mut self.give_alike(Publication {
+                events,
+                audience,
+                waits_for_room,
+                timing: Timing::new(now, lifespan),
+            }));
+        }
+        held
+    }
+
+    /// Divides events where their lifespans differ. One whose publisher gives a wrong lifespan has that of the topic: a publisher
+    /// that waits for no answer would not learn that its event is refused.
+    pub(super) fn by_lifespan(&self, events: Events) -> ByLifespan {
+        let (divided, result) = ByLifespan::new(events, self.lifespan.get());
+        if let Err(reason) = result
+            && !self.has_told_lifespan.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                "events of topic {:?} have the lifespan of the topic, because theirs is wrong: {reason}; later ones are not logged",
+                self.name
+            );
+        }
+        divided
     }
 
     /// Puts events into the queues of their audience: immediately, or some at a time if that takes long, or if earlier
     /// events go some at a time.
-    fn give(self: &Arc<Self>, mut publication: Publication) -> Vec<Held> {
+    fn give_alike(self: &Arc<Self>, mut publication: Publication) -> Vec<Held> {
         let subscribers = self.read();
         if publication.is_long(subscribers.len()) || self.fan_outs.is_running() {
             let last = subscribers.last_number();
@@ -236,11 +270,11 @@ impl Topic {
             events,
             audience,
             waits_for_room,
-            now,
+            timing,
         } = publication;
         with_each(&subscribers, events)
             .filter(|(subscriber, _)| audience.has(subscriber))
-            .filter_map(|(subscriber, events)| subscriber.publish(events, waits_for_room, now))
+            .filter_map(|(subscriber, events)| subscriber.publish(events, waits_for_room, timing))
             .map(Held::Publication)
             .collect()
     }

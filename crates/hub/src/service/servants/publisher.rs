@@ -12,7 +12,7 @@ use floe::forwarding::Events;
 use floe::{Current, SystemException};
 use floe_access::Action;
 
-use crate::core::without_token;
+use crate::core::{ByLifespan, Timing, without_token};
 use crate::service::directory::Object;
 use crate::service::durable::TopicLog;
 use crate::service::registry::Registry;
@@ -76,11 +76,24 @@ pub(super) fn publish_to_one(
     let mut held = Vec::new();
     let taken = requests.take_events(|events, now| {
         if !subscriber.loses_own(&events) {
-            let own = subscriber.publish(events, waits_for_room, now);
-            held.extend(own.map(Held::Publication));
+            held.append(&mut publish_own(subscriber, events, waits_for_room, now));
         }
     });
     answer(taken, slot, held);
+}
+
+/// Queues events for one subscriber. The lifespan of its topic is for the events of the topic, and not for these.
+fn publish_own(
+    subscriber: &Arc<Subscriber>,
+    events: Events,
+    waits_for_room: bool,
+    now: Instant,
+) -> Vec<Held> {
+    // An event with a wrong lifespan counts as one without, as in a topic.
+    let (divided, _) = ByLifespan::new(events, None);
+    let publish =
+        |(events, lifespan)| subscriber.publish(events, waits_for_room, Timing::new(now, lifespan));
+    divided.filter_map(publish).map(Held::Publication).collect()
 }
 
 /// Replies when no subscriber holds the publisher back.
@@ -169,10 +182,7 @@ impl Recipient {
             },
             Self::Subscriber(subscriber) if subscriber.is_gone() => return Err(gone()),
             Self::Subscriber(subscriber) if subscriber.loses_own(&events) => Vec::new(),
-            Self::Subscriber(subscriber) => {
-                let held = subscriber.publish(events, waits_for_room, now);
-                held.map(Held::Publication).into_iter().collect()
-            }
+            Self::Subscriber(subscriber) => publish_own(subscriber, events, waits_for_room, now),
         };
         name_publisher(&held, current);
         if let Some(stored) = stored {
