@@ -1,5 +1,6 @@
 //! Settings of a gateway, with the properties of Glacier2 that they come from.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use floe::settings::Compression;
@@ -233,7 +234,7 @@ pub struct ForwardingSettings {
     /// The compressions of requests to peers of Floe, the preferred one first, for requests that ask for compression. A
     /// server gets the first that it offers; a client gets the one that it asks for in replies, if it is among these.
     /// All others get bzip2. Default: all.
-    pub compressions: Vec<Compression>,
+    pub compressions: Arc<[Compression]>,
     /// The largest number of requests in a queue. Each session has a queue for each server, and one for its client.
     /// Default 10,000.
     pub queue_requests: usize,
@@ -249,12 +250,12 @@ impl Default for ForwardingSettings {
             sleep_time: Duration::ZERO,
             batching: Batching::Adaptive,
             batch_len_max: 64 * 1024,
-            compressions: vec![
+            compressions: Arc::new([
                 Compression::ZstdBatch,
                 Compression::ZstdStream,
                 Compression::Zstd,
                 Compression::Brotli,
-            ],
+            ]),
             queue_requests: 10_000,
             queue_bytes: 4 * 1024 * 1024,
         }

@@ -1,6 +1,7 @@
 //! `[gateway]` of a `floe.toml`: the settings of a gateway by Floe's names.
 
 use std::fs;
+use std::sync::Arc;
 
 use floe::settings::Compression;
 use floe::{Identity, Reference};
@@ -88,7 +89,7 @@ pub(super) fn identities(entry: &Entry) -> Result<Vec<Identity>, Problem> {
 }
 
 /// Compressions towards peers of Floe.
-pub(super) fn compressions(entry: &Entry) -> Result<Vec<Compression>, Problem> {
+pub(super) fn compressions(entry: &Entry) -> Result<Arc<[Compression]>, Problem> {
     let texts = entry.texts("a compression")?;
     let named = texts.iter().map(|text| {
         Compression::from_name(text).ok_or_else(|| {

@@ -18,7 +18,7 @@ mod token_bucket;
 pub use filter::{AddressRule, AddressRuleError, UserCategory};
 
 pub(crate) use exactly_once::{Admission, DedupWindow, Outstanding};
-pub(crate) use filter::{AddressFilter, RequestFilter, SortedSet};
+pub(crate) use filter::{AddressFilter, RequestFilter, SortedSet, text_len};
 pub(crate) use forward_mode::ForwardMode;
 pub(crate) use login_throttle::{LoginThrottle, TooManyAttempts};
 pub(crate) use request_queue::{Pushed, QueueLimits, RequestQueue};

@@ -23,6 +23,7 @@ use super::login::{self, Credentials, Refusal};
 use super::overload::going_away;
 use super::session::{Session, SessionEnded};
 use super::sessions::Sessions;
+use crate::core::text_len;
 
 /// The router object.
 pub(super) struct RouterObject(pub(super) Arc<Sessions>);
@@ -160,16 +161,13 @@ fn add_proxies(sessions: &Arc<Sessions>, request: Request) -> Result<Response, S
     let proxies: Vec<Option<Proxy>> =
         request.decode(OperationMode::Idempotent, |decoder| decoder.get())?;
     let len_max = sessions.settings.routing_table_bytes;
-    let allowed = |proxy: &&Proxy| {
-        let len = proxy.to_string().len();
-        let is_allowed = len <= len_max && sessions.address_filter.allows(proxy.reference());
+    let allowed = |proxy: &Proxy| {
+        let reference = proxy.reference();
+        let len = text_len(reference);
+        let is_allowed = len <= len_max && sessions.address_filter.allows(reference, len);
         is_allowed.then_some(len)
     };
-    let lens: Vec<_> = proxies
-        .iter()
-        .flatten()
-        .map(|proxy| allowed(&proxy))
-        .collect();
+    let lens: Vec<_> = proxies.iter().flatten().map(allowed).collect();
     let refused = proxies.iter().flatten().zip(&lens);
     if let Some((refused, _)) = refused.into_iter().find(|(_, len)| len.is_none()) {
         sessions.counters.proxies_refused.add(1);

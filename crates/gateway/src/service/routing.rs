@@ -229,7 +229,7 @@ impl Route {
         let is_plain = facet.is_empty() && !mode.is_secure && !mode.is_compressed;
         match mode.mode {
             InvocationMode::Twoway if is_plain => self.twoway.clone(),
-            InvocationMode::Oneway if is_plain => self.oneway.clone(),
+            InvocationMode::Oneway if is_plain => self.oneway().clone(),
             _ => changed(&self.twoway, mode, facet, self.compression),
         }
     }
@@ -238,12 +238,18 @@ impl Route {
 /// The same object with another mode and facet, and with this compression if the mode asks for any.
 fn changed(object: &Proxy, mode: &ForwardMode, facet: &str, compression: Compression) -> Proxy {
     let reference = object.reference();
-    let proxy = object.with_reference(Reference {
-        facet: facet.to_owned(),
-        mode: mode.mode,
-        secure: mode.is_secure,
-        ..reference.clone()
-    });
+    let is_same = reference.facet == facet
+        && reference.mode == mode.mode
+        && reference.secure == mode.is_secure;
+    let proxy = match is_same {
+        true => object.clone(),
+        false => object.with_reference(Reference {
+            facet: facet.to_owned(),
+            mode: mode.mode,
+            secure: mode.is_secure,
+            ..reference.clone()
+        }),
+    };
     match mode.is_compressed {
         true => proxy.ice_compression(compression),
         false => proxy,

@@ -69,8 +69,8 @@ pub(super) struct SessionEnded;
 pub(super) struct Route {
     /// A twoway proxy to the object.
     pub(super) twoway: Proxy,
-    /// A oneway proxy to the object.
-    pub(super) oneway: Proxy,
+    /// A oneway proxy to the object, made for the first oneway request.
+    oneway: OnceLock<Proxy>,
     /// The compression of requests that ask for compression.
     pub(super) compression: Compression,
     /// Forwards requests to the object's server, in their order.
@@ -241,11 +241,15 @@ impl Route {
             false => twoway,
         };
         Self {
-            oneway: twoway.ice_oneway(),
+            oneway: OnceLock::new(),
             twoway,
             compression,
             forwarder,
         }
+    }
+
+    pub(super) fn oneway(&self) -> &Proxy {
+        self.oneway.get_or_init(|| self.twoway.ice_oneway())
     }
 }
 

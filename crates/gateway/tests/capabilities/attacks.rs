@@ -1,11 +1,18 @@
 //! Attacks: each is refused and counted, and harms no other session.
 
-use floe::contracts::glacier2::CannotCreateSessionOrPermissionDeniedError;
-use floe::{Identity, InvokeError, Proxy, Reference, SystemException};
+use std::sync::Arc;
+
+use floe::contracts::glacier2::{
+    CannotCreateSessionOrPermissionDeniedError, PermissionDeniedError, PermissionsVerifier,
+    PermissionsVerifierDispatcher,
+};
+use floe::{Current, Identity, InvokeError, Proxy, Reference, SystemException};
 use floe_access::Users;
 use floe_gateway::{GatewaySettings, OVERLOADED, PasswordVerifier};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
-use crate::world::{Client, World, call, soon};
+use crate::world::{BackEnd, Calls, Client, World, call, soon};
 
 /// A gateway with a client that does nothing wrong, and its object.
 struct Scene {
@@ -163,6 +170,72 @@ async fn guessed_passwords_are_slowed_and_the_right_one_still_counts() {
     assert_eq!(world.gateway.status().logins_refused, 5);
     let created = soon(attacker.router.create_session("joe", "secret")).await;
     created.expect("it is the right one");
+    world.shut_down().await;
+}
+
+/// Accepts every user but `mallory`, who waits for a permit and is refused then.
+struct SlowVerifier {
+    permits: Arc<Semaphore>,
+    calls: Calls,
+}
+
+impl PermissionsVerifier for SlowVerifier {
+    async fn check_permissions(
+        &self,
+        user_id: String,
+        _password: String,
+        _current: &Current,
+    ) -> Result<(bool, String), PermissionDeniedError> {
+        if user_id != "mallory" {
+            return Ok((true, String::new()));
+        }
+        self.calls.note("verifier", "wait");
+        let _permit = self.permits.acquire().await;
+        Ok((false, "no".to_owned()))
+    }
+}
+
+#[tokio::test]
+async fn slow_logins_delay_no_other_client() {
+    const ATTACKERS: usize = 10;
+    let permits = Arc::new(Semaphore::new(0));
+    let waits = Calls::default();
+    let back_end = BackEnd::start().await;
+    let verifier = PermissionsVerifierDispatcher::new(SlowVerifier {
+        permits: permits.clone(),
+        calls: waits.clone(),
+    });
+    let verifier = back_end.adapter.add("slow", verifier).expect("one");
+    let world = World::before(back_end, |settings| {
+        settings.password_verifier = Some(PasswordVerifier::Proxy(verifier.reference().clone()));
+    })
+    .await;
+    let mut logins = JoinSet::new();
+    for _ in 0..ATTACKERS {
+        let attacker = Client::connect(&world.gateway).await;
+        logins.spawn(async move { attacker.router.create_session("mallory", "guess").await });
+    }
+    waits.when(ATTACKERS).await;
+    let client = world.client().await;
+    let object = client.routed(&world.back_end.object("good")).await.unwrap();
+    call(&object, "unharmed").await.expect("it is served");
+    let status = world.gateway.status();
+    assert_eq!((status.sessions, status.logins_refused), (1, 0));
+    permits.add_permits(ATTACKERS);
+    for login in soon(logins.join_all()).await {
+        let is_denied = matches!(
+            login,
+            Err(CannotCreateSessionOrPermissionDeniedError::PermissionDeniedException(_))
+        );
+        assert!(is_denied, "{login:?}");
+    }
+    let status = world.gateway.status();
+    assert_eq!(
+        (status.sessions, status.logins_refused),
+        (1, ATTACKERS as u64)
+    );
+    call(&object, "unharmed").await.expect("it is served");
+    assert_eq!(world.back_end.calls.operations(), ["unharmed"; 2]);
     world.shut_down().await;
 }
 

@@ -62,7 +62,7 @@ async fn to_server(server: Communicator, allowed: Option<&[Compression]>) -> Opt
     let world = World::with(|settings| {
         settings.filter.accept_addresses = vec!["127.0.0.1".parse().unwrap()];
         if let Some(allowed) = allowed {
-            settings.to_servers.compressions = allowed.to_vec();
+            settings.to_servers.compressions = allowed.into();
         }
     })
     .await;
@@ -95,7 +95,7 @@ async fn to_client(
 ) -> Option<Compression> {
     let world = World::with(|settings| {
         if let Some(allowed) = allowed {
-            settings.to_clients.compressions = allowed.to_vec();
+            settings.to_clients.compressions = allowed.into();
         }
     })
     .await;

@@ -214,6 +214,9 @@ fn is_refused(answer: &Result<String, InvokeError>) -> bool {
 #[tokio::test]
 async fn a_token_is_good_for_one_resumption_and_for_the_grace_period() {
     let world = World::start().await;
+    let bystander = world.client().await;
+    let object = world.back_end.object("bystander");
+    let object = bystander.routed(&object).await.unwrap();
     let first = world.client().await;
     let token = ask(&first, "open", "").await.unwrap();
     let thief = Client::connect(&world.gateway).await;
@@ -236,13 +239,15 @@ async fn a_token_is_good_for_one_resumption_and_for_the_grace_period() {
     // The grace period of this session is a millisecond.
     second.connection.abort();
     soon(async {
-        while world.gateway.status().sessions > 0 {
+        while world.gateway.status().sessions > 1 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     })
     .await;
     assert!(is_refused(&ask(&thief, "resume", &next).await));
     assert_eq!(world.gateway.status().logins_refused, 3);
+    call(&object, "unharmed").await.unwrap();
+    assert_eq!(world.back_end.calls.operations(), ["op", "unharmed"]);
     world.shut_down().await;
 }
 

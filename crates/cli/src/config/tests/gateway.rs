@@ -107,7 +107,7 @@ compressions = ["brotli", "bzip2"]
     expected.to_clients.batch_len_max = 1024;
     expected.to_clients.queue_requests = 3;
     expected.to_clients.queue_bytes = 2048;
-    expected.to_clients.compressions = vec![Compression::Brotli, Compression::Bzip2];
+    expected.to_clients.compressions = [Compression::Brotli, Compression::Bzip2].into();
     assert_eq!(settings, expected);
 }
 

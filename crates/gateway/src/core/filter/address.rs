@@ -144,15 +144,31 @@ pub(crate) struct AddressFilter {
 }
 
 impl AddressFilter {
-    /// Whether the client may register this proxy.
-    pub(crate) fn allows(&self, reference: &Reference) -> bool {
-        let is_too_long = |max| reference.to_string().len() > max;
-        if self.proxy_len_max.is_some_and(is_too_long) {
+    /// Whether the client may register this proxy, whose text has `len` bytes.
+    pub(crate) fn allows(&self, reference: &Reference, len: usize) -> bool {
+        if self.proxy_len_max.is_some_and(|max| len > max) {
             return false;
         }
         let any = |rules: &[AddressRule]| rules.iter().any(|rule| rule.matches(reference));
         (self.accept.is_empty() || any(&self.accept)) && !any(&self.reject)
     }
+}
+
+/// The length of a proxy's text, in bytes, without a copy of the text.
+pub(crate) fn text_len(reference: &Reference) -> usize {
+    struct Length(usize);
+
+    impl fmt::Write for Length {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0 += text.len();
+            Ok(())
+        }
+    }
+
+    let mut length = Length(0);
+    // This cannot fail, because `Length` takes every text.
+    let _ = fmt::write(&mut length, format_args!("{reference}"));
+    length.0
 }
 
 #[cfg(test)]
@@ -169,7 +185,8 @@ mod tests {
     }
 
     fn allows(accept: &[&str], reject: &[&str], proxy: &str) -> bool {
-        filter(accept, reject).allows(&proxy.parse().unwrap())
+        let reference = proxy.parse().unwrap();
+        filter(accept, reject).allows(&reference, text_len(&reference))
     }
 
     const DB: &str = "o:tcp -h db1.example -p 1000";
@@ -273,9 +290,11 @@ mod tests {
     fn a_long_proxy_is_refused_whatever_its_address() {
         let mut filter = filter(&["*"], &[]);
         let reference: Reference = DB.parse().unwrap();
-        filter.proxy_len_max = Some(reference.to_string().len());
-        assert!(filter.allows(&reference));
-        filter.proxy_len_max = filter.proxy_len_max.map(|max| max - 1);
-        assert!(!filter.allows(&reference));
+        let len = text_len(&reference);
+        assert_eq!(len, reference.to_string().len());
+        filter.proxy_len_max = Some(len);
+        assert!(filter.allows(&reference, len));
+        filter.proxy_len_max = Some(len - 1);
+        assert!(!filter.allows(&reference, len));
     }
 }

@@ -12,5 +12,5 @@ mod request;
 pub use address::{AddressRule, AddressRuleError};
 pub use request::UserCategory;
 
-pub(crate) use address::AddressFilter;
+pub(crate) use address::{AddressFilter, text_len};
 pub(crate) use request::{RequestFilter, SortedSet};
