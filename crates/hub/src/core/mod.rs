@@ -52,7 +52,7 @@ pub(crate) use held::Ticket;
 pub(crate) use hops::{HOPS_KEY, HOPS_MAX, counts_hops, next_hop, passing_count, with_next_hop};
 pub use hub_limits::{HubLimits, LimitUse};
 pub(crate) use hub_limits::{LimitReached, Usage};
-pub(crate) use in_flight::{InFlightEvents, Load, Resend, WindowRoom, may_resend};
+pub(crate) use in_flight::{InFlightEvents, Load, Resend, Sendable, WindowRoom, may_resend};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};
 pub use metrics::{GroupBy, GroupByError};

@@ -397,14 +397,6 @@ impl Subscriber {
         window_of(&self.qos)
     }
 
-    /// How many events may be unanswered at first, if the subscriber answers events.
-    pub(super) fn outstanding(&self) -> Option<usize> {
-        match self.qos.delivery {
-            Delivery::Twoway { outstanding, .. } => Some(outstanding),
-            _ => None,
-        }
-    }
-
     /// How long the reply to an event may take.
     pub(super) fn send_timeout(&self) -> Option<Duration> {
         self.proxy.timeout()

@@ -144,7 +144,12 @@ impl Registry {
             return Err(ChangeError::NotDurable(topic.name().to_owned()));
         };
         let pending_max = match (reading.is_shared, qos.delivery) {
-            (false, Delivery::Twoway { outstanding, .. }) => outstanding,
+            (
+                false,
+                Delivery::Twoway {
+                    outstanding_max, ..
+                },
+            ) => outstanding_max,
             _ => OUTSTANDING_LIMIT,
         };
         let mut reading = reading.clone();
