@@ -131,7 +131,7 @@ mod tests {
         topic.publish(events(2), false, Instant::now());
         destroyed.add(topic.clone());
         topic.publish(events(1), false, Instant::now());
-        let _ = topic.publish_forwarded(&events(4));
+        let _ = topic.publish_forwarded(events(4));
         let counts = destroyed.counts();
         assert_eq!((counts.published, counts.forwarded), (3, 4));
         let forgotten = Arc::downgrade(&topic);

@@ -38,8 +38,11 @@ pub(crate) struct Appending {
     /// The events that have not come before, for the subscribers that get them now.
     pub(crate) fresh: Vec<Events>,
     /// Ends when all are as safe as their publisher wants, or says why they are not.
-    pub(crate) outcome: Pin<Box<dyn Future<Output = Result<(), SystemException>> + Send>>,
+    pub(crate) outcome: Storing,
 }
+
+/// Ends when events are as safe as their publisher wants, or says why they are not.
+pub(crate) type Storing = Pin<Box<dyn Future<Output = Result<(), SystemException>> + Send>>;
 
 /// How many durable subscriptions a topic has at most. Each takes a file of a few kilobytes.
 const SUBSCRIPTIONS_MAX: usize = 10_000;
