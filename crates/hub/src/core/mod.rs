@@ -62,7 +62,7 @@ pub(crate) use names::{
     topic_name,
 };
 pub(crate) use overflow::{OverflowNotice, OverflowSummary};
-pub(crate) use qos::{Delivery, OUTSTANDING_LIMIT, Qos, QosError};
+pub(crate) use qos::{DeliveryMode, OUTSTANDING_LIMIT, Qos, QosError};
 pub(crate) use queue_memory::queue_len_max;
 pub(crate) use schedule::Schedule;
 pub(crate) use snapshot::{Snapshot, SubscriptionState};

@@ -133,7 +133,7 @@ impl Subscriber {
     /// Gives up all unanswered events when the delivery ends, and those that the scheduler is sending.
     pub(super) fn abandon(&self) {
         let mut shared = self.lock();
-        shared.rounds.clear();
+        shared.sent_batches.clear();
         let in_flight = shared.in_flight();
         let abandoned = match in_flight.close() {
             true => in_flight.abandon(0),
@@ -157,7 +157,7 @@ impl ReplySink for Subscriber {
                 event.end();
             });
         if delivered > 0 {
-            latencies.note_delivered(&mut shared.rounds, end, now);
+            latencies.note_delivered(&mut shared.sent_batches, end, now);
             shared.subscription.handle_delivered(delivered);
             wake_if_awaited(shared);
         }

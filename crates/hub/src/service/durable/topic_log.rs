@@ -12,7 +12,7 @@ use floe::forwarding::Events;
 use super::arrivals::{Arrival, Arrivals};
 use super::folders::file_name;
 use super::reader::Reader;
-use crate::core::durable::{Publication, Reading, publications};
+use crate::core::durable::{LogPublication, Reading, publications};
 use crate::core::log::{Append, EventTime, Level, Position, ReadLimits};
 use crate::log::{Contents, EventLog, MemoryLog, ReadBatch, appended, readable};
 use crate::settings::DurableSettings;
@@ -139,13 +139,13 @@ impl TopicLog {
 
     fn append_one(
         &self,
-        publication: Publication,
+        publication: LogPublication,
         level: Level,
         time: EventTime,
         fresh: &mut Vec<Events>,
         outcomes: &mut Vec<Outcome>,
     ) {
-        let Publication { events, origin, .. } = publication;
+        let LogPublication { events, origin, .. } = publication;
         let Some(origin) = origin else {
             fresh.push(events.clone());
             let append = Append {

@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 use tokio::time::sleep;
 
 use super::Registry;
-use crate::core::{Delivery, OUTSTANDING_LIMIT, Qos};
+use crate::core::{DeliveryMode, OUTSTANDING_LIMIT, Qos};
 use crate::error::{ChangeError, StoreError};
 use crate::service::durable::{Reader, TopicLog};
 use crate::service::topic::Topic;
@@ -146,7 +146,7 @@ impl Registry {
         let pending_max = match (reading.is_shared, qos.delivery) {
             (
                 false,
-                Delivery::Twoway {
+                DeliveryMode::Twoway {
                     outstanding_max, ..
                 },
             ) => outstanding_max,

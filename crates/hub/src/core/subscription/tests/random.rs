@@ -78,7 +78,11 @@ fn any_subscription() -> impl Strategy<Value = Subscription<Numbered>> {
         Just(OverflowPolicy::Block),
         Just(OverflowPolicy::Disconnect),
     ];
-    let delivery = prop_oneof![Just(Delivery::Oneway), Just(Delivery::Batch), Just(TWOWAY)];
+    let delivery = prop_oneof![
+        Just(DeliveryMode::Oneway),
+        Just(DeliveryMode::Batch),
+        Just(TWOWAY)
+    ];
     let wishes = (retry_count, overflow, delivery, any::<bool>(), 0..3_u64);
     wishes.prop_map(
         |(retry_count, overflow, delivery, notices_gaps, patience)| {
