@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::build;
 use crate::command::{cargo, succeeds, succeeds_reading, succeeds_within};
+use crate::interop_mcap;
 use crate::packages;
 use crate::soak;
 use crate::tally::Tally;
@@ -94,6 +95,7 @@ fn tested(arguments: &[&str]) -> Tally {
     let workspace = ["test", "--workspace", "--no-fail-fast"];
     let words = [&workspace[..], &build::FEATURES, arguments].concat();
     let mut tests = cargo(&words);
+    interop_mcap::provide(&mut tests);
     let succeeded = succeeds_reading(tests.env(build::DONE, "1"), |line| tally.read(line));
     tally.settle(succeeded);
     tally

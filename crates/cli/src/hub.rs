@@ -391,6 +391,7 @@ pub(crate) fn add(total: &mut TopicTotals, topic: &TopicTotals) {
         (&mut losses.failed, lost.failed),
         (&mut losses.removed, lost.removed),
         (&mut losses.looped, lost.looped),
+        (&mut losses.expired, lost.expired),
         (&mut total.queued, topic.queued),
         (&mut total.queued_bytes, topic.queued_bytes),
         (&mut total.outstanding, topic.outstanding),
@@ -408,9 +409,10 @@ pub(crate) fn lost(losses: &Losses) -> i64 {
         failed,
         removed,
         looped,
+        expired,
         ..
     } = *losses;
-    let all = [overflow, offline, failed, removed, looped];
+    let all = [overflow, offline, failed, removed, looped, expired];
     all.into_iter().fold(0, i64::saturating_add)
 }
 

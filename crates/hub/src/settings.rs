@@ -91,6 +91,9 @@ pub struct HubSettings {
     /// The topics that remember events in memory for subscribers that come later, by name, with what they remember. A durable
     /// topic needs none. Default: none.
     pub histories: BTreeMap<String, Retention>,
+    /// The lifespans of the events of single topics, by the name of the topic, for events whose publishers give none: events
+    /// that are older when their turn comes are not delivered, and counted. Default: none.
+    pub lifespans: BTreeMap<String, Duration>,
     /// How long the delivery of an event may take: from the moment it is sent, including a new connection, until a
     /// twoway subscriber has answered. If the event is sent once more, it has the same time again. The time in the
     /// queue does not count. `None` waits for ever. Default 60 s.
@@ -233,6 +236,7 @@ impl Default for HubSettings {
             topic_queue_limits: BTreeMap::new(),
             durable_topics: BTreeMap::new(),
             histories: BTreeMap::new(),
+            lifespans: BTreeMap::new(),
             send_timeout: Some(Duration::from_secs(60)),
             discard_interval: Duration::from_secs(60),
             admin: None,
@@ -307,6 +311,14 @@ impl HubSettings {
     /// How this topic keeps its events, if it is durable.
     pub(crate) fn durable_of(&self, topic: &str) -> DurableSettings {
         self.durable_topics.get(topic).cloned().unwrap_or_default()
+    }
+
+    /// The lifespan of the events of this topic, if their publishers give none.
+    pub(crate) fn lifespan_of(&self, topic: &str) -> Option<Duration> {
+        self.lifespans
+            .get(topic)
+            .copied()
+            .filter(|it| !it.is_zero())
     }
 
     /// What this topic remembers in memory, if it is not durable.

@@ -2,8 +2,8 @@
 //
 // Usage: publisher MANAGER TOPIC MODE COUNT [ICE OPTIONS]
 //
-// MANAGER is the proxy of a topic manager, MODE one of twoway, oneway, batch, datagram. Makes the topic if it is not there,
-// publishes COUNT events of the interface Interop::Events, the last of which is `flagged`, and prints `published COUNT`.
+// MANAGER is the proxy of a topic manager, MODE one of twoway, short-lived, oneway, batch, datagram. A short-lived event
+// has a lifespan of a millisecond. Makes the topic if it is not there, publishes COUNT events of the interface Interop::Events, the last of which is `flagged`, and prints `published COUNT`.
 
 #include <Ice/Ice.h>
 #include <IceStorm/IceStorm.h>
@@ -34,6 +34,7 @@ std::shared_ptr<Ice::ObjectPrx> inMode(const std::shared_ptr<Ice::ObjectPrx>& pr
 {
     const std::map<std::string, std::shared_ptr<Ice::ObjectPrx>> modes{
         {"twoway", proxy->ice_twoway()},
+        {"short-lived", proxy->ice_twoway()->ice_context({{"floe.lifespan", "1"}})},
         {"oneway", proxy->ice_oneway()},
         {"batch", proxy->ice_batchOneway()},
         {"datagram", proxy->ice_datagram()}};

@@ -1,11 +1,14 @@
-//! Recordings of `floe record`, read by the `mcap` package of Python, which is not ours: `cargo xtask interop-mcap`.
+//! Recordings of `floe record`, read by the `mcap` package of Python, which is not ours. `cargo xtask test` and
+//! `cargo xtask interop-mcap` provide it.
 
 use std::env;
+use std::ffi::OsString;
 use std::fs;
 use std::process::Command;
 
 use floe_tests::hub::Hub;
 use floe_tests::peer::Peer;
+use floe_tests::skip;
 use floe_tests::workspace;
 use serde_json::{Value as Json, json};
 
@@ -13,8 +16,9 @@ const SLICE: &str = "module Demo { interface Sensor { void sampled(int number); 
 
 #[test]
 fn python_reads_what_floe_records() {
-    let python = env::var_os("FLOE_MCAP_PYTHON");
-    let python = python.expect("FLOE_MCAP_PYTHON names a Python that can import mcap");
+    let Some(python) = python_or_skip() else {
+        return;
+    };
     let folder = env::temp_dir().join(format!("floe-mcap-{}", std::process::id()));
     fs::create_dir_all(&folder).expect("there is room");
     let slice = folder.join("Sensor.ice");
@@ -109,4 +113,16 @@ fn python_reads_what_floe_records() {
         (Some(3), Some(true))
     );
     let _ = fs::remove_dir_all(&folder);
+}
+
+/// The Python that can import mcap. The gate says by an empty name that PyPI is out of reach, which fails nothing.
+fn python_or_skip() -> Option<OsString> {
+    let python = env::var_os("FLOE_MCAP_PYTHON");
+    if python.is_none() {
+        skip::report(
+            "mcap",
+            "FLOE_MCAP_PYTHON names no Python: cargo xtask interop-mcap provides one",
+        );
+    }
+    python.filter(|python| !python.is_empty())
 }

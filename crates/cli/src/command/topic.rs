@@ -480,6 +480,7 @@ fn losses(losses: &Losses) -> Json {
         "failed": losses.failed,
         "removed": losses.removed,
         "looped": losses.looped,
+        "expired": losses.expired,
     })
 }
 

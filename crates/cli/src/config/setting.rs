@@ -182,6 +182,12 @@ impl<'a> Draft<'a> {
         self.topics.entry(self.place.0.clone()).or_insert(limits)
     }
 
+    /// Sets the lifespan of the events of the topic that the setting is about.
+    pub(super) fn set_topic_lifespan(&mut self, lifespan: Option<Duration>) {
+        let lifespans = &mut self.configuration.hub.lifespans;
+        lifespans.extend(lifespan.map(|lifespan| (self.place.0.clone(), lifespan)));
+    }
+
     /// What is said of the durability of the topic that the setting is about.
     pub(super) fn durable_topic(&mut self) -> &mut DurableTable {
         self.durable.table(&self.place.0)

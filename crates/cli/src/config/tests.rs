@@ -328,7 +328,7 @@ fn a_view_that_cannot_be_is_told_with_what_to_do() {
     assert_eq!(problems, [(4, mistyped)]);
     let (_, problems) = read_toml("[topic.news]\ncolour = \"red\"\n");
     let expected = "expected one of topic.news.queue.events, topic.news.queue.bytes, topic.news.queue.patience, \
-                    topic.news.queue.overflow, topic.news.durable, topic.news.acknowledge, topic.news.retention.age, \
+                    topic.news.queue.overflow, topic.news.lifespan, topic.news.durable, topic.news.acknowledge, topic.news.retention.age, \
                     topic.news.retention.bytes, topic.news.retention.events, topic.news.retention.key, topic.news.retention.per-key, \
                     topic.news.history.age, topic.news.history.bytes, topic.news.history.events, topic.news.history.key, \
                     topic.news.history.per-key";

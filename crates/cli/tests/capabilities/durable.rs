@@ -115,8 +115,7 @@ fn positions_are_shown_set_and_removed() {
     assert_eq!((number(&subscriber), number(&subscriber)), (3, 4));
     subscriber.end().ended(0);
     let start = std::time::Instant::now();
-    let expected =
-        json!([{"name": "d", "position": 6, "pending": 0, "behind": 0, "subscribers": 0}]);
+    let expected = json!([{"name": "d", "position": 6, "pending": 0, "behind": 0, "expired": 0, "subscribers": 0}]);
     while stage.positions(&hub) != expected {
         assert!(start.elapsed().as_secs() < 60, "{}", stage.positions(&hub));
     }

@@ -20,8 +20,10 @@ pub struct Losses {
     pub removed: i64,
     /// They had passed 16 hubs: they go round in a loop of subscriptions.
     pub looped: i64,
+    /// Their lifespan was over before they were delivered.
+    pub expired: i64,
 }
-codegen::structure!(Losses { overflow, offline, failed, removed, looped });
+codegen::structure!(Losses { overflow, offline, failed, removed, looped, expired });
 
 /// How a subscriber is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -486,8 +488,12 @@ pub struct SubscriptionPosition {
     pub behind: i64,
     /// How many subscribers have it now.
     pub subscribers: i32,
+    /// Events whose lifespan was over before they were delivered, since the hub started.
+    pub expired: i64,
 }
-codegen::structure!(SubscriptionPosition { name, position, next, pending, behind, subscribers });
+codegen::structure!(SubscriptionPosition {
+    name, position, next, pending, behind, subscribers, expired
+});
 
 /// The durable subscriptions of a topic, in the order of their names.
 pub type SubscriptionPositionSeq = Vec<SubscriptionPosition>;

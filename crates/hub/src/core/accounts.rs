@@ -33,6 +33,8 @@ pub(crate) struct Losses {
     pub(crate) removed: u64,
     /// The events had passed the maximum number of hubs, so they go round in a loop.
     pub(crate) looped: u64,
+    /// Their lifespan was over before they were delivered.
+    pub(crate) expired: u64,
 }
 
 impl AddAssign for Accounts {
@@ -51,5 +53,6 @@ impl AddAssign for Losses {
         self.failed += other.failed;
         self.removed += other.removed;
         self.looped += other.looped;
+        self.expired += other.expired;
     }
 }

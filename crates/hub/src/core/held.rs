@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use super::lifespan::Timing;
 use super::limits::QueueLimits;
 use super::patience::Patience;
 use super::queue::EventBatch;
@@ -32,7 +33,7 @@ pub(super) struct HeldPublications<R> {
 pub(super) struct Held<R> {
     ticket: Ticket,
     pub(super) batch: R,
-    pub(super) since: Instant,
+    pub(super) timing: Timing,
     /// Whether it waits for room without a limit, because its publisher asked for that.
     pub(super) waits_for_room: bool,
 }
@@ -69,7 +70,8 @@ impl<R> Default for HeldPublications<R> {
 
 impl<R: EventBatch> HeldPublications<R> {
     /// Holds a publication behind all others.
-    pub(super) fn push(&mut self, batch: R, waits_for_room: bool, now: Instant) -> Ticket {
+    pub(super) fn push(&mut self, batch: R, waits_for_room: bool, timing: Timing) -> Ticket {
+        let now = timing.came;
         if !waits_for_room {
             self.patience.hold(now);
         }
@@ -80,7 +82,7 @@ impl<R: EventBatch> HeldPublications<R> {
         self.held.push_back(Held {
             ticket,
             batch,
-            since: now,
+            timing,
             waits_for_room,
         });
         ticket

@@ -3,6 +3,7 @@
 //! - `subscription.rs`: a subscriber: its queue, its state, and an account of every event
 //! - `queue.rs`: queued events, limited in number and bytes
 //! - `queue_memory.rs`: how all queues share the memory that there is
+//! - `lifespan.rs`: how long an event is worth delivering
 //! - `limits.rs`: the limits of a queue, and the policy for events beyond them
 //! - `hub_limits.rs`: the limits of the whole hub
 //! - `held.rs`: publications that wait for room in a queue
@@ -30,6 +31,7 @@ mod held;
 mod hops;
 mod hub_limits;
 mod in_flight;
+mod lifespan;
 mod limits;
 mod link;
 pub(crate) mod log;
@@ -53,6 +55,7 @@ pub(crate) use hops::{HOPS_KEY, HOPS_MAX, counts_hops, next_hop, passing_count, 
 pub use hub_limits::{HubLimits, LimitUse};
 pub(crate) use hub_limits::{LimitReached, Usage};
 pub(crate) use in_flight::{InFlightEvents, Load, Resend, Sendable, WindowRoom, may_resend};
+pub(crate) use lifespan::{ByLifespan, LIFESPAN_KEY, Timing, is_over, lifespan_of};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};
 pub use metrics::{GroupBy, GroupByError};

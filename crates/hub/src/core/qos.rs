@@ -7,6 +7,7 @@ use std::time::Duration;
 use floe::InvocationMode;
 
 use super::durable::Reading;
+use super::lifespan::{LIFESPAN_KEY, parse_lifespan};
 use super::limits::{OverflowPolicy, QueueLimits};
 
 /// The number of unanswered requests to a twoway subscriber at first, as in IceStorm. It grows by itself.
@@ -48,6 +49,8 @@ pub(crate) struct Qos {
     pub(crate) patience_max: Option<Duration>,
     /// The facet to notify of lost events, if the subscriber asked for it.
     pub(crate) lost_facet: Option<String>,
+    /// The subscriber wants no older events than this.
+    pub(crate) lifespan: Option<Duration>,
     /// How the subscriber reads the log of its topic; `None` if it gets events as they are published.
     pub(crate) reading: Option<Reading>,
 }
@@ -124,7 +127,11 @@ impl Qos {
             return Err(QosError::Bad(reason.to_owned()));
         }
         let outstanding = ours(qos, "floe.outstanding", limit)?;
-        let reading = Reading::parse(qos).map_err(QosError::Bad)?;
+        let mut reading = Reading::parse(qos).map_err(QosError::Bad)?;
+        let lifespan = ours(qos, LIFESPAN_KEY, parse_lifespan)?;
+        if let Some(reading) = &mut reading {
+            reading.lifespan = lifespan;
+        }
         if reading.is_some() && mode != InvocationMode::Twoway {
             let reason =
                 "floe.durable and floe.from require a twoway proxy: its replies acknowledge events";
@@ -140,6 +147,7 @@ impl Qos {
             bytes_max: ours(qos, "floe.queueBytes", limit)?,
             patience_max: ours(qos, "floe.patience", milliseconds)?,
             lost_facet: qos.get("floe.lostFacet").cloned(),
+            lifespan,
             reading,
         })
     }
@@ -183,6 +191,7 @@ impl Qos {
             bytes_max: None,
             patience_max: None,
             lost_facet: None,
+            lifespan: None,
             reading: None,
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use super::lifespan::Timing;
 use super::limits::QueueLimits;
 
 /// One or more events that came together. They are separated only where they must be.
@@ -51,14 +52,15 @@ pub(super) struct Queue<R> {
     bytes: usize,
     /// The number of events lost since the last queued one.
     gap: u64,
+    /// How many batches have a lifespan.
+    expiring: usize,
 }
 
 #[derive(Debug)]
 struct QueuedBatch<R> {
     /// The number of events lost just before these.
     gap: u64,
-    /// When these came.
-    since: Instant,
+    timing: Timing,
     batch: R,
 }
 
@@ -72,6 +74,7 @@ impl<R: EventBatch> Queue<R> {
             len: 0,
             bytes: 0,
             gap: 0,
+            expiring: 0,
         }
     }
 
@@ -87,7 +90,7 @@ impl<R: EventBatch> Queue<R> {
 
     /// When the oldest queued event came.
     pub(super) fn oldest(&self) -> Option<Instant> {
-        self.items.front().map(|item| item.since)
+        self.items.front().map(|item| item.timing.came)
     }
 
     /// How many of these events, from the first, fit into the queue.
@@ -108,15 +111,12 @@ impl<R: EventBatch> Queue<R> {
         self.len <= limits.events / 2 && self.bytes <= limits.bytes / 2
     }
 
-    pub(super) fn push(&mut self, batch: R, now: Instant) {
+    pub(super) fn push(&mut self, batch: R, timing: Timing) {
         self.len += batch.len();
         self.bytes += batch.byte_len();
         let gap = std::mem::take(&mut self.gap);
-        self.items.push_back(QueuedBatch {
-            gap,
-            since: now,
-            batch,
-        });
+        self.expiring += usize::from(timing.expires.is_some());
+        self.items.push_back(QueuedBatch { gap, timing, batch });
     }
 
     /// Notes that events were lost after all queued events.
@@ -129,6 +129,30 @@ impl<R: EventBatch> Queue<R> {
         *self.first_gap() += count;
     }
 
+    /// Whether there may be events whose time is over now or later.
+    pub(super) fn has_expiring(&self) -> bool {
+        self.expiring > 0
+    }
+
+    /// Drops the events before the first one whose time is not over. Returns how many.
+    pub(super) fn drop_expired(&mut self, now: Instant) -> u64 {
+        let mut dropped = 0;
+        while let Some(front) = self.items.front().filter(|item| item.timing.is_over(now)) {
+            let count = front.batch.len();
+            let Some((gap, _)) = self.take_front(count) else {
+                break;
+            };
+            *self.first_gap() += gap + count as u64;
+            dropped += count as u64;
+        }
+        dropped
+    }
+
+    /// Takes the number of events that were lost before the one that is taken next.
+    pub(super) fn take_first_gap(&mut self) -> u64 {
+        std::mem::take(self.first_gap())
+    }
+
     /// Drops the oldest event. Returns false if there is none.
     pub(super) fn drop_oldest(&mut self) -> bool {
         let Some((gap, _)) = self.take_front(1) else {
@@ -139,18 +163,20 @@ impl<R: EventBatch> Queue<R> {
     }
 
     /// Moves events to `taken`: at least one, then as many as the limits allow. If `notices_gaps`, it stops before the
-    /// next gap. Returns the number of events that were lost just before them.
+    /// next gap. It also stops before events whose time is over, unless they are the first; without a `now` it does not look.
+    /// Returns the number of events that were lost just before them.
     pub(super) fn take(
         &mut self,
         events_max: usize,
         bytes_max: usize,
         notices_gaps: bool,
+        now: Option<Instant>,
         taken: &mut Vec<R>,
     ) -> u64 {
         if self.items.len() == 1 && self.len <= events_max && self.bytes <= bytes_max {
             // The usual case: the queue holds only what has just come.
             let front = self.items.pop_front();
-            (self.len, self.bytes) = (0, 0);
+            (self.len, self.bytes, self.expiring) = (0, 0, 0);
             self.rest_if_empty();
             return front.map_or(0, |front| {
                 taken.push(front.batch);
@@ -160,7 +186,8 @@ impl<R: EventBatch> Queue<R> {
         let (mut events, mut bytes, mut gap) = (0, 0, 0);
         while let Some(front) = self.items.front() {
             let is_first = events == 0;
-            if notices_gaps && !is_first && front.gap > 0 {
+            let is_over = now.is_some_and(|now| front.timing.is_over(now));
+            if !is_first && (notices_gaps && front.gap > 0 || is_over) {
                 break;
             }
             let bytes_left = bytes_max.saturating_sub(bytes);
@@ -214,7 +241,9 @@ impl<R: EventBatch> Queue<R> {
         let batch = if count < front.batch.len() {
             front.batch.split_to(count)
         } else {
-            self.items.pop_front()?.batch
+            let front = self.items.pop_front()?;
+            self.expiring -= usize::from(front.timing.expires.is_some());
+            front.batch
         };
         self.len -= batch.len();
         self.bytes -= batch.byte_len();

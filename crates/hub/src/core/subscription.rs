@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::accounts::Accounts;
 use super::held::{HeldPublications, TakenAmount, Ticket};
+use super::lifespan::Timing;
 use super::limits::{OverflowPolicy, QueueLimits};
 use super::overflow::{Overflow, OverflowNotice, OverflowSummary};
 use super::qos::{DeliveryMode, Qos, RetryCount};
@@ -47,6 +48,8 @@ pub(crate) struct Subscription<R> {
     /// Whether it becomes `Gone` when the queue is empty.
     is_leaving: bool,
     overflow: Overflow,
+    /// The subscriber wants no older events than this.
+    lifespan: Option<Duration>,
     /// Whether the subscriber is notified of lost events before the next event.
     notices_gaps: bool,
     /// Publications that wait for room. Their events count as offered when there is room, or when they are held no
@@ -103,6 +106,7 @@ impl<R: EventBatch> Subscription<R> {
             is_draining: false,
             is_leaving: false,
             overflow: Overflow::default(),
+            lifespan: qos.lifespan,
             notices_gaps: qos.lost_facet.is_some(),
             held: None,
             wake_at: None,
@@ -117,25 +121,50 @@ impl<R: EventBatch> Subscription<R> {
         &mut self,
         batch: R,
         waits_for_room: bool,
-        now: Instant,
+        timing: impl Into<Timing>,
     ) -> (bool, Option<Ticket>) {
-        let is_first = self.held.as_ref().is_none_or(|held| held.is_empty());
-        if is_first && self.accepts_all(&batch) {
-            self.queue.push(batch, now);
+        let timing = timing.into().within(self.lifespan);
+        if !self.has_held() && self.accepts_all(&batch) {
+            self.queue.push(batch, timing);
             return (self.wake_at_bytes(), None);
         }
+        let now = timing.came;
         self.end_offline(now);
+        let was_woken = self.expire(now);
         let waits_for_room = waits_for_room && self.limits.overflow == OverflowPolicy::Block;
         if !self.may_hold(waits_for_room, now) {
-            return (self.handle_events(batch, now), None);
+            return (self.handle_events(batch, timing) || was_woken, None);
         }
-        let (is_woken, rest) = match is_first {
-            true => self.fill(batch, now, now),
-            false => (false, Some(batch)),
+        let (is_woken, rest) = match self.has_held() {
+            false => self.fill(batch, timing, now),
+            true => (false, Some(batch)),
         };
         let held = self.held.get_or_insert_default();
-        let ticket = rest.map(|rest| held.push(rest, waits_for_room, now));
-        (is_woken || self.wake_at_bytes(), ticket)
+        let ticket = rest.map(|rest| held.push(rest, waits_for_room, timing));
+        (was_woken || is_woken || self.wake_at_bytes(), ticket)
+    }
+
+    fn has_held(&self) -> bool {
+        self.held.as_ref().is_some_and(|held| !held.is_empty())
+    }
+
+    /// Drops the events whose time is over, as far as no other event waits before them. Held publications get their room.
+    /// Returns true if the delivery task must be woken.
+    pub(crate) fn expire(&mut self, now: Instant) -> bool {
+        if !self.queue.has_expiring() {
+            return false;
+        }
+        let mut is_woken = false;
+        // Held publications may have expired, too.
+        loop {
+            let count = self.queue.drop_expired(now);
+            if count == 0 {
+                return is_woken;
+            }
+            self.accounts.lost.expired += count;
+            self.end_overflow_if_roomy();
+            is_woken |= self.admit_held(now);
+        }
     }
 
     /// Whether a publication waits for room; `Some(None)` if it does so without a limit, and otherwise the time at which
@@ -159,7 +188,7 @@ impl<R: EventBatch> Subscription<R> {
             && let Some(first) = held.take_first_impatient()
         {
             held.note_released();
-            is_woken |= self.handle_events(first.batch, now);
+            is_woken |= self.handle_events(first.batch, first.timing.at(now));
         }
         self.end_hold_if_empty(now);
         is_woken
@@ -172,9 +201,11 @@ impl<R: EventBatch> Subscription<R> {
 
     /// Events were published, and are not held back. Returns true if the delivery task must be woken. A subscription that
     /// has ended ignores them.
-    fn handle_events(&mut self, batch: R, now: Instant) -> bool {
+    fn handle_events(&mut self, batch: R, timing: impl Into<Timing>) -> bool {
+        let timing = timing.into();
+        let now = timing.came;
         if self.accepts_all(&batch) {
-            self.queue.push(batch, now);
+            self.queue.push(batch, timing);
             return self.wake_at_bytes();
         }
         if self.state == SubscriptionState::Gone {
@@ -184,7 +215,7 @@ impl<R: EventBatch> Subscription<R> {
         let count = batch.len() as u64;
         match self.state {
             SubscriptionState::Online if !self.is_draining => {
-                let is_woken = self.enqueue(batch, now, now);
+                let is_woken = self.enqueue(batch, timing, now);
                 is_woken || self.wake_at_bytes()
             }
             SubscriptionState::Offline => {
@@ -281,20 +312,35 @@ impl<R: EventBatch> Subscription<R> {
         DeliveryStep::Wait
     }
 
-    /// Gives events to the delivery task, which later reports the result: at least one if there is any, then as many as
+    /// Gives events to the delivery task, which later reports the result: at least one if there is any, and then as many as
     /// the limits allow. Held publications get the room; the flag is true if the delivery task must be woken for them.
     /// Also returns the number of events that were lost just before the taken ones, if the subscriber is to be notified.
-    /// `now` is called only if publishers are or were held back.
+    /// Events whose time is over are dropped before. `now` is called only if some have a lifespan, or publishers are or
+    /// were held back.
     pub(crate) fn take(
         &mut self,
         events_max: usize,
         bytes_max: usize,
         taken: &mut Vec<R>,
-        now: impl FnOnce() -> Instant,
+        now: impl Fn() -> Instant,
+    ) -> (bool, Option<u64>) {
+        let was_woken = self.queue.has_expiring() && self.expire(now());
+        let (is_woken, gap) = self.take_unexpired(events_max, bytes_max, taken, now);
+        (is_woken || was_woken, gap)
+    }
+
+    /// The same without a look at the time of the events, for a caller that has called [`Subscription::expire`].
+    pub(crate) fn take_unexpired(
+        &mut self,
+        events_max: usize,
+        bytes_max: usize,
+        taken: &mut Vec<R>,
+        now: impl Fn() -> Instant,
     ) -> (bool, Option<u64>) {
         let (before, bytes_before) = (self.queue.len(), self.queue.bytes());
         let queue = &mut self.queue;
-        let gap = queue.take(events_max, bytes_max, self.notices_gaps, taken);
+        let time = queue.has_expiring().then(&now);
+        let gap = queue.take(events_max, bytes_max, self.notices_gaps, time, taken);
         let events = before - self.queue.len();
         self.outstanding += events as u64;
         self.end_overflow_if_roomy();
@@ -363,9 +409,23 @@ impl<R: EventBatch> Subscription<R> {
     }
 
     /// The log does not have events any more that were meant for the subscriber.
-    pub(crate) fn handle_expired(&mut self, count: u64) {
+    pub(crate) fn handle_trimmed(&mut self, count: u64) {
         self.accounts.offered += count;
         self.accounts.lost.overflow += count;
+        self.queue.note_lost_before(count);
+    }
+
+    /// The lifespan of events of the log was over before they were delivered.
+    pub(crate) fn handle_expired(&mut self, count: u64) {
+        self.accounts.offered += count;
+        self.accounts.lost.expired += count;
+        self.queue.note_lost_before(count);
+    }
+
+    /// The number of lost events of which the subscriber is to be notified now, and is not later.
+    pub(crate) fn take_gap(&mut self) -> Option<u64> {
+        let gap = self.queue.take_first_gap();
+        (self.notices_gaps && gap > 0).then_some(gap)
     }
 
     /// Events reached the subscriber.
@@ -512,7 +572,7 @@ impl<R: EventBatch> Subscription<R> {
     fn admit_held(&mut self, now: Instant) -> bool {
         let mut is_woken = false;
         while let Some(mut first) = self.held.as_mut().and_then(|held| held.take_first()) {
-            let (woken, rest) = self.fill(first.batch, first.since, now);
+            let (woken, rest) = self.fill(first.batch, first.timing, now);
             is_woken |= woken;
             let Some(held) = &mut self.held else {
                 break;
@@ -531,7 +591,7 @@ impl<R: EventBatch> Subscription<R> {
 
     /// Queues the first events, as many as there is room for. Returns the others, and whether the delivery task must be
     /// woken. An event that is too long for any queue is lost alone.
-    fn fill(&mut self, mut batch: R, since: Instant, now: Instant) -> (bool, Option<R>) {
+    fn fill(&mut self, mut batch: R, timing: Timing, now: Instant) -> (bool, Option<R>) {
         let mut is_woken = false;
         while self.state == SubscriptionState::Online {
             let room = self.queue.room_for(&batch, &self.limits);
@@ -539,10 +599,10 @@ impl<R: EventBatch> Subscription<R> {
                 return (is_woken, Some(batch));
             }
             if room.max(1) == batch.len() {
-                is_woken |= self.enqueue(batch, since, now);
+                is_woken |= self.enqueue(batch, timing, now);
                 return (is_woken, None);
             }
-            is_woken |= self.enqueue(batch.split_to(room.max(1)), since, now);
+            is_woken |= self.enqueue(batch.split_to(room.max(1)), timing, now);
         }
         (is_woken, None)
     }
@@ -555,7 +615,7 @@ impl<R: EventBatch> Subscription<R> {
             && let Some(first) = held.take_first()
         {
             held.note_released();
-            is_woken |= self.handle_events(first.batch, now);
+            is_woken |= self.handle_events(first.batch, first.timing.at(now));
         }
         self.end_hold_if_empty(now);
         is_woken
@@ -575,33 +635,34 @@ impl<R: EventBatch> Subscription<R> {
         }
     }
 
-    /// Queues events that came at `since`. Returns true if the subscription ended with one of them and the delivery task
+    /// Queues events. Returns true if the subscription ended with one of them and the delivery task
     /// must be woken.
-    fn enqueue(&mut self, mut batch: R, since: Instant, now: Instant) -> bool {
+    fn enqueue(&mut self, mut batch: R, timing: Timing, now: Instant) -> bool {
         if self.queue.room_for(&batch, &self.limits) == batch.len() {
             self.accounts.offered += batch.len() as u64;
-            self.queue.push(batch, since);
+            self.queue.push(batch, timing);
             return false;
         }
         while batch.len() > 1 && self.state == SubscriptionState::Online {
-            self.enqueue_one(batch.split_to(1), now);
+            self.enqueue_one(batch.split_to(1), timing.at(now));
         }
         if self.state == SubscriptionState::Online {
-            self.enqueue_one(batch, now);
+            self.enqueue_one(batch, timing.at(now));
         }
         self.state == SubscriptionState::Gone && self.wake()
     }
 
-    fn enqueue_one(&mut self, event: R, now: Instant) {
+    fn enqueue_one(&mut self, event: R, timing: Timing) {
+        let now = timing.came;
         self.accounts.offered += 1;
         if self.queue.room_for(&event, &self.limits) > 0 {
             // Detached: if most of the events that came with it are lost, it should not keep their memory. A queue of
             // such events could hold many times its limit.
-            return self.queue.push(event.detached(), now);
+            return self.queue.push(event.detached(), timing);
         }
         match self.limits.overflow {
             OverflowPolicy::DropOldest if self.can_ever_fit(&event) => {
-                self.make_room_for(event, now);
+                self.make_room_for(event, timing);
             }
             OverflowPolicy::Disconnect => {
                 self.accounts.lost.overflow += 1;
@@ -622,12 +683,12 @@ impl<R: EventBatch> Subscription<R> {
         }
     }
 
-    fn make_room_for(&mut self, event: R, now: Instant) {
-        self.begin_overflow(now);
+    fn make_room_for(&mut self, event: R, timing: Timing) {
+        self.begin_overflow(timing.came);
         while self.queue.room_for(&event, &self.limits) == 0 && self.queue.drop_oldest() {
             self.accounts.lost.overflow += 1;
         }
-        self.queue.push(event, now);
+        self.queue.push(event, timing);
     }
 
     /// Whether the first of these events fits into an empty queue.
@@ -647,6 +708,7 @@ impl<R: EventBatch> Subscription<R> {
         if self.limits.overflow != OverflowPolicy::DropOldest {
             return false;
         }
+        let was_woken = self.expire(now);
         while self.queue.len() > events || self.queue.bytes() > bytes {
             self.begin_overflow(now);
             if !self.queue.drop_oldest() {
@@ -654,7 +716,7 @@ impl<R: EventBatch> Subscription<R> {
             }
             self.accounts.lost.overflow += 1;
         }
-        self.admit_held(now)
+        self.admit_held(now) || was_woken
     }
 
     fn end_overflow_if_roomy(&mut self) {

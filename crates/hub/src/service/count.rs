@@ -10,6 +10,7 @@ pub(super) fn losses(lost: core::Losses) -> Losses {
         failed: number(lost.failed),
         removed: number(lost.removed),
         looped: number(lost.looped),
+        expired: number(lost.expired),
     }
 }
 

@@ -7,7 +7,7 @@ use super::directory::ObjectDirectory;
 use super::durable::Reader;
 use super::one_line::OneLine;
 use crate::core::durable::{LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY, with_entries};
-use crate::core::{HOPS_KEY, HOPS_MAX, next_hop};
+use crate::core::{HOPS_KEY, HOPS_MAX, LIFESPAN_KEY, next_hop};
 
 /// Stores an event as a dead letter: it, with its origin and the reason in its context, becomes an event of another topic.
 ///
@@ -51,7 +51,7 @@ pub(super) async fn store(
     ];
     // These were meant for the topic of the event. Its number would make another subscription's dead letter a duplicate. If it
     // is a dead letter already, it gets another origin.
-    let mut removed = vec![LEVEL_KEY, PUBLISHER_KEY, NUMBER_KEY];
+    let mut removed = vec![LEVEL_KEY, PUBLISHER_KEY, NUMBER_KEY, LIFESPAN_KEY];
     removed.extend(origin.iter().map(|(key, _)| *key));
     let letter = with_entries(event.as_bytes(), &removed, &origin);
     let letter = letter.map_err(|error| error.to_string())?;

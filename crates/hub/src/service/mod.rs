@@ -10,6 +10,7 @@
 //! - `subscriber.rs`, `subscribers.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
 //! - `directory.rs`: the objects of the hub by name
 //! - `dead_letters.rs`: events that could not be delivered
+//! - `lifespan.rs`: the lifespan of a topic's events
 //! - `delivery/`: how events leave, a file for each mode
 //! - `user_accounts.rs`: what each user has of what is limited by user
 //! - `guard/`: asks the rules who may do what
@@ -29,6 +30,7 @@ mod failure;
 mod guard;
 mod hub;
 mod latency;
+mod lifespan;
 mod listeners;
 mod observe;
 mod one_line;

@@ -194,8 +194,9 @@ impl Registry {
                     tokio::task::yield_now().await;
                 }
             }
+            let (name, settings) = (topic.name(), self.live_settings());
+            topic.set_lifespan(settings.lifespan_of(name));
             if let Some(log) = topic.log() {
-                let (name, settings) = (topic.name(), self.live_settings());
                 let history = settings.history_of(name).filter(|_| !log.is_durable());
                 log.reconfigure(history.unwrap_or_else(|| settings.durable_of(name)));
             }
@@ -306,7 +307,10 @@ impl Registry {
         user: Option<UserName>,
     ) -> Arc<Topic> {
         self.users().add(Counted::Topics, user.as_ref());
-        self.directory.add_topic(name, log, user)
+        let lifespan = self.live_settings().lifespan_of(&name);
+        let topic = self.directory.add_topic(name, log, user);
+        topic.set_lifespan(lifespan);
+        topic
     }
 
     /// Destroys a topic and ends its subscriptions. If it has many, other tasks run in between, and it goes on to the end

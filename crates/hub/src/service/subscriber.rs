@@ -36,7 +36,7 @@ use super::topic_link::TopicLink;
 use super::user_accounts::UserName;
 use crate::core::{
     DeliveryMode, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState,
-    Ticket, Window, counts_hops, passing_count,
+    Ticket, Timing, Window, counts_hops, passing_count,
 };
 use crate::settings::HubSettings;
 use connect_permits::ConnectPermit;
@@ -279,12 +279,14 @@ impl Subscriber {
         self: &Arc<Self>,
         events: Events,
         waits_for_room: bool,
-        now: Instant,
+        timing: impl Into<Timing>,
     ) -> Option<HeldPublication> {
+        let timing = timing.into();
+        let now = timing.came;
         let mut held = None;
         for events in self.passing(events, now) {
             let publish = |subscription: &mut Subscription<Events>| {
-                subscription.publish(events, waits_for_room, now)
+                subscription.publish(events, waits_for_room, timing)
             };
             // If several are held, the last one is released last.
             held = self.change_queue(publish, now).or(held);
@@ -350,7 +352,10 @@ impl Subscriber {
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
-        let own = self.lock().subscription.snapshot();
+        let own = self.change(|subscription| {
+            let is_woken = subscription.expire(Instant::now());
+            (is_woken, subscription.snapshot())
+        });
         match &self.reader {
             Some(reader) => own.with_waiting(reader.standing().waiting()),
             None => own,

@@ -20,10 +20,11 @@ use floe::Identity;
 use floe::forwarding::Events;
 
 use super::durable::{Appending, TopicLog};
+use super::lifespan::DefaultLifespan;
 use super::subscriber::Subscriber;
 use super::subscribers::{LeavingSubscribers, Subscribers};
 use super::user_accounts::UserName;
-use crate::core::{Accounts, Snapshot};
+use crate::core::{Accounts, ByLifespan, Snapshot, Timing};
 use fan_out::{Audience, FanOuts, Publication};
 
 /// A topic, which the servants and the registry share.
@@ -40,6 +41,9 @@ pub(crate) struct Topic {
     /// The log, if the topic is durable or remembers events in memory.
     log: Option<Arc<TopicLog>>,
     fan_outs: FanOuts,
+    lifespan: DefaultLifespan,
+    /// Whether a wrong lifespan has been logged.
+    has_told_lifespan: AtomicBool,
 }
 
 /// Subscriptions that have ended.
@@ -109,6 +113,8 @@ impl Topic {
             ended: Mutex::default(),
             log,
             fan_outs: FanOuts::default(),
+            lifespan: DefaultLifespan::default(),
+            has_told_lifespan: AtomicBool::new(false),
         })
     }
 
@@ -124,6 +130,14 @@ impl Topic {
 
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Sets the lifespan of events whose publishers give none.
+    pub(super) fn set_lifespan(&self, lifespan: Option<Duration>) {
+        self.lifespan.set(lifespan);
+        if let Some(log) = &self.log {
+            log.lifespan().set(lifespan);
+        }
     }
 
     /// Who created it, if the hub knows.
@@ -146,62 +160,76 @@ impl Topic {
         waits_for_room: bool,
         now: Instant,
     ) -> Published {
-        self.take_in(
-            &self.published,
-            Publication {
-                events,
-                audience: Audience::All,
-                waits_for_room,
-                now,
-            },
-        )
+        self.take_in(&self.published, events, Audience::All, waits_for_room, now)
     }
 
     /// Takes events that came over a link.
     pub(crate) fn publish_forwarded(self: &Arc<Self>, events: Events) -> Published {
-        self.take_in(
-            &self.forwarded,
-            Publication {
-                events,
-                audience: Audience::Subscribers,
-                waits_for_room: false,
-                now: Instant::now(),
-            },
-        )
+        let (audience, now) = (Audience::Subscribers, Instant::now());
+        self.take_in(&self.forwarded, events, audience, false, now)
     }
 
     /// Takes events, and counts those that are new in `counter`.
-    fn take_in(self: &Arc<Self>, counter: &AtomicU64, publication: Publication) -> Published {
-        let give = |publication: Publication| {
-            let count = publication.events.len() as u64;
-            counter.fetch_add(count, Ordering::Relaxed);
-            self.give(publication)
+    fn take_in(
+        self: &Arc<Self>,
+        counter: &AtomicU64,
+        events: Events,
+        audience: Audience,
+        waits_for_room: bool,
+        now: Instant,
+    ) -> Published {
+        let give = |events: Events| {
+            counter.fetch_add(events.len() as u64, Ordering::Relaxed);
+            self.give(events, audience, waits_for_room, now)
         };
         let Some(log) = &self.log else {
-            return give(publication).into();
+            return give(events).into();
         };
-        let Publication {
-            events,
-            audience,
-            waits_for_room,
-            now,
-        } = publication;
         let Appending { fresh, outcome } = log.append(events);
-        let fresh = fresh.into_iter().map(|events| Publication {
-            events,
-            audience,
-            waits_for_room,
-            now,
-        });
         Published {
-            held: fresh.flat_map(give).collect(),
+            held: fresh.into_iter().flat_map(give).collect(),
             stored: vec![outcome],
         }
     }
 
+    /// Puts events into the queues of their audience, with their lifespans.
+    fn give(
+        self: &Arc<Self>,
+        events: Events,
+        audience: Audience,
+        waits_for_room: bool,
+        now: Instant,
+    ) -> Vec<HeldBack> {
+        let mut held = Vec::new();
+        for (events, lifespan) in self.by_lifespan(events) {
+            held.append(&mut self.give_alike(Publication {
+                events,
+                audience,
+                waits_for_room,
+                timing: Timing::new(now, lifespan),
+            }));
+        }
+        held
+    }
+
+    /// Divides events where their lifespans differ. One whose publisher gives a wrong lifespan has that of the topic: a publisher
+    /// that waits for no answer would not learn that its event is refused.
+    pub(super) fn by_lifespan(&self, events: Events) -> ByLifespan {
+        let (divided, result) = ByLifespan::new(events, self.lifespan.get());
+        if let Err(reason) = result
+            && !self.has_told_lifespan.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                "events of topic {:?} have the lifespan of the topic, because theirs is wrong: {reason}; later ones are not logged",
+                self.name
+            );
+        }
+        divided
+    }
+
     /// Puts events into the queues of their audience: immediately, or some at a time if that takes long, or if earlier
     /// events go some at a time.
-    fn give(self: &Arc<Self>, mut publication: Publication) -> Vec<HeldBack> {
+    fn give_alike(self: &Arc<Self>, mut publication: Publication) -> Vec<HeldBack> {
         let subscribers = self.read();
         if publication.is_long(subscribers.len()) || self.fan_outs.is_running() {
             let last = subscribers.last_number();
@@ -214,11 +242,11 @@ impl Topic {
             events,
             audience,
             waits_for_room,
-            now,
+            timing,
         } = publication;
         with_each(&subscribers, events)
             .filter(|(subscriber, _)| audience.has(subscriber))
-            .filter_map(|(subscriber, events)| subscriber.publish(events, waits_for_room, now))
+            .filter_map(|(subscriber, events)| subscriber.publish(events, waits_for_room, timing))
             .map(HeldBack::Publication)
             .collect()
     }

@@ -14,11 +14,11 @@ use crate::world::{
 };
 
 /// A hub with the durable topic `t` and the topic `live`.
-async fn hub_in(directory: &Path) -> World {
+pub(crate) async fn hub_in(directory: &Path) -> World {
     hub_with(directory, |_| ()).await
 }
 
-async fn hub_with(directory: &Path, change: impl FnOnce(&mut HubSettings)) -> World {
+pub(crate) async fn hub_with(directory: &Path, change: impl FnOnce(&mut HubSettings)) -> World {
     World::with(|settings| {
         settings.store = StoreSettings::Disk(directory.to_owned());
         let durable = DurableSettings::default();
@@ -28,13 +28,13 @@ async fn hub_with(directory: &Path, change: impl FnOnce(&mut HubSettings)) -> Wo
     .await
 }
 
-async fn topic(world: &World, name: &str) -> TopicProxy {
+pub(crate) async fn topic(world: &World, name: &str) -> TopicProxy {
     let topic = soon(world.manager.retrieve(name)).await;
     topic.expect("the topic exists")
 }
 
 /// Publishes with a context. Returns what the hub answers.
-async fn publish_with(
+pub(crate) async fn publish_with(
     publisher: &Proxy,
     operation: &str,
     context: &[(&str, &str)],
@@ -48,7 +48,7 @@ async fn publish_with(
     soon(sent).await.map(drop)
 }
 
-const DURABLE: &[(&str, &str)] = &[("floe.durable", "d"), ("floe.from", "beginning")];
+pub(crate) const DURABLE: &[(&str, &str)] = &[("floe.durable", "d"), ("floe.from", "beginning")];
 
 /// The operations that came, and that no others did until the position is behind all events.
 async fn all_operations(world: &World, inbox: &mut Inbox, count: usize) -> Vec<String> {
@@ -412,6 +412,37 @@ async fn events_are_pulled_acknowledged_and_refused() {
 }
 
 #[tokio::test]
+async fn a_waiting_pull_gets_an_event_that_comes_again_and_a_pull_without_a_wait_gets_what_there_is()
+ {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let publisher = publisher(&topic(&world, "t").await).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let rules = [("floe.backOff", "300"), ("floe.deadline", "500")];
+    let wishes = qos(&[DURABLE, &rules].concat());
+    soon(topics.open_pull("t", &wishes)).await.unwrap();
+    publish(&publisher, "e").await;
+    let attempts = async |wait| {
+        let pulled = soon(topics.pull("t", "d", 10, wait)).await.unwrap();
+        pulled.iter().map(|event| event.attempt).collect::<Vec<_>>()
+    };
+    assert_eq!(attempts(0).await, [1]);
+    soon(topics.refuse("t", "d", &[1])).await.unwrap();
+    // It comes again after its back-off.
+    assert_eq!(attempts(30_000).await, [2]);
+    // Nothing acknowledges it, so it comes again after its deadline and its back-off.
+    assert_eq!(attempts(30_000).await, [3]);
+    // Another program refuses it while one waits.
+    let refuse = async {
+        topics.refuse("t", "d", &[1]).await.unwrap();
+    };
+    let (again, ()) = tokio::join!(attempts(30_000), refuse);
+    assert_eq!(again, [4]);
+    soon(topics.acknowledge("t", "d", &[1])).await.unwrap();
+    assert!(attempts(0).await.is_empty());
+}
+
+#[tokio::test]
 async fn a_stream_acknowledges_an_event_when_the_program_asks_for_the_next() {
     let directory = Directory::new();
     let world = hub_in(&directory.0).await;
@@ -444,7 +475,7 @@ async fn a_stream_acknowledges_an_event_when_the_program_asks_for_the_next() {
 }
 
 /// Any event without parameters, by its operation.
-struct AnyEvent(String);
+pub(crate) struct AnyEvent(pub(crate) String);
 
 impl floe::hub::TypedEvent for AnyEvent {
     const TYPE_ID: &'static str = "::Test::Any";

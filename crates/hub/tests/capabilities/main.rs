@@ -8,6 +8,7 @@ mod durable;
 mod failures;
 mod info;
 mod late_reports;
+mod lifespan;
 mod limits;
 mod links;
 mod located;

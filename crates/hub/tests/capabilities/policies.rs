@@ -336,11 +336,14 @@ async fn an_invalid_quality_of_service_is_refused() {
 }
 
 /// Sends each notification to a channel: the topic, the number of events, and all losses so far.
-struct Gaps(mpsc::UnboundedSender<(String, i64, i64)>);
+pub(crate) struct Gaps(mpsc::UnboundedSender<(String, i64, i64)>);
 
 impl Gaps {
     /// Listens to the notifications for the subscriber `proxy` at its facet `gaps`.
-    fn of(subscribers: &Subscribers, proxy: &Proxy) -> mpsc::UnboundedReceiver<(String, i64, i64)> {
+    pub(crate) fn of(
+        subscribers: &Subscribers,
+        proxy: &Proxy,
+    ) -> mpsc::UnboundedReceiver<(String, i64, i64)> {
         let (sender, gaps) = mpsc::unbounded_channel();
         let listener = LossListenerDispatcher::new(Self(sender));
         let identity = proxy.reference().identity.clone();
@@ -360,7 +363,12 @@ impl LossListener for Gaps {
         total: Losses,
         _current: &Current,
     ) -> Result<(), InvokeError> {
-        let total = total.overflow + total.offline + total.failed + total.removed + total.looped;
+        let total = total.overflow
+            + total.offline
+            + total.failed
+            + total.removed
+            + total.looped
+            + total.expired;
         let _ = self.0.send((topic, count, total));
         Ok(())
     }

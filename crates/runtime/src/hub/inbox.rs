@@ -179,10 +179,10 @@ impl<T: InterruptionSink> Answer for LossServant<T> {
                 &["::Floe::LossListener", "::Ice::Object"],
             );
         }
-        // The topic, the count, and four totals.
+        // The topic and the count. The totals follow, of which later hubs may have more.
         let count = request.decode(OperationMode::Normal, |decoder| {
             let (_topic, count): (String, i64) = (decoder.get()?, decoder.get()?);
-            for _ in 0..4 {
+            while decoder.remaining() >= size_of::<i64>() {
                 decoder.get::<i64>()?;
             }
             Ok(count)

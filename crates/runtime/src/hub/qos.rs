@@ -148,6 +148,14 @@ impl Qos {
         self.entry("floe.from", position)
     }
 
+    /// Events that are older when their turn comes are not delivered, and count as lost. It is rounded up to milliseconds. Floe hubs
+    /// only.
+    #[must_use]
+    pub fn lifespan(self, max: Duration) -> Self {
+        let millis = max.as_micros().div_ceil(1000).max(1);
+        self.entry("floe.lifespan", millis.to_string())
+    }
+
     /// Lets several subscribers share a durable subscription: each event goes to one of them. Floe hubs only.
     #[must_use]
     pub fn shared(self) -> Self {

@@ -3,6 +3,8 @@
 
 use std::fs;
 use std::process::Command;
+use std::thread::sleep;
+use std::time::Duration;
 
 use floe_tests::hub::Data;
 use floe_tests::ice::{Ice, Language, event_lines};
@@ -80,5 +82,24 @@ fn oneway_and_batch_publishers_of_ice_are_stored_and_plain_subscribers_served() 
         expected.push(format!("received {}", 2 * COUNT));
         assert_eq!(live.succeed(), expected, "{language:?}");
         assert_eq!(durable.succeed(), expected, "{language:?}");
+    }
+}
+
+#[test]
+fn short_lived_events_of_ice_publishers_are_not_delivered_late() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let data = Data::new("durable-lifespan");
+    let (_hub, manager) = serve(&data, "tcp -h 127.0.0.1 -p 0");
+    for language in Language::ALL {
+        let topic = format!("{language:?}");
+        for mode in ["short-lived", "twoway", "short-lived"] {
+            let publisher = ice.start_publisher(language, &manager, &topic, mode, COUNT);
+            assert_eq!(publisher.succeed(), [format!("published {COUNT}")]);
+        }
+        sleep(Duration::from_millis(5));
+        let subscriber = ice.start_subscriber(language, &manager, &topic, "durable", COUNT);
+        let mut expected = event_lines(COUNT);
+        expected.push(format!("received {COUNT}"));
+        assert_eq!(subscriber.succeed(), expected, "{language:?}");
     }
 }

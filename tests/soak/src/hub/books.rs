@@ -64,7 +64,12 @@ pub(super) fn find<'a>(status: &'a TopicStatus, wanted: &str) -> Option<&'a Subs
 
 /// All losses together.
 pub(super) fn lost(losses: &Losses) -> i64 {
-    losses.overflow + losses.offline + losses.failed + losses.removed + losses.looped
+    losses.overflow
+        + losses.offline
+        + losses.failed
+        + losses.removed
+        + losses.looped
+        + losses.expired
 }
 
 fn name(info: &SubscriberInfo) -> String {

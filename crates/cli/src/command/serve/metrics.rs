@@ -513,7 +513,7 @@ fn of_subscriber(topic: &str, subscriber: &SubscriberStatus) -> Labels {
     vec![("topic", escaped(topic)), ("subscriber", identity)]
 }
 
-fn by_reason(labels: Labels, lost: &Losses) -> [(Labels, i64); 5] {
+fn by_reason(labels: Labels, lost: &Losses) -> [(Labels, i64); 6] {
     let with = |reason: &str, count| {
         let mut labels = labels.clone();
         labels.push(("reason", reason.to_owned()));
@@ -525,6 +525,7 @@ fn by_reason(labels: Labels, lost: &Losses) -> [(Labels, i64); 5] {
         with("failed", lost.failed),
         with("removed", lost.removed),
         with("looped", lost.looped),
+        with("expired", lost.expired),
     ]
 }
 

@@ -125,6 +125,7 @@ impl Position {
                     "position": it.position,
                     "pending": it.pending,
                     "behind": it.behind,
+                    "expired": it.expired,
                     "subscribers": it.subscribers,
                 })
             })

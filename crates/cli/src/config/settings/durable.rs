@@ -85,6 +85,21 @@ fn history(table: &mut DurableTable, line: usize) -> &mut Retention {
 pub(super) fn settings() -> Vec<Setting> {
     vec![
         Setting {
+            key: "topic.NAME.lifespan",
+            field: Field::Other {
+                kind: Kind::Time(Some("for ever")),
+                default: Some("\"for ever\""),
+                set: |entry, draft| {
+                    draft.set_topic_lifespan(entry.time_or("for ever")?);
+                    Ok(())
+                },
+            },
+            example: "\"10s\"",
+            effect: Effect::Immediate,
+            meaning: "Events of the topic that are older when their turn comes are not delivered, but counted as expired. The context \
+                      entry `floe.lifespan` of a publisher, in milliseconds, takes precedence.",
+        },
+        Setting {
             key: "topic.NAME.durable",
             field: Field::Other {
                 kind: Kind::Bool,

@@ -28,7 +28,9 @@ fn surroundings(setting: &Setting) -> &'static str {
         "metrics.VIEW" if setting.key == "metrics.VIEW.group" => "admin.listen = \"tcp\"\n",
         "metrics.VIEW" => "admin.listen = \"tcp\"\nmetrics.V.group = \"id\"\n",
         "admin" if setting.key != "admin.listen" => "admin.listen = \"tcp\"\n",
-        "topic.NAME" if setting.key != "topic.NAME.durable" => "topic.N.durable = true\n",
+        "topic.NAME" if !["topic.NAME.durable", "topic.NAME.lifespan"].contains(&setting.key) => {
+            "topic.N.durable = true\n"
+        }
         "topic.NAME.retention" if setting.key == "topic.NAME.retention.per-key" => {
             "topic.N.durable = true\ntopic.N.retention.key = \"k\"\n"
         }

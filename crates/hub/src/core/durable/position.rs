@@ -220,6 +220,11 @@ impl SubscriptionPosition {
         }
     }
 
+    /// A new event is left out: its lifespan is over.
+    pub(crate) fn handle_skipped(&mut self, sequence: u64) {
+        self.next = self.next.max(sequence.saturating_add(1));
+    }
+
     /// How many more events may be pending.
     pub(crate) fn room(&self) -> usize {
         self.pending_max.saturating_sub(self.pending.len())

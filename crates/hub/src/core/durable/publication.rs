@@ -7,6 +7,7 @@ use floe::encoding::Decoder;
 use floe::forwarding::{EventParts, Events};
 
 use crate::core::log::{Level, Origin};
+use crate::core::{LIFESPAN_KEY, lifespan_of};
 
 /// Events of one publisher that came together, and for which it wants the same.
 #[derive(Debug, Clone)]
@@ -77,6 +78,7 @@ impl Said {
                     let parsed = value.parse::<Level>();
                     level = Some(parsed.map_err(|error| format!("invalid {LEVEL_KEY}: {error}"))?);
                 }
+                LIFESPAN_KEY => drop(lifespan_of(event)?),
                 PUBLISHER_KEY => publisher = Some(Arc::from(value)),
                 NUMBER_KEY => {
                     let parsed = value.parse::<u64>();
@@ -204,6 +206,10 @@ mod tests {
         for (context, expected) in [
             (&[(LEVEL_KEY, "sure")][..], "invalid floe.acknowledge: "),
             (&[(PUBLISHER_KEY, "p")], "expected both floe.publisher and "),
+            (
+                &[(LIFESPAN_KEY, "0")],
+                "invalid floe.lifespan: expected milliseconds, at least 1, got \"0\"",
+            ),
             (&[(NUMBER_KEY, "1")], "expected both floe.publisher and "),
             (
                 &[(PUBLISHER_KEY, "p"), (NUMBER_KEY, "-1")],

@@ -22,6 +22,8 @@ pub(crate) struct Reading {
     pub(crate) is_shared: bool,
     /// The entry of the context that has the key of an event, if the events of one key go to one of these subscribers.
     pub(crate) sticky: Option<String>,
+    /// It wants no older events than this.
+    pub(crate) lifespan: Option<Duration>,
     /// The topic of its dead letters; `None` for the topic's name with `.dead` behind it.
     dead_letters: Option<String>,
 }
@@ -114,6 +116,7 @@ impl Reading {
             is_stamped: flag(qos, "floe.stamps")?,
             is_shared,
             sticky: sticky.map(str::to_owned),
+            lifespan: None,
             dead_letters: dead_letters.map(str::to_owned),
         }))
     }

@@ -75,6 +75,7 @@ fn qos(delivery: DeliveryMode, retry_count: RetryCount) -> Qos {
         bytes_max: None,
         patience_max: None,
         lost_facet: None,
+        lifespan: None,
         reading: None,
     }
 }

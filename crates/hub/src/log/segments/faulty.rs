@@ -50,6 +50,8 @@ struct FaultyDisk {
     room: u64,
     /// A call fails once in so many times; 0 is never.
     fails_one_in: u64,
+    /// How many bytes have been read.
+    read_len: u64,
 }
 
 #[derive(Debug, Default)]
@@ -130,6 +132,7 @@ impl FaultyStorage {
             files: Vec::new(),
             room: u64::MAX,
             fails_one_in: 0,
+            read_len: 0,
         };
         Self {
             disk: Arc::new(Mutex::new(disk)),
@@ -138,6 +141,11 @@ impl FaultyStorage {
 
     fn disk(&self) -> MutexGuard<'_, FaultyDisk> {
         self.disk.lock().expect("no owner of the lock panics")
+    }
+
+    /// How many bytes have been read since the last call.
+    pub(super) fn take_read_len(&self) -> u64 {
+        std::mem::take(&mut self.disk().read_len)
     }
 
     /// From now on a call fails once in so many times; 0 is never.
@@ -288,11 +296,12 @@ struct FaultyFile {
 
 impl StoredFile for FaultyFile {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let disk = self.storage.disk();
+        let disk = &mut *self.storage.disk();
         let bytes = &disk.files[self.file].bytes;
         let rest = bytes.get(offset as usize..).unwrap_or_default();
         let len = rest.len().min(buffer.len());
         buffer[..len].copy_from_slice(&rest[..len]);
+        disk.read_len += len as u64;
         Ok(len)
     }
 

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::super::conformance::{events, read_all};
 use super::faulty::{FaultyStorage, Random};
 use super::*;
+use crate::core::log::{Header, Trailer};
 use crate::log::{GapReason, PerKey, Stamp};
 
 /// What became of each published event. Its number is its payload.
@@ -320,6 +321,46 @@ fn zeros_behind_the_records_are_gone_when_a_segment_is_finished_or_opened() {
     let first = files.iter().min().unwrap();
     let kept = log.shared.catalog().segments[0].file_len();
     assert_eq!(first.1, kept, "{files:?}");
+}
+
+#[test]
+fn a_log_is_opened_with_the_ends_of_finished_segments_and_the_last_segment_alone() {
+    let storage = FaultyStorage::new(3);
+    let settings = LogSettings {
+        segment_bytes: 64 << 10,
+        ..LogSettings::default()
+    };
+    let open = || SegmentLog::open_in(Box::new(storage.clone()), settings.clone(), None).unwrap();
+    let log = open();
+    for number in 0..2000 {
+        let append = Append {
+            events: events(&[&[7; 1000]], "key"),
+            time: EventTime(number),
+            origin: None,
+        };
+        log.append(append, Level::Written, Box::new(|_| ()));
+        log.shared.run_commits();
+    }
+    // The process is killed.
+    drop(log);
+    let files = storage.list().unwrap();
+    assert!(files.len() > 20, "{}", files.len());
+    let (_, last_len) = files.iter().max().unwrap();
+    storage.take_read_len();
+    let log = open();
+    assert_eq!((log.contents().events, log.damage()), (2000, vec![]));
+    let ends = files.len() as u64 * (Header::LEN + Trailer::LEN) as u64;
+    let read = storage.take_read_len();
+    // The part of the last segment that was not synced is read once more, and written again.
+    assert!(
+        read <= ends + 2 * last_len,
+        "{read} of {}",
+        log.contents().bytes
+    );
+    // A reader at the end of a finished segment reads its index and what follows.
+    log.read(1990, &ReadLimits::default()).unwrap();
+    let read = storage.take_read_len();
+    assert!(read <= 2 * settings.segment_bytes, "{read}");
 }
 
 #[test]

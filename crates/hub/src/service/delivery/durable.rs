@@ -100,6 +100,13 @@ impl DurableDelivery<'_> {
                         false => continue,
                     }
                 }
+                Batch::Expired(count) => {
+                    subscriber.lock().subscription.handle_expired(count);
+                    match has_ended_before(subscriber, tell_losses(self.subscriber)).await {
+                        true => break,
+                        false => continue,
+                    }
+                }
                 Batch::Wait(until) => until,
             };
             match self.wait(changed, until).await {
@@ -150,14 +157,18 @@ impl DurableDelivery<'_> {
             HasRead::Events => {}
             HasRead::Nothing(from) => self.readable = Some(Box::pin(self.reader.readable(from))),
             HasRead::Again(delivery) => self.deliver(vec![delivery]).await,
+            HasRead::Expired => {
+                self.subscriber.lock().subscription.handle_expired(1);
+                tell_losses(self.subscriber).await;
+            }
             HasRead::AfterLoss(count) => {
                 if count > 0 {
                     let name = self.subscriber.log_name();
                     tracing::warn!(
                         "lost {count} events for {name}: the log of the topic does not have them any more"
                     );
-                    self.subscriber.lock().subscription.handle_expired(count);
-                    Box::pin(self.subscriber.notify_lost(count)).await;
+                    self.subscriber.lock().subscription.handle_trimmed(count);
+                    tell_losses(self.subscriber).await;
                 }
             }
         }
@@ -171,6 +182,7 @@ impl DurableDelivery<'_> {
         }
         let mut unsent = Unsent::new(self.subscriber, self.reader, &batch);
         let mut events: Vec<Event> = batch.iter().map(|it| self.event(it)).collect();
+        tell_losses(self.subscriber).await;
         if self.window.send(unsent.sequences(), &mut events) {
             return unsent.clear();
         }
@@ -180,6 +192,7 @@ impl DurableDelivery<'_> {
             drop(unsent);
             return self.handle_absence(&error).await;
         }
+        tell_losses(self.subscriber).await;
         if self.window.send(unsent.sequences(), &mut events) {
             return unsent.clear();
         }
@@ -360,6 +373,17 @@ impl DurableDelivery<'_> {
             Ok(()) => subscription.handle_delivered(count as u64),
             Err(_) => subscription.handle_dead(count as u64),
         }
+    }
+}
+
+/// Notifies a subscriber of events that it lost, if it is there. Otherwise it is notified before the next event.
+async fn tell_losses(subscriber: &Subscriber) {
+    if !subscriber.proxy().is_connected() {
+        return;
+    }
+    let gap = subscriber.lock().subscription.take_gap();
+    if let Some(count) = gap {
+        Box::pin(subscriber.notify_lost(count)).await;
     }
 }
 

@@ -40,7 +40,7 @@ pub(super) async fn run(subscriber: &Subscriber) {
                 // A program may have gone while events came: they are for the next one.
                 waiting.retain(|pull| !pull.taker.is_closed());
                 if let Some(pull) = waiting.pop_front() {
-                    answer(subscriber, pull).await;
+                    waiting.extend(answer(subscriber, pull).await);
                 }
             }
             Some(pull) = programs.recv() => {
@@ -61,12 +61,15 @@ pub(super) async fn run(subscriber: &Subscriber) {
     subscriber.remove();
 }
 
-/// Gives events to a program.
-async fn answer(subscriber: &Subscriber, pull: Pull) {
+/// Gives events to a program. Returns it if there are none: the time of those that waited was over.
+async fn answer(subscriber: &Subscriber, pull: Pull) -> Option<Pull> {
     let mut events = Vec::new();
     let count = subscriber
         .take(pull.count, ANSWER_BYTES_MAX, &mut events)
         .await;
+    if events.is_empty() {
+        return Some(pull);
+    }
     match pull.taker.send(events) {
         Ok(()) => subscriber.settle_delivered(count),
         // The program has gone, which says nothing about the next one.
@@ -75,6 +78,7 @@ async fn answer(subscriber: &Subscriber, pull: Pull) {
             subscription.handle_failed(count as u64, DeliveryFailure::Ours, Instant::now());
         }
     }
+    None
 }
 
 /// Tells the programs whose waits are over that there are no events.

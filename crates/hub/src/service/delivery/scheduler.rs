@@ -148,7 +148,7 @@ impl Subscriber {
     /// Sends queued events, or wakes the delivery task to do so. Returns whether there was more than one event, or the
     /// delivery task has some.
     fn send_ready(self: &Arc<Self>, now: Instant, buffers: &mut Buffers) -> bool {
-        let Some(taken) = self.take_ready(&mut buffers.batches) else {
+        let Some(taken) = self.take_ready(now, &mut buffers.batches) else {
             self.wake_delivery();
             return true;
         };
@@ -168,8 +168,10 @@ impl Subscriber {
     }
 
     /// Takes as many events as the window allows. Returns `None` if the delivery task has to decide.
-    fn take_ready(&self, batches: &mut Vec<Events>) -> Option<ReadyEvents> {
+    fn take_ready(&self, now: Instant, batches: &mut Vec<Events>) -> Option<ReadyEvents> {
         let mut shared = self.lock();
+        // Each way from here wakes the delivery task or asks for the next step again, so it need not be woken for this.
+        shared.subscription.expire(now);
         if shared.subscription.has_gap_to_notify() {
             return None;
         }
@@ -183,7 +185,7 @@ impl Subscriber {
         let subscription = &mut shared.subscription;
         // No gap precedes these events, as checked above.
         self.latencies().note_wait(subscription.oldest());
-        let _ = subscription.take(room.events, room.bytes, batches, Instant::now);
+        let _ = subscription.take_unexpired(room.events, room.bytes, batches, || now);
         let is_all = subscription.next_step(1) == DeliveryStep::Wait;
         let notice = subscription.poll_notice();
         let released = shared.take_released();

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use floe::forwarding::Event;
 
-use super::reader::Delivery;
+use super::reader::{Delivery, ExpiryClock};
 use crate::core::durable::{Member, Sticky, SubscriptionPosition};
 use crate::core::log::Stamp;
 
@@ -21,6 +21,8 @@ pub(super) struct Keyed {
 pub(super) enum KeyedTaken {
     /// These events; they count as delivered from now on.
     Events(Vec<Delivery>),
+    /// The lifespan of so many events was over.
+    Expired(u64),
     /// This one, once it is read again.
     Unread(u64),
 }
@@ -91,18 +93,30 @@ impl Keyed {
         member: Member,
         room: usize,
         now: Instant,
+        clock: &ExpiryClock,
     ) -> KeyedTaken {
         if let Some(sequence) = position.unknown_partition() {
             return KeyedTaken::Unread(sequence);
         }
-        let mut taken = Vec::new();
+        let (mut taken, mut expired) = (Vec::new(), 0);
         for sequence in self.sticky.poll(position, member, room, now) {
             let Some((stamp, event)) = self.events.remove(&sequence) else {
-                match taken.is_empty() {
+                match taken.is_empty() && expired == 0 {
                     true => return KeyedTaken::Unread(sequence),
                     false => break,
                 }
             };
+            let is_over = clock.is_over(&stamp, &event);
+            if is_over && taken.is_empty() {
+                position.handle_acknowledged(sequence);
+                expired += 1;
+                continue;
+            }
+            if is_over || expired > 0 {
+                // The members are told of expired events before they get the next ones.
+                self.events.insert(sequence, (stamp, event));
+                break;
+            }
             taken.push(Delivery {
                 sequence,
                 time: stamp.time,
@@ -110,7 +124,10 @@ impl Keyed {
                 event,
             });
         }
-        KeyedTaken::Events(taken)
+        match expired {
+            0 => KeyedTaken::Events(taken),
+            count => KeyedTaken::Expired(count),
+        }
     }
 
     /// A member has left or cannot be reached.

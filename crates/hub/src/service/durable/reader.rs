@@ -1,22 +1,26 @@
 //! A durable subscription: its position in the log of its topic, and the events that it reads next.
 
 use std::collections::VecDeque;
+use std::future::pending;
 use std::path::Path;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use floe::forwarding::Event;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
+use tokio::time::sleep_until;
 
 use super::held::{Keyed, KeyedTaken};
 use super::position_file::PositionFile;
-use crate::core::OUTSTANDING_LIMIT;
 use crate::core::durable::{
     Member, NextEvent, NotAcknowledged, Reading, Redelivery, SavedPosition, SubscriptionPosition,
 };
 use crate::core::log::{EventTime, Level, ReadLimits, Stamp};
+use crate::core::{OUTSTANDING_LIMIT, is_over, lifespan_of};
 use crate::log::{EventLog, ReadBatch, readable};
+use crate::service::lifespan::DefaultLifespan;
 use crate::store::StoreError;
 
 /// Reads the log of a topic for one subscriber, or for several that share a subscription.
@@ -31,6 +35,8 @@ pub(crate) struct Reader {
     log: Arc<dyn EventLog>,
     /// Only events that are this safe are delivered.
     level: Level,
+    /// For events whose publishers give none.
+    lifespan: Arc<DefaultLifespan>,
     /// Guards the position and the events that were read. It is held for a few moves, and while a position of a few bytes
     /// is written into the cache of the system.
     state: Mutex<State>,
@@ -43,6 +49,8 @@ struct State {
     position: SubscriptionPosition,
     /// The topic for events that cannot be delivered.
     dead_letters: Option<String>,
+    /// The subscribers want no older events than this.
+    lifespan: Option<Duration>,
     /// Events that were read and not delivered yet.
     feed: VecDeque<(Stamp, Event)>,
     /// What waits for its member, if the events of one key go to one member.
@@ -60,6 +68,8 @@ struct State {
     is_unsaved: bool,
     is_unsynced: bool,
     has_failed_to_save: bool,
+    /// How many events expired before they were delivered, since the hub started.
+    expired: u64,
 }
 
 /// An event that is to be delivered.
@@ -82,6 +92,8 @@ pub(crate) enum Batch {
     Deliver(Vec<Delivery>),
     /// It reads from the log, with [`Reader::read`].
     Read(ToRead),
+    /// It counts so many events as expired, and polls again.
+    Expired(u64),
     /// It waits for [`Reader::changed`], or for this time.
     Wait(Option<Instant>),
 }
@@ -119,6 +131,8 @@ pub(crate) enum HasRead {
     AfterLoss(u64),
     /// An event to deliver again.
     Again(Delivery),
+    /// The lifespan of an event that was to be delivered again is over.
+    Expired,
     /// There is nothing to read from this sequence yet.
     Nothing(u64),
 }
@@ -136,13 +150,15 @@ impl Reader {
         topic: &Arc<str>,
         log: &Arc<dyn EventLog>,
         level: Level,
+        lifespan: &Arc<DefaultLifespan>,
         from: u64,
     ) -> Arc<Self> {
         let position = SavedPosition {
             next: from,
             ..SavedPosition::default()
         };
-        Self::of(topic, String::new(), log, level, &position, None)
+        let name = String::new();
+        Self::of(topic, name, log, level, lifespan, &position, None)
     }
 
     /// A new durable subscription that begins at this sequence. Its position is on the disk when this returns.
@@ -151,6 +167,7 @@ impl Reader {
         name: &str,
         log: &Arc<dyn EventLog>,
         level: Level,
+        lifespan: &Arc<DefaultLifespan>,
         from: u64,
         file: &Path,
     ) -> Result<Arc<Self>, StoreError> {
@@ -159,8 +176,8 @@ impl Reader {
             ..SavedPosition::default()
         };
         let file = PositionFile::create(file, name, &position)?;
-        let name = name.to_owned();
-        Ok(Self::of(topic, name, log, level, &position, Some(file)))
+        let (name, file) = (name.to_owned(), Some(file));
+        Ok(Self::of(topic, name, log, level, lifespan, &position, file))
     }
 
     /// A durable subscription whose position is in this file.
@@ -168,6 +185,7 @@ impl Reader {
         topic: &Arc<str>,
         log: &Arc<dyn EventLog>,
         level: Level,
+        lifespan: &Arc<DefaultLifespan>,
         file: &Path,
     ) -> Result<Arc<Self>, StoreError> {
         let (file, name, mut position) = PositionFile::open(file)?;
@@ -182,7 +200,8 @@ impl Reader {
             position.next = end;
             position.pending.retain(|sequence, _| *sequence < end);
         }
-        Ok(Self::of(topic, name, log, level, &position, Some(file)))
+        let file = Some(file);
+        Ok(Self::of(topic, name, log, level, lifespan, &position, file))
     }
 
     fn of(
@@ -190,6 +209,7 @@ impl Reader {
         name: String,
         log: &Arc<dyn EventLog>,
         level: Level,
+        lifespan: &Arc<DefaultLifespan>,
         saved: &SavedPosition,
         file: Option<PositionFile>,
     ) -> Arc<Self> {
@@ -200,10 +220,12 @@ impl Reader {
             name,
             log: log.clone(),
             level,
+            lifespan: lifespan.clone(),
             state: Mutex::new(State {
                 feed_next: position.next(),
                 position,
                 dead_letters: None,
+                lifespan: None,
                 feed: VecDeque::new(),
                 held: None,
                 next_member: 0,
@@ -213,6 +235,7 @@ impl Reader {
                 is_unsaved: false,
                 is_unsynced: false,
                 has_failed_to_save: false,
+                expired: 0,
             }),
             changed: Notify::new(),
         })
@@ -238,6 +261,7 @@ impl Reader {
         let mut state = self.lock();
         state.position.reconfigure(reading.redelivery, pending_max);
         state.dead_letters = reading.dead_letters_of(&self.topic);
+        state.lifespan = reading.lifespan;
         let known = state.held.as_ref().map(Keyed::context_key);
         if known != reading.sticky.as_deref() {
             state.held = reading.sticky.as_deref().map(Keyed::new);
@@ -275,8 +299,9 @@ impl Reader {
     /// Without `may_read`, it does not say to read new events: a task that has found none waits until there are some.
     pub(crate) fn poll(&self, member: Member, room: usize, may_read: bool, now: Instant) -> Batch {
         let mut state = self.lock();
+        let clock = self.clock(&state);
         if state.held.is_some() {
-            return state.poll_held(member, room, may_read, now);
+            return state.poll_held(member, room, may_read, now, &clock);
         }
         let mut batch = Vec::new();
         while batch.len() < room {
@@ -285,6 +310,12 @@ impl Reader {
                 Some(NextEvent::Again { sequence }) => {
                     let attempt = state.position.handle_delivery(sequence, now);
                     return Batch::Read(ToRead::Again { sequence, attempt });
+                }
+                Some(NextEvent::New { .. }) if clock.is_over_first(&state.feed) => {
+                    if !batch.is_empty() {
+                        break;
+                    }
+                    return Batch::Expired(state.expire(&clock));
                 }
                 Some(NextEvent::New { .. }) => {
                     let Some((stamp, event)) = state.feed.pop_front() else {
@@ -341,37 +372,73 @@ impl Reader {
     }
 
     /// Takes events for a program that asks for them, at least one if one comes in time. They are delivered again if no
-    /// acknowledgement comes.
-    pub(crate) async fn pull(self: &Arc<Self>, count: usize, wait: Duration) -> Vec<Delivery> {
-        let pulled = tokio::time::timeout(wait, self.pull_one_or_more(count)).await;
+    /// acknowledgement comes. Returns none earlier if acknowledgements are late: the caller refuses those events, and pulls
+    /// again.
+    pub(crate) async fn pull(self: &Arc<Self>, count: usize, until: Instant) -> Vec<Delivery> {
+        let pulled = self.pull_until(count, until).await;
         self.save();
-        pulled.unwrap_or_default()
+        pulled
     }
 
-    async fn pull_one_or_more(self: &Arc<Self>, count: usize) -> Vec<Delivery> {
+    async fn pull_until(self: &Arc<Self>, count: usize, until: Instant) -> Vec<Delivery> {
+        // Ends when the log has events that were not there when it was read last. `None` if it is worth reading.
+        let mut readable: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
         loop {
-            let mut changed = std::pin::pin!(self.changed());
+            let mut changed = pin!(self.changed());
             changed.as_mut().enable();
-            match self.poll(PULLING, count, true, Instant::now()) {
+            let now = Instant::now();
+            if !self.expired(now).is_empty() {
+                return Vec::new();
+            }
+            let wake_at = match self.poll(PULLING, count, readable.is_none(), now) {
                 Batch::Deliver(batch) => return batch,
-                Batch::Read(to_read) => match self.read(to_read).await {
-                    HasRead::Again(delivery) => return vec![delivery],
-                    HasRead::Nothing(from) => self.readable(from).await,
-                    HasRead::Events | HasRead::AfterLoss(0) => {}
-                    HasRead::AfterLoss(count) => {
-                        let (name, topic) = (&self.name, &self.topic);
-                        tracing::warn!(
-                            "lost {count} events for the durable subscription {name:?} of topic {topic:?}: the log does not have \
-                             them any more"
-                        );
-                    }
-                },
-                Batch::Wait(Some(until)) => {
-                    let _ = tokio::time::timeout_at(until.into(), changed).await;
+                Batch::Expired(count) => {
+                    self.log_expired(count);
+                    continue;
                 }
-                Batch::Wait(None) => changed.await,
+                Batch::Read(to_read) => {
+                    match self.read(to_read).await {
+                        HasRead::Again(delivery) => return vec![delivery],
+                        HasRead::Nothing(from) => readable = Some(Box::pin(self.readable(from))),
+                        HasRead::Events | HasRead::AfterLoss(0) => {}
+                        HasRead::Expired => self.log_expired(1),
+                        HasRead::AfterLoss(count) => {
+                            let (name, topic) = (&self.name, &self.topic);
+                            tracing::warn!(
+                                "lost {count} events for the durable subscription {name:?} of topic {topic:?}: the log does not \
+                                 have them any more"
+                            );
+                        }
+                    }
+                    continue;
+                }
+                Batch::Wait(wake_at) => wake_at,
+            };
+            if now >= until {
+                return Vec::new();
+            }
+            let wake_at = wake_at.map_or(until, |wake_at| wake_at.min(until));
+            let is_waiting = readable.is_some();
+            let has_events = async {
+                match &mut readable {
+                    Some(readable) => readable.await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                () = changed => {}
+                () = sleep_until(wake_at.into()) => {}
+                () = has_events, if is_waiting => readable = None,
             }
         }
+    }
+
+    /// Logs events that no program has pulled in time.
+    fn log_expired(&self, count: u64) {
+        let (name, topic) = (&self.name, &self.topic);
+        tracing::debug!(
+            "{count} events expired before they were pulled from the durable subscription {name:?} of topic {topic:?}"
+        );
     }
 
     /// Waits until something has changed for the delivery tasks. It notes changes from the moment when it is enabled.
@@ -525,6 +592,7 @@ impl Reader {
             end,
             pending: state.position.pending() as u64,
             acknowledged: state.position.acknowledged(),
+            expired: state.expired,
         }
     }
 
@@ -568,6 +636,12 @@ impl Reader {
                 }
             }
             ToRead::Again { sequence, attempt } => match read.next() {
+                Some((stamp, event))
+                    if stamp.sequence == sequence && self.clock(&state).is_over(&stamp, &event) =>
+                {
+                    state.expired += state.handle_missing(sequence);
+                    HasRead::Expired
+                }
                 Some((stamp, event)) if stamp.sequence == sequence => HasRead::Again(Delivery {
                     sequence,
                     time: stamp.time,
@@ -589,6 +663,11 @@ impl Reader {
         }
     }
 
+    /// The clock by which events expire.
+    fn clock(&self, state: &State) -> ExpiryClock {
+        ExpiryClock::new(self.lifespan.get(), state.lifespan)
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         // The changes under this lock move events between places, so a panic leaves none half done.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -597,16 +676,27 @@ impl Reader {
 
 impl State {
     /// As [`Reader::poll`], for a sticky subscription: events wait for the members that get their keys.
-    fn poll_held(&mut self, member: Member, room: usize, may_read: bool, now: Instant) -> Batch {
+    fn poll_held(
+        &mut self,
+        member: Member,
+        room: usize,
+        may_read: bool,
+        now: Instant,
+        clock: &ExpiryClock,
+    ) -> Batch {
         let Some(held) = &mut self.held else {
             return Batch::Wait(None);
         };
         self.is_unsaved |= held.fill(&mut self.feed, &mut self.position, now);
-        match held.take(&mut self.position, member, room, now) {
+        match held.take(&mut self.position, member, room, now, clock) {
             KeyedTaken::Unread(sequence) => return Batch::Read(ToRead::Keyed { sequence }),
             KeyedTaken::Events(events) if !events.is_empty() => {
                 self.is_unsaved = true;
                 return Batch::Deliver(events);
+            }
+            KeyedTaken::Expired(count) => {
+                (self.expired, self.is_unsaved) = (self.expired + count, true);
+                return Batch::Expired(count);
             }
             KeyedTaken::Events(_) => {}
         }
@@ -626,6 +716,20 @@ impl State {
         Batch::Wait(self.position.next_deadline(now))
     }
 
+    /// Leaves out the next events, up to the first one whose lifespan is not over. Returns how many.
+    fn expire(&mut self, clock: &ExpiryClock) -> u64 {
+        let mut count = 0;
+        while clock.is_over_first(&self.feed)
+            && let Some((stamp, _)) = self.feed.pop_front()
+        {
+            self.position.handle_skipped(stamp.sequence);
+            count += 1;
+        }
+        self.expired += count;
+        self.is_unsaved |= count > 0;
+        count
+    }
+
     /// The log has dropped a pending event, or the disk has lost it. Returns how many events are lost.
     fn handle_missing(&mut self, sequence: u64) -> u64 {
         let is_lost = self.position.handle_acknowledged(sequence);
@@ -639,6 +743,39 @@ impl State {
         if let Some(held) = &mut self.held {
             held.drop_settled(&self.position);
         }
+    }
+}
+
+/// Says which events of the log have expired.
+#[derive(Debug)]
+pub(crate) struct ExpiryClock {
+    now: EventTime,
+    /// The lifespan of events whose publishers give none.
+    of_topic: Option<Duration>,
+    /// The age of the oldest events that the subscribers want.
+    of_subscribers: Option<Duration>,
+}
+
+impl ExpiryClock {
+    pub(super) fn new(of_topic: Option<Duration>, of_subscribers: Option<Duration>) -> Self {
+        Self {
+            now: EventTime::now(),
+            of_topic,
+            of_subscribers,
+        }
+    }
+
+    /// Whether the lifespan of an event is over.
+    pub(crate) fn is_over(&self, stamp: &Stamp, event: &Event) -> bool {
+        // An event with a wrong lifespan was refused, or came from an older hub.
+        let own = lifespan_of(event.as_bytes()).ok().flatten();
+        let lifespans = [own.or(self.of_topic), self.of_subscribers];
+        is_over(stamp.time, lifespans, self.now)
+    }
+
+    fn is_over_first(&self, feed: &VecDeque<(Stamp, Event)>) -> bool {
+        let first = feed.front();
+        first.is_some_and(|(stamp, event)| self.is_over(stamp, event))
     }
 }
 
@@ -658,6 +795,8 @@ pub(crate) struct Standing {
     pub(crate) pending: u64,
     /// Events that were acknowledged since the hub started.
     pub(crate) acknowledged: u64,
+    /// Events whose lifespan was over before they were delivered, since the hub started.
+    pub(crate) expired: u64,
 }
 
 impl Standing {

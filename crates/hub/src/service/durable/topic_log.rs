@@ -11,10 +11,11 @@ use floe::forwarding::Events;
 
 use super::arrivals::{Arrival, Arrivals};
 use super::folders::file_name;
-use super::reader::Reader;
+use super::reader::{ExpiryClock, Reader};
 use crate::core::durable::{LogPublication, Reading, publications};
 use crate::core::log::{Append, EventTime, Level, Position, ReadLimits};
 use crate::log::{Contents, EventLog, MemoryLog, ReadBatch, appended, readable};
+use crate::service::lifespan::DefaultLifespan;
 use crate::settings::DurableSettings;
 use crate::store::StoreError;
 
@@ -26,6 +27,8 @@ pub(crate) struct TopicLog {
     log: Arc<dyn EventLog>,
     settings: RwLock<DurableSettings>,
     arrivals: Arrivals,
+    /// For events whose publishers give none. Its readers share it.
+    lifespan: Arc<DefaultLifespan>,
     /// Where positions are stored; `None` if the log is in memory.
     positions: Option<PathBuf>,
     /// The durable subscriptions by name, those without a subscriber included.
@@ -50,8 +53,11 @@ const SUBSCRIPTIONS_MAX: usize = 10_000;
 const PUBLISHERS_MAX: usize = 10_000;
 /// Events in one reply, in bytes, unless a single event is longer. Peers refuse messages of more than 1 MiB by default.
 const REPLY_BYTES_MAX: usize = 256 * 1024;
-/// When a log is opened, this many of its last events are searched for numbered ones.
+/// When a log is opened, this many of its last events are searched for numbered ones: fewer if they are so long that it would take
+/// seconds, but as many as a publisher may have under way.
 const SEARCHED_EVENTS: u64 = 16 * 1024;
+const SEARCHED_EVENTS_MIN: u64 = 1024;
+const SEARCHED_BYTES: u64 = 64 << 20;
 
 impl TopicLog {
     /// The log of a topic, with the positions of its subscriptions in this folder. It reads from the disk.
@@ -73,10 +79,11 @@ impl TopicLog {
             let shown = positions.display();
             StoreError::because(format!("cannot read \"{shown}\""), error)
         };
+        let lifespan = Arc::new(DefaultLifespan::default());
         let mut readers = BTreeMap::new();
         for entry in std::fs::read_dir(&positions).map_err(read)? {
             let path = entry.map_err(read)?.path();
-            match Reader::open(&topic, &log, level, &path) {
+            match Reader::open(&topic, &log, level, &lifespan, &path) {
                 Ok(reader) => drop(readers.insert(reader.name().to_owned(), reader)),
                 Err(error) => tracing::error!("{error}"),
             }
@@ -86,6 +93,7 @@ impl TopicLog {
             log,
             settings: RwLock::new(settings),
             arrivals,
+            lifespan,
             positions: Some(positions),
             readers: Mutex::new(readers),
             is_closed: AtomicBool::new(false),
@@ -99,10 +107,21 @@ impl TopicLog {
             log: Arc::new(MemoryLog::new(settings.retention.clone())),
             settings: RwLock::new(settings),
             arrivals: Arrivals::new(PUBLISHERS_MAX),
+            lifespan: Arc::default(),
             positions: None,
             readers: Mutex::default(),
             is_closed: AtomicBool::new(false),
         })
+    }
+
+    /// The clock by which its events expire for a reader without wishes of its own.
+    pub(crate) fn clock(&self) -> ExpiryClock {
+        ExpiryClock::new(self.lifespan.get(), None)
+    }
+
+    /// The lifespan of events whose publishers give none.
+    pub(crate) fn lifespan(&self) -> &DefaultLifespan {
+        &self.lifespan
     }
 
     /// Whether events and positions are on disk.
@@ -209,11 +228,19 @@ impl TopicLog {
                 let from = self.locate(reading.start)?;
                 let level = self.settings().acknowledge;
                 match reading.name.as_ref().zip(self.positions.as_ref()) {
-                    None => Reader::transient(&self.topic, &self.log, level, from),
+                    None => Reader::transient(&self.topic, &self.log, level, &self.lifespan, from),
                     Some((name, positions)) => {
                         let file = positions.join(file_name(name));
-                        let reader =
-                            Reader::create(&self.topic, name, &self.log, level, from, &file)?;
+                        let lifespan = &self.lifespan;
+                        let reader = Reader::create(
+                            &self.topic,
+                            name,
+                            &self.log,
+                            level,
+                            lifespan,
+                            from,
+                            &file,
+                        )?;
                         readers.insert(name.clone(), reader.clone());
                         reader
                     }
@@ -351,9 +378,15 @@ fn refusal(reason: impl std::fmt::Display) -> SystemException {
     SystemException::UnknownException(format!("the event is not stored: {reason}"))
 }
 
+/// How many of the last events of a log are searched.
+fn searched_count(contents: &Contents) -> u64 {
+    let len = contents.bytes / contents.events.max(1);
+    (SEARCHED_BYTES / len.max(1)).clamp(SEARCHED_EVENTS_MIN, SEARCHED_EVENTS)
+}
+
 /// Notes the numbered ones among the last events of a log.
 fn search(log: &dyn EventLog, arrivals: &Arrivals) -> Result<(), crate::log::LogError> {
-    let mut from = log.locate(Position::Last(SEARCHED_EVENTS))?;
+    let mut from = log.locate(Position::Last(searched_count(&log.contents())))?;
     let limits = ReadLimits {
         level: Level::Accepted,
         ..ReadLimits::default()
@@ -371,5 +404,25 @@ fn search(log: &dyn EventLog, arrivals: &Arrivals) -> Result<(), crate::log::Log
             return Ok(());
         }
         from = batch.next;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_long_events_are_searched_but_as_many_as_may_be_under_way() {
+        let count = |events, bytes| {
+            searched_count(&Contents {
+                events,
+                bytes,
+                ..Contents::default()
+            })
+        };
+        assert_eq!(count(0, 0), SEARCHED_EVENTS);
+        assert_eq!(count(100_000_000, 10 << 30), SEARCHED_EVENTS);
+        assert_eq!(count(1 << 20, 16 << 30), 4096);
+        assert_eq!(count(10_000, 10 << 30), SEARCHED_EVENTS_MIN);
     }
 }

@@ -1,7 +1,7 @@
 //! The durable topics of a hub: their logs, the positions of subscriptions, and events that are pulled.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use floe::contracts::ice::LongSeq;
 use floe::contracts::ice_storm::{NoSuchTopic, QoS, TopicExists};
@@ -138,6 +138,7 @@ impl DurableTopics for DurableTopicsServant {
                 pending: number(standing.pending),
                 behind: number(standing.waiting()),
                 subscribers: i32::try_from(subscribers).unwrap_or(i32::MAX),
+                expired: number(standing.expired),
             }
         });
         Ok(LogContents {
@@ -170,9 +171,11 @@ impl DurableTopics for DurableTopicsServant {
     ) -> Result<(LoggedEventSeq, i64), LogError> {
         let (_, log) = self.topic::<LogError>(topic, Action::Subscribe, current)?;
         let from = u64::try_from(from).unwrap_or(0);
+        let clock = log.clock();
         let batch = blocking(move || log.read(from, limited(count))).await?;
         let events = batch.events.iter().flat_map(floe::forwarding::Events::each);
         let stamped = batch.stamps.iter().zip(events);
+        let stamped = stamped.filter(|(stamp, event)| !clock.is_over(stamp, event));
         let events = stamped.map(|(stamp, event)| logged(stamp.sequence, stamp.time, 0, &event));
         Ok((events.collect::<Result<_, _>>()?, number(batch.next)))
     }
@@ -286,10 +289,17 @@ impl DurableTopics for DurableTopicsServant {
             let refused = SystemException::UnknownException(reason.to_owned());
             return Err(InvokeError::from(refused).into());
         }
-        let expired = reader.expired(std::time::Instant::now());
-        let reason = "its acknowledgement did not come in time";
-        self.refuse_all(&reader, expired, reason).await;
-        let pulled = reader.pull(limited(count), wait).await;
+        let now = Instant::now();
+        let until = now.checked_add(wait).unwrap_or(now);
+        let pulled = loop {
+            let late = reader.expired(Instant::now());
+            let reason = "its acknowledgement did not come in time";
+            self.refuse_all(&reader, late, reason).await;
+            let pulled = reader.pull(limited(count), until).await;
+            if !pulled.is_empty() || Instant::now() >= until {
+                break pulled;
+            }
+        };
         let events = pulled
             .iter()
             .map(|it| logged(it.sequence, it.time, it.attempt, &it.event));

@@ -12,7 +12,7 @@ use floe::dispatch::{DispatchSlot, Requests};
 use floe::forwarding::Events;
 use floe_access::Action;
 
-use crate::core::without_token;
+use crate::core::{ByLifespan, Timing, without_token};
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::{HeldBack, Published, Topic};
@@ -93,9 +93,13 @@ impl Recipient {
             Self::Topic(topic) => topic.publish(events, waits_for_room, now),
             Self::Subscriber(subscriber) if subscriber.loses_own(&events) => Published::default(),
             Self::Subscriber(subscriber) => {
-                let held = subscriber.publish(events, waits_for_room, now);
-                let held: Vec<_> = held.map(HeldBack::Publication).into_iter().collect();
-                held.into()
+                // The lifespan of the topic is for its events, and not for these. An event with a wrong lifespan counts as one
+                // without, as in a topic.
+                let (divided, _) = ByLifespan::new(events, None);
+                let held = divided.filter_map(|(events, lifespan)| {
+                    subscriber.publish(events, waits_for_room, Timing::new(now, lifespan))
+                });
+                held.map(HeldBack::Publication).collect::<Vec<_>>().into()
             }
         }
     }

@@ -8,13 +8,13 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
 
 use floe::forwarding::Events;
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::Topic;
+use crate::core::Timing;
 use crate::service::subscriber::{HeldPublication, Subscriber};
 
 /// How much a publication may take without a wait: the sum over all subscribers of [`STEPS_EACH`] and the number of
@@ -50,8 +50,7 @@ pub(crate) struct Publication {
     pub(crate) audience: Audience,
     /// Whether the publisher asked to wait for room however long it takes.
     pub(crate) waits_for_room: bool,
-    /// When the events came.
-    pub(crate) now: Instant,
+    pub(crate) timing: Timing,
 }
 
 impl Publication {
@@ -233,7 +232,7 @@ impl FanOut {
             let subscribers = subscribers.iter().filter(|it| publication.audience.has(it));
             for subscriber in subscribers {
                 let (events, waits) = (publication.events.clone(), publication.waits_for_room);
-                held.extend(subscriber.publish(events, waits, publication.now));
+                held.extend(subscriber.publish(events, waits, publication.timing));
             }
         });
         if let Some(publisher) = self.publisher.get() {

@@ -11,6 +11,8 @@ enum Step {
     Publish {
         byte_lens: Vec<usize>,
         waits_for_room: bool,
+        /// In seconds.
+        lifespan: Option<u64>,
     },
     /// The time of the shell's timer has come, or has nearly.
     Time,
@@ -32,6 +34,8 @@ enum Step {
     Wait {
         seconds: u64,
     },
+    /// Somebody looks at the accounts.
+    Expire,
     /// The queues of all subscribers have too much, and this one gives way.
     Shed {
         bytes: usize,
@@ -52,8 +56,10 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(DeliveryFailure::Ours),
     ];
     prop_oneof![
-        40 => (byte_lens(), any::<bool>())
-            .prop_map(|(byte_lens, waits_for_room)| Step::Publish { byte_lens, waits_for_room }),
+        40 => (byte_lens(), any::<bool>(), prop::option::of(1..60_u64)).prop_map(
+            |(byte_lens, waits_for_room, lifespan)| Step::Publish { byte_lens, waits_for_room, lifespan },
+        ),
+        5 => Just(Step::Expire),
         10 => Just(Step::Time),
         15 => (1..80_usize).prop_map(|bytes_min| Step::Next { bytes_min }),
         20 => (1..6_usize, 1..150_usize, any::<bool>())
@@ -83,11 +89,20 @@ fn any_subscription() -> impl Strategy<Value = Subscription<Numbered>> {
         Just(DeliveryMode::Batch),
         Just(TWOWAY)
     ];
-    let wishes = (retry_count, overflow, delivery, any::<bool>(), 0..3_u64);
+    let lifespan = prop::option::of((1..60_u64).prop_map(Duration::from_secs));
+    let wishes = (
+        retry_count,
+        overflow,
+        delivery,
+        any::<bool>(),
+        0..3_u64,
+        lifespan,
+    );
     wishes.prop_map(
-        |(retry_count, overflow, delivery, notices_gaps, patience)| {
+        |(retry_count, overflow, delivery, notices_gaps, patience, lifespan)| {
             let mut qos = qos(delivery, retry_count);
             qos.lost_facet = notices_gaps.then(String::new);
+            qos.lifespan = lifespan;
             let limits = QueueLimits {
                 patience: Duration::from_secs(patience),
                 ..limits(overflow)
@@ -107,6 +122,8 @@ struct Model {
     now: Instant,
     /// For each event, whether its publisher waits for room without a limit.
     waits_for_room: Vec<bool>,
+    /// For each event, when its lifespan is over.
+    expires: Vec<Option<Instant>>,
     /// The number of events that it counts or holds.
     known: u64,
     /// The publications that are held.
@@ -130,7 +147,9 @@ impl Model {
             Step::Publish {
                 byte_lens,
                 waits_for_room,
-            } => return self.publish(&byte_lens, waits_for_room),
+                lifespan,
+            } => return self.publish(&byte_lens, waits_for_room, lifespan),
+            Step::Expire => return Ok(subscription.expire(self.now)),
             Step::Time => {
                 let deadlines = self.held.iter().filter_map(|held| {
                     let until = subscription.held_until(*held);
@@ -160,6 +179,8 @@ impl Model {
                     let lane = usize::from(self.waits_for_room[number as usize]);
                     let last = self.last_taken[lane].replace(number);
                     prop_assert!(last.is_none_or(|last| last < number));
+                    let expires = self.expires[number as usize];
+                    prop_assert!(expires.is_none_or(|expires| expires > now));
                 }
                 return Ok(is_woken);
             }
@@ -183,24 +204,35 @@ impl Model {
         Ok(false)
     }
 
-    fn publish(&mut self, byte_lens: &[usize], waits_for_room: bool) -> Check<bool> {
+    fn publish(
+        &mut self,
+        byte_lens: &[usize],
+        waits_for_room: bool,
+        lifespan: Option<u64>,
+    ) -> Check<bool> {
         let was_gone = self.subscription.state() == SubscriptionState::Gone;
-        let before = self.subscription.snapshot().accounts.lost.overflow;
+        let before = self.subscription.snapshot().accounts.lost;
         let first = self.waits_for_room.len() as u32;
         let lanes = byte_lens.iter().map(|_| waits_for_room);
         self.waits_for_room.extend(lanes);
+        let timing = Timing::new(self.now, lifespan.map(Duration::from_secs));
+        let expires = timing.within(self.subscription.lifespan).expires;
+        self.expires.extend(byte_lens.iter().map(|_| expires));
         let batch = numbered_from(first, byte_lens);
-        let (is_woken, held) = self.subscription.publish(batch, waits_for_room, self.now);
+        let (is_woken, held) = self.subscription.publish(batch, waits_for_room, timing);
         let snapshot = self.subscription.snapshot();
-        let known = snapshot.accounts.offered + snapshot.held - self.known;
+        // If held events got room and one of them ended the subscription, there are fewer than before.
+        let known = (snapshot.accounts.offered + snapshot.held).saturating_sub(self.known);
         // The other events came after the subscription had ended.
         let is_whole = known == byte_lens.len() as u64;
         prop_assert!(is_whole || snapshot.state == SubscriptionState::Gone);
         prop_assert!(!was_gone || known == 0);
         self.known += known;
-        if held.is_some() {
+        let after = snapshot.accounts.lost;
+        // If others expired, events that were held before may have been lost in their place.
+        if held.is_some() && after.expired == before.expired {
             let too_long = byte_lens.iter().filter(|byte_len| **byte_len > 100);
-            let lost = snapshot.accounts.lost.overflow - before;
+            let lost = after.overflow - before.overflow;
             prop_assert!(lost as usize <= too_long.count(), "what fits is held");
         }
         self.held.extend(held);
@@ -226,7 +258,7 @@ impl Model {
         } = self.subscription.snapshot();
         prop_assert_eq!(oldest.is_some(), queued > 0);
         let lost = accounts.lost;
-        let lost = lost.overflow + lost.offline + lost.failed + lost.removed;
+        let lost = lost.overflow + lost.offline + lost.failed + lost.removed + lost.expired;
         let elsewhere = lost + queued + outstanding;
         prop_assert_eq!(accounts.offered, accounts.delivered + elsewhere);
         let known = accounts.offered + held;
@@ -266,6 +298,7 @@ proptest! {
             subscription,
             now: Instant::now(),
             waits_for_room: Vec::new(),
+            expires: Vec::new(),
             known: 0,
             held: Vec::new(),
             last_taken: [None; 2],

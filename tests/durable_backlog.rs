@@ -1,0 +1,288 @@
+//! A long log: it is opened without a look at most of its bytes after the hub was killed, and a subscriber that is far behind gets
+//! all events while live subscribers get theirs.
+//!
+//! `FLOE_BACKLOG_EVENTS=10000000 cargo test --release -p floe-tests --test durable_backlog -- --nocapture` does it with a log of more
+//! than 10 GB, which must open within two seconds, and prints what the subscriber costs the live ones. Without it, the test counts
+//! bytes and no times.
+
+use std::fs;
+use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use floe::contracts::ice_storm::{QoS, TopicManagerProxy};
+use floe::dispatch::{DispatchSlot, Requests};
+use floe::{Adapter, Communicator, Context, Dispatcher, OperationMode, Proxy, TypedProxy};
+use floe_hub::DURABLE_TOPICS;
+use floe_hub::contracts::floe::DurableTopicsProxy;
+use floe_tests::hub::Data;
+use floe_tests::peer::Peer;
+use floe_tests::workspace;
+use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
+
+/// Events in a run that was not told otherwise: 131 MB.
+const EVENTS: u64 = 120_000;
+/// How far the subscriber is behind in such a run.
+const BEHIND: u64 = 40 * BURST;
+/// The bytes of the parameters of an event.
+const LEN: usize = 1024;
+/// How many are published at a time.
+const BURST: u64 = 500;
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Starts a hub with the durable topic `t`. With few events, its segments are short.
+fn serve(data: &Data, is_short: bool) -> (Peer, String) {
+    let config = workspace::target_dir().join(format!("backlog-{}.toml", std::process::id()));
+    let retention = match is_short {
+        true => "[topic.t.retention]\nbytes = \"140 MiB\"\n",
+        false => "",
+    };
+    let text = format!("[topic.t]\ndurable = true\n{retention}");
+    fs::write(&config, text).expect("the target folder can be written");
+    let mut serve = Command::new(workspace::program("floe"));
+    serve
+        .args(["serve", "--listen", "tcp -h 127.0.0.1 -p 0", "--config"])
+        .arg(&config)
+        .arg("--data")
+        .arg(data.path());
+    let mut hub = Peer::start("floe serve", &mut serve);
+    let manager = hub.ready();
+    fs::remove_file(config).expect("it is there");
+    (hub, manager)
+}
+
+/// Counts the events that it gets, and adds up their numbers.
+#[derive(Default)]
+struct Counter {
+    count: AtomicU64,
+    sum: AtomicU64,
+}
+
+struct Counting(Arc<Counter>);
+
+impl Dispatcher for Counting {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| {
+            if let Some(number) = number(request.operation()) {
+                self.0.sum.fetch_add(number, Ordering::Relaxed);
+                self.0.count.fetch_add(1, Ordering::Release);
+            }
+            std::future::ready(request.returned_nothing())
+        });
+    }
+}
+
+/// Passes on when each event came, and its number.
+struct Live(Mutex<mpsc::UnboundedSender<(u64, Instant)>>);
+
+impl Dispatcher for Live {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| {
+            if let Some(number) = number(request.operation()) {
+                let came = self.0.lock().expect("no panic");
+                let _ = came.send((number, Instant::now()));
+            }
+            std::future::ready(request.returned_nothing())
+        });
+    }
+}
+
+fn number(operation: &str) -> Option<u64> {
+    operation.strip_prefix('e')?.parse().ok()
+}
+
+/// An encapsulation of this many bytes.
+fn parameters() -> Vec<u8> {
+    let mut bytes = (LEN as u32).to_le_bytes().to_vec();
+    bytes.extend([1, 1]);
+    bytes.resize(LEN, 7);
+    bytes
+}
+
+async fn publish_all(publisher: &Proxy, count: u64) {
+    let context: Context = [("floe.acknowledge".to_owned(), "accepted".to_owned())].into();
+    let (fast, parameters) = (publisher.ice_context(context), Arc::new(parameters()));
+    for start in (1..=count).step_by(BURST as usize) {
+        let burst = (start..=count).take(BURST as usize).map(|number| {
+            let (fast, parameters) = (fast.clone(), parameters.clone());
+            tokio::spawn(async move {
+                let operation = format!("e{number}");
+                let sent = fast.invoke(&operation, OperationMode::Normal, &parameters);
+                sent.await.expect("the hub takes it");
+            })
+        });
+        for sent in burst.collect::<Vec<_>>() {
+            sent.await.expect("no task panics");
+        }
+    }
+}
+
+/// How long each of these events takes to the live subscriber.
+async fn latencies(
+    publisher: &Proxy,
+    numbers: std::ops::Range<u64>,
+    live: &mut mpsc::UnboundedReceiver<(u64, Instant)>,
+) -> Vec<Duration> {
+    let mut latencies = Vec::new();
+    for number in numbers {
+        let operation = format!("e{number}");
+        let sent = Instant::now();
+        let published = publisher.invoke(&operation, OperationMode::Normal, &[6, 0, 0, 0, 1, 1]);
+        let (published, came) =
+            tokio::join!(published, tokio::time::timeout(PATIENCE, live.recv()));
+        published.expect("the hub takes it");
+        let (came, at) = came.expect("it comes in time").expect("the servant lives");
+        assert_eq!(came, number);
+        latencies.push(at.saturating_duration_since(sent));
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    latencies.sort_unstable();
+    latencies
+}
+
+async fn subscribe(
+    communicator: &Communicator,
+    manager: &str,
+    proxy: &Proxy,
+    qos: &[(&str, &str)],
+) {
+    let wishes: QoS = qos
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))
+        .collect();
+    let manager = TopicManagerProxy::from_proxy(communicator.proxy(manager).expect("a proxy"));
+    let topic = manager.retrieve("t").await.expect("the hub answers");
+    let subscribed = topic.subscribe_and_get_publisher(&wishes, Some(proxy));
+    subscribed.await.expect("a subscription");
+}
+
+async fn adapter(communicator: &Communicator) -> Adapter {
+    let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0").await;
+    let adapter = adapter.expect("loopback");
+    adapter.activate();
+    adapter
+}
+
+/// The bytes that a process has read, from files and connections. `None` where the system does not count them.
+fn read_len(hub: &Peer) -> Option<u64> {
+    let counts = fs::read_to_string(format!("/proc/{}/io", hub.id())).ok()?;
+    let line = counts
+        .lines()
+        .find_map(|line| line.strip_prefix("rchar: "))?;
+    line.parse().ok()
+}
+
+#[test]
+fn a_long_log_opens_fast_and_a_subscriber_that_is_far_behind_gets_all_while_others_get_theirs() {
+    let told = std::env::var("FLOE_BACKLOG_EVENTS").ok();
+    let told = told.map(|count| count.parse().expect("FLOE_BACKLOG_EVENTS is a number"));
+    let runtime = Runtime::new().expect("a runtime");
+    runtime.block_on(run(told.unwrap_or(EVENTS), told.is_some()));
+}
+
+async fn run(count: u64, is_timed: bool) {
+    let data = Data::new("durable-backlog");
+    let own = Communicator::new();
+    let (mut hub, manager) = serve(&data, !is_timed);
+    let publisher = publisher(&own, &manager).await;
+    publish_all(&publisher, count).await;
+    // All before it are safe, too.
+    let last = publisher.invoke("last", OperationMode::Normal, &[6, 0, 0, 0, 1, 1]);
+    last.await.expect("the hub takes it");
+    hub.kill();
+
+    let begin = Instant::now();
+    let (hub, manager) = serve(&data, !is_timed);
+    let took = begin.elapsed();
+    let read = read_len(&hub);
+    let topics = own.proxy(&format!("{DURABLE_TOPICS}:{}", endpoint(&manager)));
+    let topics = DurableTopicsProxy::from_proxy(topics.expect("a proxy"));
+    let contents = topics.contents("t").await.expect("the hub answers");
+    assert_eq!(contents.next as u64, count + 2);
+    println!(
+        "opened {} bytes in {took:?}, and read {read:?}",
+        contents.bytes
+    );
+    if let Some(read) = read {
+        assert!(
+            read < contents.bytes as u64 * 2 / 3,
+            "read {read} of {contents:?}"
+        );
+    }
+    assert!(
+        !is_timed || took < Duration::from_secs(2),
+        "it took {took:?}"
+    );
+
+    let publisher = self::publisher(&own, &manager).await;
+    let adapter = adapter(&own).await;
+    let (sender, mut came) = mpsc::unbounded_channel();
+    let live = adapter
+        .add("live", Live(Mutex::new(sender)))
+        .expect("a new name");
+    subscribe(&own, &manager, &live, &[]).await;
+    let samples = if is_timed { 3000 } else { 100 };
+    let first = count + 1;
+    let quiet = latencies(&publisher, first..first + samples, &mut came).await;
+    let counter = Arc::new(Counter::default());
+    let behind = adapter
+        .add("behind", Counting(counter.clone()))
+        .expect("a new name");
+    // The events of a burst may come in any order, and bursts come one after the other.
+    let start = if is_timed { 1 } else { count - BEHIND + 1 };
+    let from = format!("seq:{start}");
+    let wishes = [("floe.durable", "d"), ("floe.from", &from)];
+    let begin = Instant::now();
+    subscribe(&own, &manager, &behind, &wishes).await;
+    let busy = latencies(&publisher, first + samples..first + 2 * samples, &mut came).await;
+    let contents = topics.contents("t").await.expect("the hub answers");
+    println!(
+        "the subscriber is {} events behind",
+        contents.subscriptions[0].behind
+    );
+    for (share, name) in [(50, "median"), (99, "99th percentile")] {
+        let at = |latencies: &[Duration]| latencies[latencies.len() * share / 100];
+        let (quiet, busy) = (at(&quiet), at(&busy));
+        let ratio = busy.as_secs_f64() / quiet.as_secs_f64();
+        println!("latency of live events, {name}: {quiet:?}, and {busy:?} meanwhile: {ratio:.3}");
+    }
+    let last = count + 2 * samples;
+    let all = last + 1 - start;
+    let mut known = (counter.count.load(Ordering::Acquire), Instant::now());
+    while known.0 < all {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        let now = counter.count.load(Ordering::Acquire);
+        if now > known.0 {
+            known = (now, Instant::now());
+        }
+        assert!(
+            known.1.elapsed() < PATIENCE,
+            "{} of {all} have come",
+            known.0
+        );
+    }
+    println!("read {all} events in {:?}", begin.elapsed());
+    assert_eq!(
+        counter.count.load(Ordering::Acquire),
+        all,
+        "each comes once"
+    );
+    assert_eq!(
+        counter.sum.load(Ordering::Acquire),
+        (start + last) * all / 2
+    );
+    own.shutdown().await;
+}
+
+async fn publisher(communicator: &Communicator, manager: &str) -> Proxy {
+    let manager = TopicManagerProxy::from_proxy(communicator.proxy(manager).expect("a proxy"));
+    let topic = manager.retrieve("t").await.expect("the hub answers");
+    topic.get_publisher().await.expect("the hub answers")
+}
+
+/// The endpoints of a proxy.
+fn endpoint(proxy: &str) -> &str {
+    proxy.split_once(':').expect("an endpoint").1
+}
