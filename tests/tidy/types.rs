@@ -73,29 +73,6 @@ const SHARED: &[(&str, &str)] = &[
     ("runtime", "Communicator"),
     // The same in builds without TLS.
     ("runtime", "Tls"),
-    // These are to go: each deserves a name of its own.
-    ("hub", "Accounts"),
-    ("hub", "Answer"),
-    ("hub", "Change"),
-    ("hub", "Contents"),
-    ("hub", "Delivery"),
-    ("hub", "Disk"),
-    ("hub", "Found"),
-    ("hub", "Held"),
-    ("hub", "Member"),
-    ("hub", "Opened"),
-    ("hub", "Position"),
-    ("hub", "Publication"),
-    ("hub", "Queue"),
-    ("hub", "Reading"),
-    ("hub", "Record"),
-    ("hub", "Records"),
-    ("hub", "RestartOnPanic"),
-    ("hub", "Sent"),
-    ("hub", "State"),
-    ("hub", "Taken"),
-    ("hub", "Verdict"),
-    ("hub", "Window"),
 ];
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ pub(super) struct HeldPublications<R> {
     /// Since when at least one publication is held.
     since: Option<Instant>,
     /// What was taken from the queue since the subscriber last took its share.
-    taken: Taken,
+    taken: TakenAmount,
     /// Whether a publication was released since the last call of [`HeldPublications::poll_released`].
     has_released: bool,
 }
@@ -44,7 +44,7 @@ pub(crate) struct Ticket(u64);
 
 /// How much was taken from a queue.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Taken {
+pub(super) struct TakenAmount {
     pub(super) events: usize,
     pub(super) bytes: usize,
 }
@@ -62,7 +62,7 @@ impl<R> Default for HeldPublications<R> {
             next: 0,
             patience: Patience::default(),
             since: None,
-            taken: Taken::default(),
+            taken: TakenAmount::default(),
             has_released: false,
         }
     }
@@ -157,7 +157,7 @@ impl<R: EventBatch> HeldPublications<R> {
     }
 
     /// Events were taken from the queue. Returns whether the subscriber has taken its share since it last did.
-    pub(super) fn note_taken(&mut self, taken: Taken, limits: &QueueLimits) -> bool {
+    pub(super) fn note_taken(&mut self, taken: TakenAmount, limits: &QueueLimits) -> bool {
         self.taken.events += taken.events;
         self.taken.bytes += taken.bytes;
         self.taken.events > 0
@@ -167,7 +167,7 @@ impl<R: EventBatch> HeldPublications<R> {
 
     /// The subscriber has taken its share.
     pub(super) fn note_progress(&mut self, now: Instant) {
-        self.taken = Taken::default();
+        self.taken = TakenAmount::default();
         self.patience.note_progress(now);
     }
 

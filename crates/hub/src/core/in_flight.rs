@@ -1,4 +1,4 @@
-//! The window of unanswered events of one twoway subscriber.
+//! The window of unanswered events of one subscriber.
 //!
 //! Events get their numbers here, in the order in which they leave. A sent event is noted with its handle, and leaves
 //! the window with its reply. The shell decides which task waits, and for what.
@@ -12,7 +12,8 @@ use floe::{InvokeError, SystemException};
 
 use super::window::{Answered, Window};
 
-/// The unanswered events. `H` is the handle of a sent event; dropping it gives up the reply.
+/// The unanswered events. `H` is the handle of a sent event; dropping it gives up the reply. `E` is what the window keeps
+/// of an event.
 ///
 /// One sender at a time adds events:
 ///
@@ -25,11 +26,11 @@ use super::window::{Answered, Window};
 ///   +-------------------------------------------------------------+
 /// ```
 #[derive(Debug)]
-pub(crate) struct InFlightEvents<H> {
+pub(crate) struct InFlightEvents<H, E: Sendable = Event> {
     /// How many there may be.
     window: Window,
     /// In the order of their numbers. Replies come in nearly the same order.
-    sent: VecDeque<(u64, Sent<H>)>,
+    sent: VecDeque<(u64, Sent<H, E>)>,
     /// Bytes of the events in `sent`.
     sent_bytes: usize,
     /// The number of the event that is sent next.
@@ -37,11 +38,11 @@ pub(crate) struct InFlightEvents<H> {
     /// Events before this number are, or were, among the first of the window, so that their time runs.
     timed_to: u64,
     /// Replies to events that are being sent and are not noted yet.
-    early: Vec<(u64, Result<(), InvokeError>)>,
+    early: Vec<EarlyReply<E>>,
     /// Events that failed since the delivery task last took them.
-    failed: Vec<Resend>,
+    failed: Vec<(u64, E, E::Failure)>,
     /// Events that the scheduler took and could not send.
-    returned: Vec<Event>,
+    returned: Vec<E>,
     sender: SendRight,
     /// Whether the delivery task waits for the scheduler to finish sending.
     is_sender_awaited: bool,
@@ -53,6 +54,26 @@ pub(crate) struct InFlightEvents<H> {
 
 /// An event that failed, with its number and its error.
 pub(crate) type Resend = (u64, Event, InvokeError);
+
+/// A reply that came before its event was noted.
+type EarlyReply<E> = (u64, Result<(), <E as Sendable>::Failure>);
+
+/// What a window keeps of an event until its reply comes.
+pub(crate) trait Sendable {
+    /// Why the event did not arrive.
+    type Failure;
+
+    /// The bytes of the event.
+    fn byte_count(&self) -> usize;
+}
+
+impl Sendable for Event {
+    type Failure = InvokeError;
+
+    fn byte_count(&self) -> usize {
+        self.len()
+    }
+}
 
 /// The holder of the right to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -86,8 +107,8 @@ pub(crate) struct WindowRoom {
 
 /// A sent event.
 #[derive(Debug)]
-struct Sent<H> {
-    event: Event,
+struct Sent<H, E> {
+    event: E,
     handle: H,
     /// When it was sent.
     sent: Instant,
@@ -109,7 +130,7 @@ impl WindowRoom {
     }
 }
 
-impl<H> InFlightEvents<H> {
+impl<H, E: Sendable> InFlightEvents<H, E> {
     pub(crate) fn new(window: Window) -> Self {
         Self {
             window,
@@ -177,7 +198,7 @@ impl<H> InFlightEvents<H> {
     }
 
     /// The scheduler gives back the events that it could not send, in order. The delivery task sends them.
-    pub(crate) fn give_back(&mut self, events: &mut Vec<Event>) {
+    pub(crate) fn give_back(&mut self, events: &mut Vec<E>) {
         match self.sender {
             SendRight::Revoked => events.clear(),
             _ => self.returned.append(events),
@@ -191,7 +212,7 @@ impl<H> InFlightEvents<H> {
     }
 
     /// Takes the events that the scheduler could not send.
-    pub(crate) fn take_returned(&mut self) -> Vec<Event> {
+    pub(crate) fn take_returned(&mut self) -> Vec<E> {
         std::mem::take(&mut self.returned)
     }
 
@@ -226,7 +247,7 @@ impl<H> InFlightEvents<H> {
     }
 
     /// Takes the failed events.
-    pub(crate) fn take_failed(&mut self) -> Vec<Resend> {
+    pub(crate) fn take_failed(&mut self) -> Vec<(u64, E, E::Failure)> {
         std::mem::take(&mut self.failed)
     }
 
@@ -269,11 +290,11 @@ impl<H> InFlightEvents<H> {
 
     /// Takes the events whose time has run for at least `limit`. Drop the handles after the lock is released.
     pub(crate) fn take_late(&mut self, limit: Duration, now: Instant) -> Vec<H> {
-        let is_late = |sent: &Sent<H>| now.saturating_duration_since(sent.since) >= limit;
+        let is_late = |sent: &Sent<H, E>| now.saturating_duration_since(sent.since) >= limit;
         let timed = self.sent.iter().take(self.timed_count());
         let count = timed.take_while(|(_, sent)| is_late(sent)).count();
         let late = self.sent.drain(..count).map(|(_, sent)| {
-            self.sent_bytes -= sent.event.len();
+            self.sent_bytes -= sent.event.byte_count();
             sent.handle
         });
         let late: Vec<_> = late.collect();
@@ -282,6 +303,20 @@ impl<H> InFlightEvents<H> {
             self.begin_times(now);
         }
         late
+    }
+
+    /// Gives up the first unanswered event for which this holds. Drop the handle after the lock is released.
+    pub(crate) fn take_given_up(&mut self, holds: impl Fn(&E) -> bool, now: Instant) -> Option<H> {
+        let number = self.sent.iter().find(|(_, sent)| holds(&sent.event))?.0;
+        let sent = self.take_sent(number)?;
+        self.window.handle_trouble(self.next);
+        self.begin_times(now);
+        Some(sent.handle)
+    }
+
+    /// The unanswered events, in the order in which they were sent.
+    pub(crate) fn unanswered(&self) -> impl Iterator<Item = &E> {
+        self.sent.iter().map(|(_, sent)| &sent.event)
     }
 
     /// The number of events, from the oldest, whose time runs.
@@ -309,12 +344,12 @@ impl<H> InFlightEvents<H> {
     /// [`InFlightEvents::handle_answer`].
     pub(crate) fn note_sent(
         &mut self,
-        events: &mut Vec<Event>,
+        events: impl Iterator<Item = E>,
         handles: impl Iterator<Item = H>,
         since: Instant,
-    ) -> Vec<(u64, Result<(), InvokeError>)> {
-        for (event, handle) in events.drain(..).zip(handles) {
-            self.sent_bytes += event.len();
+    ) -> Vec<EarlyReply<E>> {
+        for (event, handle) in events.zip(handles) {
+            self.sent_bytes += event.byte_count();
             let sent = Sent {
                 event,
                 handle,
@@ -331,13 +366,13 @@ impl<H> InFlightEvents<H> {
         }
     }
 
-    /// Replies without results: the events arrived. `end` ends the handles, and is told when their events were sent.
-    /// Returns how many of the events were in the window.
+    /// Replies without results: the events arrived. `end` ends the handles, and gets the events and the times when they
+    /// were sent. Returns how many of the events were in the window.
     pub(crate) fn handle_returned(
         &mut self,
         numbers: Range<u64>,
         now: Instant,
-        end: impl Fn(H, Instant),
+        mut end: impl FnMut(&E, H, Instant),
     ) -> u64 {
         let known = numbers.start..numbers.end.min(self.next);
         let early = numbers.start.max(self.next)..numbers.end;
@@ -349,7 +384,7 @@ impl<H> InFlightEvents<H> {
             if let Some(sent) = self.take_sent(number) {
                 count += 1;
                 last = Some((number, sent.sent));
-                end(sent.handle, sent.sent);
+                end(&sent.event, sent.handle, sent.sent);
             }
         }
         if let Some((last, sent)) = last {
@@ -363,9 +398,9 @@ impl<H> InFlightEvents<H> {
     pub(crate) fn handle_answer(
         &mut self,
         number: u64,
-        answer: Result<(), InvokeError>,
+        answer: Result<(), E::Failure>,
         now: Instant,
-        end: impl Fn(H),
+        end: impl FnOnce(&E, H),
     ) -> u64 {
         if number >= self.next {
             self.early.push((number, answer));
@@ -377,7 +412,7 @@ impl<H> InFlightEvents<H> {
         let Some(sent) = self.take_sent(number) else {
             return 0;
         };
-        end(sent.handle);
+        end(&sent.event, sent.handle);
         match answer {
             Ok(()) => {
                 self.note_answered(1, number, sent.sent, is_in_order, before, now);
@@ -452,7 +487,7 @@ impl<H> InFlightEvents<H> {
     }
 
     /// Takes an event out of the window.
-    fn take_sent(&mut self, number: u64) -> Option<Sent<H>> {
+    fn take_sent(&mut self, number: u64) -> Option<Sent<H, E>> {
         let sent = match self.sent.front() {
             Some((first, _)) if *first == number => self.sent.pop_front(),
             _ => {
@@ -461,7 +496,7 @@ impl<H> InFlightEvents<H> {
             }
         };
         let (_, sent) = sent?;
-        self.sent_bytes -= sent.event.len();
+        self.sent_bytes -= sent.event.byte_count();
         Some(sent)
     }
 }

@@ -30,7 +30,7 @@ const PULL_IDLE_MAX: Duration = Duration::from_secs(600);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Qos {
     /// How events are sent.
-    pub(crate) delivery: Delivery,
+    pub(crate) delivery: DeliveryMode,
     /// The number of failures before the subscription ends.
     pub(crate) retry_count: RetryCount,
     /// Whether the last connection is used again, without trying the other endpoints of the proxy. `None` keeps the
@@ -57,7 +57,7 @@ pub(crate) struct Qos {
 
 /// How events are sent to a subscriber.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Delivery {
+pub(crate) enum DeliveryMode {
     /// Sent immediately, without replies.
     Oneway,
     /// Collected for a while and sent in one message, without replies.
@@ -140,7 +140,7 @@ impl Qos {
         Ok(Self {
             is_connection_cached: cached.map(|cached| cached > 0),
             locator_cache_timeout: timeout,
-            delivery: Delivery::of(mode, is_ordered, outstanding),
+            delivery: DeliveryMode::of(mode, is_ordered, outstanding),
             retry_count: RetryCount::parse(text("retryCount")),
             overflow: ours(qos, "floe.overflow", str::parse)?,
             events_max: ours(qos, "floe.queueEvents", limit)?,
@@ -175,14 +175,14 @@ impl Qos {
             return Err(QosError::Bad(reason.to_owned()));
         }
         let idle_max = ours(qos, "floe.idle", milliseconds)?.unwrap_or(PULL_IDLE_MAX);
-        let delivery = Delivery::Pull { idle_max };
+        let delivery = DeliveryMode::Pull { idle_max };
         Ok(Some((name.clone(), Self { delivery, ..parsed })))
     }
 
     /// The quality of service of a link to another topic.
     pub(crate) fn of_link() -> Self {
         Self {
-            delivery: Delivery::Link,
+            delivery: DeliveryMode::Link,
             retry_count: RetryCount::Unlimited,
             is_connection_cached: None,
             locator_cache_timeout: None,
@@ -210,7 +210,7 @@ impl Qos {
     }
 }
 
-impl Delivery {
+impl DeliveryMode {
     /// `outstanding` is what the subscriber asked for. If it asked for ordered delivery too, that takes precedence.
     fn of(mode: InvocationMode, is_ordered: bool, outstanding: Option<usize>) -> Self {
         match mode {
@@ -228,7 +228,7 @@ impl Delivery {
     }
 }
 
-impl Delivery {
+impl DeliveryMode {
     /// As many unanswered requests at any time.
     fn fixed(outstanding: usize) -> Self {
         Self::Twoway {
@@ -331,13 +331,13 @@ mod tests {
     #[test]
     fn a_twoway_subscriber_begins_with_five_requests_in_flight_and_an_ordered_one_has_one() {
         let outstanding = |pairs| twoway(pairs).unwrap().delivery;
-        let growing = Delivery::Twoway {
+        let growing = DeliveryMode::Twoway {
             outstanding: 5,
             outstanding_max: OUTSTANDING_LIMIT,
         };
         assert_eq!(outstanding(&[]), growing);
         let ordered = outstanding(&[("reliability", "ordered")]);
-        assert_eq!(ordered, Delivery::fixed(1));
+        assert_eq!(ordered, DeliveryMode::fixed(1));
         assert_eq!(outstanding(&[("reliability", "")]), growing);
     }
 
@@ -347,7 +347,7 @@ mod tests {
             let wishes = [("floe.outstanding", wish), ("reliability", reliability)];
             twoway(&wishes).map(|qos| qos.delivery)
         };
-        let twoway = |outstanding| Ok(Delivery::fixed(outstanding));
+        let twoway = |outstanding| Ok(DeliveryMode::fixed(outstanding));
         assert_eq!(outstanding_max("7", ""), twoway(7));
         assert_eq!(outstanding_max("1000000", ""), twoway(OUTSTANDING_LIMIT));
         assert_eq!(outstanding_max("7", "ordered"), twoway(1));
@@ -418,8 +418,8 @@ mod tests {
     #[test]
     fn datagram_subscribers_get_oneway_delivery() {
         let delivery = |mode| parse(&[], mode).unwrap().delivery;
-        assert_eq!(delivery(InvocationMode::Datagram), Delivery::Oneway);
-        assert_eq!(delivery(InvocationMode::BatchDatagram), Delivery::Batch);
+        assert_eq!(delivery(InvocationMode::Datagram), DeliveryMode::Oneway);
+        assert_eq!(delivery(InvocationMode::BatchDatagram), DeliveryMode::Batch);
     }
 
     #[test]

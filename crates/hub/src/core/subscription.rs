@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use super::accounts::Accounts;
-use super::held::{HeldPublications, Taken, Ticket};
+use super::held::{HeldPublications, TakenAmount, Ticket};
 use super::lifespan::Timing;
 use super::limits::{OverflowPolicy, QueueLimits};
 use super::overflow::{Overflow, OverflowNotice, OverflowSummary};
-use super::qos::{Delivery, Qos, RetryCount};
+use super::qos::{DeliveryMode, Qos, RetryCount};
 use super::queue::{EventBatch, Queue};
 use super::snapshot::{Snapshot, SubscriptionState};
 
@@ -94,8 +94,11 @@ impl<R: EventBatch> Subscription<R> {
             offline_until: None,
             retry_count: qos.retry_count,
             discard_interval,
-            is_twoway: matches!(qos.delivery, Delivery::Twoway { .. } | Delivery::Link),
-            is_batched: qos.delivery == Delivery::Batch,
+            is_twoway: matches!(
+                qos.delivery,
+                DeliveryMode::Twoway { .. } | DeliveryMode::Link
+            ),
+            is_batched: qos.delivery == DeliveryMode::Batch,
             failure_count: 0,
             has_broken: false,
             accounts: Accounts::default(),
@@ -342,7 +345,7 @@ impl<R: EventBatch> Subscription<R> {
         self.outstanding += events as u64;
         self.end_overflow_if_roomy();
         let bytes = bytes_before - self.queue.bytes();
-        let is_woken = self.handle_taken(Taken { events, bytes }, now);
+        let is_woken = self.handle_taken(TakenAmount { events, bytes }, now);
         let gap = (self.notices_gaps && gap > 0).then_some(gap);
         (is_woken, gap)
     }
@@ -552,7 +555,7 @@ impl<R: EventBatch> Subscription<R> {
     }
 
     /// The subscriber has taken events. Returns true if the delivery task must be woken.
-    fn handle_taken(&mut self, taken: Taken, now: impl FnOnce() -> Instant) -> bool {
+    fn handle_taken(&mut self, taken: TakenAmount, now: impl FnOnce() -> Instant) -> bool {
         let is_empty = self.queue.len() == 0;
         let Some(held) = &mut self.held else {
             return false;

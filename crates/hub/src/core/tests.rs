@@ -19,7 +19,7 @@ const PUBLISHERS: usize = 2;
 /// The maximum number of recipients of a topic.
 const RECIPIENTS_MAX: usize = 4;
 const DISCARD_INTERVAL: Duration = Duration::from_secs(60);
-const TWOWAY: Delivery = Delivery::Twoway {
+const TWOWAY: DeliveryMode = DeliveryMode::Twoway {
     outstanding: 5,
     outstanding_max: 5,
 };

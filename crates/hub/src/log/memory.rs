@@ -19,7 +19,7 @@ use crate::core::log::{checked, event_key, numbered, until_full};
 /// [`EventLog::maintain`].
 #[derive(Debug)]
 pub struct MemoryLog {
-    /// Guards all events. Its owner does no I/O and calls nobody.
+    /// Guards all events. It is held for no I/O and no call.
     kept: Mutex<Kept>,
 }
 

@@ -84,7 +84,7 @@ pub trait EventLog: fmt::Debug + Send + Sync {
     fn close(&self);
 }
 
-/// Appends events at once. The future ends as soon as they are as safe as `level` says, or surely not kept. If it is
+/// Appends events without a wait. The future ends as soon as they are as safe as `level` says, or surely not kept. If it is
 /// dropped, the events are appended all the same.
 pub fn appended(
     log: &dyn EventLog,
@@ -92,7 +92,7 @@ pub fn appended(
     level: Level,
 ) -> impl Future<Output = Result<Acknowledged, AppendError>> + Send + use<> {
     let (sender, receiver) = oneshot::channel();
-    // If nobody waits any more, the result is of no use.
+    // If no caller waits any more, the result is of no use.
     let done = Box::new(move |result| drop(sender.send(result)));
     log.append(append, level, done);
     async move { receiver.await.unwrap_or(Err(AppendError::Closed)) }

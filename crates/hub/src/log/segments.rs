@@ -1,14 +1,14 @@
 //! A log on disk, in segments.
 //!
 //! - `opening.rs`: puts the log together from its files
-//! - `turns.rs`: writes what was appended: many appends, one sync
+//! - `group_commit.rs`: writes what was appended: many appends, one sync
 //! - `reading.rs`: reads events, and finds positions
 //! - `compacting.rs`: leaves out events that newer ones of their keys have replaced
 
 mod compacting;
+mod group_commit;
 mod opening;
 mod reading;
-mod turns;
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,8 +23,8 @@ use super::{
     LogError, Position, ReadBatch, ReadLimits, Retention, Wake,
 };
 use crate::core::log::{Catalog, Division, checked, segment_name};
+use group_commit::GroupCommit;
 use reading::Hints;
-use turns::TurnWriter;
 
 /// How a log on disk works.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,24 +67,24 @@ impl LogSettings {
 
 /// A log on disk.
 ///
-/// It writes on threads of a tokio runtime that may block, one turn after the other: a turn writes what was appended
+/// It writes on threads of a tokio runtime that may block, one commit after the other: a commit writes what was appended
 /// during the one before, and syncs it once.
 pub struct SegmentLog {
     shared: Arc<Shared>,
-    /// Where turns run. `None` if the owner runs them.
+    /// Where commits run. `None` if the owner runs them.
     runtime: Option<Handle>,
 }
 
-/// What publishers, readers and turns share. Locks are taken in the order of the fields.
+/// What publishers, readers and commits share. Locks are taken in the order of the fields.
 #[derive(Debug)]
 struct Shared {
     storage: Box<dyn Storage>,
     /// Guards the maintenance, and up to which sequence finished segments hold only the newest events of each key.
     compacted: Mutex<u64>,
-    /// Guards the files. It is held while a turn writes and syncs.
-    writer: Mutex<TurnWriter>,
+    /// Guards the files. It is held while a commit writes and syncs.
+    writer: Mutex<GroupCommit>,
     /// Guards what waits to be written. Its owner does no I/O.
-    queue: Mutex<Queue>,
+    queue: Mutex<AppendQueue>,
     /// Guards the readers that wait for events. Its owner does no I/O.
     readers: Mutex<Vec<WaitingReader>>,
     /// Guards where recent reads ended. Its owner does no I/O.
@@ -97,13 +97,13 @@ struct Shared {
 }
 
 #[derive(Debug)]
-struct Queue {
+struct AppendQueue {
     settings: LogSettings,
     waiting: VecDeque<Waiting>,
     /// The bytes of all waiting events.
     bytes: usize,
-    /// Whether a turn runs or is about to.
-    is_turning: bool,
+    /// Whether a commit runs or is about to.
+    is_committing: bool,
     is_closed: bool,
     /// Whether another log may use the folder.
     is_released: bool,
@@ -126,7 +126,7 @@ struct WaitingReader {
 }
 
 impl SegmentLog {
-    /// Opens the log in a folder, or begins one. It waits for the disk. Turns run on a thread of the runtime that may
+    /// Opens the log in a folder, or begins one. It waits for the disk. Commits run on a thread of the runtime that may
     /// block.
     ///
     /// # Errors
@@ -145,16 +145,16 @@ impl SegmentLog {
         let division = settings.division();
         let opened = opening::open(&*storage, division)?;
         let shared = Shared {
-            writer: Mutex::new(TurnWriter::new(
+            writer: Mutex::new(GroupCommit::new(
                 division,
                 &opened.catalog,
                 opened.is_last_open,
             )),
-            queue: Mutex::new(Queue {
+            queue: Mutex::new(AppendQueue {
                 settings,
                 waiting: VecDeque::new(),
                 bytes: 0,
-                is_turning: false,
+                is_committing: false,
                 is_closed: false,
                 is_released: false,
                 lost: 0,
@@ -184,7 +184,7 @@ impl EventLog for SegmentLog {
             return done(Err(error));
         }
         let answered = queue.push(append, level, done);
-        let begins = !std::mem::replace(&mut queue.is_turning, true);
+        let begins = !std::mem::replace(&mut queue.is_committing, true);
         drop(queue);
         if let Some(done) = answered {
             done(Ok(Acknowledged::Accepted));
@@ -193,7 +193,7 @@ impl EventLog for SegmentLog {
             && begins
         {
             let shared = self.shared.clone();
-            runtime.spawn_blocking(move || shared.run_turns());
+            runtime.spawn_blocking(move || shared.run_commits());
         }
     }
 
@@ -266,7 +266,7 @@ impl fmt::Debug for SegmentLog {
     }
 }
 
-impl Queue {
+impl AppendQueue {
     /// Whether another append may wait.
     fn admit(&self) -> Result<(), AppendError> {
         let max = self.settings.waiting_bytes.saturating_mul(4);
@@ -300,11 +300,11 @@ impl Queue {
 }
 
 impl Shared {
-    fn writer(&self) -> MutexGuard<'_, TurnWriter> {
+    fn writer(&self) -> MutexGuard<'_, GroupCommit> {
         self.writer.lock().expect(POISONED)
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn queue(&self) -> MutexGuard<'_, AppendQueue> {
         self.queue.lock().expect(POISONED)
     }
 

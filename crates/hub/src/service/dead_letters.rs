@@ -6,7 +6,6 @@ use std::time::Instant;
 use super::directory::ObjectDirectory;
 use super::durable::Reader;
 use super::one_line::OneLine;
-use super::topic::{Published, all_released};
 use crate::core::durable::{LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY, with_entries};
 use crate::core::{HOPS_KEY, HOPS_MAX, LIFESPAN_KEY, next_hop};
 
@@ -27,7 +26,7 @@ pub(super) async fn store(
     };
     let name = reader.dead_letters();
     let topic = name.as_ref().and_then(|name| directory.topic(name));
-    let Some((topic, log)) = topic.as_ref().and_then(|topic| Some((topic, topic.log()?))) else {
+    let Some(topic) = topic.filter(|topic| topic.log().is_some()) else {
         let name = name.unwrap_or_default();
         return Err(format!("there is no durable topic {name:?}"));
     };
@@ -56,10 +55,6 @@ pub(super) async fn store(
     removed.extend(origin.iter().map(|(key, _)| *key));
     let letter = with_entries(event.as_bytes(), &removed, &origin);
     let letter = letter.map_err(|error| error.to_string())?;
-    let Published { held, stored } = topic.store(log, letter.into(), false, Instant::now());
-    if let Some(stored) = stored {
-        stored.await.map_err(|error| error.to_string())?;
-    }
-    all_released(held).await;
-    Ok(())
+    let published = topic.publish(letter.into(), false, Instant::now());
+    published.done().await.map_err(|error| error.to_string())
 }

@@ -9,10 +9,10 @@ use super::topic::{Topic, Totals};
 
 /// The topics of a hub that were destroyed.
 #[derive(Default)]
-pub(crate) struct DestroyedTopics(Mutex<Records>);
+pub(crate) struct DestroyedTopics(Mutex<TopicRecords>);
 
 #[derive(Default)]
-struct Records {
+struct TopicRecords {
     /// Topics with deliveries or requests under way: their counts still change.
     leaving: Vec<Arc<Topic>>,
     /// The sum of the counts of all other topics.
@@ -74,14 +74,14 @@ impl DestroyedTopics {
         })
     }
 
-    fn with<T>(&self, read: impl FnOnce(&mut Records) -> T) -> T {
+    fn with<T>(&self, read: impl FnOnce(&mut TopicRecords) -> T) -> T {
         let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         records.settle();
         read(&mut records)
     }
 }
 
-impl Records {
+impl TopicRecords {
     /// Adds up and releases the topics that nothing else refers to: their counts cannot change any more.
     fn settle(&mut self) {
         let Self { leaving, settled } = self;
@@ -131,7 +131,7 @@ mod tests {
         topic.publish(events(2), false, Instant::now());
         destroyed.add(topic.clone());
         topic.publish(events(1), false, Instant::now());
-        let _ = topic.publish_forwarded(&events(4));
+        let _ = topic.publish_forwarded(events(4));
         let counts = destroyed.counts();
         assert_eq!((counts.published, counts.forwarded), (3, 4));
         let forgotten = Arc::downgrade(&topic);

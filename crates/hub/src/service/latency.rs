@@ -14,20 +14,20 @@ pub(crate) struct Latencies {
     deliveries: Histogram,
 }
 
-/// Rounds of events of one twoway subscriber that are unanswered: the number of the first event of each, and when its
+/// Batches of events of one twoway subscriber that are unanswered: the number of the first event of each, and when its
 /// oldest event came. Empty unless latencies are measured.
 #[derive(Debug, Default)]
-pub(crate) struct Rounds(VecDeque<(u64, Instant)>);
+pub(crate) struct SentBatches(VecDeque<(u64, Instant)>);
 
-impl Rounds {
+impl SentBatches {
     /// Forgets all: their events are sent in another way, or not at all.
     pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 }
 
-/// How many rounds of one subscriber are followed at a time. Others are not counted.
-const ROUNDS_MAX: usize = 1024;
+/// How many batches of one subscriber are followed at a time. Others are not counted.
+const BATCHES_MAX: usize = 1024;
 
 impl Latencies {
     /// Begins to measure.
@@ -53,18 +53,23 @@ impl Latencies {
 
     /// Notes that events leave their queue, the oldest of which came at this time, and get numbers from `first` on.
     #[inline]
-    pub(crate) fn note_round(&self, rounds: &mut Rounds, first: u64, oldest: Option<Instant>) {
+    pub(crate) fn note_batch(
+        &self,
+        batches: &mut SentBatches,
+        first: u64,
+        oldest: Option<Instant>,
+    ) {
         if let Some(oldest) = oldest.filter(|_| self.is_on.load(Ordering::Relaxed))
-            && rounds.0.len() < ROUNDS_MAX
+            && batches.0.len() < BATCHES_MAX
         {
-            rounds.0.push_back((first, oldest));
+            batches.0.push_back((first, oldest));
         }
     }
 
     /// Notes the answers to all events before the number `end`. Answers come nearly in order.
     #[inline]
-    pub(crate) fn note_delivered(&self, rounds: &mut Rounds, end: u64, now: Instant) {
-        while let Some((_, came)) = rounds.0.pop_front_if(|(first, _)| *first < end) {
+    pub(crate) fn note_delivered(&self, batches: &mut SentBatches, end: u64, now: Instant) {
+        while let Some((_, came)) = batches.0.pop_front_if(|(first, _)| *first < end) {
             self.deliveries.note(now.saturating_duration_since(came));
         }
     }
@@ -173,23 +178,23 @@ mod tests {
 
     #[test]
     fn a_round_is_delivered_when_one_of_its_events_is_answered() {
-        let (latencies, mut rounds) = (Latencies::default(), Rounds::default());
+        let (latencies, mut batches) = (Latencies::default(), SentBatches::default());
         let came = Instant::now();
         let after = |millis| came + Duration::from_millis(millis);
-        latencies.note_round(&mut rounds, 0, Some(came));
-        assert!(rounds.0.is_empty(), "nobody has asked");
+        latencies.note_batch(&mut batches, 0, Some(came));
+        assert!(batches.0.is_empty(), "no percentiles were asked for");
         latencies.measure();
         for (first, millis) in [(0, 0), (10, 1), (20, 2)] {
-            latencies.note_round(&mut rounds, first, Some(after(millis)));
+            latencies.note_batch(&mut batches, first, Some(after(millis)));
         }
-        latencies.note_delivered(&mut rounds, 0, after(3));
+        latencies.note_delivered(&mut batches, 0, after(3));
         assert_eq!(latencies.counts().deliveries.sum, Duration::ZERO);
-        latencies.note_delivered(&mut rounds, 5, after(4));
+        latencies.note_delivered(&mut batches, 5, after(4));
         assert_eq!(latencies.counts().deliveries.sum, Duration::from_millis(4));
-        latencies.note_delivered(&mut rounds, 11, after(6));
+        latencies.note_delivered(&mut batches, 11, after(6));
         assert_eq!(latencies.counts().deliveries.sum, Duration::from_millis(9));
-        rounds.clear();
-        latencies.note_delivered(&mut rounds, 30, after(9));
+        batches.clear();
+        latencies.note_delivered(&mut batches, 30, after(9));
         assert_eq!(latencies.counts().deliveries.sum, Duration::from_millis(9));
     }
 

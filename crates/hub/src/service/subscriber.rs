@@ -6,9 +6,9 @@
 //! - `subscriber/settling.rs`: counts and logs delivered and lost events
 //! - `subscriber/loop_guard.rs`: ends the loops of events between hubs
 //! - `subscriber/loss_log.rs`: logs losses, and notifies the subscriber of them
-//! - `subscriber/paced_wakes.rs`, `connect_turns.rs`: how many subscribers do something at a time
+//! - `subscriber/paced_wakes.rs`, `connect_permits.rs`: how many subscribers do something at a time
 
-mod connect_turns;
+mod connect_permits;
 mod held_publishers;
 mod loop_guard;
 mod loss_log;
@@ -31,15 +31,15 @@ use floe::forwarding::{Events, PendingEvent};
 use floe::{Identity, InvokeError, Proxy, TypedProxy};
 
 use super::durable::Reader;
-use super::latency::{Latencies, Rounds};
+use super::latency::{Latencies, SentBatches};
 use super::topic_link::TopicLink;
 use super::user_accounts::UserName;
 use crate::core::{
-    Delivery, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState, Ticket,
-    Timing, Window, counts_hops, passing_count,
+    DeliveryMode, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState,
+    Ticket, Timing, Window, counts_hops, passing_count,
 };
 use crate::settings::HubSettings;
-use connect_turns::ConnectTurn;
+use connect_permits::ConnectPermit;
 use held_publishers::HeldPublisher;
 
 /// A subscriber of a topic, or a link to another topic. The tasks that read publishers, and its delivery task,
@@ -78,8 +78,8 @@ pub(super) struct GuardedState {
     delivery: Option<Waker>,
     /// The publishers that are held back.
     publishers: Vec<HeldPublisher>,
-    /// The rounds of events that left by the fast path, for the latencies.
-    pub(super) rounds: Rounds,
+    /// The batches of events that left by the fast path, for the latencies.
+    pub(super) sent_batches: SentBatches,
 }
 
 impl GuardedState {
@@ -91,9 +91,9 @@ impl GuardedState {
     }
 
     /// Notes for the latencies that the next events of the queue leave by the fast path.
-    pub(super) fn note_round(&mut self, latencies: &Latencies) {
+    pub(super) fn note_batch(&mut self, latencies: &Latencies) {
         let (first, oldest) = (self.in_flight().next(), self.subscription.oldest());
-        latencies.note_round(&mut self.rounds, first, oldest);
+        latencies.note_batch(&mut self.sent_batches, first, oldest);
     }
 
     /// Whether the scheduler may send.
@@ -140,7 +140,7 @@ impl Subscriber {
         let counts_hops = counts_hops(&proxy.reference().identity.name);
         let window = window_of(&qos);
         let pulls = match qos.delivery {
-            Delivery::Pull { idle_max } => Some(Arc::new(Pulls::new(idle_max))),
+            DeliveryMode::Pull { idle_max } => Some(Arc::new(Pulls::new(idle_max))),
             _ => None,
         };
         let mut proxy = proxy.ice_timeout(settings.send_timeout);
@@ -166,7 +166,7 @@ impl Subscriber {
                 in_flight: None,
                 delivery: None,
                 publishers: Vec::new(),
-                rounds: Rounds::default(),
+                sent_batches: SentBatches::default(),
             }),
             ready: ready.clone(),
         }
@@ -402,14 +402,6 @@ impl Subscriber {
         window_of(&self.qos)
     }
 
-    /// How many events may be unanswered at first, if the subscriber answers events.
-    pub(super) fn outstanding(&self) -> Option<usize> {
-        match self.qos.delivery {
-            Delivery::Twoway { outstanding, .. } => Some(outstanding),
-            _ => None,
-        }
-    }
-
     /// How long the reply to an event may take.
     pub(super) fn send_timeout(&self) -> Option<Duration> {
         self.proxy.timeout()
@@ -442,15 +434,15 @@ impl Subscriber {
 
     /// Connects, unless there is a connection already or the subscriber needs none. Returns whether it needs one.
     pub(super) async fn connect(&self) -> Result<bool, InvokeError> {
-        let _turn = self.connect_turn().await;
+        let _permit = self.connect_permit().await;
         Ok(self.proxy.ice_connection().await?.is_some())
     }
 
     /// Waits until it may connect; not at all if it is connected. Its turn ends when the result is dropped.
-    pub(super) async fn connect_turn(&self) -> Option<ConnectTurn> {
+    pub(super) async fn connect_permit(&self) -> Option<ConnectPermit> {
         match self.proxy.is_connected() {
             true => None,
-            false => self.ready.connect_turns().turn(&self.proxy).await,
+            false => self.ready.connect_permits().acquire(&self.proxy).await,
         }
     }
 
@@ -527,13 +519,14 @@ impl Subscriber {
 /// Only a twoway subscriber has unanswered events.
 fn window_of(qos: &Qos) -> Window {
     match qos.delivery {
-        Delivery::Twoway {
+        DeliveryMode::Twoway {
             outstanding,
             outstanding_max,
         } => Window::new(outstanding, outstanding_max),
-        Delivery::Oneway | Delivery::Batch | Delivery::Link | Delivery::Pull { .. } => {
-            Window::new(0, 0)
-        }
+        DeliveryMode::Oneway
+        | DeliveryMode::Batch
+        | DeliveryMode::Link
+        | DeliveryMode::Pull { .. } => Window::new(0, 0),
     }
 }
 

@@ -1,22 +1,23 @@
 //! A topic: its subscribers, and the counts of its events.
 //!
 //! - `topic/fan_out.rs`: gives events to many subscribers, some at a time
+//! - `topic/published.rs`: what a publisher waits for
 
 mod fan_out;
+mod published;
 
-pub(crate) use fan_out::Held;
+pub(crate) use fan_out::HeldBack;
+pub(crate) use published::Published;
 
 use std::collections::BTreeMap;
-use std::future::poll_fn;
 use std::iter::repeat_n;
 use std::ops::AddAssign;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use floe::Identity;
 use floe::forwarding::Events;
-use floe::{Identity, SystemException};
 
 use super::durable::{Appending, TopicLog};
 use super::lifespan::DefaultLifespan;
@@ -43,14 +44,6 @@ pub(crate) struct Topic {
     lifespan: DefaultLifespan,
     /// Whether a wrong lifespan has been logged.
     has_told_lifespan: AtomicBool,
-}
-
-/// What a publisher waits for.
-pub(crate) struct Published<Stored> {
-    /// What subscribers hold back.
-    pub(crate) held: Vec<Held>,
-    /// Done when the events are as safe as the publisher or the topic wants; only a durable topic has it.
-    pub(crate) stored: Option<Stored>,
 }
 
 /// Subscriptions that have ended.
@@ -157,67 +150,46 @@ impl Topic {
         &self.name
     }
 
-    /// Puts events into the log of a durable topic, and into the queues of the subscribers that do not read the log.
+    /// Takes the events of a publisher. `waits_for_room` says that it asked to wait however long it takes.
     ///
-    /// The log is an argument, because only a durable topic has one.
-    pub(crate) fn store(
-        self: &Arc<Self>,
-        log: &TopicLog,
-        events: Events,
-        waits_for_room: bool,
-        now: Instant,
-    ) -> Published<impl Future<Output = Result<(), SystemException>> + Send + use<>> {
-        let Appending { fresh, outcome } = log.append(events);
-        let mut held = Vec::new();
-        for events in fresh {
-            self.count(&events);
-            held.append(&mut self.give(events, Audience::Live, waits_for_room, now));
-        }
-        Published {
-            held,
-            stored: Some(outcome),
-        }
-    }
-
-    /// Puts events into the queues of all subscribers. Returns what the publisher waits for: room in queues that are full,
-    /// and that all have the events, if there are many subscribers; otherwise they have them immediately.
-    /// `waits_for_room` says that the publisher asked to wait however long it takes.
+    /// A topic with a log appends them. Subscribers that do not read the log get them in their queues: immediately, or some
+    /// subscribers at a time if there are many.
     pub(crate) fn publish(
         self: &Arc<Self>,
         events: Events,
         waits_for_room: bool,
         now: Instant,
-    ) -> Vec<Held> {
-        self.count(&events);
-        self.give(events, Audience::All, waits_for_room, now)
+    ) -> Published {
+        self.take_in(&self.published, events, Audience::All, waits_for_room, now)
     }
 
-    /// Puts events that came over a link into the queues of all subscribers, but not of links: an event crosses one
-    /// link only.
-    pub(crate) fn publish_forwarded(
+    /// Takes events that came over a link.
+    pub(crate) fn publish_forwarded(self: &Arc<Self>, events: Events) -> Published {
+        let (audience, now) = (Audience::Subscribers, Instant::now());
+        self.take_in(&self.forwarded, events, audience, false, now)
+    }
+
+    /// Takes events, and counts those that are new in `counter`.
+    fn take_in(
         self: &Arc<Self>,
-        events: &Events,
-    ) -> Published<impl Future<Output = Result<(), SystemException>> + Send + use<>> {
-        let count = events.len() as u64;
-        self.forwarded.fetch_add(count, Ordering::Relaxed);
-        let Some(log) = &self.log else {
-            return Published {
-                held: self.give_forwarded(events.clone()),
-                stored: None,
-            };
+        counter: &AtomicU64,
+        events: Events,
+        audience: Audience,
+        waits_for_room: bool,
+        now: Instant,
+    ) -> Published {
+        let give = |events: Events| {
+            counter.fetch_add(events.len() as u64, Ordering::Relaxed);
+            self.give(events, audience, waits_for_room, now)
         };
-        let Appending { fresh, outcome } = log.append(events.clone());
+        let Some(log) = &self.log else {
+            return give(events).into();
+        };
+        let Appending { fresh, outcome } = log.append(events);
         Published {
-            held: fresh
-                .into_iter()
-                .flat_map(|fresh| self.give_forwarded(fresh))
-                .collect(),
-            stored: Some(outcome),
+            held: fresh.into_iter().flat_map(give).collect(),
+            stored: vec![outcome],
         }
-    }
-
-    fn give_forwarded(self: &Arc<Self>, events: Events) -> Vec<Held> {
-        self.give(events, Audience::LiveSubscribers, false, Instant::now())
     }
 
     /// Puts events into the queues of their audience, with their lifespans.
@@ -227,7 +199,7 @@ impl Topic {
         audience: Audience,
         waits_for_room: bool,
         now: Instant,
-    ) -> Vec<Held> {
+    ) -> Vec<HeldBack> {
         let mut held = Vec::new();
         for (events, lifespan) in self.by_lifespan(events) {
             held.append(&mut self.give_alike(Publication {
@@ -257,12 +229,12 @@ impl Topic {
 
     /// Puts events into the queues of their audience: immediately, or some at a time if that takes long, or if earlier
     /// events go some at a time.
-    fn give_alike(self: &Arc<Self>, mut publication: Publication) -> Vec<Held> {
+    fn give_alike(self: &Arc<Self>, mut publication: Publication) -> Vec<HeldBack> {
         let subscribers = self.read();
         if publication.is_long(subscribers.len()) || self.fan_outs.is_running() {
             let last = subscribers.last_number();
             match self.fan_outs.begin(self, publication, last) {
-                Ok(pending) => return vec![Held::FanOut(pending)],
+                Ok(pending) => return vec![HeldBack::FanOut(pending)],
                 Err(refused) => publication = refused,
             }
         }
@@ -275,7 +247,7 @@ impl Topic {
         with_each(&subscribers, events)
             .filter(|(subscriber, _)| audience.has(subscriber))
             .filter_map(|(subscriber, events)| subscriber.publish(events, waits_for_room, timing))
-            .map(Held::Publication)
+            .map(HeldBack::Publication)
             .collect()
     }
 
@@ -297,11 +269,6 @@ impl Topic {
         let (some, next) = subscribers.some(from, last, count);
         show(some);
         next
-    }
-
-    fn count(&self, events: &Events) {
-        let count = events.len() as u64;
-        self.published.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Events that were published to the topic. Events for a single subscriber do not count.
@@ -453,17 +420,4 @@ fn with_each(
     events: Events,
 ) -> impl Iterator<Item = (&Arc<Subscriber>, Events)> {
     subscribers.iter().zip(repeat_n(events, subscribers.len()))
-}
-
-/// Waits until no subscriber holds these back any more.
-pub(crate) fn all_released(held: Vec<Held>) -> impl Future<Output = ()> + Send + use<> {
-    let held = held.into_iter().map(|held| Box::pin(held.released()));
-    let mut held: Vec<_> = held.collect();
-    poll_fn(move |context| {
-        held.retain_mut(|held| held.as_mut().poll(context).is_pending());
-        match held.is_empty() {
-            true => Poll::Ready(()),
-            false => Poll::Pending,
-        }
-    })
 }

@@ -24,10 +24,10 @@ pub(crate) enum Counted {
 
 /// The accounts of all users that have something.
 #[derive(Debug)]
-pub(crate) struct UserAccounts(Mutex<Accounts>);
+pub(crate) struct UserAccounts(Mutex<AccountsByName>);
 
 #[derive(Debug)]
-struct Accounts {
+struct AccountsByName {
     limits: HubLimits,
     by_user: BTreeMap<UserName, [usize; 3]>,
 }
@@ -41,7 +41,7 @@ pub(crate) struct UserConnection {
 
 impl UserAccounts {
     pub(crate) fn new(limits: HubLimits) -> Self {
-        Self(Mutex::new(Accounts {
+        Self(Mutex::new(AccountsByName {
             limits,
             by_user: BTreeMap::new(),
         }))
@@ -125,12 +125,12 @@ impl UserAccounts {
         })
     }
 
-    fn lock(&self) -> MutexGuard<'_, Accounts> {
+    fn lock(&self) -> MutexGuard<'_, AccountsByName> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Accounts {
+impl AccountsByName {
     /// What is counted in words, with its setting and its limit.
     fn limit(&self, counted: Counted) -> (&'static str, &'static str, usize) {
         let limits = &self.limits;

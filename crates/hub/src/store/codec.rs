@@ -4,7 +4,7 @@ use floe::codegen::Nilable;
 use floe::encoding::{Decode, Decoder, Encode, Encoder};
 use floe::{DecodeError, EncodeError, EncodingVersion, Identity, Reference};
 
-use super::record::{Kind, Named, Record, seal};
+use super::record::{Kind, Named, StoreRecord, seal};
 use super::{StoreError, StoredLink, StoredSubscription};
 
 impl Encode for StoredSubscription {
@@ -87,9 +87,9 @@ pub(super) fn decode_link(bytes: &[u8]) -> Result<StoredLink, DecodeError> {
 pub fn inspect_store_record(kind: u8, payload: &[u8]) -> Option<Vec<u8>> {
     let key = ("t", kind, &payload[..payload.len().min(8)]);
     // Damaged values must not do harm either.
-    let _ = Record::open(key, payload);
+    let _ = StoreRecord::open(key, payload);
     let _ = Named(key).to_string();
-    let opened = Record::open(key, &seal(key, 1, payload))?;
+    let opened = StoreRecord::open(key, &seal(key, 1, payload))?;
     let written = match opened.kind {
         Kind::Topic => encoded_topic(decode_topic(&opened.payload).ok()?.as_deref()),
         Kind::Subscription => encoded(&decode_subscription(&opened.payload).ok()?),

@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use floe::DecodeError;
 
 use super::codec::{decode_link, decode_subscription, decode_topic};
-use super::record::{Key, Kind, Named, Record, Summary};
+use super::record::{Key, Kind, Named, StoreRecord, Summary};
 use super::{StoredRecipient, StoredTopic};
 
 /// What a file says, and what is wrong with it.
 #[derive(Debug, Default)]
-pub(super) struct Contents {
+pub(super) struct StoreContents {
     /// The format of the file.
     pub(super) format: u64,
     pub(super) summary: Summary,
     /// The records that verify.
-    pub(super) records: Vec<Record>,
+    pub(super) records: Vec<StoreRecord>,
     /// What does not verify, by name.
     pub(super) damage: Vec<String>,
     /// Whether the library had to repair the file.
     pub(super) is_repaired: bool,
 }
 
-impl Contents {
+impl StoreContents {
     /// Whether everything verifies.
     pub(super) fn is_whole(&self) -> bool {
         self.damage.is_empty()
@@ -87,12 +87,12 @@ impl Contents {
     }
 }
 
-fn is_topic(record: &&Record) -> bool {
+fn is_topic(record: &&StoreRecord) -> bool {
     record.kind == Kind::Topic
 }
 
 /// The recipient of a record; `None` for a topic's own record.
-fn decode(record: &Record) -> Result<Option<StoredRecipient>, DecodeError> {
+fn decode(record: &StoreRecord) -> Result<Option<StoredRecipient>, DecodeError> {
     Ok(match record.kind {
         Kind::Topic => {
             decode_topic(&record.payload)?;

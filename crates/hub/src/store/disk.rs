@@ -11,7 +11,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::codec::{encoded, encoded_topic};
-use super::contents::Contents;
+use super::contents::StoreContents;
 use super::file::{Edit, FORMAT, Found, StoreFile};
 use super::record::{Kind, Summary};
 use super::{Change, Store, StoreError, StoredTopic};
@@ -156,7 +156,7 @@ fn choose<'a>(
     main: &'a Found,
     backup: &'a Found,
     accepts_damage: bool,
-) -> Result<&'a Contents, StoreError> {
+) -> Result<&'a StoreContents, StoreError> {
     let shown = directory.display();
     let newest = generation(main).max(generation(backup));
     let is_trusted = |found: &Found| {
@@ -197,7 +197,7 @@ fn choose<'a>(
 }
 
 /// Whether a file stays as it is.
-fn keeps(source: &Contents, found: &Found) -> bool {
+fn keeps(source: &StoreContents, found: &Found) -> bool {
     let contents = &found.contents;
     contents.is_whole()
         && !contents.is_repaired

@@ -19,10 +19,10 @@ use redb::{
 };
 
 use super::StoreError;
-use super::contents::Contents;
+use super::contents::StoreContents;
 use super::damage::{DAMAGED, guarded};
 use super::format_1;
-use super::record::{Key, Kind, Record, Summary, seal};
+use super::record::{Key, Kind, StoreRecord, Summary, seal};
 
 /// Facts about the file itself.
 pub(super) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("meta");
@@ -52,7 +52,7 @@ pub(super) struct Found {
     /// `None` if it cannot be opened, or there is none.
     pub(super) file: Option<StoreFile>,
     /// What was read of it.
-    pub(super) contents: Contents,
+    pub(super) contents: StoreContents,
     pub(super) is_absent: bool,
 }
 
@@ -82,7 +82,7 @@ impl StoreFile {
     pub(super) fn find(path: &Path) -> Result<Found, StoreError> {
         let mut found = Found {
             file: None,
-            contents: Contents::default(),
+            contents: StoreContents::default(),
             is_absent: false,
         };
         match fs::metadata(path) {
@@ -117,7 +117,7 @@ impl StoreFile {
     /// one as it is.
     pub(super) fn create(
         path: &Path,
-        records: &[Record],
+        records: &[StoreRecord],
         summary: &Summary,
     ) -> Result<Self, StoreError> {
         let new = path.with_extension("new");
@@ -163,9 +163,9 @@ impl StoreFile {
     }
 
     /// Reads all records.
-    pub(super) fn read(&mut self) -> Result<Contents, StoreError> {
+    pub(super) fn read(&mut self) -> Result<StoreContents, StoreError> {
         let path = self.path.clone();
-        let mut contents = Contents::default();
+        let mut contents = StoreContents::default();
         match read(self.database()?, &mut contents) {
             Ok(()) => Ok(contents),
             Err(error) => Err(failed("read", &path, error)),
@@ -228,7 +228,7 @@ impl<E: Into<redb::Error>> From<E> for Unread {
 }
 
 /// Reads the records first, and lets the library check its pages then: a page that is damaged costs its own records.
-fn read_file(path: &Path, contents: &mut Contents) -> Result<Database, Unread> {
+fn read_file(path: &Path, contents: &mut StoreContents) -> Result<Database, Unread> {
     // This never creates a file: an empty file would forget what it should have.
     let mut database = builder().open(path)?;
     read(&database, contents)?;
@@ -241,7 +241,7 @@ fn read_file(path: &Path, contents: &mut Contents) -> Result<Database, Unread> {
     contents.is_repaired = !database.check_integrity()?;
     if contents.is_repaired {
         // The library may have gone back to an earlier state.
-        *contents = Contents::default();
+        *contents = StoreContents::default();
         read(&database, contents)?;
         contents.is_repaired = true;
     }
@@ -255,7 +255,7 @@ fn read_file(path: &Path, contents: &mut Contents) -> Result<Database, Unread> {
     Ok(database)
 }
 
-fn read(database: &Database, contents: &mut Contents) -> Result<(), redb::Error> {
+fn read(database: &Database, contents: &mut StoreContents) -> Result<(), redb::Error> {
     let transaction = database.begin_read()?;
     let format = transaction.open_table(META)?.get("format")?;
     contents.format = format.map_or(0, |format| format.value());
@@ -266,7 +266,10 @@ fn read(database: &Database, contents: &mut Contents) -> Result<(), redb::Error>
     }
 }
 
-fn read_records(transaction: &ReadTransaction, contents: &mut Contents) -> Result<(), redb::Error> {
+fn read_records(
+    transaction: &ReadTransaction,
+    contents: &mut StoreContents,
+) -> Result<(), redb::Error> {
     let summary = transaction.open_table(SUMMARY)?.get("summary")?;
     let summary = summary.and_then(|summary| Summary::decode(summary.value()));
     contents.summary = summary.unwrap_or_default();
@@ -275,7 +278,7 @@ fn read_records(transaction: &ReadTransaction, contents: &mut Contents) -> Resul
     for entry in records.iter()? {
         let (key, value) = entry?;
         found.add(value.value());
-        match Record::open(key.value(), value.value()) {
+        match StoreRecord::open(key.value(), value.value()) {
             Some(record) => contents.records.push(record),
             None => contents.add_damaged(key.value()),
         }

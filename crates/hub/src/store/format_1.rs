@@ -2,8 +2,8 @@
 
 use redb::{ReadTransaction, ReadableTable, TableDefinition, TableError};
 
-use super::contents::Contents;
-use super::record::{Kind, Record};
+use super::contents::StoreContents;
+use super::record::{Kind, StoreRecord};
 
 /// Topics by name, with their creation numbers.
 const TOPICS: TableDefinition<'_, &str, u64> = TableDefinition::new("topics");
@@ -16,11 +16,11 @@ type RecipientTable = TableDefinition<'static, (&'static str, &'static [u8]), (u
 /// Reads all records. Nothing verifies them.
 pub(super) fn read(
     transaction: &ReadTransaction,
-    contents: &mut Contents,
+    contents: &mut StoreContents,
 ) -> Result<(), redb::Error> {
     for entry in transaction.open_table(TOPICS)?.iter()? {
         let (name, number) = entry?;
-        contents.records.push(Record {
+        contents.records.push(StoreRecord {
             topic: name.value().to_owned(),
             kind: Kind::Topic,
             identity: Vec::new(),
@@ -37,7 +37,7 @@ pub(super) fn read(
         for entry in table.iter()? {
             let (key, value) = entry?;
             let ((topic, identity), (number, payload)) = (key.value(), value.value());
-            contents.records.push(Record {
+            contents.records.push(StoreRecord {
                 topic: topic.to_owned(),
                 kind,
                 identity: identity.to_owned(),

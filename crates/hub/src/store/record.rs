@@ -30,7 +30,7 @@ pub(super) type Key<'a> = (&'a str, u8, &'a [u8]);
 
 /// A record that verifies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct StoreRecord {
     pub(super) topic: String,
     pub(super) kind: Kind,
     pub(super) identity: Vec<u8>,
@@ -40,7 +40,7 @@ pub(super) struct Record {
     pub(super) payload: Vec<u8>,
 }
 
-impl Record {
+impl StoreRecord {
     pub(super) fn key(&self) -> Key<'_> {
         (&self.topic, self.kind.number(), &self.identity)
     }
@@ -236,8 +236,8 @@ const CRC_TABLE: [u64; 256] = {
 mod tests {
     use super::*;
 
-    fn record() -> Record {
-        Record {
+    fn record() -> StoreRecord {
+        StoreRecord {
             topic: "t".to_owned(),
             kind: Kind::Subscription,
             identity: b"\x01s\x00".to_vec(),
@@ -255,22 +255,29 @@ mod tests {
     fn a_record_verifies_only_under_its_own_key_and_with_every_bit() {
         let record = record();
         let sealed = record.sealed();
-        assert_eq!(Record::open(record.key(), &sealed), Some(record.clone()));
+        assert_eq!(
+            StoreRecord::open(record.key(), &sealed),
+            Some(record.clone())
+        );
         let others: [Key<'_>; 3] = [
             ("u", 1, &record.identity),
             ("t", 2, &record.identity),
             ("t", 1, b"\x01t\x00"),
         ];
         for other in others {
-            assert_eq!(Record::open(other, &sealed), None);
+            assert_eq!(StoreRecord::open(other, &sealed), None);
         }
         for bit in 0..sealed.len() * 8 {
             let mut flipped = sealed.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(Record::open(record.key(), &flipped), None, "bit {bit}");
+            assert_eq!(StoreRecord::open(record.key(), &flipped), None, "bit {bit}");
         }
         for len in 0..sealed.len() {
-            assert_eq!(Record::open(record.key(), &sealed[..len]), None, "{len}");
+            assert_eq!(
+                StoreRecord::open(record.key(), &sealed[..len]),
+                None,
+                "{len}"
+            );
         }
     }
 

@@ -81,6 +81,34 @@ async fn a_durable_subscription_begins_with_events_that_came_before_it() {
 }
 
 #[tokio::test]
+async fn the_window_of_a_durable_subscriber_that_keeps_answering_grows() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topic = topic(&world, "t").await;
+    let publisher = publisher(&topic).await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    subscribe(&topic, &proxy, DURABLE).await;
+    let growing = async {
+        loop {
+            publish_many(&publisher, 500).await;
+            inbox.operations(500).await;
+            inbox.close();
+            publish_many(&publisher, 50).await;
+            let is_full =
+                |info: &floe_hub::contracts::floe::TopicInfo| info.subscribers[0].outstanding >= 5;
+            let info = world.info_when("t", is_full).await;
+            inbox.open();
+            inbox.operations(50).await;
+            if info.subscribers[0].outstanding > 5 {
+                return;
+            }
+        }
+    };
+    soon(growing).await;
+}
+
+#[tokio::test]
 async fn each_start_position_gives_the_events_from_there_on() {
     let directory = Directory::new();
     let world = hub_in(&directory.0).await;

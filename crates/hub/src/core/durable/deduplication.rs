@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 /// publishers, the one that was silent longest is forgotten.
 #[derive(Debug)]
 pub(crate) struct Deduplication {
-    publishers: HashMap<Box<str>, Window>,
+    publishers: HashMap<Box<str>, RecentNumbers>,
     /// The publishers in the order of their last events.
     by_use: BTreeMap<u64, Box<str>>,
     /// Counts the events, to order the publishers.
@@ -33,7 +33,7 @@ pub(crate) const WINDOW: u64 = 1024;
 
 /// The last events of a publisher.
 #[derive(Debug)]
-struct Window {
+struct RecentNumbers {
     /// The highest number that has come.
     highest: u64,
     /// A bit for each of the last [`WINDOW`] numbers, at the number modulo the window.
@@ -77,7 +77,7 @@ impl Deduplication {
         {
             self.publishers.remove(&silent);
         }
-        let mut window = Window {
+        let mut window = RecentNumbers {
             highest: number,
             seen: [0; WINDOW as usize / 64],
             last_use,
@@ -97,7 +97,7 @@ impl Deduplication {
     }
 }
 
-impl Window {
+impl RecentNumbers {
     fn judge(&self, number: u64) -> Novelty {
         if number > self.highest {
             return Novelty::New;

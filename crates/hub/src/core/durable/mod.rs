@@ -1,6 +1,8 @@
 //! What durable topics and subscriptions decide.
 //!
 //! - `position.rs`: which events a durable subscription has acknowledged, and which it gets next
+//! - `in_flight.rs`: the unanswered events of a subscriber, and how their deliveries ended
+//! - `absence.rs`: how long to wait between attempts to reach an absent subscriber
 //! - `redelivery.rs`: when an event that was not acknowledged is delivered again, and how often
 //! - `reading.rs`: what a subscriber asks for that reads the log of its topic
 //! - `start.rs`: where a new durable subscription begins
@@ -9,7 +11,9 @@
 //! - `sticky.rs`: which member of a shared subscription gets the events of a key
 //! - `stamped.rs`: tells a subscriber the sequence and time of an event
 
+mod absence;
 mod deduplication;
+mod in_flight;
 mod position;
 mod publication;
 mod reading;
@@ -18,9 +22,11 @@ mod stamped;
 mod start;
 mod sticky;
 
+pub(crate) use absence::Absence;
 pub(crate) use deduplication::{Deduplication, Novelty};
-pub(crate) use position::{NextEvent, NotAcknowledged, Position, SavedPosition};
-pub(crate) use publication::{LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY, Publication, publications};
+pub(crate) use in_flight::{Attempt, AttemptFailure, DurableInFlight, Ended, LogEvent};
+pub(crate) use position::{NextEvent, NotAcknowledged, SavedPosition, SubscriptionPosition};
+pub(crate) use publication::{LEVEL_KEY, LogPublication, NUMBER_KEY, PUBLISHER_KEY, publications};
 pub(crate) use reading::Reading;
 pub(crate) use redelivery::Redelivery;
 pub(crate) use stamped::{stamped, with_entries};

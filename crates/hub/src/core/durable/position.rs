@@ -23,7 +23,7 @@ use super::sticky::Partition;
 ///
 /// The number of pending events is limited, so that the position takes little memory and few bytes on disk.
 #[derive(Debug)]
-pub(crate) struct Position {
+pub(crate) struct SubscriptionPosition {
     /// The sequence number of the first event that was never delivered.
     next: u64,
     /// Events that were delivered at least once and are not acknowledged.
@@ -96,8 +96,8 @@ pub(crate) struct SavedPosition {
     pub(crate) pending: BTreeMap<u64, u32>,
 }
 
-impl Position {
-    /// A position that was saved, or a new one without pending events. Pending events are delivered again at once, and
+impl SubscriptionPosition {
+    /// A position that was saved, or a new one without pending events. Pending events are delivered again immediately, and
     /// before new ones.
     pub(crate) fn restore(
         saved: &SavedPosition,
@@ -193,7 +193,7 @@ impl Position {
 
     /// An event is being delivered. Returns which attempt this is, from 1.
     ///
-    /// A new event has a sequence number of at least [`Position::next`]; the log has none between these two.
+    /// A new event has a sequence number of at least [`SubscriptionPosition::next`]; the log has none between these two.
     pub(crate) fn handle_delivery(&mut self, sequence: u64, now: Instant) -> u32 {
         let deadline = self.redelivery.deadline;
         let state = PendingState::Delivered {

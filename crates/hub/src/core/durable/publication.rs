@@ -11,7 +11,7 @@ use crate::core::{LIFESPAN_KEY, lifespan_of};
 
 /// Events of one publisher that came together, and for which it wants the same.
 #[derive(Debug, Clone)]
-pub(crate) struct Publication {
+pub(crate) struct LogPublication {
     /// The events.
     pub(crate) events: Events,
     /// How safe they are to be before the publisher gets its answer; `None` if it leaves that to the topic.
@@ -33,7 +33,7 @@ pub(crate) const NUMBER_KEY: &str = "floe.publisherSequence";
 ///
 /// # Errors
 /// What is wrong with an entry, for the publisher.
-pub(crate) fn publications(mut events: Events) -> Result<Vec<Publication>, String> {
+pub(crate) fn publications(mut events: Events) -> Result<Vec<LogPublication>, String> {
     let mut said = Vec::new();
     if events.iter().any(has_context) {
         for event in events.iter() {
@@ -52,7 +52,11 @@ pub(crate) fn publications(mut events: Events) -> Result<Vec<Publication>, Strin
     Ok(finish(publications, events, Said::default()))
 }
 
-fn finish(mut publications: Vec<Publication>, events: Events, said: Said) -> Vec<Publication> {
+fn finish(
+    mut publications: Vec<LogPublication>,
+    events: Events,
+    said: Said,
+) -> Vec<LogPublication> {
     publications.push(said.publication(events));
     publications
 }
@@ -110,8 +114,8 @@ impl Said {
         self.level == first.level && self.origin == origin
     }
 
-    fn publication(self, events: Events) -> Publication {
-        Publication {
+    fn publication(self, events: Events) -> LogPublication {
+        LogPublication {
             events,
             level: self.level,
             origin: self.origin,

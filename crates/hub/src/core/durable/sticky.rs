@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use super::position::Position;
+use super::position::SubscriptionPosition;
 use crate::core::log::event_key;
 
 /// Gives the events of one key to one member of a shared subscription, in their order.
@@ -63,10 +63,10 @@ impl Sticky {
     /// The events that this member may get now, at most `room`, in the order of the log. They are to be delivered, or not
     /// at all: the member owns their partitions from now on.
     ///
-    /// All pending events must have known partitions: see [`Position::unknown_partition`].
+    /// All pending events must have known partitions: see [`SubscriptionPosition::unknown_partition`].
     pub(crate) fn poll(
         &mut self,
-        position: &Position,
+        position: &SubscriptionPosition,
         member: Member,
         room: usize,
         now: Instant,
@@ -98,7 +98,7 @@ impl Sticky {
 
     /// Gives a new member its share of the partitions, taken one by one from the members that have most. Partitions with
     /// pending events stay where they are.
-    fn share_out(&mut self, position: &Position, member: Member) {
+    fn share_out(&mut self, position: &SubscriptionPosition, member: Member) {
         let busy = position.partitions();
         let share = self.owners.len() / self.members.len();
         let mut idle: BTreeMap<Member, Vec<u16>> = BTreeMap::new();

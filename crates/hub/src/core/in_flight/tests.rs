@@ -84,23 +84,26 @@ impl Model {
             return;
         }
         let early = self.random.below(count + 1);
-        let delivered = self
-            .in_flight
-            .handle_returned(first..first + early, self.now, |_, _| ());
+        let delivered =
+            self.in_flight
+                .handle_returned(first..first + early, self.now, |_, _, _| ());
         assert_eq!(delivered, 0);
         assert!(self.in_flight.end_sending());
         self.open.extend(first..first + count);
         let handles = first..first + count;
-        for (number, answer) in self.in_flight.note_sent(&mut events, handles, self.now) {
+        for (number, answer) in self
+            .in_flight
+            .note_sent(events.drain(..), handles, self.now)
+        {
             self.answer(number, answer);
         }
-        assert!(events.is_empty() && self.in_flight.load().count <= Self::WINDOW);
+        assert!(self.in_flight.load().count <= Self::WINDOW);
     }
 
     fn answer(&mut self, number: u64, answer: Result<(), InvokeError>) {
         let is_known = self.open.remove(&number);
         let has_failed = answer.is_err();
-        let check = |handle: u64| assert_eq!(handle, number);
+        let check = |_: &Event, handle: u64| assert_eq!(handle, number);
         let delivered = self
             .in_flight
             .handle_answer(number, answer, self.now, check);
@@ -187,13 +190,13 @@ fn a_subscriber_that_becomes_slow_has_as_much_time_for_each_event_as_before_the_
         let room = WindowRoom::beside(in_flight.load(), in_flight.window_size());
         let count = room.map_or(0, |room| room.events as u64);
         let numbers = in_flight.next()..in_flight.next() + count;
-        let mut events = (0..count).map(|_| event(OperationMode::Normal)).collect();
-        in_flight.note_sent(&mut events, numbers.clone(), now);
+        let events = (0..count).map(|_| event(OperationMode::Normal));
+        in_flight.note_sent(events, numbers.clone(), now);
         numbers
     };
     while in_flight.window_size() < 1024 {
         let sent = send(&mut in_flight, began);
-        in_flight.handle_returned(sent, began, |_, _| ());
+        in_flight.handle_returned(sent, began, |_, _, _| ());
     }
     // Each event takes a second now, so that the last one is answered after 17 minutes.
     let sent = send(&mut in_flight, began);
@@ -203,7 +206,7 @@ fn a_subscriber_that_becomes_slow_has_as_much_time_for_each_event_as_before_the_
         now += Duration::from_secs(1);
         assert!(in_flight.take_late(LIMIT, now).is_empty());
         assert_eq!(
-            in_flight.handle_returned(number..number + 1, now, |_, _| ()),
+            in_flight.handle_returned(number..number + 1, now, |_, _, _| ()),
             1
         );
     }
@@ -224,7 +227,7 @@ fn a_window_abandoned_during_a_send_does_not_note_the_events() {
     assert!(!in_flight.is_open() && !in_flight.close());
     // The scheduler has not noticed this yet, and replies to its events may come.
     assert_eq!(
-        in_flight.handle_returned(0..2, Instant::now(), |(), _| ()),
+        in_flight.handle_returned(0..2, Instant::now(), |_, (), _| ()),
         0
     );
     assert!(!in_flight.end_sending());
@@ -240,15 +243,15 @@ fn a_window_abandoned_during_a_send_does_not_note_the_events() {
 #[test]
 fn a_scheduler_that_panics_loses_only_what_it_took() {
     let mut in_flight = InFlightEvents::new(Window::new(5, 5));
-    let mut sent = vec![event(OperationMode::Normal)];
-    in_flight.note_sent(&mut sent, std::iter::once(()), Instant::now());
+    let sent = std::iter::once(event(OperationMode::Normal));
+    in_flight.note_sent(sent, std::iter::once(()), Instant::now());
     in_flight.open();
     assert!(in_flight.begin_sending());
     assert_eq!(in_flight.forget_taken(4), 3);
     assert_eq!(in_flight.forget_taken(1), 0);
     assert_eq!(in_flight.next(), 4);
     assert_eq!(
-        in_flight.handle_returned(0..4, Instant::now(), |_, _| ()),
+        in_flight.handle_returned(0..4, Instant::now(), |_, _, _| ()),
         1
     );
 }

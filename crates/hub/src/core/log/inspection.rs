@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::cursor::{Cursor, Item};
 use super::segment::{Header, Trailer};
-use super::{Division, Recovery, Scan, ScanStep, Stamp, Verdict};
+use super::{Division, Examined, Recovery, Scan, ScanStep, Stamp};
 
 /// What a segment holds.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -57,7 +57,7 @@ fn served(bytes: &[u8], first: u64) -> u64 {
     };
     let mut recovery = Recovery::new();
     let tail = &bytes[bytes.len().saturating_sub(Trailer::LEN)..];
-    if let Verdict::Scan(mut scan) = recovery.examine(first, bytes.len() as u64, bytes, tail, true)
+    if let Examined::Scan(mut scan) = recovery.examine(first, bytes.len() as u64, bytes, tail, true)
     {
         while scan.run(&division) == ScanStep::Wanted {
             fill(Scan::cursor(&mut scan), bytes);

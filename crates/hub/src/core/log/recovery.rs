@@ -11,14 +11,14 @@ use super::{Division, EventTime};
 #[derive(Debug)]
 pub(crate) struct Recovery {
     segments: Vec<Segment>,
-    damage: Vec<Found>,
+    damage: Vec<FoundDamage>,
     next: u64,
     is_last_open: bool,
 }
 
 /// Damage that was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct FoundDamage {
     /// The segment, by its first sequence.
     pub(crate) segment: u64,
     /// The sequences that are missing.
@@ -28,7 +28,7 @@ pub(crate) struct Found {
 
 /// What to do with a file.
 #[derive(Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum Examined {
     /// Nothing: it is finished, and its trailer says what it holds.
     Finished,
     /// Its records must be read: give it to [`Recovery::take_scanned`] then.
@@ -66,20 +66,20 @@ impl Recovery {
         head: &[u8],
         tail: &[u8],
         is_last: bool,
-    ) -> Verdict {
+    ) -> Examined {
         let header = Header::parse(head).filter(|header| header.first == first);
         let trailer = Trailer::parse(tail, file_len).filter(|trailer| trailer.first == first);
         let follows = header.map_or(first, |header| header.follows);
         match (header, trailer) {
             // The last one is read even if it is finished: its trailer may have reached the disk before its records.
             (Some(header), trailer) if is_last || trailer.is_none() => {
-                Verdict::Scan(Box::new(Scan::new(&header, trailer, file_len)))
+                Examined::Scan(Box::new(Scan::new(&header, trailer, file_len)))
             }
             (_, Some(trailer)) if !is_last || trailer.events > 0 => {
                 self.add(Segment::finished(trailer, follows));
-                Verdict::Finished
+                Examined::Finished
             }
-            _ => Verdict::Unreadable,
+            _ => Examined::Unreadable,
         }
     }
 
@@ -90,7 +90,7 @@ impl Recovery {
 
     /// Notes a file that cannot be read.
     pub(crate) fn take_unreadable(&mut self, first: u64) {
-        self.damage.push(Found {
+        self.damage.push(FoundDamage {
             segment: first,
             // Where it ends is known when the next file comes.
             sequences: first..first,
@@ -103,7 +103,7 @@ impl Recovery {
     pub(crate) fn take_scanned(&mut self, scan: Scan) {
         let Scan { segment, bad, .. } = scan;
         let what = "its end cannot be read, and some of its records are no longer what was written";
-        self.damage.extend(bad.iter().map(|bad| Found {
+        self.damage.extend(bad.iter().map(|bad| FoundDamage {
             segment: segment.first,
             sequences: bad.sequences.clone(),
             what: what.to_owned(),
@@ -123,11 +123,12 @@ impl Recovery {
             ..
         } = scan;
         let kept = torn.as_ref().map_or(bad.len(), |torn| torn.at);
-        self.damage.extend(bad[..kept].iter().map(|bad| Found {
-            segment: segment.first,
-            sequences: bad.sequences.clone(),
-            what: "some of its records are no longer what was written".to_owned(),
-        }));
+        self.damage
+            .extend(bad[..kept].iter().map(|bad| FoundDamage {
+                segment: segment.first,
+                sequences: bad.sequences.clone(),
+                what: "some of its records are no longer what was written".to_owned(),
+            }));
         if let Some(torn) = torn {
             segment.cut(torn.offset, torn.next, torn.events);
             segment.last_time = torn.last_time;
@@ -149,7 +150,7 @@ impl Recovery {
     }
 
     /// What the log holds, whether its last segment is still being written, and the damage.
-    pub(crate) fn finish(self) -> (Catalog, bool, Vec<Found>) {
+    pub(crate) fn finish(self) -> (Catalog, bool, Vec<FoundDamage>) {
         let catalog = Catalog {
             segments: self.segments.into(),
             next: self.next,
@@ -162,7 +163,7 @@ impl Recovery {
     fn add(&mut self, segment: Segment) -> bool {
         let is_first = self.segments.is_empty() && self.damage.is_empty();
         if segment.first < self.next && !is_first {
-            self.damage.push(Found {
+            self.damage.push(FoundDamage {
                 segment: segment.first,
                 sequences: segment.first..segment.first,
                 what: format!(
@@ -188,7 +189,7 @@ impl Recovery {
             Some(last) if last.sequences == (self.next..self.next) => last.sequences = missing,
             _ => {
                 let last = self.segments.last();
-                self.damage.push(Found {
+                self.damage.push(FoundDamage {
                     segment: last.map_or(self.next, |last| last.first),
                     sequences: missing,
                     what: "its last records, or the segments after it, are gone".to_owned(),

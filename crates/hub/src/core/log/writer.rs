@@ -1,14 +1,14 @@
 //! Decides which bytes of a log are written where, when a segment is finished, and what is true after a failure.
 //!
 //! ```text
-//! turn: [cut] [finish, sync] [create] [reserve] [write] [sync]
+//! commit: [cut] [finish, sync] [create] [reserve] [write] [sync]
 //! ```
 //!
-//! A sync takes a third less time if the file does not grow and no block is new to it. Before small turns that are synced, zeros are
+//! A sync takes a third less time if the file does not grow and no block is new to it. Before small commits that are synced, zeros are
 //! therefore written behind the records, and records then replace them. They are cut off when the segment is finished or the log
 //! is opened, where they look like a torn tail.
 //!
-//! Each step is taken only if it is needed. A failed step ends the turn: its events are not kept, and the next turn
+//! Each step is taken only if it is needed. A failed step ends the commit: its events are not kept, and the next commit
 //! begins with what the failure left to be done.
 
 use std::ops::Range;
@@ -27,14 +27,14 @@ pub(crate) struct Division {
     pub(crate) index_bytes: u64,
 }
 
-/// Writes a log in turns.
+/// Writes a log in commits.
 #[derive(Debug)]
 pub(crate) struct Writer {
     division: Division,
     /// The segment that is being written.
     active: Option<Active>,
     last_time: EventTime,
-    turn: Option<Turn>,
+    commit: Option<Commit>,
     /// Memory for records that is used again.
     buffer: Vec<u8>,
 }
@@ -57,9 +57,9 @@ struct Active {
     footer: Option<Trailer>,
 }
 
-/// What a turn does.
+/// What a commit does.
 #[derive(Debug, Clone)]
-pub(crate) struct Turn {
+pub(crate) struct Commit {
     /// The events to write.
     pub(crate) appends: Vec<Append>,
     /// Whether all that is written is synced, too.
@@ -96,14 +96,14 @@ pub(crate) enum Step {
     Sync { segment: u64 },
 }
 
-/// Records of a turn in their encoded form.
+/// Records of a commit in their encoded form.
 #[derive(Debug)]
 pub(crate) struct Records {
     pub(crate) bytes: Vec<u8>,
     written: Written,
 }
 
-/// What a failure cost, beside the events of the turn.
+/// What a failure cost, beside the events of the commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Lost {
     /// Events that had been written, but not synced.
@@ -127,7 +127,7 @@ impl Writer {
                 footer: None,
             }),
             last_time: last.map_or_else(EventTime::default, |last| last.last_time),
-            turn: None,
+            commit: None,
             buffer: Vec::new(),
         }
     }
@@ -137,23 +137,23 @@ impl Writer {
         self.division = division;
     }
 
-    /// Begins a turn.
+    /// Begins a commit.
     ///
     /// # Panics
     /// If the one before has not ended: [`Writer::poll`] returned a step then.
-    pub(crate) fn begin(&mut self, turn: Turn) {
-        assert!(self.turn.is_none(), "the turn before has ended");
-        self.turn = Some(turn);
+    pub(crate) fn begin(&mut self, commit: Commit) {
+        assert!(self.commit.is_none(), "the commit before has ended");
+        self.commit = Some(commit);
     }
 
-    /// The next step of the turn. `None` if it has ended. Each step must be answered with [`Writer::handle_done`] or
+    /// The next step of the commit. `None` if it has ended. Each step must be answered with [`Writer::handle_done`] or
     /// [`Writer::handle_failed`].
     pub(crate) fn poll(&mut self, catalog: &Catalog) -> Option<Step> {
         let wants_write = self
-            .turn
+            .commit
             .as_ref()
-            .is_some_and(|turn| !turn.appends.is_empty());
-        let wants_roll = self.turn.as_ref().is_some_and(|turn| turn.wants_roll);
+            .is_some_and(|commit| !commit.appends.is_empty());
+        let wants_roll = self.commit.as_ref().is_some_and(|commit| commit.wants_roll);
         if let (Some(active), Some(last)) = (&self.active, catalog.segments.back()) {
             let segment = active.first;
             let cut = Step::Cut {
@@ -163,7 +163,7 @@ impl Writer {
             if active.needs_cut {
                 return Some(cut);
             }
-            let turn = self.turn.as_ref()?;
+            let commit = self.commit.as_ref()?;
             let is_full = wants_write && last.records_end >= self.division.segment_bytes;
             if active.footer.is_some() {
                 return Some(Step::Sync { segment });
@@ -180,7 +180,7 @@ impl Writer {
                 });
             }
             if wants_write {
-                if let Some(bytes) = self.reserve(turn, active, last) {
+                if let Some(bytes) = self.reserve(commit, active, last) {
                     return Some(Step::Reserve { segment, bytes });
                 }
                 let records = self.encode(catalog, last);
@@ -190,11 +190,11 @@ impl Writer {
                     records,
                 });
             }
-            if turn.wants_sync && catalog.synced < catalog.next {
+            if commit.wants_sync && catalog.synced < catalog.next {
                 return Some(Step::Sync { segment });
             }
         } else if wants_write || wants_roll {
-            return self.turn.as_ref().map(|turn| Step::Create {
+            return self.commit.as_ref().map(|commit| Step::Create {
                 segment: catalog.next,
                 header: Header {
                     first: catalog.next,
@@ -202,12 +202,12 @@ impl Writer {
                         .segments
                         .back()
                         .map_or(catalog.next, |last| last.next),
-                    created: turn.now.max(self.last_time),
-                    salt: turn.salt,
+                    created: commit.now.max(self.last_time),
+                    salt: commit.salt,
                 },
             });
         }
-        self.turn = None;
+        self.commit = None;
         None
     }
 
@@ -225,8 +225,8 @@ impl Writer {
                     is_condemned: false,
                     footer: None,
                 });
-                if let Some(turn) = &mut self.turn {
-                    turn.wants_roll = false;
+                if let Some(commit) = &mut self.commit {
+                    commit.wants_roll = false;
                 }
             }
             Step::Cut { .. } => self.change_active(|active| {
@@ -242,8 +242,8 @@ impl Writer {
                 }
                 catalog.next = records.written.next;
                 self.last_time = records.written.last_time;
-                if let Some(turn) = &mut self.turn {
-                    turn.appends.clear();
+                if let Some(commit) = &mut self.commit {
+                    commit.appends.clear();
                 }
                 records.bytes.clear();
                 records.bytes.shrink_to(Self::KEPT_CAPACITY_MAX);
@@ -269,10 +269,10 @@ impl Writer {
         }
     }
 
-    /// The step failed, and with it the turn. The next step is to clean up, if there is something to clean up; the owner
-    /// may try that at once.
+    /// The step failed, and with it the commit. The next step is to clean up, if there is something to clean up; the owner
+    /// may try that immediately.
     pub(crate) fn handle_failed(&mut self, step: Step, catalog: &mut Catalog) -> Lost {
-        self.turn = None;
+        self.commit = None;
         match step {
             Step::Create { .. } | Step::Cut { .. } => Lost::default(),
             Step::Reserve { .. } | Step::Write { .. } | Step::Finish { .. } => {
@@ -303,15 +303,15 @@ impl Writer {
         }
     }
 
-    /// Where zeros are to be written before the records of the turn. A long turn would gain nothing, and a file of few records
+    /// Where zeros are to be written before the records of the commit. A long commit would gain nothing, and a file of few records
     /// shall not be long.
-    fn reserve(&self, turn: &Turn, active: &Active, last: &Segment) -> Option<Range<u64>> {
-        let appends = turn.appends.iter();
+    fn reserve(&self, commit: &Commit, active: &Active, last: &Segment) -> Option<Range<u64>> {
+        let appends = commit.appends.iter();
         let len = appends
             .map(|append| append.events.byte_len())
             .sum::<usize>() as u64;
         let end = last.records_end + len;
-        if !turn.wants_sync || len > Self::RESERVING_TURN_MAX || active.reserved_end >= end {
+        if !commit.wants_sync || len > Self::RESERVING_COMMIT_MAX || active.reserved_end >= end {
             return None;
         }
         let start = active.reserved_end.max(last.records_end);
@@ -320,10 +320,10 @@ impl Writer {
         (bytes.end > end).then_some(bytes)
     }
 
-    /// Encodes the events of the turn for the end of a segment.
+    /// Encodes the events of the commit for the end of a segment.
     fn encode(&mut self, catalog: &Catalog, last: &Segment) -> Records {
         let mut bytes = std::mem::take(&mut self.buffer);
-        let appends = self.turn.iter().flat_map(|turn| &turn.appends);
+        let appends = self.commit.iter().flat_map(|commit| &commit.appends);
         let mut written = Written {
             next: catalog.next,
             last_time: self.last_time,
@@ -362,9 +362,9 @@ impl Writer {
         Records { bytes, written }
     }
 
-    /// Zeros are written before turns of at most this many bytes: the events of a hundred publishers, and not a batch.
-    const RESERVING_TURN_MAX: u64 = 32 * 1024;
-    /// Zeros that are written at a time: some seventeen turns of a hundred publishers. They delay one sync by as long as the disk
+    /// Zeros are written before commits of at most this many bytes: the events of a hundred publishers, and not a batch.
+    const RESERVING_COMMIT_MAX: u64 = 32 * 1024;
+    /// Zeros that are written at a time: some seventeen commits of a hundred publishers. They delay one sync by as long as the disk
     /// takes to write them.
     const RESERVED_MAX: u64 = 256 * 1024;
     /// The buffer keeps its memory only up to this many bytes.

@@ -34,14 +34,14 @@ pub(crate) struct GroupedMetrics<T> {
     /// How many empty groups are kept.
     retained_max: usize,
     /// The objects of the last reading, by number.
-    known: BTreeMap<usize, Member<T>>,
+    known: BTreeMap<usize, GroupMember<T>>,
     groups: BTreeMap<String, Group>,
     /// How many times a group became empty.
     emptied: u64,
 }
 
 #[derive(Debug)]
-struct Member<T> {
+struct GroupMember<T> {
     object: T,
     group: String,
     /// The counters when the object joined its group.
@@ -137,7 +137,7 @@ impl<T: Measured> GroupedMetrics<T> {
         group.total += 1;
         group.current += 1;
         group.emptied = None;
-        let known = Member {
+        let known = GroupMember {
             group: id,
             base,
             since: now,
@@ -196,7 +196,7 @@ impl<T: Measured> GroupedMetrics<T> {
     }
 }
 
-impl<T: Measured> Member<T> {
+impl<T: Measured> GroupMember<T> {
     /// The counters since the object joined its group.
     fn counts(&self) -> [u64; 2] {
         let [first, second] = self.object.counts();

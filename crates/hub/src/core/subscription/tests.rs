@@ -43,7 +43,7 @@ fn events(numbers: std::ops::Range<u32>) -> Numbered {
     Numbered(numbers.map(|number| (number, 10)).collect())
 }
 
-const TWOWAY: Delivery = Delivery::Twoway {
+const TWOWAY: DeliveryMode = DeliveryMode::Twoway {
     outstanding: TWOWAY_OUTSTANDING,
     outstanding_max: TWOWAY_OUTSTANDING,
 };
@@ -64,7 +64,7 @@ fn subscription(retry_count: RetryCount) -> Subscription<Numbered> {
     Subscription::new(&qos, limits(OverflowPolicy::DropOldest), DISCARD_INTERVAL)
 }
 
-fn qos(delivery: Delivery, retry_count: RetryCount) -> Qos {
+fn qos(delivery: DeliveryMode, retry_count: RetryCount) -> Qos {
     Qos {
         delivery,
         is_connection_cached: None,
@@ -161,7 +161,7 @@ fn an_event_that_never_fits_is_lost_alone() {
 #[test]
 fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
     let now = Instant::now();
-    let qos = qos(Delivery::Oneway, RetryCount::Unlimited);
+    let qos = qos(DeliveryMode::Oneway, RetryCount::Unlimited);
     let limits = limits(OverflowPolicy::Disconnect);
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
     subscription.handle_events(event(0), now);
@@ -181,7 +181,7 @@ fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
 #[test]
 fn a_collected_batch_is_sent_when_the_subscription_is_removed() {
     let now = Instant::now();
-    let qos = qos(Delivery::Batch, RetryCount::Limited(0));
+    let qos = qos(DeliveryMode::Batch, RetryCount::Limited(0));
     let limits = limits(OverflowPolicy::DropOldest);
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
     subscription.handle_events(event(0), now);
@@ -201,7 +201,7 @@ fn a_collected_batch_is_sent_when_the_subscription_is_removed() {
 #[test]
 fn events_behind_a_batch_that_is_being_sent_are_lost_with_the_subscription() {
     let now = Instant::now();
-    let qos = qos(Delivery::Batch, RetryCount::Limited(0));
+    let qos = qos(DeliveryMode::Batch, RetryCount::Limited(0));
     let limits = limits(OverflowPolicy::DropOldest);
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
     subscription.handle_events(event(0), now);

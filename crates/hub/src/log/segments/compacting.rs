@@ -14,7 +14,7 @@ use crate::core::log::{Compacted, Compaction, Index, Item, Segment, segment_name
 impl Shared {
     /// Writes segments again without the events that are no longer kept. Their readers go on meanwhile.
     ///
-    /// It returns at once unless a segment has been finished since the last time, up to the sequence `compacted`.
+    /// It returns immediately unless a segment has been finished since the last time, up to the sequence `compacted`.
     pub(super) fn compact(&self, per_key: &PerKey, compacted: &mut u64) -> Result<(), LogError> {
         let finished: Vec<Segment> = {
             let catalog = self.catalog();

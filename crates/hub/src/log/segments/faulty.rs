@@ -33,11 +33,11 @@ impl Random {
 /// A file system. Clones are the same one.
 #[derive(Debug, Clone)]
 pub(super) struct FaultyStorage {
-    disk: Arc<Mutex<Disk>>,
+    disk: Arc<Mutex<FaultyDisk>>,
 }
 
 #[derive(Debug)]
-struct Disk {
+struct FaultyDisk {
     random: Random,
     /// The files by name, as a process sees them.
     names: BTreeMap<String, usize>,
@@ -45,7 +45,7 @@ struct Disk {
     durable_names: BTreeMap<String, usize>,
     /// Changes of names that are not permanent yet.
     name_changes: Vec<(String, Option<usize>)>,
-    files: Vec<Contents>,
+    files: Vec<FileContents>,
     /// How many bytes may still be written.
     room: u64,
     /// A call fails once in so many times; 0 is never.
@@ -55,22 +55,22 @@ struct Disk {
 }
 
 #[derive(Debug, Default)]
-struct Contents {
+struct FileContents {
     /// What a process reads.
     bytes: Vec<u8>,
     /// What is on the disk.
     durable: Vec<u8>,
     /// What is on its way there.
-    changes: Vec<Change>,
+    changes: Vec<FileChange>,
 }
 
 #[derive(Debug, Clone)]
-enum Change {
+enum FileChange {
     Write { offset: usize, bytes: Vec<u8> },
     SetLen(usize),
 }
 
-impl Change {
+impl FileChange {
     fn apply(&self, to: &mut Vec<u8>) {
         match self {
             Self::SetLen(len) => to.resize(*len, 0),
@@ -124,7 +124,7 @@ impl Change {
 
 impl FaultyStorage {
     pub(super) fn new(seed: u64) -> Self {
-        let disk = Disk {
+        let disk = FaultyDisk {
             random: Random::new(seed),
             names: BTreeMap::new(),
             durable_names: BTreeMap::new(),
@@ -139,7 +139,7 @@ impl FaultyStorage {
         }
     }
 
-    fn disk(&self) -> MutexGuard<'_, Disk> {
+    fn disk(&self) -> MutexGuard<'_, FaultyDisk> {
         self.disk.lock().expect("no owner of the lock panics")
     }
 
@@ -192,7 +192,7 @@ fn set_name(names: &mut BTreeMap<String, usize>, name: String, file: Option<usiz
     };
 }
 
-impl Disk {
+impl FaultyDisk {
     fn may_fail(&mut self) -> io::Result<()> {
         match self.fails_one_in > 0 && self.random.one_in(self.fails_one_in) {
             true => Err(io::Error::other("the disk failed")),
@@ -212,7 +212,7 @@ impl Disk {
         self.name_changes.push((name.to_owned(), file));
     }
 
-    fn change(&mut self, file: usize, change: Change) {
+    fn change(&mut self, file: usize, change: FileChange) {
         let file = &mut self.files[file];
         change.apply(&mut file.bytes);
         file.changes.push(change);
@@ -235,11 +235,11 @@ impl Storage for FaultyStorage {
         disk.may_fail()?;
         let file = match disk.find(name) {
             Ok(file) => {
-                disk.change(file, Change::SetLen(0));
+                disk.change(file, FileChange::SetLen(0));
                 file
             }
             Err(_) => {
-                disk.files.push(Contents::default());
+                disk.files.push(FileContents::default());
                 let file = disk.files.len() - 1;
                 disk.change_name(name, Some(file));
                 file
@@ -313,7 +313,7 @@ impl StoredFile for FaultyFile {
             Err(_) => disk.random.below(bytes.len() as u64 + 1),
         };
         disk.room -= fitting.min(disk.room);
-        let write = Change::Write {
+        let write = FileChange::Write {
             offset: offset as usize,
             bytes: bytes[..fitting as usize].to_vec(),
         };
@@ -328,7 +328,7 @@ impl StoredFile for FaultyFile {
     fn set_len(&self, len: u64) -> io::Result<()> {
         let mut disk = self.storage.disk();
         disk.may_fail()?;
-        disk.change(self.file, Change::SetLen(len as usize));
+        disk.change(self.file, FileChange::SetLen(len as usize));
         Ok(())
     }
 

@@ -5,13 +5,13 @@ use std::io;
 use super::super::storage::{Storage, StoredFile};
 use super::super::{Damage, LogError};
 use crate::core::log::{
-    Catalog, Division, Found, Header, Recovery, Scan, ScanStep, Trailer, Verdict, segment_first,
-    segment_name,
+    Catalog, Division, Examined, FoundDamage, Header, Recovery, Scan, ScanStep, Trailer,
+    segment_first, segment_name,
 };
 
 /// A log that has been opened.
 #[derive(Debug)]
-pub(super) struct Opened {
+pub(super) struct OpenedLog {
     pub(super) catalog: Catalog,
     /// Whether the last segment is still being written.
     pub(super) is_last_open: bool,
@@ -19,7 +19,7 @@ pub(super) struct Opened {
 }
 
 /// Opens a log. It reads the beginning and the end of each file, and all of the last one.
-pub(super) fn open(storage: &dyn Storage, division: Division) -> Result<Opened, LogError> {
+pub(super) fn open(storage: &dyn Storage, division: Division) -> Result<OpenedLog, LogError> {
     let listed = storage
         .list()
         .map_err(|error| LogError::new("list", storage.path(""), error))?;
@@ -50,7 +50,7 @@ pub(super) fn open(storage: &dyn Storage, division: Division) -> Result<Opened, 
         .into_iter()
         .map(|found| damage(storage, found))
         .collect();
-    Ok(Opened {
+    Ok(OpenedLog {
         catalog,
         is_last_open,
         damage,
@@ -75,8 +75,8 @@ fn open_segment(
     let mut tail = [0; Trailer::LEN];
     let tail_len = file.read_at(&mut tail, len.saturating_sub(Trailer::LEN as u64))?;
     match recovery.examine(first, len, &head[..head_len], &tail[..tail_len], is_last) {
-        Verdict::Finished => {}
-        Verdict::Scan(mut scan) => {
+        Examined::Finished => {}
+        Examined::Scan(mut scan) => {
             scan_all(&mut scan, &*file, division)?;
             if !is_last {
                 recovery.take_scanned(*scan);
@@ -89,7 +89,7 @@ fn open_segment(
                 file.sync()?;
             }
         }
-        Verdict::Unreadable if is_last => {
+        Examined::Unreadable if is_last => {
             // A power failure can end the creation of a file. Records come only after its header is synced.
             if len <= Header::LEN as u64 || is_zero(&*file, len)? {
                 recovery.take_interrupted(first);
@@ -100,7 +100,7 @@ fn open_segment(
             }
             storage.sync_names()?;
         }
-        Verdict::Unreadable => recovery.take_unreadable(first),
+        Examined::Unreadable => recovery.take_unreadable(first),
     }
     Ok(())
 }
@@ -149,7 +149,7 @@ fn is_zero(file: &dyn StoredFile, len: u64) -> io::Result<bool> {
 /// How many bytes are read at a time.
 const READ_LEN: usize = 1 << 20;
 
-fn damage(storage: &dyn Storage, found: Found) -> Damage {
+fn damage(storage: &dyn Storage, found: FoundDamage) -> Damage {
     Damage {
         path: storage.path(&segment_name(found.segment)),
         sequences: found.sequences,

@@ -128,7 +128,7 @@ pub(super) fn fill(
 }
 
 /// Events that are being read.
-struct Reading<'a> {
+struct LogRead<'a> {
     limits: &'a ReadLimits,
     builder: EventsBuilder,
     stamps: Vec<Stamp>,
@@ -177,7 +177,7 @@ enum Left {
     Full,
 }
 
-impl Reading<'_> {
+impl LogRead<'_> {
     /// Notes that the events up to a sequence are missing. Returns false if the read must end before them.
     fn skip(&mut self, to: u64, reason: GapReason) -> bool {
         if self.next >= to {
@@ -252,7 +252,7 @@ impl Reading<'_> {
 
 impl Shared {
     pub(super) fn read(&self, from: u64, limits: &ReadLimits) -> Result<ReadBatch, LogError> {
-        let mut reading = Reading {
+        let mut reading = LogRead {
             limits,
             builder: EventsBuilder::default(),
             stamps: Vec::new(),
@@ -283,7 +283,7 @@ impl Shared {
     }
 
     /// The segment where a read goes on. `None` if there is nothing more.
-    fn source(&self, reading: &mut Reading<'_>) -> Option<Opened> {
+    fn source(&self, reading: &mut LogRead<'_>) -> Option<Opened> {
         let hints = self.hints.lock().expect(POISONED);
         let catalog = self.catalog();
         let visible = catalog.visible(reading.limits.level);
@@ -327,7 +327,7 @@ impl Shared {
         source: &Source,
         file: &dyn StoredFile,
         visible: u64,
-        reading: &mut Reading<'_>,
+        reading: &mut LogRead<'_>,
     ) -> io::Result<Left> {
         let mut cursor = source.cursor(file, |index| Segment::offset_of(index, reading.next))?;
         let wished_len = reading.limits.bytes.clamp(READ_LEN_MIN, READ_LEN_MAX);

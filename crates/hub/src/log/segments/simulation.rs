@@ -99,7 +99,7 @@ impl World {
     fn step(&mut self) {
         match self.random.below(20) {
             0..10 => self.publish(),
-            10..15 => self.log.shared.run_turns(),
+            10..15 => self.log.shared.run_commits(),
             15 => _ = self.log.maintain(EventTime(self.time)),
             16 => self
                 .storage
@@ -165,7 +165,7 @@ impl World {
         );
         assert!(
             numbers.iter().all(|number| *number < book.published),
-            "nobody published that"
+            "no publisher sent that"
         );
         assert!(all.is_sorted_by(|one, next| one.1.sequence < next.1.sequence));
         assert!(all.is_sorted_by(|one, next| one.1.time <= next.1.time));
@@ -249,7 +249,7 @@ fn what_is_synced_survives_power_failures_and_full_disks() {
         // The disk works again, and so does the log.
         let before = world.log.contents().next;
         world.publish();
-        world.log.shared.run_turns();
+        world.log.shared.run_commits();
         world.log.close();
         assert!(world.log.contents().synced > before);
         world.reopen();
@@ -297,7 +297,7 @@ fn zeros_behind_the_records_are_gone_when_a_segment_is_finished_or_opened() {
         };
         let done = |result: Result<_, _>| assert!(result.is_ok());
         log.append(append, Level::Synced, Box::new(done));
-        log.shared.run_turns();
+        log.shared.run_commits();
     };
     let has_zeros = |number: &u64| {
         append(&log, *number);
@@ -339,7 +339,7 @@ fn a_log_is_opened_with_the_ends_of_finished_segments_and_the_last_segment_alone
             origin: None,
         };
         log.append(append, Level::Written, Box::new(|_| ()));
-        log.shared.run_turns();
+        log.shared.run_commits();
     }
     // The process is killed.
     drop(log);
@@ -371,7 +371,7 @@ fn what_a_failing_disk_changed_is_named_and_the_rest_is_served() {
         world.log.set_retention(Retention::default());
         for _ in 0..40 {
             world.publish();
-            world.log.shared.run_turns();
+            world.log.shared.run_commits();
         }
         world
             .log
@@ -414,7 +414,7 @@ fn what_a_failing_disk_changed_is_named_and_the_rest_is_served() {
         }
         // It goes on.
         world.publish();
-        world.log.shared.run_turns();
+        world.log.shared.run_commits();
         assert!(world.log.contents().next > next);
     });
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
 
-use super::oneway::send;
+use super::send::send;
 use crate::service::subscriber::Subscriber;
 use crate::settings::LiveSettings;
 

@@ -14,17 +14,13 @@ use floe::InvokeError;
 use floe::forwarding::Event;
 use tokio::time::{sleep, sleep_until};
 
-use super::durable_window::{Answer, DurableWindow};
-use crate::core::durable::{Member, NotAcknowledged, stamped};
+use super::durable_window::DurableWindow;
+use crate::core::durable::{Absence, AttemptFailure, Member, NotAcknowledged, stamped};
 use crate::service::dead_letters;
 use crate::service::directory::ObjectDirectory;
 use crate::service::durable::{Batch, Delivery, HasRead, Reader, ToRead};
 use crate::service::one_line::OneLine;
 use crate::service::subscriber::Subscriber;
-
-/// The waits between attempts to reach a subscriber that is absent. Each is twice the one before.
-const ABSENCE_MIN: Duration = Duration::from_millis(50);
-const ABSENCE_MAX: Duration = Duration::from_secs(5);
 
 /// How long replies of a subscriber count that was removed. After that, its events go to others.
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(1);
@@ -42,8 +38,7 @@ pub(super) async fn run(
         member: reader.join(),
         window: DurableWindow::new(subscriber, reader),
         readable: None,
-        absence: ABSENCE_MIN,
-        absences: 0,
+        absence: Absence::default(),
     };
     delivery.run().await;
 }
@@ -57,10 +52,7 @@ struct DurableDelivery<'a> {
     window: Arc<DurableWindow>,
     /// Ends when the log has events that were not there when it was read last. `None` if it is worth reading.
     readable: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
-    /// The wait after the next attempt that does not reach the subscriber.
-    absence: Duration,
-    /// How many attempts before the next one did not reach it.
-    absences: u32,
+    absence: Absence,
 }
 
 /// Why a delivery task goes on.
@@ -80,15 +72,15 @@ impl DurableDelivery<'_> {
             let mut changed = pin!(reader.changed());
             // From here on no change is missed.
             changed.as_mut().enable();
-            self.settle_answers().await;
+            self.settle_attempts().await;
             reader.save();
-            if self.absences > 0 && reader.is_sticky() {
+            if self.absence.is_absent() && reader.is_sticky() {
                 // Others have its keys. It gets some back once it can be reached.
                 let back = self.come_back();
                 if has_ended_before(subscriber, back).await {
                     break;
                 }
-                if self.absences > 0 && !subscriber.proxy().is_connected() {
+                if self.absence.is_absent() && !subscriber.proxy().is_connected() {
                     continue;
                 }
             }
@@ -211,8 +203,8 @@ impl DurableDelivery<'_> {
             let answer = Box::pin(self.subscriber.proxy().forward(event)).await;
             unsent.pop();
             self.window.note(sequence, answer);
-            self.settle_answers().await;
-            if self.absences > 0 {
+            self.settle_attempts().await;
+            if self.absence.is_absent() {
                 return;
             }
         }
@@ -265,13 +257,13 @@ impl DurableDelivery<'_> {
     }
 
     /// Settles the events that were refused, not answered in time, or not delivered.
-    async fn settle_answers(&mut self) {
-        self.window.give_up(self.reader.expired(Instant::now()));
-        for (sequence, answer) in self.window.take_answers() {
-            match answer {
-                Answer::Delivered => self.handle_presence(),
-                Answer::Absent(error) => self.handle_absence(&error).await,
-                Answer::Refused(reason) => {
+    async fn settle_attempts(&mut self) {
+        self.window.give_up_late();
+        for (sequence, attempt) in self.window.take_attempts() {
+            match attempt {
+                Ok(()) => self.handle_presence(),
+                Err(AttemptFailure::Absent(error)) => self.handle_absence(&error).await,
+                Err(AttemptFailure::Refused(reason)) => {
                     self.handle_presence();
                     self.handle_refused(sequence, &reason).await;
                 }
@@ -302,7 +294,7 @@ impl DurableDelivery<'_> {
                     }
                     Err(error) => {
                         subscription.handle_unread(1);
-                        self.reader.handle_undead(sequence, ABSENCE_MAX);
+                        self.reader.handle_undead(sequence, Absence::WAIT_MAX);
                         tracing::error!(
                             "event {sequence} cannot become a dead letter, and is delivered again to {name}: {error}"
                         );
@@ -313,8 +305,7 @@ impl DurableDelivery<'_> {
     }
 
     fn handle_presence(&mut self) {
-        if std::mem::take(&mut self.absences) > 0 {
-            self.absence = ABSENCE_MIN;
+        if self.absence.handle_success() {
             let name = self.subscriber.log_name();
             tracing::info!("{name} is back, and gets the events that waited for it");
         }
@@ -324,21 +315,24 @@ impl DurableDelivery<'_> {
     async fn handle_absence(&mut self, error: &InvokeError) {
         let (name, error) = (self.subscriber.log_name(), OneLine(error));
         if self.reader.name().is_empty()
-            && !self.subscriber.qos().retry_count.tolerates(self.absences)
+            && !self
+                .subscriber
+                .qos()
+                .retry_count
+                .tolerates(self.absence.attempts())
         {
             // No position is kept for it, so nothing is gained if it comes back.
             tracing::info!("ended the subscription of {name}, which is not there: {error}");
             return self.subscriber.remove();
         }
-        if self.absences == 0 {
+        if !self.absence.is_absent() {
             tracing::info!("events for {name} wait in the log, because it is not there: {error}");
         }
-        self.absences = self.absences.saturating_add(1);
+        let wait = self.absence.handle_failure();
         self.reader.leave(self.member);
         self.reader.save();
         // If the subscription ends meanwhile, the loop sees it next.
-        has_ended_before(self.subscriber, sleep(self.absence)).await;
-        self.absence = (self.absence * 2).min(ABSENCE_MAX);
+        has_ended_before(self.subscriber, sleep(wait)).await;
     }
 
     /// Waits for the last replies; of a subscriber that was removed, not for long.
@@ -356,12 +350,12 @@ impl DurableDelivery<'_> {
         loop {
             let mut changed = pin!(self.reader.changed());
             changed.as_mut().enable();
-            self.window.give_up(self.reader.expired(Instant::now()));
+            self.window.give_up_late();
             if self.window.is_empty() {
                 return;
             }
             // A reply that never comes does not notify: look again before long.
-            let _ = tokio::time::timeout(ABSENCE_MAX, changed).await;
+            let _ = tokio::time::timeout(Absence::WAIT_MAX, changed).await;
         }
     }
 

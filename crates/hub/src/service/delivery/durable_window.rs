@@ -1,50 +1,26 @@
-//! The unanswered events of a subscriber that reads the log of its topic.
+//! Sends the events of a subscriber that reads the log of its topic, and takes their replies.
 //!
-//! The task that reads a reply acknowledges its event here. The delivery task settles all other answers.
+//! `core/durable/in_flight.rs` decides what follows from a reply. The task that reads the reply moves the position, and the
+//! delivery task settles the rest.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
 
+use floe::InvokeError;
 use floe::forwarding::{Event, PendingEvent, ReplySink};
 use floe::message::Outcome;
-use floe::{InvokeError, LocalError, SystemException};
 
+use crate::core::durable::{Attempt, DurableInFlight, Ended, LogEvent};
 use crate::service::durable::Reader;
 use crate::service::subscriber::Subscriber;
 
-/// Unanswered events, by the numbers that they have for their connection.
+/// The unanswered events of one delivery task.
 pub(super) struct DurableWindow {
     subscriber: Weak<Subscriber>,
     reader: Arc<Reader>,
-    outstanding_max: usize,
     /// Held for a few moves. Nothing that belongs to a connection is dropped under it.
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    next: u64,
-    sent: BTreeMap<u64, Sent>,
-    /// Answers that the delivery task settles, by the sequences of their events.
-    answers: Vec<(u64, Answer)>,
-}
-
-/// An event that has left.
-struct Sent {
-    sequence: u64,
-    /// `None` until the connection has it.
-    pending: Option<PendingEvent>,
-}
-
-/// How the delivery of an event ended.
-pub(super) enum Answer {
-    /// The subscriber has it, and it is acknowledged.
-    Delivered,
-    /// The subscriber refused it, for this reason.
-    Refused(String),
-    /// The subscriber is not there. The event is delivered again.
-    Absent(InvokeError),
+    in_flight: Mutex<DurableInFlight<PendingEvent>>,
 }
 
 impl DurableWindow {
@@ -52,19 +28,18 @@ impl DurableWindow {
         Arc::new(Self {
             subscriber: Arc::downgrade(subscriber),
             reader: reader.clone(),
-            outstanding_max: subscriber.outstanding().unwrap_or(1),
-            state: Mutex::default(),
+            in_flight: Mutex::new(DurableInFlight::new(subscriber.window())),
         })
     }
 
-    /// How many events may leave.
+    /// How many events may be sent now.
     pub(super) fn room(&self) -> usize {
-        self.outstanding_max.saturating_sub(self.lock().sent.len())
+        self.lock().room()
     }
 
     /// Whether no event is unanswered.
     pub(super) fn is_empty(&self) -> bool {
-        self.lock().sent.is_empty()
+        self.lock().is_empty()
     }
 
     /// Sends events in one write, and leaves the list empty. Returns false, and sends nothing, if they would have to wait.
@@ -76,193 +51,123 @@ impl DurableWindow {
         let Some(subscriber) = self.subscriber.upgrade() else {
             return false;
         };
-        let mut state = self.lock();
-        let first = state.next;
-        let unanswered = state.sent.values().find_map(|sent| sent.pending.as_ref());
-        let behind = unanswered.and_then(PendingEvent::token);
-        if unanswered.is_some() && behind.is_none() {
+        let in_flight = self.lock();
+        let first = in_flight.next();
+        let behind = match in_flight.oldest().map(PendingEvent::token) {
             // Their connection has ended: they fail before these are sent.
-            return false;
-        }
-        for (number, sequence) in (first..).zip(sequences) {
-            let pending = None;
-            state.sent.insert(number, Sent { sequence, pending });
-        }
-        let end = first + events.len() as u64;
-        state.next = end;
+            Some(None) => return false,
+            behind => behind.flatten(),
+        };
         // A reply may come before the call returns, and takes the lock.
-        drop(state);
-        let sent = subscriber
-            .proxy()
-            .try_forward(events, self, first, behind.as_ref());
-        let mut state = self.lock();
-        let Some(sent) = sent else {
-            state.sent.retain(|number, _| *number < first);
+        drop(in_flight);
+        let now = Instant::now();
+        let proxy = subscriber.proxy();
+        let Some(sent) = proxy.try_forward(events, self, first, behind.as_ref()) else {
             return false;
         };
-        for (number, pending) in (first..end).zip(sent) {
-            match state.sent.get_mut(&number) {
-                Some(sent) => sent.pending = Some(pending),
-                None => pending.end(),
-            }
-        }
-        events.clear();
+        let events = sequences.zip(events.drain(..));
+        let events = events.map(|(sequence, event)| LogEvent {
+            sequence,
+            len: event.len(),
+        });
+        let mut in_flight = self.lock();
+        let ended = in_flight.note_sent(events, sent, now, PendingEvent::end);
+        drop(in_flight);
+        self.follow(ended);
         true
     }
 
     /// Notes how the delivery of an event ended that did not leave by [`DurableWindow::send`].
     pub(super) fn note(&self, sequence: u64, answer: Result<Option<Outcome>, InvokeError>) {
-        self.handle_answer(sequence, answer);
+        let ended = self.lock().note(sequence, answer);
+        self.follow(ended);
     }
 
-    /// The answers since the last call that the delivery task settles.
-    pub(super) fn take_answers(&self) -> Vec<(u64, Answer)> {
-        std::mem::take(&mut self.lock().answers)
+    /// How deliveries ended since the last call, which the delivery task settles.
+    pub(super) fn take_attempts(&self) -> Vec<(u64, Attempt)> {
+        self.lock().take_attempts()
     }
 
-    /// Gives up events whose replies are late. They count as refused.
-    pub(super) fn give_up(&self, sequences: Vec<u64>) {
-        if sequences.is_empty() {
-            return;
+    /// Gives up the events whose replies are late. They count as refused.
+    pub(super) fn give_up_late(&self) {
+        let now = Instant::now();
+        let late = self.reader.expired(now);
+        if !late.is_empty() {
+            // Dropped after the lock is released, because that takes the lock of the connection.
+            let handles = self.lock().give_up(&late, now);
+            drop(handles);
         }
-        let mut state = self.lock();
-        let mut late = Vec::new();
-        for sequence in sequences {
-            let number = state
-                .sent
-                .iter()
-                .find(|(_, sent)| sent.sequence == sequence);
-            let Some(number) = number.map(|(number, _)| *number) else {
-                // Another subscriber of the subscription has it.
-                continue;
-            };
-            late.extend(state.sent.remove(&number));
-            let reason = "its acknowledgement did not come in time".to_owned();
-            state.answers.push((sequence, Answer::Refused(reason)));
-        }
-        drop(state);
-        drop(late);
     }
 
     /// Gives up all events. They are delivered again.
     pub(super) fn abandon(&self) {
-        let mut state = self.lock();
-        let sent = std::mem::take(&mut state.sent);
-        // Nobody settles these any more.
-        let refused = std::mem::take(&mut state.answers).into_iter();
-        let refused = refused.filter(|(_, answer)| matches!(answer, Answer::Refused(_)));
-        let refused: Vec<_> = refused.map(|(sequence, _)| sequence).collect();
-        drop(state);
-        let sequences: Vec<_> = sent.values().map(|sent| sent.sequence).collect();
-        drop(sent);
-        let sequences = sequences.into_iter().chain(refused);
-        self.undeliver(sequences.collect());
+        let (undelivered, abandoned) = self.lock().abandon();
+        drop(abandoned);
+        self.follow(Ended {
+            undelivered,
+            ..Ended::default()
+        });
     }
 
-    fn undeliver(&self, sequences: Vec<u64>) {
-        if sequences.is_empty() {
-            return;
-        }
-        if let Some(subscriber) = self.subscriber.upgrade() {
-            let count = sequences.len() as u64;
-            subscriber.lock().subscription.handle_unread(count);
-        }
-        self.reader.handle_undelivered(sequences.into_iter());
-    }
-
-    fn acknowledge(&self, sequences: Vec<u64>) {
-        if let Some(subscriber) = self.subscriber.upgrade() {
-            let count = sequences.len() as u64;
-            subscriber.lock().subscription.handle_delivered(count);
-        }
-        self.reader.handle_acknowledged(sequences.into_iter());
-    }
-
-    fn handle_answer(&self, sequence: u64, answer: Result<Option<Outcome>, InvokeError>) {
-        let answer = match answer {
-            Ok(Some(Outcome::UserException(_))) => {
-                Answer::Refused("the subscriber threw a user exception".to_owned())
+    /// Moves the position, and counts.
+    fn follow(&self, ended: Ended) {
+        let Ended {
+            acknowledged,
+            undelivered,
+            has_refused,
+        } = ended;
+        let subscriber = self.subscriber.upgrade();
+        if !acknowledged.is_empty() {
+            if let Some(subscriber) = &subscriber {
+                let count = acknowledged.len() as u64;
+                subscriber.lock().subscription.handle_delivered(count);
             }
-            Ok(_) => {
-                self.acknowledge(vec![sequence]);
-                return self.lock().answers.push((sequence, Answer::Delivered));
+            self.reader.handle_acknowledged(acknowledged.into_iter());
+        }
+        if !undelivered.is_empty() {
+            if let Some(subscriber) = &subscriber {
+                let count = undelivered.len() as u64;
+                subscriber.lock().subscription.handle_unread(count);
             }
-            Err(error) if is_of_subscriber(&error) => Answer::Refused(error.to_string()),
-            Err(error) => {
-                self.undeliver(vec![sequence]);
-                Answer::Absent(error)
-            }
-        };
-        self.lock().answers.push((sequence, answer));
-        self.reader.notify();
+            self.reader.handle_undelivered(undelivered.into_iter());
+        }
+        if has_refused {
+            self.reader.notify();
+        }
     }
 
-    fn take(&self, number: u64) -> Option<Sent> {
-        self.lock().sent.remove(&number)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, DurableInFlight<PendingEvent>> {
+        self.in_flight
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl ReplySink for DurableWindow {
     fn returned(&self, numbers: Range<u64>) {
-        let mut state = self.lock();
-        let mut sequences = Vec::with_capacity(numbers.end.saturating_sub(numbers.start) as usize);
-        for number in numbers {
-            if let Some(sent) = state.sent.remove(&number) {
-                sequences.push(sent.sequence);
-                if let Some(pending) = sent.pending {
-                    pending.end();
-                }
-            }
-        }
-        if let Some(last) = sequences.last() {
-            state.answers.push((*last, Answer::Delivered));
-        }
-        drop(state);
-        self.acknowledge(sequences);
+        let now = Instant::now();
+        let mut in_flight = self.lock();
+        let ended = in_flight.handle_returned(numbers, now, PendingEvent::end);
+        drop(in_flight);
+        self.follow(ended);
     }
 
     fn answered(&self, number: u64, answer: Result<Option<Outcome>, InvokeError>) {
-        let Some(sent) = self.take(number) else {
-            return;
-        };
-        if let Some(pending) = sent.pending {
-            pending.end();
-        }
-        self.handle_answer(sent.sequence, answer);
+        let now = Instant::now();
+        let mut in_flight = self.lock();
+        let ended = in_flight.handle_answers([(number, answer)], now, PendingEvent::end);
+        drop(in_flight);
+        self.follow(ended);
     }
 
     fn failed(&self, failures: Vec<(u64, InvokeError)>) {
-        let mut sequences = Vec::new();
-        let mut reason = None;
-        for (number, error) in failures {
-            if let Some(sent) = self.take(number) {
-                sequences.push(sent.sequence);
-                if let Some(pending) = sent.pending {
-                    pending.end();
-                }
-                reason = Some(error);
-            }
-        }
-        if let Some((sequence, error)) = sequences.first().copied().zip(reason) {
-            self.lock().answers.push((sequence, Answer::Absent(error)));
-        }
-        self.undeliver(sequences);
-    }
-}
-
-/// Whether the subscriber itself failed to take the event, so that the attempt counts. If it is not there, or the
-/// connection broke, that is not the fault of the event.
-fn is_of_subscriber(error: &InvokeError) -> bool {
-    match error {
-        InvokeError::System(
-            SystemException::ObjectNotExist(_) | SystemException::FacetNotExist(_),
-        ) => false,
-        InvokeError::System(_) => true,
-        InvokeError::PerhapsDispatched(LocalError::Timeout { .. }) => true,
-        _ => false,
+        let now = Instant::now();
+        let failures = failures
+            .into_iter()
+            .map(|(number, error)| (number, Err(error)));
+        let mut in_flight = self.lock();
+        let ended = in_flight.handle_answers(failures, now, PendingEvent::end);
+        drop(in_flight);
+        self.follow(ended);
     }
 }

@@ -79,7 +79,7 @@ impl Subscriber {
             return true;
         }
         let in_flight = shared.in_flight();
-        let early = in_flight.note_sent(events, sent, now);
+        let early = in_flight.note_sent(events.drain(..), sent, now);
         // The delivery task starts the reply timer when it is polled next. If the scheduler sends, it must wake the task.
         let needs_timer =
             in_flight.is_open() && !in_flight.is_timed() && self.send_timeout().is_some();
@@ -133,7 +133,7 @@ impl Subscriber {
     /// Gives up all unanswered events when the delivery ends, and those that the scheduler is sending.
     pub(super) fn abandon(&self) {
         let mut shared = self.lock();
-        shared.rounds.clear();
+        shared.sent_batches.clear();
         let in_flight = shared.in_flight();
         let abandoned = match in_flight.close() {
             true => in_flight.abandon(0),
@@ -152,12 +152,12 @@ impl ReplySink for Subscriber {
         let (latencies, end) = (self.latencies(), numbers.end);
         let delivered = shared
             .in_flight()
-            .handle_returned(numbers, now, |event, sent| {
+            .handle_returned(numbers, now, |_, event, sent| {
                 latencies.note_answer(sent, now);
                 event.end();
             });
         if delivered > 0 {
-            latencies.note_delivered(&mut shared.rounds, end, now);
+            latencies.note_delivered(&mut shared.sent_batches, end, now);
             shared.subscription.handle_delivered(delivered);
             wake_if_awaited(shared);
         }
@@ -182,7 +182,7 @@ impl ReplySink for Subscriber {
 impl GuardedState {
     fn handle_answer(&mut self, number: u64, answer: Result<(), InvokeError>, now: Instant) {
         let in_flight = self.in_flight();
-        let delivered = in_flight.handle_answer(number, answer, now, PendingEvent::end);
+        let delivered = in_flight.handle_answer(number, answer, now, |_, event| event.end());
         if delivered > 0 {
             self.subscription.handle_delivered(delivered);
         }

@@ -7,7 +7,7 @@ use floe::{InvokeError, OperationMode, SystemException};
 use crate::core::encode_forward;
 use crate::service::directory::ObjectDirectory;
 use crate::service::subscriber::Subscriber;
-use crate::service::topic::all_released;
+use crate::service::topic::Published;
 
 /// The maximum bytes in one call, unless a single event is longer. Peers refuse messages of more than 1 MiB by default.
 const CALL_BYTES_MAX: usize = 256 * 1024;
@@ -32,16 +32,11 @@ async fn forward(
 ) -> Result<(), InvokeError> {
     if let Some(name) = link.link().and_then(|link| link.local_name()) {
         let topic = directory.topic(name).ok_or_else(|| no_topic(link))?;
-        let mut held = Vec::new();
+        let mut published = Published::default();
         for events in events {
-            let forwarded = topic.publish_forwarded(events);
-            held.extend(forwarded.held);
-            if let Some(stored) = forwarded.stored {
-                stored.await?;
-            }
+            published.add(topic.publish_forwarded(events.clone()));
         }
-        all_released(held).await;
-        return Ok(());
+        return Ok(published.done().await?);
     }
     let parameters =
         encode_forward(events).map_err(|error| InvokeError::NotDispatched(error.into()))?;

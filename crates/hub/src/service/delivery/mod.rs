@@ -9,6 +9,8 @@
 //! - `pulled.rs`: keeps events until programs ask for them
 //! - `link.rs`: forwards all queued events to another topic in one call
 //!
+//! `send.rs` sends for those whose subscribers do not answer.
+//!
 //! A twoway event takes these steps:
 //!
 //! 1. The task that reads the connection of the publisher puts it into the queue of the subscriber
@@ -32,6 +34,7 @@ mod oneway;
 mod pulled;
 mod reply_timeout;
 mod scheduler;
+mod send;
 mod slow_path;
 mod timer;
 mod twoway;
@@ -43,7 +46,7 @@ use std::sync::Arc;
 
 use super::directory::ObjectDirectory;
 use super::subscriber::Subscriber;
-use crate::core::Delivery;
+use crate::core::DeliveryMode;
 use crate::settings::LiveSettings;
 
 /// Delivers until the subscription ends. The future is only as large as its mode needs.
@@ -56,10 +59,10 @@ pub(super) fn run<'a>(
         return Box::pin(durable::run(subscriber, reader, directory));
     }
     match subscriber.qos().delivery {
-        Delivery::Oneway => Box::pin(oneway::run(subscriber)),
-        Delivery::Batch => Box::pin(batched::run(subscriber, settings)),
-        Delivery::Twoway { .. } => Box::pin(twoway::run(subscriber)),
-        Delivery::Pull { .. } => Box::pin(pulled::run(subscriber)),
-        Delivery::Link => Box::pin(link::run(subscriber, directory)),
+        DeliveryMode::Oneway => Box::pin(oneway::run(subscriber)),
+        DeliveryMode::Batch => Box::pin(batched::run(subscriber, settings)),
+        DeliveryMode::Twoway { .. } => Box::pin(twoway::run(subscriber)),
+        DeliveryMode::Pull { .. } => Box::pin(pulled::run(subscriber)),
+        DeliveryMode::Link => Box::pin(link::run(subscriber, directory)),
     }
 }

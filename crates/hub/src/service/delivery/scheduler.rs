@@ -181,7 +181,7 @@ impl Subscriber {
             return None;
         }
         let position = in_flight.position();
-        shared.note_round(self.latencies());
+        shared.note_batch(self.latencies());
         let subscription = &mut shared.subscription;
         // No gap precedes these events, as checked above.
         self.latencies().note_wait(subscription.oldest());

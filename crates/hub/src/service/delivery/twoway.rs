@@ -26,7 +26,7 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>) {
         match next {
             NextEvents::Returned(returned) => events = returned,
             NextEvents::Queued(room) => {
-                subscriber.lock().note_round(subscriber.latencies());
+                subscriber.lock().note_batch(subscriber.latencies());
                 subscriber.take(room.events, room.bytes, &mut taken).await;
                 for batch in taken.drain(..) {
                     batch.append_to(&mut events);
@@ -135,7 +135,7 @@ impl TwowayDelivery<'_> {
             }
         }
         if !self.send_now(events) {
-            self.subscriber.lock().rounds.clear();
+            self.subscriber.lock().sent_batches.clear();
             self.slow_path.send(events);
         }
     }

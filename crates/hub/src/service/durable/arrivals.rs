@@ -124,7 +124,7 @@ impl Arrivals {
         let done = move |result: Result<Acknowledged, AppendError>| {
             let result = result.map(drop);
             settle(&under_way, numbers, &result);
-            // If nobody waits any more, the result is of no use.
+            // If no caller waits any more, the result is of no use.
             let _ = sender.send(result);
         };
         log.append(append, level, Box::new(done));

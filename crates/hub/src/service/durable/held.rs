@@ -6,19 +6,19 @@ use std::time::Instant;
 use floe::forwarding::Event;
 
 use super::reader::{Delivery, ExpiryClock};
-use crate::core::durable::{Member, Position, Sticky};
+use crate::core::durable::{Member, Sticky, SubscriptionPosition};
 use crate::core::log::Stamp;
 
 /// Pending events that were read, and which member gets which of them.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct Keyed {
     sticky: Sticky,
     /// The events by their sequences.
     events: BTreeMap<u64, (Stamp, Event)>,
 }
 
 /// What a member gets.
-pub(super) enum Taken {
+pub(super) enum KeyedTaken {
     /// These events; they count as delivered from now on.
     Events(Vec<Delivery>),
     /// The lifespan of so many events was over.
@@ -32,7 +32,7 @@ const EVENTS_MAX: usize = 256;
 /// No more events wait once they have this many bytes.
 const BYTES_MAX: usize = 256 * 1024;
 
-impl Held {
+impl Keyed {
     pub(super) fn new(context_key: &str) -> Self {
         Self {
             sticky: Sticky::new(context_key),
@@ -46,7 +46,7 @@ impl Held {
     }
 
     /// Whether there is room for more events.
-    pub(super) fn has_room(&self, position: &Position) -> bool {
+    pub(super) fn has_room(&self, position: &SubscriptionPosition) -> bool {
         let lens = self.events.values().map(|(_, event)| event.len());
         self.events.len() < EVENTS_MAX && lens.sum::<usize>() < BYTES_MAX && position.room() > 0
     }
@@ -55,7 +55,7 @@ impl Held {
     pub(super) fn fill(
         &mut self,
         feed: &mut VecDeque<(Stamp, Event)>,
-        position: &mut Position,
+        position: &mut SubscriptionPosition,
         now: Instant,
     ) -> bool {
         let before = self.events.len();
@@ -73,7 +73,12 @@ impl Held {
     }
 
     /// A pending event was read again.
-    pub(super) fn insert(&mut self, stamp: Stamp, event: Event, position: &mut Position) {
+    pub(super) fn insert(
+        &mut self,
+        stamp: Stamp,
+        event: Event,
+        position: &mut SubscriptionPosition,
+    ) {
         let partition = self.sticky.partition_of(event.as_bytes());
         position.set_partition(stamp.sequence, partition);
         self.events
@@ -84,20 +89,20 @@ impl Held {
     /// The events that a member may get now, at most `room`.
     pub(super) fn take(
         &mut self,
-        position: &mut Position,
+        position: &mut SubscriptionPosition,
         member: Member,
         room: usize,
         now: Instant,
         clock: &ExpiryClock,
-    ) -> Taken {
+    ) -> KeyedTaken {
         if let Some(sequence) = position.unknown_partition() {
-            return Taken::Unread(sequence);
+            return KeyedTaken::Unread(sequence);
         }
         let (mut taken, mut expired) = (Vec::new(), 0);
         for sequence in self.sticky.poll(position, member, room, now) {
             let Some((stamp, event)) = self.events.remove(&sequence) else {
                 match taken.is_empty() && expired == 0 {
-                    true => return Taken::Unread(sequence),
+                    true => return KeyedTaken::Unread(sequence),
                     false => break,
                 }
             };
@@ -120,8 +125,8 @@ impl Held {
             });
         }
         match expired {
-            0 => Taken::Events(taken),
-            count => Taken::Expired(count),
+            0 => KeyedTaken::Events(taken),
+            count => KeyedTaken::Expired(count),
         }
     }
 
@@ -131,7 +136,7 @@ impl Held {
     }
 
     /// Drops the events that are not pending any more.
-    pub(super) fn drop_settled(&mut self, position: &Position) {
+    pub(super) fn drop_settled(&mut self, position: &SubscriptionPosition) {
         self.events
             .retain(|sequence, _| position.is_pending(*sequence));
     }

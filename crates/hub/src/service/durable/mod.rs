@@ -16,4 +16,4 @@ mod topic_log;
 
 pub(crate) use folders::LogFolders;
 pub(crate) use reader::{Batch, Delivery, HasRead, Reader, ToRead};
-pub(crate) use topic_log::{Appending, TopicLog};
+pub(crate) use topic_log::{Appending, Storing, TopicLog};

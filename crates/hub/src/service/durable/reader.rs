@@ -12,10 +12,10 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tokio::time::sleep_until;
 
-use super::held::{Held, Taken};
+use super::held::{Keyed, KeyedTaken};
 use super::position_file::PositionFile;
 use crate::core::durable::{
-    Member, NextEvent, NotAcknowledged, Position, Reading, Redelivery, SavedPosition,
+    Member, NextEvent, NotAcknowledged, Reading, Redelivery, SavedPosition, SubscriptionPosition,
 };
 use crate::core::log::{EventTime, Level, ReadLimits, Stamp};
 use crate::core::{OUTSTANDING_LIMIT, is_over, lifespan_of};
@@ -46,7 +46,7 @@ pub(crate) struct Reader {
 
 #[derive(Debug)]
 struct State {
-    position: Position,
+    position: SubscriptionPosition,
     /// The topic for events that cannot be delivered.
     dead_letters: Option<String>,
     /// The subscribers want no older events than this.
@@ -54,7 +54,7 @@ struct State {
     /// Events that were read and not delivered yet.
     feed: VecDeque<(Stamp, Event)>,
     /// What waits for its member, if the events of one key go to one member.
-    held: Option<Held>,
+    held: Option<Keyed>,
     /// The number of the member that joins next.
     next_member: u64,
     /// The sequence from which to read next.
@@ -116,7 +116,7 @@ pub(crate) enum ToRead {
         attempt: u32,
     },
     /// A pending event of a sticky subscription, for the member that gets its key.
-    Held {
+    Keyed {
         /// Its sequence.
         sequence: u64,
     },
@@ -214,7 +214,7 @@ impl Reader {
         file: Option<PositionFile>,
     ) -> Arc<Self> {
         let (rules, now) = (Redelivery::default(), Instant::now());
-        let position = Position::restore(saved, rules, OUTSTANDING_LIMIT, now);
+        let position = SubscriptionPosition::restore(saved, rules, OUTSTANDING_LIMIT, now);
         Arc::new(Self {
             topic: topic.clone(),
             name,
@@ -262,9 +262,9 @@ impl Reader {
         state.position.reconfigure(reading.redelivery, pending_max);
         state.dead_letters = reading.dead_letters_of(&self.topic);
         state.lifespan = reading.lifespan;
-        let known = state.held.as_ref().map(Held::context_key);
+        let known = state.held.as_ref().map(Keyed::context_key);
         if known != reading.sticky.as_deref() {
-            state.held = reading.sticky.as_deref().map(Held::new);
+            state.held = reading.sticky.as_deref().map(Keyed::new);
             state.position.forget_partitions();
         }
         drop(state);
@@ -350,7 +350,7 @@ impl Reader {
         };
         let (from, events) = match to_read {
             ToRead::Next { from, .. } => (from, READ_EVENTS_MAX),
-            ToRead::Again { sequence, .. } | ToRead::Held { sequence } => (sequence, 1),
+            ToRead::Again { sequence, .. } | ToRead::Keyed { sequence } => (sequence, 1),
         };
         let limits = ReadLimits {
             events,
@@ -650,7 +650,7 @@ impl Reader {
                 }),
                 _ => HasRead::AfterLoss(state.handle_missing(sequence)),
             },
-            ToRead::Held { sequence } => match read.next() {
+            ToRead::Keyed { sequence } => match read.next() {
                 Some((stamp, event)) if stamp.sequence == sequence => {
                     let state = &mut *state;
                     if let Some(held) = &mut state.held {
@@ -689,22 +689,22 @@ impl State {
         };
         self.is_unsaved |= held.fill(&mut self.feed, &mut self.position, now);
         match held.take(&mut self.position, member, room, now, clock) {
-            Taken::Unread(sequence) => return Batch::Read(ToRead::Held { sequence }),
-            Taken::Events(events) if !events.is_empty() => {
+            KeyedTaken::Unread(sequence) => return Batch::Read(ToRead::Keyed { sequence }),
+            KeyedTaken::Events(events) if !events.is_empty() => {
                 self.is_unsaved = true;
                 return Batch::Deliver(events);
             }
-            Taken::Expired(count) => {
+            KeyedTaken::Expired(count) => {
                 (self.expired, self.is_unsaved) = (self.expired + count, true);
                 return Batch::Expired(count);
             }
-            Taken::Events(_) => {}
+            KeyedTaken::Events(_) => {}
         }
         let wants_new = may_read && room > 0 && held.has_room(&self.position);
         self.read_or_wait(wants_new, now)
     }
 
-    /// Reads new events if they are wanted, there are none, and nobody reads.
+    /// Reads new events if they are wanted, there are none, and no other task reads.
     fn read_or_wait(&mut self, wants_new: bool, now: Instant) -> Batch {
         if wants_new && self.feed.is_empty() && !self.is_reading {
             self.is_reading = true;
@@ -835,7 +835,7 @@ impl Drop for ReadGuard<'_> {
             Some(ToRead::Again { sequence, .. }) => {
                 self.reader.handle_undelivered([sequence].into_iter());
             }
-            Some(ToRead::Held { .. }) | None => {}
+            Some(ToRead::Keyed { .. }) | None => {}
         }
     }
 }

@@ -12,7 +12,7 @@ use floe::forwarding::Events;
 use super::arrivals::{Arrival, Arrivals};
 use super::folders::file_name;
 use super::reader::{ExpiryClock, Reader};
-use crate::core::durable::{Publication, Reading, publications};
+use crate::core::durable::{LogPublication, Reading, publications};
 use crate::core::log::{Append, EventTime, Level, Position, ReadLimits};
 use crate::log::{Contents, EventLog, MemoryLog, ReadBatch, appended, readable};
 use crate::service::lifespan::DefaultLifespan;
@@ -41,8 +41,11 @@ pub(crate) struct Appending {
     /// The events that have not come before, for the subscribers that get them now.
     pub(crate) fresh: Vec<Events>,
     /// Ends when all are as safe as their publisher wants, or says why they are not.
-    pub(crate) outcome: Pin<Box<dyn Future<Output = Result<(), SystemException>> + Send>>,
+    pub(crate) outcome: Storing,
 }
+
+/// Ends when events are as safe as their publisher wants, or says why they are not.
+pub(crate) type Storing = Pin<Box<dyn Future<Output = Result<(), SystemException>> + Send>>;
 
 /// How many durable subscriptions a topic has at most. Each takes a file of a few kilobytes.
 const SUBSCRIPTIONS_MAX: usize = 10_000;
@@ -155,13 +158,13 @@ impl TopicLog {
 
     fn append_one(
         &self,
-        publication: Publication,
+        publication: LogPublication,
         level: Level,
         time: EventTime,
         fresh: &mut Vec<Events>,
         outcomes: &mut Vec<Outcome>,
     ) {
-        let Publication { events, origin, .. } = publication;
+        let LogPublication { events, origin, .. } = publication;
         let Some(origin) = origin else {
             fresh.push(events.clone());
             let append = Append {

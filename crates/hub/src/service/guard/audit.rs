@@ -11,11 +11,11 @@ use floe_access::{AuditLines, Refusal};
 /// Writes refusals to a file, or to the log of the process.
 pub(super) struct Audit {
     /// Held while a line is written.
-    state: Mutex<State>,
+    state: Mutex<AuditFile>,
 }
 
 #[derive(Default)]
-struct State {
+struct AuditFile {
     /// None for the log of the process.
     file: Option<File>,
     lines: AuditLines,
@@ -57,12 +57,12 @@ impl Audit {
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, AuditFile> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl AuditFile {
     fn put(&mut self, line: &str) {
         let Some(file) = &mut self.file else {
             tracing::warn!(target: "floe_hub::audit", "{line}");

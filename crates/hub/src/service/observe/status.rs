@@ -51,7 +51,7 @@ pub(crate) fn of_all(registry: &Registry) -> TopicTotals {
     for topic in &topics {
         subscribers += add(&mut all, topic);
     }
-    told(String::new(), subscribers, &all)
+    topic_totals(String::new(), subscribers, &all)
 }
 
 /// Adds the counts of a topic to those of others. Returns how many subscribers it has.
@@ -121,10 +121,10 @@ fn held_publishers(subscriber: &Subscriber) -> Vec<HeldPublisher> {
 /// The sum over the subscribers of a topic.
 pub(crate) fn totals(topic: &Topic) -> TopicTotals {
     let (name, subscribers) = (topic.name().to_owned(), topic.subscribers().len());
-    told(name, subscribers, &TopicCounts::of(topic))
+    topic_totals(name, subscribers, &TopicCounts::of(topic))
 }
 
-pub(crate) fn told(name: String, subscribers: usize, counts: &TopicCounts) -> TopicTotals {
+pub(crate) fn topic_totals(name: String, subscribers: usize, counts: &TopicCounts) -> TopicTotals {
     let totals = &counts.totals;
     TopicTotals {
         name,

@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 use tokio::time::sleep;
 
 use super::Registry;
-use crate::core::{Delivery, OUTSTANDING_LIMIT, Qos};
+use crate::core::{DeliveryMode, OUTSTANDING_LIMIT, Qos};
 use crate::error::{ChangeError, StoreError};
 use crate::service::durable::{Reader, TopicLog};
 use crate::service::topic::Topic;
@@ -144,7 +144,12 @@ impl Registry {
             return Err(ChangeError::NotDurable(topic.name().to_owned()));
         };
         let pending_max = match (reading.is_shared, qos.delivery) {
-            (false, Delivery::Twoway { outstanding, .. }) => outstanding,
+            (
+                false,
+                DeliveryMode::Twoway {
+                    outstanding_max, ..
+                },
+            ) => outstanding_max,
             _ => OUTSTANDING_LIMIT,
         };
         let mut reading = reading.clone();

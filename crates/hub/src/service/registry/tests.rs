@@ -17,7 +17,6 @@ use super::*;
 use crate::core::Qos;
 use crate::service::directory::Object;
 use crate::service::servants;
-use crate::service::topic::all_released;
 use crate::store::{StoredLink, StoredSubscription};
 
 /// A store that keeps nothing, and fails while the flag is set.
@@ -328,7 +327,7 @@ async fn a_late_event_of_a_waiting_publisher_counts() {
     assert_eq!(published(), 0);
     let event = event(&world.communicator, 100).await;
     let held = found.publish(event.into(), true, Instant::now());
-    assert!(held.is_empty());
+    assert!(held.is_done());
     drop(found);
     assert_eq!(published(), 1);
     assert!(weak.upgrade().is_none());
@@ -348,7 +347,7 @@ async fn other_settings_and_new_subscribers_leave_queues_short_while_all_have_to
     let event = event(&world.communicator, 1_000).await;
     for _ in 0..100 {
         let held = topic.publish(event.clone().into(), false, Instant::now());
-        assert!(held.is_empty(), "no publisher is held back meanwhile");
+        assert!(held.is_done(), "no publisher is held back meanwhile");
     }
     for subscriber in [known, new] {
         let queued = subscriber.snapshot().queued_bytes;
@@ -408,7 +407,7 @@ async fn other_tasks_run_while_an_event_goes_to_many_subscribers() {
             sum()
         }
     });
-    all_released(held).await;
+    held.done().await.unwrap();
     assert_eq!(sum(), MANY as u64);
     let seen = other.await.unwrap();
     assert!(seen < MANY as u64, "it saw {seen}");
@@ -430,14 +429,14 @@ async fn events_for_many_subscribers_keep_their_order_and_go_to_the_subscribers_
     // Two subscribers would get it immediately, but the events before it come first.
     let third = publish();
     assert_eq!((offered(&subscribers[0]), offered(&late)), (0, 0));
-    all_released(first).await;
+    first.done().await.unwrap();
     assert_eq!(offered(&late), 0);
-    all_released(second).await;
-    all_released(third).await;
+    second.done().await.unwrap();
+    third.done().await.unwrap();
     assert_eq!((offered(&subscribers[0]), offered(&late)), (3, 1));
     // Nothing is under way, so that the next one goes immediately.
     until(|| !topic.fan_outs().is_running()).await;
-    assert!(publish().is_empty());
+    assert!(publish().is_done());
     assert_eq!((offered(&subscribers[0]), offered(&late)), (4, 2));
 }
 

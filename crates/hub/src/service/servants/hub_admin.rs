@@ -84,7 +84,7 @@ impl HubAdmin for HubAdminServant {
             subscribers += count;
             pace.pause(count).await;
         }
-        Ok(status::told(String::new(), subscribers, &all))
+        Ok(status::topic_totals(String::new(), subscribers, &all))
     }
 
     async fn topic_status(

@@ -8,10 +8,9 @@ use floe::dispatch::{Request, Response};
 use floe::{OperationMode, SystemException};
 use floe_access::Action;
 
-use super::publisher::name_publisher;
 use crate::core::decode_forward;
 use crate::service::registry::Registry;
-use crate::service::topic::{Topic, all_released};
+use crate::service::topic::Topic;
 
 /// Dispatches a request to the link receiver of a topic. If the topic is durable, the events are stored before the answer.
 /// While a subscriber holds the events back, there is no reply, so that the queue of the link fills at the other end.
@@ -27,12 +26,9 @@ pub(super) async fn answer(
         return request.builtin("::IceStorm::TopicLink", &types);
     }
     if let Some(events) = request.decode(OperationMode::Normal, decode_forward)? {
-        let forwarded = topic.publish_forwarded(&events);
-        name_publisher(&forwarded.held, request.current());
-        if let Some(stored) = forwarded.stored {
-            stored.await?;
-        }
-        all_released(forwarded.held).await;
+        let published = topic.publish_forwarded(events);
+        published.set_publisher(request.current());
+        published.done().await?;
     }
     request.returned_nothing()
 }

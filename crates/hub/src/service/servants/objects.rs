@@ -8,16 +8,17 @@ use floe::contracts::ice_storm::{TopicInternalDispatcher, TopicManagerInternalDi
 use floe::dispatch::{DispatchSlot, Requests};
 use floe::hub::CALLBACK_FACET;
 use floe::message::RequestFailed;
-use floe::{Current, Dispatcher, SystemException};
+use floe::{Dispatcher, SystemException};
 use floe_access::Action;
 
 use super::publisher::Recipient;
 use super::topic::TopicServant;
 use super::topic_manager::TopicManagerServant;
-use super::{DURABLE_TOPICS, FINDER, HUB_ADMIN, link_receiver, publisher};
+use super::{DURABLE_TOPICS, FINDER, HUB_ADMIN, link_receiver};
 use crate::core::WAITING_FACET;
 use crate::service::directory::Object;
 use crate::service::registry::Registry;
+use crate::service::topic::Topic;
 
 /// The objects in the hub's category. The finder and the administrative objects are separate servants.
 pub(super) struct Objects {
@@ -57,18 +58,43 @@ impl Objects {
         found.filter(|object| self.reach == Reach::All || takes_events(object))
     }
 
-    /// Asks the rules about all requests of a connection to an object, which come from one user. If an operation needs
-    /// further permissions, its servant asks.
-    fn check(&self, object: &Object, current: &Current) -> Result<(), SystemException> {
-        let guard = self.registry.guard();
-        match object {
-            Object::Publisher(topic) => guard.check(current, Action::Publish, topic.name()),
-            Object::SubscriberPublisher(subscriber) => {
-                guard.check(current, Action::Publish, subscriber.topic())
-            }
-            Object::Topic(topic) => guard.check_found(current, topic.name()),
-            Object::LinkReceiver(_) | Object::TopicManager => Ok(()),
+    /// Publishes the requests as events. They come from one user, or the guard asks about each.
+    fn publish(&self, recipient: Recipient, requests: Requests, slot: &mut DispatchSlot) {
+        let current = requests.front().current();
+        let waits_for_room = current.facet() == WAITING_FACET;
+        if !waits_for_room && !current.facet().is_empty() {
+            return refuse(slot, SystemException::FacetNotExist);
         }
+        let guard = self.registry.guard();
+        if !guard.is_open() {
+            if guard.asks_each() {
+                return recipient.publish_each(waits_for_room, &self.registry, requests, slot);
+            }
+            if let Err(refused) = guard.check(current, Action::Publish, recipient.topic()) {
+                return slot.run(ready(Err(refused)));
+            }
+        }
+        recipient.publish_all(waits_for_room, requests, slot);
+    }
+
+    /// Passes requests to the servant of a topic. If an operation needs further permissions, the servant asks.
+    fn serve_topic(&self, topic: Arc<Topic>, requests: Requests, slot: &mut DispatchSlot) {
+        let current = requests.front().current();
+        let calls_back = current.facet() == CALLBACK_FACET;
+        if !calls_back && !current.facet().is_empty() {
+            return refuse(slot, SystemException::FacetNotExist);
+        }
+        let guard = self.registry.guard();
+        if !guard.is_open()
+            && let Err(refused) = guard.check_found(current, topic.name())
+        {
+            return slot.run(ready(Err(refused)));
+        }
+        let servant = match calls_back {
+            true => TopicServant::calling_back(&self.registry, topic),
+            false => TopicServant::new(&self.registry, topic),
+        };
+        Arc::new(TopicInternalDispatcher::new(servant)).dispatch(requests, slot);
     }
 }
 
@@ -83,32 +109,13 @@ impl Dispatcher for Objects {
                 false => refuse(slot, SystemException::ObjectNotExist),
             };
         };
-        let recipient = Recipient::of(&object);
-        let waits_for_room = recipient.is_some() && current.facet() == WAITING_FACET;
-        let calls_back = matches!(object, Object::Topic(_)) && current.facet() == CALLBACK_FACET;
-        if !waits_for_room && !calls_back && !current.facet().is_empty() {
-            return refuse(slot, SystemException::FacetNotExist);
-        }
-        let guard = self.registry.guard();
-        if !guard.is_open() {
-            if guard.asks_each()
-                && let Some(recipient) = recipient
-            {
-                return recipient.publish_each(waits_for_room, &self.registry, requests, slot);
-            }
-            if let Err(refused) = self.check(&object, current) {
-                return slot.run(ready(Err(refused)));
-            }
-        }
         match object {
-            Object::Topic(topic) if calls_back => {
-                let servant = TopicServant::calling_back(&self.registry, topic);
-                Arc::new(TopicInternalDispatcher::new(servant)).dispatch(requests, slot);
-            }
-            Object::Publisher(topic) => publisher::publish(requests, slot, &topic, waits_for_room),
+            Object::Publisher(topic) => self.publish(Recipient::Topic(topic), requests, slot),
             Object::SubscriberPublisher(subscriber) => {
-                publisher::publish_to_one(requests, slot, &subscriber, waits_for_room);
+                self.publish(Recipient::Subscriber(subscriber), requests, slot);
             }
+            Object::Topic(topic) => self.serve_topic(topic, requests, slot),
+            _ if !current.facet().is_empty() => refuse(slot, SystemException::FacetNotExist),
             Object::LinkReceiver(topic) => {
                 let registry = self.registry.clone();
                 requests.each(slot, move |request| {
@@ -120,10 +127,6 @@ impl Dispatcher for Objects {
                 requests.each(slot, move |request| {
                     TopicManagerServant::answer(request, dispatcher.clone(), registry.clone())
                 });
-            }
-            Object::Topic(topic) => {
-                let servant = TopicServant::new(&self.registry, topic);
-                Arc::new(TopicInternalDispatcher::new(servant)).dispatch(requests, slot);
             }
         }
     }

@@ -126,7 +126,7 @@ impl Subscriber {
         }
     }
 
-    /// Nobody waits for the release of this publication any more.
+    /// No publisher waits for the release of this publication any more.
     fn forget_publisher(&self, ticket: Ticket) {
         let mut shared = self.lock();
         shared.publishers.retain(|held| held.ticket != ticket);

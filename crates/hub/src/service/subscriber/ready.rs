@@ -7,7 +7,7 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use super::Subscriber;
-use super::connect_turns::ConnectTurns;
+use super::connect_permits::ConnectPermits;
 use super::paced_wakes::PacedWakes;
 use crate::service::latency::Latencies;
 use crate::settings::HubSettings;
@@ -25,7 +25,7 @@ pub(crate) struct ReadyQueue {
     /// The wakes of delivery tasks.
     wakes: PacedWakes,
     /// Which subscribers may connect.
-    connect_turns: ConnectTurns,
+    connect_permits: ConnectPermits,
 }
 
 #[derive(Default)]
@@ -74,8 +74,8 @@ impl ReadyQueue {
     }
 
     /// Which subscribers may connect.
-    pub(crate) fn connect_turns(&self) -> &ConnectTurns {
-        &self.connect_turns
+    pub(crate) fn connect_permits(&self) -> &ConnectPermits {
+        &self.connect_permits
     }
 
     /// Whether the scheduler rests.

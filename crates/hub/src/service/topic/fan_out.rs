@@ -31,21 +31,16 @@ static TURNS: Semaphore = Semaphore::const_new(2);
 /// The subscribers of a topic that get a publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// All of them.
+    /// All that do not read the log of the topic.
     All,
-    /// Those that do not read the log of the topic.
-    Live,
-    /// Those, without links: an event crosses one link only.
-    LiveSubscribers,
+    /// The same without links, because an event crosses one link only.
+    Subscribers,
 }
 
 impl Audience {
     pub(crate) fn has(self, subscriber: &Subscriber) -> bool {
-        match self {
-            Self::All => true,
-            Self::Live => subscriber.reader().is_none(),
-            Self::LiveSubscribers => subscriber.reader().is_none() && subscriber.link().is_none(),
-        }
+        let is_in = self == Self::All || subscriber.link().is_none();
+        is_in && subscriber.reader().is_none()
     }
 }
 
@@ -70,15 +65,15 @@ impl Publication {
     }
 }
 
-/// What a publisher waits for.
-pub(crate) enum Held {
+/// A publication that a subscriber, or many, hold back.
+pub(crate) enum HeldBack {
     /// Room in the queue of a subscriber.
     Publication(HeldPublication),
     /// That all subscribers have the events, and then for room in the queues of some.
     FanOut(PendingFanOut),
 }
 
-impl Held {
+impl HeldBack {
     /// Notes who published it.
     pub(crate) fn set_publisher(&self, publisher: &Arc<str>) {
         match self {
@@ -208,7 +203,7 @@ impl FanOuts {
 
 /// Gives all waiting publications of a topic to its subscribers.
 async fn run(topic: Arc<Topic>) {
-    let restart = RestartOnPanic(topic);
+    let restart = RestartFanOuts(topic);
     let topic = &restart.0;
     while let Some(mut fan_out) = topic.fan_outs().next() {
         loop {
@@ -250,9 +245,9 @@ impl FanOut {
 }
 
 /// If the task panics, another one goes on with what waits.
-struct RestartOnPanic(Arc<Topic>);
+struct RestartFanOuts(Arc<Topic>);
 
-impl Drop for RestartOnPanic {
+impl Drop for RestartFanOuts {
     fn drop(&mut self) {
         if std::thread::panicking()
             && let Ok(runtime) = Handle::try_current()

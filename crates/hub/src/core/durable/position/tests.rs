@@ -16,12 +16,12 @@ const RULES: Redelivery = Redelivery {
     attempts_max: Some(3),
 };
 
-fn new_at(next: u64, pending_max: usize, now: Instant) -> Position {
+fn new_at(next: u64, pending_max: usize, now: Instant) -> SubscriptionPosition {
     let saved = SavedPosition {
         next,
         ..SavedPosition::default()
     };
-    Position::restore(&saved, RULES, pending_max, now)
+    SubscriptionPosition::restore(&saved, RULES, pending_max, now)
 }
 
 #[test]
@@ -171,7 +171,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// A subscription with its topic, and what must be true of it.
 struct Model {
-    position: Position,
+    position: SubscriptionPosition,
     pending_max: usize,
     now: Instant,
     /// The events of the log are all those below.
@@ -249,7 +249,7 @@ impl Model {
             Step::Restart => {
                 let saved = self.position.saved();
                 let (max, now) = (self.pending_max, self.now);
-                self.position = Position::restore(&saved, RULES, max, now);
+                self.position = SubscriptionPosition::restore(&saved, RULES, max, now);
                 prop_assert_eq!(self.position.saved(), saved);
                 self.delivered.clear();
                 self.restarts += 1;

@@ -16,12 +16,17 @@ const RULES: Redelivery = Redelivery {
     attempts_max: Some(3),
 };
 
-fn position(now: Instant) -> Position {
-    Position::restore(&SavedPosition::default(), RULES, 100, now)
+fn position(now: Instant) -> SubscriptionPosition {
+    SubscriptionPosition::restore(&SavedPosition::default(), RULES, 100, now)
 }
 
 /// Delivers what the member may get.
-fn take(sticky: &mut Sticky, position: &mut Position, member: Member, now: Instant) -> Vec<u64> {
+fn take(
+    sticky: &mut Sticky,
+    position: &mut SubscriptionPosition,
+    member: Member,
+    now: Instant,
+) -> Vec<u64> {
     take_some(sticky, position, member, 100, now)
 }
 
@@ -129,7 +134,7 @@ fn step() -> impl Strategy<Value = Step> {
 /// A sticky subscription with its members, and what must be true of it.
 struct Model {
     sticky: Sticky,
-    position: Position,
+    position: SubscriptionPosition,
     now: Instant,
     members: Vec<Member>,
     joined: u64,
@@ -255,7 +260,7 @@ impl Model {
             Step::Wait(seconds) => self.now += Duration::from_secs(seconds),
             Step::Restart => {
                 let saved = self.position.saved();
-                self.position = Position::restore(&saved, RULES, 100, self.now);
+                self.position = SubscriptionPosition::restore(&saved, RULES, 100, self.now);
                 self.sticky = Sticky::new("k");
                 self.delivered.clear();
                 self.polled.clear();
@@ -269,7 +274,7 @@ impl Model {
 /// Delivers what the member may get, and at most `room`.
 fn take_some(
     sticky: &mut Sticky,
-    position: &mut Position,
+    position: &mut SubscriptionPosition,
     member: Member,
     room: usize,
     now: Instant,

@@ -84,7 +84,11 @@ fn any_subscription() -> impl Strategy<Value = Subscription<Numbered>> {
         Just(OverflowPolicy::Block),
         Just(OverflowPolicy::Disconnect),
     ];
-    let delivery = prop_oneof![Just(Delivery::Oneway), Just(Delivery::Batch), Just(TWOWAY)];
+    let delivery = prop_oneof![
+        Just(DeliveryMode::Oneway),
+        Just(DeliveryMode::Batch),
+        Just(TWOWAY)
+    ];
     let lifespan = prop::option::of((1..60_u64).prop_map(Duration::from_secs));
     let wishes = (
         retry_count,

@@ -52,7 +52,7 @@ impl Receivers {
 
     /// The events that the subscriber with this facet has received.
     pub(super) fn received(&self, facet: &str) -> Vec<Received> {
-        let received = self.received.lock().expect("nobody panics with it");
+        let received = self.received.lock().expect("no holder panics");
         received.get(facet).cloned().unwrap_or_default()
     }
 }
@@ -82,7 +82,7 @@ impl ReceiverServant {
         let current = request.current();
         let event = parse(current.operation()).expect("one of the test's events");
         let receiver: usize = current.identity().name.parse().expect("a receiver");
-        let mut received = self.0.received.lock().expect("nobody panics with it");
+        let mut received = self.0.received.lock().expect("no holder panics");
         let facet = current.facet().to_owned();
         received.entry(facet).or_default().push(event);
         drop(received);

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use floe::{Adapter, Communicator, Identity, InvocationMode, OperationMode, Proxy, TypedProxy};
+use floe::{
+    Adapter, Communicator, Identity, InvocationMode, OperationMode, Proxy, SystemException,
+    TypedProxy,
+};
 use proptest::prelude::*;
 use proptest::test_runner::TestCaseError;
 use tokio::sync::mpsc;
@@ -17,7 +20,7 @@ use crate::error::ChangeError;
 use crate::service::registry::Registry;
 use crate::service::registry::tests::EventSource;
 use crate::service::subscriber::Subscriber;
-use crate::service::topic::{Topic, Totals, all_released};
+use crate::service::topic::{Topic, Totals};
 use crate::settings::HubSettings;
 use crate::store::{Memory, StoredLink};
 
@@ -43,7 +46,7 @@ pub(super) struct Scenario {
     members: Vec<Member>,
     /// The number of events of each publisher so far, and the publication that it waits for.
     published: [u64; PUBLISHERS],
-    waiting: [Option<JoinHandle<()>>; PUBLISHERS],
+    waiting: [Option<JoinHandle<Result<(), SystemException>>>; PUBLISHERS],
 }
 
 /// A topic, and the events that it was given.
@@ -302,8 +305,8 @@ impl Scenario {
             known.published += 1;
             known.all_wait &= waits;
             let held = known.topic.publish(events, waits, Instant::now());
-            if !held.is_empty() {
-                self.waiting[publisher] = Some(tokio::spawn(all_released(held)));
+            if !held.is_done() {
+                self.waiting[publisher] = Some(tokio::spawn(held.done()));
             }
         }
     }

@@ -13,15 +13,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The endpoints to which subscribers connect.
 #[derive(Default)]
-pub(crate) struct ConnectTurns(Mutex<Endpoints>);
+pub(crate) struct ConnectPermits(Mutex<Endpoints>);
 
-/// The turn of a subscriber.
-pub(crate) type ConnectTurn = OwnedSemaphorePermit;
+/// The permit of a subscriber.
+pub(crate) type ConnectPermit = OwnedSemaphorePermit;
 
 #[derive(Default)]
 struct Endpoints {
     /// By the first endpoint, or the name by which a locator knows it.
-    turns: HashMap<Target, Weak<Semaphore>>,
+    permits: HashMap<Target, Weak<Semaphore>>,
     /// The number of endpoints at which those that nothing waits for are forgotten.
     forget_at: usize,
 }
@@ -30,22 +30,22 @@ struct Endpoints {
 const AT_A_TIME: usize = 32;
 const FORGET_MIN: usize = 64;
 
-impl ConnectTurns {
-    /// Waits until this subscriber may connect. Its turn ends when the result is dropped.
-    pub(crate) async fn turn(&self, subscriber: &Proxy) -> Option<ConnectTurn> {
-        let turns = self.of(first(&subscriber.reference().target));
+impl ConnectPermits {
+    /// Waits until this subscriber may connect. The permit ends when it is dropped.
+    pub(crate) async fn acquire(&self, subscriber: &Proxy) -> Option<ConnectPermit> {
+        let permits = self.of(first(&subscriber.reference().target));
         // The semaphore is never closed.
-        turns.acquire_owned().await.ok()
+        permits.acquire_owned().await.ok()
     }
 
     fn of(&self, endpoint: Target) -> Arc<Semaphore> {
         let mut endpoints = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Endpoints { turns, forget_at } = &mut *endpoints;
-        if turns.len() >= (*forget_at).max(FORGET_MIN) {
-            turns.retain(|_, turns| turns.strong_count() > 0);
-            *forget_at = 2 * turns.len();
+        let Endpoints { permits, forget_at } = &mut *endpoints;
+        if permits.len() >= (*forget_at).max(FORGET_MIN) {
+            permits.retain(|_, permits| permits.strong_count() > 0);
+            *forget_at = 2 * permits.len();
         }
-        let known = turns.entry(endpoint).or_default();
+        let known = permits.entry(endpoint).or_default();
         known.upgrade().unwrap_or_else(|| {
             let new = Arc::new(Semaphore::new(AT_A_TIME));
             *known = Arc::downgrade(&new);
@@ -84,30 +84,30 @@ mod tests {
             let proxy = communicator.proxy(&format!("s:tcp -h 127.0.0.1 -p {port}"));
             proxy.expect("it is one")
         };
-        let turns = ConnectTurns::default();
+        let permits = ConnectPermits::default();
         let mut begun = Vec::new();
         for _ in 0..AT_A_TIME {
-            begun.push(turns.turn(&proxy(1)).await);
+            begun.push(permits.acquire(&proxy(1)).await);
         }
-        assert!(is_pending(turns.turn(&proxy(1))).await);
-        assert!(!is_pending(turns.turn(&proxy(2))).await);
+        assert!(is_pending(permits.acquire(&proxy(1))).await);
+        assert!(!is_pending(permits.acquire(&proxy(2))).await);
         begun.pop();
-        assert!(!is_pending(turns.turn(&proxy(1))).await);
+        assert!(!is_pending(permits.acquire(&proxy(1))).await);
     }
 
     #[tokio::test]
     async fn endpoints_are_forgotten_when_nothing_waits_for_them() {
         let communicator = Communicator::new();
-        let turns = ConnectTurns::default();
+        let permits = ConnectPermits::default();
         for port in 1..1_000 {
             let proxy = communicator.proxy(&format!("s:tcp -h 127.0.0.1 -p {port}"));
-            drop(turns.turn(&proxy.expect("it is one")).await);
+            drop(permits.acquire(&proxy.expect("it is one")).await);
         }
-        let endpoints = turns.0.lock().unwrap();
+        let endpoints = permits.0.lock().unwrap();
         assert!(
-            endpoints.turns.len() <= FORGET_MIN,
+            endpoints.permits.len() <= FORGET_MIN,
             "{}",
-            endpoints.turns.len()
+            endpoints.permits.len()
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Writes what was appended, in turns: many appends, one sync.
+//! Group commit: writes what was appended, many appends with one sync.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
@@ -8,23 +8,23 @@ use std::ops::Range;
 use super::super::storage::StoredFile;
 use super::super::{Acknowledged, AppendError, Done, EventTime, Level, LogError};
 use super::{POISONED, Shared, Waiting, WaitingReader};
-use crate::core::log::{Catalog, Division, Lost, Segment, Step, Turn, Writer, segment_name};
+use crate::core::log::{Catalog, Commit, Division, Lost, Segment, Step, Writer, segment_name};
 
 /// Writes the files of a log.
 #[derive(Debug)]
-pub(super) struct TurnWriter {
+pub(super) struct GroupCommit {
     writer: Writer,
     /// The open segment, with its first sequence.
     file: Option<(u64, Box<dyn StoredFile>)>,
-    /// Whether the last turn failed.
+    /// Whether the last commit failed.
     is_failing: bool,
 }
 
-/// The publishers of the events of a turn.
+/// The publishers of the events of a commit.
 #[derive(Default)]
-struct Answers {
+struct Waiters {
     /// Those that wait, in the order of their events.
-    waiting: Vec<Answer>,
+    waiting: Vec<Waiter>,
     /// Those that waited only until there was room for their events.
     held_back: Vec<Done>,
     /// How many of the events were acknowledged before they were written.
@@ -33,13 +33,13 @@ struct Answers {
     is_written: bool,
 }
 
-struct Answer {
+struct Waiter {
     level: Level,
     sequences: Range<u64>,
     done: Done,
 }
 
-impl TurnWriter {
+impl GroupCommit {
     pub(super) fn new(division: Division, catalog: &Catalog, is_last_open: bool) -> Self {
         Self {
             writer: Writer::new(division, catalog, is_last_open),
@@ -53,9 +53,14 @@ impl TurnWriter {
     }
 
     /// Writes events, and syncs them if it was asked for. Publishers are answered on the way.
-    fn turn(&mut self, shared: &Shared, turn: Turn, mut answers: Answers) -> Result<(), LogError> {
-        self.writer.begin(turn);
-        let result = self.take_steps(shared, &mut answers);
+    fn commit(
+        &mut self,
+        shared: &Shared,
+        commit: Commit,
+        mut waiters: Waiters,
+    ) -> Result<(), LogError> {
+        self.writer.begin(commit);
+        let result = self.take_steps(shared, &mut waiters);
         match &result {
             Ok(()) if self.is_failing => {
                 tracing::info!(
@@ -72,7 +77,7 @@ impl TurnWriter {
         result
     }
 
-    fn take_steps(&mut self, shared: &Shared, answers: &mut Answers) -> Result<(), LogError> {
+    fn take_steps(&mut self, shared: &Shared, waiters: &mut Waiters) -> Result<(), LogError> {
         loop {
             let polled = self.writer.poll(&shared.catalog());
             let Some(step) = polled else {
@@ -80,7 +85,7 @@ impl TurnWriter {
             };
             if let Err(error) = self.perform(shared, &step) {
                 let lost = self.writer.handle_failed(step, &mut shared.catalog_mut());
-                shared.queue().lost += answers.fail(&error, lost);
+                shared.queue().lost += waiters.fail(&error, lost);
                 self.clean_up(shared);
                 return Err(error);
             }
@@ -91,13 +96,13 @@ impl TurnWriter {
             };
             self.writer.handle_done(step, &mut shared.catalog_mut());
             if let Some(level) = reached {
-                answers.reach(level);
+                waiters.reach(level);
                 shared.wake_readers();
             }
         }
     }
 
-    /// After a failure, what is left of a turn is cut off. If that fails, too, the next turn tries it again.
+    /// After a failure, what is left of a commit is cut off. If that fails, too, the next commit tries it again.
     fn clean_up(&mut self, shared: &Shared) {
         let polled = self.writer.poll(&shared.catalog());
         if let Some(step) = polled {
@@ -157,7 +162,7 @@ impl TurnWriter {
             .and_then(|()| file.sync())
             .and_then(|()| shared.storage.sync_names());
         if let Err(error) = written {
-            // The next turn creates it again: nothing is lost if it stays.
+            // The next commit creates it again: nothing is lost if it stays.
             let _ = shared.storage.remove(&name);
             return Err(error);
         }
@@ -174,19 +179,19 @@ impl TurnWriter {
     }
 }
 
-impl Answers {
-    /// Adds an append to a turn. Its events begin with a sequence; the one after them is returned.
-    fn add(&mut self, waiting: Waiting, first: u64, turn: &mut Turn) -> u64 {
+impl Waiters {
+    /// Adds an append to a commit. Its events begin with a sequence; the one after them is returned.
+    fn add(&mut self, waiting: Waiting, first: u64, commit: &mut Commit) -> u64 {
         let count = waiting.append.events.len() as u64;
         let sequences = first..first + count;
-        turn.wants_sync |= waiting.level == Level::Synced;
-        turn.appends.push(waiting.append);
+        commit.wants_sync |= waiting.level == Level::Synced;
+        commit.appends.push(waiting.append);
         match (waiting.level, waiting.done) {
             (Level::Accepted, done) => {
                 self.accepted += count;
                 self.held_back.extend(done);
             }
-            (level, Some(done)) => self.waiting.push(Answer {
+            (level, Some(done)) => self.waiting.push(Waiter {
                 level,
                 sequences,
                 done,
@@ -196,7 +201,7 @@ impl Answers {
         first + count
     }
 
-    /// Events are as safe as a level says: those of the turn, if they are written, and all before.
+    /// Events are as safe as a level says: those of the commit, if they are written, and all before.
     fn reach(&mut self, level: Level) {
         self.is_written |= level == Level::Written;
         if !self.is_written {
@@ -207,7 +212,7 @@ impl Answers {
         }
     }
 
-    /// The turn failed. Returns how many acknowledged events are lost.
+    /// The commit failed. Returns how many acknowledged events are lost.
     fn fail(&mut self, error: &LogError, lost: Lost) -> u64 {
         let mut refused = 0;
         for answer in self.waiting.drain(..) {
@@ -222,28 +227,28 @@ impl Answers {
 }
 
 impl Shared {
-    /// A turn writes at most this many bytes of events, unless one append has more. It limits the memory of a turn, and
+    /// A commit writes at most this many bytes of events, unless one append has more. It limits the memory of a commit, and
     /// how long its first publisher waits for the others.
     const TURN_BYTES_MAX: usize = 4 << 20;
 
     /// Writes all that waits.
-    pub(super) fn run_turns(&self) {
+    pub(super) fn run_commits(&self) {
         let mut writer = self.writer();
-        while let Some((turn, answers)) = self.next_turn() {
+        while let Some((commit, waiters)) = self.next_commit() {
             // The publishers have been told, and the log of the hub.
-            let _ = writer.turn(self, turn, answers);
+            let _ = writer.commit(self, commit, waiters);
         }
     }
 
-    /// What the next turn does. `None` if nothing waits.
-    fn next_turn(&self) -> Option<(Turn, Answers)> {
+    /// What the next commit does. `None` if nothing waits.
+    fn next_commit(&self) -> Option<(Commit, Waiters)> {
         let mut queue = self.queue();
         if queue.waiting.is_empty() {
-            queue.is_turning = false;
+            queue.is_committing = false;
             return None;
         }
-        let mut turn = empty_turn();
-        let mut answers = Answers::default();
+        let mut commit = empty_commit();
+        let mut waiters = Waiters::default();
         let mut next = self.catalog().next;
         let mut bytes = 0;
         while let Some(front) = queue.waiting.front() {
@@ -253,16 +258,16 @@ impl Shared {
             }
             bytes += len;
             if let Some(waiting) = queue.waiting.pop_front() {
-                next = answers.add(waiting, next, &mut turn);
+                next = waiters.add(waiting, next, &mut commit);
             }
         }
         queue.bytes -= bytes;
         drop(queue);
         // There is room again for those that were held back.
-        for done in answers.held_back.drain(..) {
+        for done in waiters.held_back.drain(..) {
             done(Ok(Acknowledged::Accepted));
         }
-        Some((turn, answers))
+        Some((commit, waiters))
     }
 
     pub(super) fn maintain(&self, now: EventTime) -> Result<(), LogError> {
@@ -279,13 +284,13 @@ impl Shared {
             (is_unsynced, catalog.is_last_expired(&retention, now))
         };
         if is_unsynced || wants_roll {
-            let turn = Turn {
+            let commit = Commit {
                 wants_sync: true,
                 wants_roll,
                 now,
-                ..empty_turn()
+                ..empty_commit()
             };
-            writer.turn(self, turn, Answers::default())?;
+            writer.commit(self, commit, Waiters::default())?;
         }
         drop(writer);
         let count = self.catalog().expired(&retention, now);
@@ -315,7 +320,7 @@ impl Shared {
 
     /// Writes and syncs what waits, and wakes all readers.
     pub(super) fn close(&self) {
-        self.run_turns();
+        self.run_commits();
         if let Err(error) = self.maintain(EventTime::default()) {
             tracing::error!("{error}; events that were acknowledged as written may be lost");
         }
@@ -326,7 +331,7 @@ impl Shared {
         }
     }
 
-    /// Ends all writing, and lets another log use the folder. What waits is refused. A turn that runs is waited for.
+    /// Ends all writing, and lets another log use the folder. What waits is refused. A commit that runs is waited for.
     pub(super) fn end(&self) {
         let _maintenance = self.compacted.lock().expect(POISONED);
         let _writer = self.writer();
@@ -360,9 +365,9 @@ impl Shared {
     }
 }
 
-/// A turn that does nothing yet.
-fn empty_turn() -> Turn {
-    Turn {
+/// A commit that does nothing yet.
+fn empty_commit() -> Commit {
+    Commit {
         appends: Vec::new(),
         wants_sync: false,
         wants_roll: false,
