@@ -158,7 +158,6 @@ impl Service {
         let mut topics = Topics::new();
         for (name, topic) in all {
             if name.starts_with(&format!("{client}-")) {
-                let topic = topic.expect("no nil proxy");
                 topics.insert(name, recipients(&topic).await);
             }
         }

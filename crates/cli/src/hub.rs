@@ -339,19 +339,6 @@ fn is_of_this_computer(hub: &str) -> bool {
     hub.contains("127.0.0.1") || hub.contains("localhost") || hub.contains("::1")
 }
 
-/// A proxy that a hub may not leave out.
-///
-/// # Errors
-/// It did.
-pub(crate) fn not_nil<P>(proxy: Option<P>, what: &str) -> Result<P, Failure> {
-    proxy.ok_or_else(|| {
-        Failure::new(
-            Exit::Failure,
-            format_args!("expected the hub to give a {what}, got a nil proxy"),
-        )
-    })
-}
-
 /// What a hub knows of a topic, however many subscribers it has.
 async fn status_in_pages(
     admin: &HubAdminProxy,

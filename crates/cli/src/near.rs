@@ -23,7 +23,7 @@ async fn similar(proxy: &Proxy) -> Option<String> {
     let finder = FinderProxy::from_proxy(at(Identity::with_category("Finder", "IceStorm")));
     let manager = finder.get_topic_manager().await.ok()?;
     let topics = manager.retrieve_all().await.ok()?;
-    let topics = topics.into_values().flatten();
+    let topics = topics.into_values();
     let mut known: Vec<_> = topics.map(|topic| identity_of(topic.as_proxy())).collect();
     known.push(identity_of(manager.as_proxy()));
     known.push("Floe/HubAdmin".to_owned());

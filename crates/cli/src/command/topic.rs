@@ -29,7 +29,7 @@ use serde_json::{Value as Json, json};
 
 use crate::endpoint::readable;
 use crate::exit::{Exit, Failure};
-use crate::hub::{self, HubArgument, not_nil};
+use crate::hub::{self, HubArgument};
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument, parse_time};
 pub(super) use durable::{invoke_failed, log_failed};
@@ -123,7 +123,6 @@ impl List {
         let topics = topics.map_err(|error| hub.unanswered(error.into()))?;
         let mut rows = Vec::with_capacity(topics.len());
         for (name, topic) in topics {
-            let topic = not_nil(topic, "topic")?;
             match topic.get_subscribers().await {
                 Ok(subscribers) => {
                     rows.push(json!({"name": name, "subscribers": subscribers.len()}));
@@ -388,11 +387,10 @@ async fn about(name: &str, topic: &TopicProxy) -> Result<Json, InvokeError> {
 }
 
 fn link_json(link: &LinkInfo) -> Json {
-    let identity = |topic: &TopicProxy| topic.as_proxy().reference().identity.to_string();
     json!({
         "name": link.name,
         "cost": link.cost,
-        "identity": link.the_topic.as_ref().map(identity),
+        "identity": link.the_topic.as_proxy().reference().identity.to_string(),
     })
 }
 

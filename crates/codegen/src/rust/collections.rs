@@ -12,7 +12,7 @@ use crate::names;
 /// `pub type Numbers = Vec<i32>;`
 pub(super) fn sequence(scope: &Scope<'_>, definition: &Definition, of: &Sequence) -> TokenStream {
     let (root, vec) = (scope.root(), scope.prelude("Vec"));
-    let element = scope.owned(of.element);
+    let element = scope.held(of.element, &definition.metadata);
     let target = match Container::of(definition) {
         Container::Usual => quote!(#vec<#element>),
         Container::Bytes => quote!(#root::Bytes),
@@ -27,7 +27,8 @@ pub(super) fn dictionary(
     definition: &Definition,
     of: &Dictionary,
 ) -> TokenStream {
-    let (key, value) = (scope.owned(of.key), scope.owned(of.value));
+    let key = scope.owned(of.key);
+    let value = scope.held(of.value, &definition.metadata);
     let target = match Container::of(definition) {
         Container::Usual | Container::Bytes => quote!(::std::collections::BTreeMap<#key, #value>),
         Container::Named(path) => chosen(path, &[key, value]),

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Model, Primitive, Type};
+use floe_slice::model::{Definition, DefinitionId, DefinitionKind, Member, Model, Primitive, Type};
 use proc_macro2::Ident;
 
 use super::RustOptions;
 use super::clashes::Resolved;
 use super::containers::Container;
 use super::errors::ErrorSets;
+use super::own_metadata::is_nonnull;
 use super::scope::{is_external, module_ident, spelled, type_names};
 use crate::names;
 
@@ -26,6 +27,8 @@ pub(super) struct Facts {
     pub(super) errors: ErrorSets,
     /// The definitions whose values cannot be compared exactly.
     inexact: BTreeSet<DefinitionId>,
+    /// The structures without a default: a proxy that is never nil is inside.
+    without_default: BTreeSet<DefinitionId>,
     /// Where the table of the classes stands; `None` if there is no class.
     pub(super) table: Option<Table>,
 }
@@ -56,6 +59,7 @@ impl Facts {
             has_changed_names: !resolved.warnings.is_empty(),
             errors: resolved.errors.clone(),
             inexact: inexact(model),
+            without_default: without_default(model),
             objects,
             table: table(
                 model,
@@ -95,6 +99,11 @@ impl Facts {
     /// Whether values of the type cannot be compared exactly.
     pub(super) fn is_inexact(&self, r#type: Type) -> bool {
         is_inexact(&self.inexact, r#type)
+    }
+
+    /// Whether a member has no default.
+    pub(super) fn is_without_default(&self, member: &Member) -> bool {
+        is_without_default(&self.without_default, member)
     }
 }
 
@@ -198,6 +207,27 @@ fn inexact(model: &Model) -> BTreeSet<DefinitionId> {
         }
     }
     inexact
+}
+
+/// The structures without a default. What a structure has as a member stands before it in the model.
+fn without_default(model: &Model) -> BTreeSet<DefinitionId> {
+    let mut found = BTreeSet::new();
+    for (id, definition) in model.iter() {
+        if let DefinitionKind::Struct(of) = &definition.kind
+            && of.members.iter().any(|it| is_without_default(&found, it))
+        {
+            found.insert(id);
+        }
+    }
+    found
+}
+
+fn is_without_default(structures: &BTreeSet<DefinitionId>, member: &Member) -> bool {
+    let is_needed = match member.r#type {
+        Type::Named(id) => structures.contains(&id),
+        _ => is_nonnull(&member.metadata),
+    };
+    is_needed && member.tag.is_none()
 }
 
 fn is_inexact(inexact: &BTreeSet<DefinitionId>, r#type: Type) -> bool {

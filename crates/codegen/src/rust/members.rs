@@ -44,7 +44,7 @@ pub(super) fn declaration(
         .iter()
         .map(|(name, r#type, doc)| quote!(#[doc = #doc] pub #name: #r#type,));
     let members = fields.members.iter().map(|member| field(scope, member));
-    let default = has_own_default(&fields.members).then(|| default(scope, &name, fields));
+    let default = has_own_default(scope, &fields.members).then(|| default(scope, &name, fields));
     quote! {
         #docs
         #deprecated
@@ -127,7 +127,10 @@ fn field(scope: &Scope<'_>, member: &Member) -> TokenStream {
     );
     let deprecated = deprecated(&member.metadata);
     let name = member_ident(member);
-    let r#type = scope.owned_or_unset(member.r#type, member.tag);
+    let r#type = match member.tag {
+        Some(_) => scope.owned_or_unset(member.r#type, member.tag),
+        None => scope.held(member.r#type, &member.metadata),
+    };
     quote!(#docs #deprecated pub #name: #r#type,)
 }
 
@@ -138,17 +141,24 @@ fn derives(scope: &Scope<'_>, members: &[&Member], is_exact: bool) -> Vec<&'stat
     if is_exact && members.iter().all(has_order) {
         derives.extend(["Eq", "Hash", "PartialOrd", "Ord"]);
     }
-    if !has_own_default(members) {
+    if has_default(scope, members) && !has_own_default(scope, members) {
         derives.push("Default");
     }
     derives
 }
 
-fn has_own_default(members: &[&Member]) -> bool {
-    members.iter().any(|member| match &member.default {
-        Some(value) => member.tag.is_some() || !is_zero(value),
-        None => false,
-    })
+/// Whether every member has a default.
+pub(super) fn has_default(scope: &Scope<'_>, members: &[&Member]) -> bool {
+    let mut members = members.iter();
+    !members.any(|member| scope.facts.is_without_default(member))
+}
+
+fn has_own_default(scope: &Scope<'_>, members: &[&Member]) -> bool {
+    has_default(scope, members)
+        && members.iter().any(|member| match &member.default {
+            Some(value) => member.tag.is_some() || !is_zero(value),
+            None => false,
+        })
 }
 
 /// Whether a value is what `Default` gives anyway.

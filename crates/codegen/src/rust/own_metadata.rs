@@ -6,7 +6,7 @@
 
 use floe_slice::diagnostic::{Code, Diagnostic};
 use floe_slice::model::{
-    Definition, DefinitionId, DefinitionKind, Metadata, Model, Primitive, Type,
+    Definition, DefinitionId, DefinitionKind, Member, Metadata, Model, Primitive, Type,
 };
 use quote::quote;
 
@@ -15,8 +15,13 @@ use super::containers::{Container, applied, unknown_name};
 use super::facts::Facts;
 use super::{derive, views};
 
-/// Excludes nil: the proxy that an operation returns, or a parameter, is then no option.
-pub(super) const NONNULL: &str = "rust:nonnull";
+/// Excludes nil: the proxy that an operation returns, a parameter, a member, an element or a value is then no option.
+const NONNULL: &str = "rust:nonnull";
+
+/// Whether these metadata exclude nil.
+pub(super) fn is_nonnull(metadata: &[Metadata]) -> bool {
+    metadata.iter().any(|directive| directive.text == NONNULL)
+}
 
 /// Names that are no identifiers: nothing else can be found out before they are right.
 pub(super) fn check_identifiers(model: &Model) -> Vec<Diagnostic> {
@@ -40,6 +45,8 @@ pub(super) fn check(
         findings.extend(bytes(metadata, definition));
         findings.extend(view(metadata, model, id));
     }
+    findings.extend(nonnull_inside(definition));
+    findings.extend(without_default(definition, facts));
     for operation in model.own_operations(id) {
         let returned = operation.returns.as_ref();
         let returned = returned.map(|returned| (returned.r#type, returned.tag));
@@ -130,6 +137,51 @@ fn bytes(metadata: &Metadata, definition: &Definition) -> Option<Diagnostic> {
     Some(Diagnostic::new(Code::WrongKind, metadata.span, message).help(help))
 }
 
+/// The directive before a sequence, a dictionary or a member.
+fn nonnull_inside(definition: &Definition) -> Vec<Diagnostic> {
+    let of = |metadata: &[Metadata], r#type, tag| nonnull(metadata, Some((r#type, tag)));
+    match &definition.kind {
+        DefinitionKind::Sequence(sequence) => of(&definition.metadata, sequence.element, None)
+            .into_iter()
+            .collect(),
+        DefinitionKind::Dictionary(dictionary) => of(&definition.metadata, dictionary.value, None)
+            .into_iter()
+            .collect(),
+        _ => {
+            let members = members(definition).iter();
+            let found = members.filter_map(|it| of(&it.metadata, it.r#type, it.tag));
+            found.collect()
+        }
+    }
+}
+
+/// A member of an exception or class that has no default: both are made before their members are read.
+fn without_default(definition: &Definition, facts: &Facts) -> Option<Diagnostic> {
+    let what = match &definition.kind {
+        DefinitionKind::Exception(_) => "an exception",
+        DefinitionKind::Class(_) => "a class",
+        _ => return None,
+    };
+    let member = members(definition)
+        .iter()
+        .find(|it| facts.is_without_default(it))?;
+    let message = format!(
+        "`{}` has no default because of `rust:nonnull`, and a member of {what} needs one",
+        member.name
+    );
+    let help = "remove `rust:nonnull`, or use a sequence or an optional member";
+    Some(Diagnostic::new(Code::WrongKind, member.span, message).help(help))
+}
+
+fn members(definition: &Definition) -> &[Member] {
+    match &definition.kind {
+        DefinitionKind::Struct(of) => &of.members,
+        DefinitionKind::Exception(of) => &of.members,
+        DefinitionKind::Class(of) => &of.members,
+        _ => &[],
+    }
+}
+
 /// The directive before what is no proxy, or may be unset.
 fn nonnull(metadata: &[Metadata], what: Option<(Type, Option<i32>)>) -> Option<Diagnostic> {
     let directive = metadata.iter().find(|metadata| metadata.text == NONNULL)?;
@@ -144,7 +196,8 @@ fn nonnull(metadata: &[Metadata], what: Option<(Type, Option<i32>)>) -> Option<D
     let diagnostic = Diagnostic::new(Code::WrongKind, directive.span, message);
     Some(
         diagnostic.help(
-            "`rust:nonnull` belongs before a parameter, or an operation that returns a proxy",
+            "`rust:nonnull` belongs before a parameter or member that is a proxy, an operation that returns one, or a \
+             sequence or dictionary of proxies",
         ),
     )
 }

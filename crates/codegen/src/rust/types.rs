@@ -1,11 +1,12 @@
 //! Slice types as Rust types: owned, and as parameters of a proxy's method.
 
-use floe_slice::model::{DefinitionId, DefinitionKind, Primitive, Type};
+use floe_slice::model::{DefinitionId, DefinitionKind, Metadata, Primitive, Type};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::containers::Container;
 use super::members::tag_literal;
+use super::own_metadata::is_nonnull;
 use super::scope::Scope;
 
 /// What a Slice type is in Rust.
@@ -38,6 +39,12 @@ impl Scope<'_> {
             | Shape::Elements(path, _)
             | Shape::Named(path) => path,
         }
+    }
+
+    /// As [`owned`](Self::owned), of a value that these metadata describe: a proxy that is never nil is no option.
+    pub(super) fn held(&self, r#type: Type, metadata: &[Metadata]) -> TokenStream {
+        let present = is_nonnull(metadata).then(|| self.proxy(r#type)).flatten();
+        present.unwrap_or_else(|| self.owned(r#type))
     }
 
     /// As [`owned`](Self::owned), or an option of it if it has a tag. An optional proxy is an option
@@ -139,7 +146,9 @@ impl Scope<'_> {
         match &definition.kind {
             DefinitionKind::Enum(_) => Shape::Enumeration(path),
             DefinitionKind::Sequence(sequence) => match Container::of(definition) {
-                Container::Usual => Shape::Elements(path, self.owned(sequence.element)),
+                Container::Usual => {
+                    Shape::Elements(path, self.held(sequence.element, &definition.metadata))
+                }
                 // Of bytes that are shared a share is sent, and no copy.
                 Container::Bytes | Container::Named(_) => Shape::Named(path),
             },

@@ -13,7 +13,7 @@ use quote::quote;
 
 use super::containers::Container;
 use super::docs::docs;
-use super::members::member_ident;
+use super::members::{has_default, member_ident};
 use super::scope::{Scope, type_name};
 use crate::names;
 
@@ -53,9 +53,11 @@ pub(super) fn structure(scope: &Scope<'_>, id: DefinitionId, of: &Struct) -> Opt
     let idents: Vec<_> = of.members.iter().map(member_ident).collect();
     let gets = of.members.iter().map(|member| get(scope, member));
     let owns = of.members.iter().map(|member| own(scope, member));
+    let members: Vec<_> = of.members.iter().collect();
+    let default = has_default(scope, &members).then(|| quote!(, Default));
     Some(quote! {
         #docs
-        #[derive(Debug, Clone, PartialEq, Default)]
+        #[derive(Debug, Clone, PartialEq #default)]
         pub struct #name<'a> { #(#fields)* }
         impl #root::encoding::Encode for #name<'_> {
             #[inline]
@@ -104,7 +106,8 @@ fn field(scope: &Scope<'_>, member: &Member) -> TokenStream {
         &format!("Slice member `{}`.", member.name),
     );
     let name = member_ident(member);
-    let r#type = viewed(scope, member.r#type).unwrap_or_else(|| scope.owned(member.r#type));
+    let r#type =
+        viewed(scope, member.r#type).unwrap_or_else(|| scope.held(member.r#type, &member.metadata));
     quote!(#docs pub #name: #r#type,)
 }
 

@@ -182,6 +182,18 @@ fn what_would_not_compile_is_refused_with_its_place() {
             "expected a proxy that is always set, got an optional one",
         ),
         (
+            "[\"rust:nonnull\"] sequence<int> S;",
+            "expected a proxy, got a value that is never nil",
+        ),
+        (
+            "interface I; exception E { [\"rust:nonnull\"] I* i; }",
+            "`i` has no default because of `rust:nonnull`, and a member of an exception needs one",
+        ),
+        (
+            "interface I; struct S { [\"rust:nonnull\"] I* i; } class C { S inner; }",
+            "`inner` has no default because of `rust:nonnull`, and a member of a class needs one",
+        ),
+        (
             "[\"rust:type:std::collections::HashSet\"] sequence<int> S; dictionary<S, int> D;",
             "the keys of `::M::D` hold a container that has no order",
         ),
@@ -192,6 +204,34 @@ fn what_would_not_compile_is_refused_with_its_place() {
         assert!(text.contains("input.ice:1:"), "{text}");
         assert!(text.contains("help: "), "{text}");
     }
+}
+
+#[test]
+fn members_elements_and_values_that_are_never_nil_are_no_options() {
+    let text = rust(
+        "interface I; struct S { [\"rust:nonnull\"] I* i; int j = 7; } struct T { S inner; } sequence<S> Q;
+         struct U { Q some; } [\"rust:nonnull\"] sequence<I*> L; [\"rust:nonnull\"] dictionary<int, Object*> D;",
+    );
+    for expected in [
+        "pub i: IProxy,",
+        "pub type L = Vec<IProxy>;",
+        "pub type D = ::std::collections::BTreeMap<i32, Proxy>;",
+    ] {
+        assert!(text.contains(expected), "expected `{expected}` in {text}");
+    }
+    // There is no proxy that a default could have.
+    for (name, has_default) in [("S", false), ("T", false), ("U", true)] {
+        let (before, _) = text
+            .split_once(&format!("pub struct {name} "))
+            .expect("it is there");
+        let derives = before.trim_end().lines().last().expect("its derives");
+        assert_eq!(
+            derives.contains("Default"),
+            has_default,
+            "{name}: {derives}"
+        );
+    }
+    assert!(!text.contains("defaults!"), "{text}");
 }
 
 #[test]

@@ -8,10 +8,10 @@ use crate::{
 };
 
 /// A link from one topic to another.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct LinkInfo {
     /// The topic that the link leads to.
-    pub the_topic: Option<TopicProxy>,
+    pub the_topic: TopicProxy,
     /// The name of that topic.
     pub name: String,
     /// What the link costs. An event passes if the cost in its context is not higher; over a
@@ -28,7 +28,7 @@ pub type LinkInfoSeq = Vec<LinkInfo>;
 pub type QoS = ::std::collections::BTreeMap<String, String>;
 
 /// Topics by name.
-pub type TopicDict = ::std::collections::BTreeMap<String, Option<TopicProxy>>;
+pub type TopicDict = ::std::collections::BTreeMap<String, TopicProxy>;
 
 /// The topic is linked to that topic already.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]

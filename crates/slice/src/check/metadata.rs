@@ -100,7 +100,13 @@ const OURS: &[Ours] = &[
     Ours {
         name: "nonnull",
         argument: None,
-        places: &[Place::Operation, Place::Parameter],
+        places: &[
+            Place::Operation,
+            Place::Parameter,
+            Place::Member,
+            Place::Sequence,
+            Place::Dictionary,
+        ],
     },
 ];
 

@@ -190,15 +190,12 @@ pub(super) async fn far_ends(
 ) -> Result<Vec<FarEnd>, Failure> {
     let infos = topic.get_link_info_seq().await;
     let infos = infos.map_err(|error| hub.unanswered(error.into()))?;
-    let end = |info: LinkInfo| {
-        let topic = info.the_topic?;
-        Some(FarEnd {
-            identity: topic.as_proxy().reference().identity.clone(),
-            name: info.name,
-            is_certain: true,
-        })
+    let end = |info: LinkInfo| FarEnd {
+        identity: info.the_topic.as_proxy().reference().identity.clone(),
+        name: info.name,
+        is_certain: true,
     };
-    let mut ends: Vec<_> = infos.into_iter().filter_map(end).collect();
+    let mut ends: Vec<_> = infos.into_iter().map(end).collect();
     let failed: Vec<_> = match hub.topic_info(communicator, name).await? {
         Some(info) => {
             let links = info.subscribers.iter().filter(|info| info.is_link);

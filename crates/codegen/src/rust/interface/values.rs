@@ -3,14 +3,14 @@
 //! What is always there comes first: the in-parameters, or the out-parameters and then the return
 //! value. Tagged ones follow in order of their tags, and in encoding 1.0 the class instances.
 
-use floe_slice::model::{Metadata, Operation, Parameter, Type};
+use floe_slice::model::{Operation, Parameter, Type};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::parameter_names;
 use crate::names;
 use crate::rust::members::tag_literal;
-use crate::rust::own_metadata::NONNULL;
+use crate::rust::own_metadata::is_nonnull;
 use crate::rust::scope::{Scope, snake_ident};
 
 /// A parameter or result.
@@ -244,11 +244,6 @@ impl Values {
         let mut required = self.as_encoded.iter().filter(|value| value.tag.is_none());
         required.any(|value| scope.model.uses_classes(value.r#type))
     }
-}
-
-/// Whether a parameter, or what an operation returns, is a proxy that is never nil.
-fn is_nonnull(metadata: &[Metadata]) -> bool {
-    metadata.iter().any(|directive| directive.text == NONNULL)
 }
 
 fn get(decoder: &TokenStream, value: &Value) -> TokenStream {

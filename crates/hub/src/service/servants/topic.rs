@@ -290,7 +290,7 @@ impl TopicContract for TopicServant {
             });
             for link in working.filter_map(|s| s.link()) {
                 let info = LinkInfo {
-                    the_topic: Some(TopicProxy::from_proxy(link.topic_from(&adapter))),
+                    the_topic: TopicProxy::from_proxy(link.topic_from(&adapter)),
                     name: link.name().to_owned(),
                     cost: link.cost().0,
                 };

@@ -64,7 +64,7 @@ impl TopicManagerServant {
             };
             last = Some(behind.name().to_owned());
             for topic in topics.iter().filter(|topic| finder.may_find(topic.name())) {
-                let proxy = Some(self.topic_proxy(topic.name(), current));
+                let proxy = self.topic_proxy(topic.name(), current);
                 answer.append(&mut found, |encoder| {
                     encoder.string(topic.name());
                     encoder.put(&proxy);
