@@ -56,7 +56,8 @@ impl<'a> Behind<'a> {
                 interval.is_some_and(|(low, _)| low > 1.0),
             ),
         };
-        (is_of_peer && is_behind).then_some(Self {
+        let is_fair = are_alike(&report.scenario, ratio);
+        (is_of_peer && is_behind && is_fair).then_some(Self {
             report,
             ratio,
             quotient,
@@ -65,6 +66,15 @@ impl<'a> Behind<'a> {
             is_sure,
         })
     }
+}
+
+/// Whether the two contenders of a ratio do the same work. One that only reads in place what it was sent is not compared with one that
+/// makes a value of its own.
+fn are_alike(scenario: &str, ratio: &CaseRatio) -> bool {
+    const READ_IN_PLACE: [&str; 2] = ["floe-view", "capnp"];
+    let is_decoding = scenario == "codec" && ratio.case.ends_with("/decode");
+    let reads_in_place = |name: &String| READ_IN_PLACE.contains(&name.as_str());
+    !is_decoding || reads_in_place(&ratio.of) == reads_in_place(&ratio.to)
 }
 
 /// The quotients by which a case is judged, and where they stand.
@@ -91,3 +101,25 @@ pub(crate) fn judged<'a>(
 
 /// The contender that is the machine's own limit.
 pub(crate) const FLOOR: &str = "floor";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::tests::with_ratio;
+
+    #[test]
+    fn a_contender_that_reads_in_place_is_compared_with_its_like() {
+        let mut report = with_ratio("capnp", &[1.0, 1.0, 1.0], &[10.0, 10.0, 10.0]);
+        assert_eq!(behind(std::slice::from_ref(&report)).len(), 1);
+        report.scenario = "codec".to_owned();
+        let decoding = "text/decode".to_owned();
+        report.ratios[0].case.clone_from(&decoding);
+        report
+            .results
+            .iter_mut()
+            .for_each(|result| result.case.clone_from(&decoding));
+        assert!(behind(std::slice::from_ref(&report)).is_empty());
+        report.ratios[0].to = "floe-view".to_owned();
+        assert_eq!(behind(&[report]).len(), 1);
+    }
+}

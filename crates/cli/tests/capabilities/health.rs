@@ -165,3 +165,59 @@ fn a_gateway_alone_has_metrics_and_is_ended_by_its_administrative_object() {
     gateway.end().ended(0);
     std::fs::remove_file(file).expect("it was written");
 }
+
+#[test]
+fn every_metric_of_the_dashboard_is_one_that_the_hub_exports() {
+    let dashboard = include_str!("../../../../packaging/grafana.json");
+    let dashboard: serde_json::Value = serde_json::from_str(dashboard).expect("JSON");
+    let mut queries = Vec::new();
+    collect_queries(&dashboard, &mut queries);
+    assert!(queries.len() > 10, "{queries:?}");
+
+    let hub = Hub::with(&["--transient", "--metrics", "127.0.0.1:0"]);
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let told = hub.process.talked("metrics are at http://");
+    let address = told
+        .split("http://")
+        .nth(1)
+        .and_then(|it| it.strip_suffix("/metrics"));
+    let metrics = get(address.expect("it says where"), "/metrics");
+    for query in queries {
+        let words = query.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let names: Vec<_> = words
+            .filter(|word| word.starts_with("floe_") || word.starts_with("process_"))
+            .collect();
+        assert!(!names.is_empty(), "{query} names no metric");
+        for name in names {
+            // A sample begins a line, and its labels or its value follow.
+            let is_exported = metrics.lines().any(|line| {
+                let rest = line.strip_prefix(name);
+                rest.is_some_and(|rest| rest.starts_with(['{', ' ']))
+            });
+            assert!(is_exported, "{query}: no {name} in {metrics}");
+        }
+    }
+}
+
+/// The queries of all panels and variables of a dashboard.
+fn collect_queries(value: &serde_json::Value, queries: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (key, value) in fields {
+                match value.as_str() {
+                    Some(query) if key == "expr" => queries.push(query.to_owned()),
+                    Some(query) if query.starts_with("label_values(") => {
+                        queries.push(query.to_owned());
+                    }
+                    _ => collect_queries(value, queries),
+                }
+            }
+        }
+        serde_json::Value::Array(values) => {
+            for value in values {
+                collect_queries(value, queries);
+            }
+        }
+        _ => {}
+    }
+}

@@ -198,8 +198,8 @@ fn colour(index: usize, name: &str) -> String {
     format!("var(--c{number})")
 }
 
-/// Colours of other contenders.
-const OTHERS: usize = 9;
+/// Colours of other contenders: at least as many as a scenario has.
+const OTHERS: usize = 14;
 
 /// A mark with its figure, for who points at it and for who checks the page.
 fn marked(element: &str, name: &str, what: &str, unit: &str, figure: &Figure) -> String {
