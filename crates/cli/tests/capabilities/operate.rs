@@ -65,7 +65,7 @@ fn info_and_metrics_tell_who_is_held_back_by_whom_and_for_how_long() {
     assert!(info["subscribers"][0]["held_ms"].as_f64() > Some(0.0));
     let table = hub.run(&["topic", "info", "t", "--over", "0s", "-o", "table"]);
     assert!(table.ended(0).stdout.contains("HELD PUBLISHER"));
-    let page = asked(&address, b"GET /metrics HTTP/1.0\r\n\r\n");
+    let page = asked(&address, b"GET /metrics HTTP/1.1\r\n\r\n");
     let row = page
         .lines()
         .find_map(|line| line.strip_prefix("floe_topic_held_seconds_total{topic=\"t\"} "));
@@ -293,7 +293,7 @@ fn who_asks_for_metrics_badly_harms_nobody() {
     // They say nothing, and keep nobody from asking for long.
     let connect = |_| TcpStream::connect(&address).expect("the system waits");
     let _silent: Vec<_> = (0..20).map(connect).collect();
-    let page = asked(&address, b"GET /metrics HTTP/1.0\r\n\r\n");
+    let page = asked(&address, b"GET /metrics HTTP/1.1\r\n\r\n");
     assert!(page.starts_with("HTTP/1.1 200 "), "{page}");
     hub.run(&["topic", "list"]).ended(0);
 }

@@ -22,6 +22,8 @@ pub(crate) enum SubscriptionState {
 pub(crate) struct Snapshot {
     /// The state of the subscription.
     pub(crate) state: SubscriptionState,
+    /// Whether it was removed and its last batch is still to be sent.
+    pub(crate) is_leaving: bool,
     /// What happened to its events.
     pub(crate) accounts: Accounts,
     /// Events in the queue.

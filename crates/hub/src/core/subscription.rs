@@ -492,6 +492,7 @@ impl<R: EventBatch> Subscription<R> {
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot {
             state: self.state,
+            is_leaving: self.is_leaving,
             accounts: self.accounts,
             queued: self.queue.len() as u64,
             queued_bytes: self.queue.bytes() as u64,

@@ -33,10 +33,15 @@ pub(crate) struct TopicCounts {
 impl TopicCounts {
     /// The counts of one topic.
     pub(crate) fn of(topic: &Topic) -> Self {
+        Self::with(topic, topic.totals())
+    }
+
+    /// The counts of one topic, of whose subscribers this is the sum.
+    pub(crate) fn with(topic: &Topic, totals: Totals) -> Self {
         Self {
             published: topic.published(),
             forwarded: topic.forwarded(),
-            totals: topic.totals(),
+            totals,
         }
     }
 }
@@ -98,7 +103,7 @@ impl TopicRecords {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::time::Instant;
 
     use floe::encoding::Encoder;
@@ -107,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    fn events(count: usize) -> floe::forwarding::Events {
+    pub(in crate::service) fn events(count: usize) -> floe::forwarding::Events {
         let mut events = EventsBuilder::default();
         for _ in 0..count {
             let write = |buffer: &mut Vec<u8>| {

@@ -24,7 +24,7 @@ use super::lifespan::DefaultLifespan;
 use super::subscriber::Subscriber;
 use super::subscribers::{LeavingSubscribers, Subscribers};
 use super::user_accounts::UserName;
-use crate::core::{Accounts, ByLifespan, Snapshot, Timing};
+use crate::core::{Accounts, ByLifespan, SubscriptionState, Timing};
 use fan_out::{Audience, FanOuts, Publication};
 
 /// A topic, which the servants and the registry share.
@@ -58,6 +58,8 @@ struct EndedSubscriptions {
 /// The sum over all subscribers of a topic.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Totals {
+    /// Subscribers and links, without those that are about to be removed.
+    pub(crate) subscribers: usize,
     /// What happened to their events.
     pub(crate) accounts: Accounts,
     /// Events in their queues.
@@ -74,6 +76,7 @@ pub(crate) struct Totals {
 
 impl AddAssign for Totals {
     fn add_assign(&mut self, other: Self) {
+        self.subscribers += other.subscribers;
         self.accounts += other.accounts;
         self.queued += other.queued;
         self.queued_bytes += other.queued_bytes;
@@ -85,8 +88,12 @@ impl AddAssign for Totals {
 }
 
 impl Totals {
-    fn add(&mut self, subscriber: &Snapshot) {
+    /// Adds a subscriber as it is now.
+    pub(crate) fn add(&mut self, subscriber: &Subscriber) {
+        let subscriber = subscriber.snapshot();
+        let is_present = subscriber.state != SubscriptionState::Gone && !subscriber.is_leaving;
         *self += Self {
+            subscribers: usize::from(is_present),
             accounts: subscriber.accounts,
             queued: subscriber.queued,
             queued_bytes: subscriber.queued_bytes,
@@ -303,19 +310,25 @@ impl Topic {
 
     /// The sum over all subscribers, those that have left included.
     pub(crate) fn totals(&self) -> Totals {
+        let (mut totals, recipients) = self.ended_and_recipients();
+        recipients.iter().for_each(|it| totals.add(it));
+        totals
+    }
+
+    /// The sum over all subscriptions that have ended, and all subscribers with deliveries under way, for callers that add
+    /// these one after another. Each subscription is in one of the two.
+    pub(crate) fn ended_and_recipients(&self) -> (Totals, Vec<Arc<Subscriber>>) {
         // Locks the present subscribers first, because subscribers move only from there to the ended ones.
         let present = self.read();
         let ended = self.ended();
         let accounts = ended.accounts.as_deref().copied().unwrap_or_default();
-        let mut totals = Totals {
+        let totals = Totals {
             accounts,
             held: accounts.held,
             ..Totals::default()
         };
-        for subscriber in present.iter().chain(ended.leaving.iter()) {
-            totals.add(&subscriber.snapshot());
-        }
-        totals
+        let recipients = present.iter().chain(ended.leaving.iter());
+        (totals, recipients.cloned().collect())
     }
 
     /// The subscribers and links, with those that are about to be removed.
@@ -335,9 +348,7 @@ impl Topic {
 
     /// All subscribers with deliveries under way: present ones, and those that are leaving.
     pub(super) fn recipients(&self) -> Vec<Arc<Subscriber>> {
-        let mut recipients = self.all_subscribers();
-        recipients.extend(self.ended().leaving.iter().cloned());
-        recipients
+        self.ended_and_recipients().1
     }
 
     /// The subscriber of a durable subscription.

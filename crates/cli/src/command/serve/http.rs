@@ -1,17 +1,25 @@
-//! Just enough HTTP for a scraper: one GET a connection, with limits to what a peer may take.
+//! The port of a scraper: hyper reads and writes HTTP, and this limits what a peer may take. One request a connection.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::future::{poll_fn, ready};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use hyper::body::Incoming;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 
-/// Bytes of a request with all its headers. Scrapers send some hundred.
+/// Bytes of a request with all its headers, the least that hyper allows. Scrapers send some hundred.
 const REQUEST_LEN_MAX: usize = 8 * 1024;
 /// Connections at a time. When one more comes, the oldest is dropped.
 const CONNECTION_MAX: usize = 16;
@@ -23,6 +31,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_MIN: Duration = Duration::from_millis(50);
 /// How long it waits after the system could not accept a connection.
 const PAUSE: Duration = Duration::from_millis(100);
+/// The answer to a request that does not arrive in time. Hyper has none: it closes the connection.
+const LATE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain; charset=utf-8\r\n\
+    Content-Length: 20\r\nConnection: close\r\n\r\n408 Request Timeout\n";
 
 /// What is at a path, if anything is.
 pub(super) type Pages = Arc<dyn Fn(&str) -> Option<Answer> + Send + Sync>;
@@ -30,15 +41,14 @@ pub(super) type Pages = Arc<dyn Fn(&str) -> Option<Answer> + Send + Sync>;
 /// An answer to a GET.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// Code and reason.
-    pub(super) status: &'static str,
+    pub(super) status: StatusCode,
     pub(super) content_type: &'static str,
     pub(super) text: String,
 }
 
 impl Answer {
     /// A line of text.
-    pub(super) fn plain(status: &'static str, text: &str) -> Self {
+    pub(super) fn plain(status: StatusCode, text: &str) -> Self {
         Self {
             status,
             content_type: "text/plain; charset=utf-8",
@@ -120,130 +130,55 @@ async fn make_room(
     oldest_first.retain(|(_, task)| !task.is_finished());
 }
 
-async fn serve(mut stream: TcpStream, pages: &Pages) -> io::Result<()> {
-    let answer = match tokio::time::timeout(REQUEST_PATIENCE, read_request(&mut stream)).await {
-        Ok(Ok(Some(request))) => answer(&request, pages),
-        Ok(Ok(None)) => status("431 Request Header Fields Too Large"),
-        Ok(Err(error)) => return Err(error),
-        Err(_) => status("408 Request Timeout"),
-    };
-    stream.write_all(&answer).await?;
-    stream.shutdown().await
+async fn serve(stream: TcpStream, pages: &Pages) -> hyper::Result<()> {
+    let mut http = http1::Builder::new();
+    http.keep_alive(false)
+        .max_buf_size(REQUEST_LEN_MAX)
+        .timer(TokioTimer::new())
+        .header_read_timeout(REQUEST_PATIENCE);
+    let service = service_fn(|request| ready(Ok::<_, Infallible>(answer(&request, pages))));
+    let mut connection = http.serve_connection(TokioIo::new(stream), service);
+    let served = poll_fn(|context| connection.poll_without_shutdown(context)).await;
+    let mut stream = connection.into_parts().io.into_inner();
+    if served.as_ref().is_err_and(hyper::Error::is_timeout) {
+        // The peer may be gone.
+        let _ = stream.write_all(LATE).await;
+    }
+    let _ = stream.shutdown().await;
+    served
 }
 
-/// Reads a request without its last empty line; `None` if it is too long.
-async fn read_request(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<Vec<u8>>> {
-    let mut request = Vec::new();
-    while request.len() < REQUEST_LEN_MAX {
-        let mut buffer = [0; 1024];
-        match stream.read(&mut buffer).await? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            len => request.extend_from_slice(&buffer[..len]),
-        }
-        if let Some(end) = find(&request, b"\r\n\r\n") {
-            request.truncate(end);
-            return Ok(Some(request));
-        }
+/// The answer to a request. Hyper leaves the text out where a HEAD asks.
+fn answer(request: &Request<Incoming>, pages: &Pages) -> Response<String> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
+        let allowed = HeaderValue::from_static("GET, HEAD");
+        response.headers_mut().insert(ALLOW, allowed);
+        return response;
     }
-    Ok(None)
-}
-
-/// The answer to a request without its last empty line.
-fn answer(request: &[u8], pages: &Pages) -> Vec<u8> {
-    let line = request.split(|byte| *byte == b'\r').next();
-    let line = String::from_utf8_lossy(line.unwrap_or_default()).into_owned();
-    let mut words = line.split(' ');
-    let (method, target, version) = (words.next(), words.next(), words.next());
-    if !version.is_some_and(|version| version.starts_with("HTTP/1.")) || words.next().is_some() {
-        return status("400 Bad Request");
-    }
-    let has_text = match method {
-        Some("GET") => true,
-        Some("HEAD") => false,
-        _ => return status("405 Method Not Allowed"),
-    };
-    let path = target.unwrap_or_default().split('?').next();
-    match pages(path.unwrap_or_default()) {
-        Some(answer) => with_text(answer.status, (answer.content_type, answer.text), has_text),
-        None => status("404 Not Found"),
+    match pages(request.uri().path()) {
+        Some(answer) => with_text(answer),
+        None => status(StatusCode::NOT_FOUND),
     }
 }
 
 /// An answer that only says what is wrong.
-fn status(status: &str) -> Vec<u8> {
-    with_text(
-        status,
-        ("text/plain; charset=utf-8", format!("{status}\n")),
-        true,
-    )
+fn status(status: StatusCode) -> Response<String> {
+    with_text(Answer::plain(status, &status.to_string()))
 }
 
-fn with_text(status: &str, (content_type, text): (&str, String), has_body: bool) -> Vec<u8> {
-    let allow = if status.starts_with("405") {
-        "Allow: GET, HEAD\r\n"
-    } else {
-        ""
-    };
-    let len = text.len();
-    let mut answer = format!(
-        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {len}\r\n{allow}\
-         Connection: close\r\n\r\n"
-    );
-    if has_body {
-        answer.push_str(&text);
-    }
-    answer.into_bytes()
-}
-
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes
-        .windows(wanted.len())
-        .position(|window| window == wanted)
+fn with_text(answer: Answer) -> Response<String> {
+    let mut response = Response::new(answer.text);
+    *response.status_mut() = answer.status;
+    let content_type = HeaderValue::from_static(answer.content_type);
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    response
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::tests::hostile;
-
-    fn first_line(request: &str) -> String {
-        let pages: Pages =
-            Arc::new(|path| (path == "/metrics").then(|| Answer::plain("200 OK", "page")));
-        let answer = answer(request.as_bytes(), &pages);
-        let text = String::from_utf8(answer).expect("it is text");
-        text.lines().next().unwrap_or_default().to_owned()
-    }
-
-    /// What a server says to this, if it reads no more than this.
-    async fn read_and_answer(mut request: &[u8]) -> Option<Vec<u8>> {
-        let pages: Pages = Arc::new(|_| Some(Answer::plain("200 OK", "page")));
-        match read_request(&mut request).await {
-            Ok(Some(request)) => Some(answer(&request, &pages)),
-            Ok(None) => Some(status("431 Request Header Fields Too Large")),
-            Err(_) => None,
-        }
-    }
-
-    #[tokio::test]
-    async fn every_request_of_the_corpus_ends_well_whole_cut_and_damaged() {
-        let mut answered = 0;
-        for input in hostile::corpus("http") {
-            for variant in hostile::variants(&input, 1) {
-                let Some(answer) = read_and_answer(&variant).await else {
-                    continue;
-                };
-                let text = String::from_utf8(answer).expect("an answer is text");
-                assert!(text.starts_with("HTTP/1.1 "), "{text:?}");
-                let (head, _) = text.split_once("\r\n\r\n").expect("a head");
-                assert!(!head.contains('\0') && head.lines().count() < 6, "{head:?}");
-                answered += 1;
-            }
-        }
-        assert!(answered > 0);
-        let endless = vec![b'x'; 2 * REQUEST_LEN_MAX];
-        let answer = read_and_answer(&endless).await.expect("it is too long");
-        assert!(answer.starts_with(b"HTTP/1.1 431 "));
-    }
+    use tokio::io::AsyncReadExt;
 
     /// What a client that sends this gets.
     async fn ask(address: SocketAddr, request: &[u8]) -> String {
@@ -256,7 +191,8 @@ mod tests {
 
     async fn server() -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
-        let pages: Pages = Arc::new(|_| Some(Answer::plain("200 OK", "page")));
+        let pages: Pages =
+            Arc::new(|path| (path == "/metrics").then(|| Answer::plain(StatusCode::OK, "page")));
         Server::start(listener, pages).expect("an address")
     }
 
@@ -288,24 +224,55 @@ mod tests {
         server.stop().await;
     }
 
-    #[test]
-    fn only_what_makes_sense_is_answered_with_the_page() {
-        assert_eq!(
-            first_line("GET /metrics HTTP/1.1\r\nHost: x"),
-            "HTTP/1.1 200 OK"
-        );
-        assert_eq!(first_line("HEAD /metrics?a=b HTTP/1.0"), "HTTP/1.1 200 OK");
-        assert_eq!(first_line("GET / HTTP/1.1"), "HTTP/1.1 404 Not Found");
-        assert_eq!(
-            first_line("POST /metrics HTTP/1.1"),
-            "HTTP/1.1 405 Method Not Allowed"
-        );
-        for nonsense in ["", "GET", "GET /metrics", "GET /metrics SPDY", "\u{1}\u{2}"] {
-            assert_eq!(
-                first_line(nonsense),
-                "HTTP/1.1 400 Bad Request",
-                "{nonsense:?}"
-            );
+    #[tokio::test]
+    async fn only_what_makes_sense_is_answered_with_the_page() {
+        let server = server().await;
+        let get = ask(server.address, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n").await;
+        let (head, text) = get.split_once("\r\n\r\n").expect("a head");
+        let head = head.to_ascii_lowercase();
+        assert!(head.starts_with("http/1.1 200 ok"), "{get}");
+        for header in [
+            "content-type: text/plain; charset=utf-8",
+            "content-length: 5",
+            "connection: close",
+        ] {
+            assert!(head.lines().any(|line| line == header), "{header}: {get}");
         }
+        assert_eq!(text, "page\n");
+        let head = ask(server.address, b"HEAD /metrics?a=b HTTP/1.0\r\n\r\n").await;
+        assert!(
+            head.contains(" 200 OK\r\n") && head.ends_with("\r\n\r\n"),
+            "{head}"
+        );
+        let refused = [
+            (&b"GET / HTTP/1.1"[..], "404 Not Found"),
+            (b"POST /metrics HTTP/1.1", "405 Method Not Allowed"),
+            (b"GET", "400 Bad Request"),
+            (b"GET /metrics", "400 Bad Request"),
+            (b"GET /metrics SPDY", "400 Bad Request"),
+            (b"\x01\x02", "400 Bad Request"),
+        ];
+        for (line, status) in refused {
+            let answer = ask(server.address, &[line, b"\r\n\r\n"].concat()).await;
+            let of_status = format!("HTTP/1.1 {status}\r\n");
+            assert!(answer.starts_with(&of_status), "{line:?}: {answer:?}");
+        }
+        let post = ask(server.address, b"POST / HTTP/1.1\r\n\r\n").await;
+        assert!(
+            post.to_ascii_lowercase().contains("allow: get, head\r\n"),
+            "{post}"
+        );
+        server.stop().await;
+    }
+
+    #[tokio::test]
+    async fn headers_that_are_too_long_are_refused() {
+        let server = server().await;
+        // As long as is read, so that the refusal is not lost with what nobody reads.
+        let mut request = b"GET /metrics HTTP/1.1\r\nA: ".to_vec();
+        request.resize(REQUEST_LEN_MAX, b'x');
+        let answer = ask(server.address, &request).await;
+        assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+        server.stop().await;
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use floe_gateway::{GatewayStatus, GatewayView};
 use floe_hub::contracts::floe::{HubStatus, Losses, SubscriberStatus, TopicStatus, TopicTotals};
 use floe_hub::{HubLatencies, HubView, LatencyCounts, LimitUse};
+use hyper::StatusCode;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{
     DescriptorEncoder, EncodeGaugeValue, EncodeMetric, NoLabelSet, text,
@@ -40,20 +41,22 @@ pub(super) fn answer(services: &Services, path: &str) -> Option<Answer> {
     const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     match path {
         PATH => Some(Answer {
-            status: "200 OK",
+            status: StatusCode::OK,
             content_type: TYPE,
             text: written(services),
         }),
-        "/healthz" => Some(Answer::plain("200 OK", "ok")),
+        "/healthz" => Some(Answer::plain(StatusCode::OK, "ok")),
         "/readyz" => {
             let hub = services.hub.as_ref().map(HubView::status);
             let gateway = services.gateway.as_ref().map(GatewayView::status);
             Some(match (hub, gateway) {
-                (Some(None), _) => Answer::plain("503 Service Unavailable", "the hub has ended"),
-                (_, Some(None)) => {
-                    Answer::plain("503 Service Unavailable", "the gateway has ended")
+                (Some(None), _) => {
+                    Answer::plain(StatusCode::SERVICE_UNAVAILABLE, "the hub has ended")
                 }
-                _ => Answer::plain("200 OK", "ready"),
+                (_, Some(None)) => {
+                    Answer::plain(StatusCode::SERVICE_UNAVAILABLE, "the gateway has ended")
+                }
+                _ => Answer::plain(StatusCode::OK, "ready"),
             })
         }
         _ => None,

@@ -21,7 +21,7 @@ pub(crate) fn of_hub(registry: &Registry) -> HubStatus {
         .directory()
         .topics()
         .iter()
-        .map(|topic| totals(topic))
+        .map(|topic| totals(topic, &TopicCounts::of(topic)))
         .collect();
     topics.sort_by(|left, right| left.name.cmp(&right.name));
     HubStatus {
@@ -47,17 +47,10 @@ pub(crate) fn of_hub_alone(registry: &Registry) -> HubStatus {
 /// The sum over all topics, destroyed ones included.
 pub(crate) fn of_all(registry: &Registry) -> TopicTotals {
     let (topics, mut all) = registry.directory().topics_and_destroyed();
-    let mut subscribers = 0;
-    for topic in &topics {
-        subscribers += add(&mut all, topic);
-    }
-    topic_totals(String::new(), subscribers, &all)
-}
-
-/// Adds the counts of a topic to those of others. Returns how many subscribers it has.
-pub(crate) fn add(all: &mut TopicCounts, topic: &Topic) -> usize {
-    *all += TopicCounts::of(topic);
-    topic.subscribers().len()
+    topics
+        .iter()
+        .for_each(|topic| all += TopicCounts::of(topic));
+    topic_totals(String::new(), &all)
 }
 
 /// A topic and its subscribers.
@@ -68,26 +61,30 @@ pub(crate) fn of_topic(registry: &Registry, topic: &Topic) -> TopicStatus {
             .iter()
             .map(|s| of_subscriber(registry, s))
             .collect(),
-        ..of_topic_alone(registry, topic)
+        ..of_topic_alone(registry, topic, &TopicCounts::of(topic))
     }
 }
 
 /// A topic without its subscribers.
-pub(crate) fn of_topic_alone(registry: &Registry, topic: &Topic) -> TopicStatus {
+pub(crate) fn of_topic_alone(
+    registry: &Registry,
+    topic: &Topic,
+    counts: &TopicCounts,
+) -> TopicStatus {
     TopicStatus {
         uptime: uptime(registry),
-        totals: totals(topic),
+        totals: totals(topic, counts),
         subscribers: Vec::new(),
     }
 }
 
 /// A topic without its subscribers, for older clients.
-pub(crate) fn info_of_topic(topic: &Topic) -> TopicInfo {
-    let accounts = topic.totals().accounts;
+pub(crate) fn info_of_topic(topic: &Topic, counts: &TopicCounts) -> TopicInfo {
+    let accounts = counts.totals.accounts;
     TopicInfo {
         name: topic.name().to_owned(),
-        published: number(topic.published()),
-        forwarded: number(topic.forwarded()),
+        published: number(counts.published),
+        forwarded: number(counts.forwarded),
         delivered: number(accounts.delivered),
         lost: losses(accounts.lost),
         subscribers: Vec::new(),
@@ -118,17 +115,16 @@ fn held_publishers(subscriber: &Subscriber) -> Vec<HeldPublisher> {
     .collect()
 }
 
-/// The sum over the subscribers of a topic.
-pub(crate) fn totals(topic: &Topic) -> TopicTotals {
-    let (name, subscribers) = (topic.name().to_owned(), topic.subscribers().len());
-    topic_totals(name, subscribers, &TopicCounts::of(topic))
+/// The sum over the subscribers of a topic, which has these counts.
+pub(crate) fn totals(topic: &Topic, counts: &TopicCounts) -> TopicTotals {
+    topic_totals(topic.name().to_owned(), counts)
 }
 
-pub(crate) fn topic_totals(name: String, subscribers: usize, counts: &TopicCounts) -> TopicTotals {
+pub(crate) fn topic_totals(name: String, counts: &TopicCounts) -> TopicTotals {
     let totals = &counts.totals;
     TopicTotals {
         name,
-        subscribers: i32::try_from(subscribers).unwrap_or(i32::MAX),
+        subscribers: i32::try_from(totals.subscribers).unwrap_or(i32::MAX),
         published: number(counts.published),
         forwarded: number(counts.forwarded),
         delivered: number(totals.accounts.delivered),

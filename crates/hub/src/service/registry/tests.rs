@@ -381,6 +381,29 @@ async fn a_topic_with_many_subscribers_ends_while_other_tasks_run() {
     assert_eq!(world.registry.usage().subscriptions, 0);
 }
 
+#[tokio::test]
+async fn other_tasks_run_while_many_subscribers_get_other_settings() {
+    let world = World::new();
+    let ready = Arc::<crate::service::subscriber::ReadyQueue>::default();
+    // Many on one topic, and as many topics with one.
+    let many = world.create("many");
+    for number in 0..RECONFIGURED_AT_A_TIME {
+        many.add(Subscriber::unreachable(&ready));
+        let topic = world.create(&number.to_string());
+        topic.add(Subscriber::unreachable(&ready));
+    }
+    many.add(Subscriber::unreachable(&ready));
+    let mut reload = std::pin::pin!(world.registry.reconfigure_topics());
+    let mut given_way = 0;
+    std::future::poll_fn(|context| {
+        let polled = reload.as_mut().poll(context);
+        given_way += usize::from(polled.is_pending());
+        polled
+    })
+    .await;
+    assert_eq!(given_way, 2);
+}
+
 /// So many that an event goes to one of them at a time.
 const MANY: usize = 20;
 

@@ -55,7 +55,7 @@ pub(super) const PAGE_COUNT: usize = 1_000;
 /// Items after which other connections have their turn.
 pub(super) const STEP: usize = 128;
 /// Subscribers that are looked at before other connections have their turn.
-const LOOKED_AT_MAX: usize = 4_096;
+pub(super) const LOOKED_AT_MAX: usize = if cfg!(test) { 256 } else { 4_096 };
 /// Header of a reply, and what surrounds its items.
 const OVERHEAD: usize = 1_024;
 

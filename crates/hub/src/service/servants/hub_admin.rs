@@ -12,8 +12,10 @@ use crate::contracts::floe::{
     TopicTotals, TopicTotalsSeq,
 };
 use crate::service::count::number;
+use crate::service::destroyed_topics::TopicCounts;
 use crate::service::observe::status;
 use crate::service::registry::Registry;
+use crate::service::topic::Topic;
 
 pub(super) struct HubAdminServant {
     registry: Arc<Registry>,
@@ -43,7 +45,8 @@ impl HubAdmin for HubAdminServant {
         let Some(topic) = self.registry.directory().topic(&name) else {
             return Err(NoSuchTopic { name }.into());
         };
-        let mut info = status::info_of_topic(&topic);
+        let counts = counts_of(&topic, &mut Pace::default()).await;
+        let mut info = status::info_of_topic(&topic, &counts);
         let mut answer = Answer::whole(current, "subscribers", PAGES);
         for subscriber in topic.subscribers() {
             let subscriber = status::of_subscriber(&self.registry, &subscriber).info;
@@ -66,9 +69,8 @@ impl HubAdmin for HubAdminServant {
                 return Ok(status);
             }
             for topic in topics {
-                let totals = status::totals(&topic);
+                let totals = status::totals(&topic, &counts_of(&topic, &mut pace).await);
                 answer.add(&totals)?;
-                pace.pause(count_of(&totals)).await;
                 status.topics.push(totals);
             }
             answer.pause().await;
@@ -78,13 +80,11 @@ impl HubAdmin for HubAdminServant {
     async fn totals(&self, current: &Current) -> Result<TopicTotals, InvokeError> {
         self.check(current, "")?;
         let (topics, mut all) = self.registry.directory().topics_and_destroyed();
-        let (mut subscribers, mut pace) = (0, Pace::default());
+        let mut pace = Pace::default();
         for topic in &topics {
-            let count = status::add(&mut all, topic);
-            subscribers += count;
-            pace.pause(count).await;
+            all += counts_of(topic, &mut pace).await;
         }
-        Ok(status::topic_totals(String::new(), subscribers, &all))
+        Ok(status::topic_totals(String::new(), &all))
     }
 
     async fn topic_status(
@@ -96,7 +96,8 @@ impl HubAdmin for HubAdminServant {
         let Some(topic) = self.registry.directory().topic(&name) else {
             return Err(NoSuchTopic { name }.into());
         };
-        let mut status = status::of_topic_alone(&self.registry, &topic);
+        let counts = counts_of(&topic, &mut Pace::default()).await;
+        let mut status = status::of_topic_alone(&self.registry, &topic, &counts);
         let mut answer = Answer::whole(current, "subscribers", PAGES);
         for subscriber in topic.subscribers() {
             let subscriber = status::of_subscriber(&self.registry, &subscriber);
@@ -117,7 +118,8 @@ impl HubAdmin for HubAdminServant {
         let Some(topic) = self.registry.directory().topic(&name) else {
             return Err(NoSuchTopic { name }.into());
         };
-        let mut status = status::of_topic_alone(&self.registry, &topic);
+        let counts = counts_of(&topic, &mut Pace::default()).await;
+        let mut status = status::of_topic_alone(&self.registry, &topic, &counts);
         let mut answer = Answer::page();
         let mut next = Some(u64::try_from(from).unwrap_or(0));
         while let Some(from) = next
@@ -149,11 +151,10 @@ impl HubAdmin for HubAdminServant {
         let mut answer = Answer::page();
         let (mut totals, mut pace) = (TopicTotalsSeq::new(), Pace::default());
         for topic in self.registry.directory().topics_after(last, PAGE_COUNT) {
-            let topic = status::totals(&topic);
+            let topic = status::totals(&topic, &counts_of(&topic, &mut pace).await);
             if !answer.fits(&topic) && !totals.is_empty() {
                 break;
             }
-            pace.pause(count_of(&topic)).await;
             totals.push(topic);
             answer.pause().await;
         }
@@ -186,10 +187,60 @@ impl HubAdmin for HubAdminServant {
     }
 }
 
-/// How many subscribers were looked at for the totals of a topic.
-fn count_of(totals: &TopicTotals) -> usize {
-    usize::try_from(totals.subscribers).unwrap_or(0)
+/// The counts of a topic. If it has many subscribers, other connections have their turn in between.
+async fn counts_of(topic: &Topic, pace: &mut Pace) -> TopicCounts {
+    let (mut totals, recipients) = topic.ended_and_recipients();
+    // A topic without subscribers is looked at, too.
+    pace.pause(1).await;
+    for some in recipients.chunks(STEP) {
+        some.iter().for_each(|it| totals.add(it));
+        pace.pause(some.len()).await;
+    }
+    TopicCounts::with(topic, totals)
 }
 
 /// What gives subscribers in pages.
 const PAGES: &str = "topicPage";
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::pin::pin;
+    use std::time::Instant;
+
+    use super::*;
+    use crate::service::destroyed_topics::tests::events;
+    use crate::service::servants::answer::LOOKED_AT_MAX;
+    use crate::service::subscriber::{ReadyQueue, Subscriber};
+
+    #[tokio::test]
+    async fn totals_of_many_subscribers_give_way_and_count_each_once() {
+        let topic = Topic::new("t".to_owned(), None, None);
+        let ready = Arc::<ReadyQueue>::default();
+        let count = 4 * LOOKED_AT_MAX;
+        let subscribers: Vec<_> = (0..count)
+            .map(|_| Subscriber::unreachable(&ready))
+            .collect();
+        subscribers.iter().for_each(|it| topic.add(it.clone()));
+        let published = topic.publish(events(1), false, Instant::now());
+        published.done().await.expect("a topic without a log");
+        let mut pace = Pace::default();
+        let mut counting = pin!(counts_of(&topic, &mut pace));
+        let mut given_way = 0;
+        let counts = poll_fn(|context| {
+            let polled = counting.as_mut().poll(context);
+            if polled.is_pending() {
+                // Subscribers that leave meanwhile count neither twice nor not at all.
+                for it in [&subscribers[given_way], &subscribers[count - 1 - given_way]] {
+                    assert!(topic.remove(it));
+                    topic.settle(it);
+                }
+                given_way += 1;
+            }
+            polled
+        });
+        let counts = counts.await;
+        assert!(given_way >= 4, "{given_way}");
+        assert_eq!(counts.totals.accounts.offered, count as u64);
+    }
+}

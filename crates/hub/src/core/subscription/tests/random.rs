@@ -247,6 +247,7 @@ impl Model {
         }
         let Snapshot {
             state,
+            is_leaving,
             accounts,
             queued,
             queued_bytes,
@@ -256,6 +257,7 @@ impl Model {
             held_bytes,
             held_since,
         } = self.subscription.snapshot();
+        prop_assert!(!is_leaving || self.subscription.is_draining);
         prop_assert_eq!(oldest.is_some(), queued > 0);
         let lost = accounts.lost;
         let lost = lost.overflow + lost.offline + lost.failed + lost.removed + lost.expired;
