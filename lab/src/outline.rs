@@ -111,6 +111,9 @@ fn expected(
         Processes::Topics if contender.name == "wsn" => start * 3 + millis(10_000),
         Processes::Topics => start * 3 + millis(if is_java { 1_500 } else { 400 }),
         Processes::Fanout => round + millis(200),
+        // Sessions are made one after another, whatever the time of a round.
+        Processes::Gateway if case.starts_with("sessions") => millis(1_000),
+        Processes::Gateway => round + millis(250),
         Processes::Durable => round + millis(150),
         // An event of `ticks` is a message of its own.
         Processes::OverSlowLine if case.starts_with("ticks") => millis(8_000),

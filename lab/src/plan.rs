@@ -180,7 +180,7 @@ mod tests {
         assert!(error.to_string().contains("floor, floe"), "{error}");
         assert_eq!(
             ScenarioInfo::named("cpr").unwrap_err().to_string(),
-            "expected a scenario of rpc, codec, events, latency, rtt, pubsub-rtt, scale, qos, durable, slow, got \"cpr\": did you mean rpc?"
+            "expected a scenario of rpc, codec, events, latency, rtt, pubsub-rtt, scale, qos, durable, slow, gateway, got \"cpr\": did you mean rpc?"
         );
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::contender::Ready;
 use crate::contender::events::case::Case;
 use crate::contender::fanout;
+use crate::contender::gateway;
 use crate::contender::slow;
 use crate::error::LabError;
 use crate::measure::Effort;
@@ -92,6 +93,7 @@ pub(crate) fn measure(
         Processes::Topics => measure_topics(contender, case, effort, stage),
         Processes::Fanout => measure_fanout(contender, case, effort, stage),
         Processes::Durable => measure_durable(contender, case, effort, stage),
+        Processes::Gateway => measure_gateway(contender, case, effort, stage),
         Processes::OverSlowLine => measure_over_slow_line(contender, case, effort, stage),
     }
 }
@@ -335,6 +337,40 @@ fn measure_over_slow_line(
     let mut sample = sample_of(contender, &mut client, effort)?;
     sample.carried = Some(after.since(before));
     // The router or server is the last to end.
+    drop(client);
+    Ok(sample)
+}
+
+/// Starts a router with a back end, and a client of the contender; takes down what the client says, and how much memory the router
+/// needs for its sessions.
+fn measure_gateway(
+    contender: &Ready,
+    case: &str,
+    effort: Effort,
+    stage: &Stage,
+) -> Result<Sample, RoundError> {
+    let failed = |reason: String| LabError::contender(contender.name, reason);
+    let work = gateway::Case::parse(case).map_err(|error| failed(error.to_string()))?;
+    let command = contender.service(case);
+    let command = command.ok_or_else(|| failed("it has no router".to_owned()))?;
+    let mut router = RunningService::start(contender, command, stage)?;
+    let before = router.usage()?;
+    let command = contender.participant("client", case, effort, &router.address, 0);
+    let cores = stage.cores.client.as_ref();
+    let mut client = Process::start(contender.name, "client", command, cores, &stage.stop)?;
+    // The client keeps its sessions until the lab drops it.
+    let mut sample = sample_of(contender, &mut client, effort)?;
+    let after = router.usage()?;
+    sample.service = Some(ServiceUse {
+        cpu: after.cpu.saturating_sub(before.cpu),
+        deliveries: sample.count(),
+        resident: after.resident,
+        of_subscribers: work.sessions().map(|count| OfSubscribers {
+            bytes: after.resident.saturating_sub(before.resident),
+            count,
+        }),
+    });
+    // The router is the last to end.
     drop(client);
     Ok(sample)
 }

@@ -213,6 +213,8 @@ impl Leg {
             // A transfer takes a second, and one that is not compressed two.
             ("slow", false) => (2, &[]),
             ("slow", true) => (1, &["text/56k", "ticks/56k"]),
+            ("gateway", false) => (3, &[]),
+            ("gateway", true) => (1, &["twoway", "ami-1000", "sessions-1000"]),
             (_, false) => (5, &[]),
             (_, true) => (3, &[]),
         };

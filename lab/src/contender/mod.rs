@@ -1,6 +1,7 @@
 //! Contenders: what can do some of the cases of a scenario, beside the others.
 //!
-//! - `calls/`, `codec/`, `durable/`, `events/`, `fanout/`, `slow/`, `topics/`: the contenders of the scenarios, a file each
+//! - `calls/`, `codec/`, `durable/`, `events/`, `fanout/`, `gateway/`, `slow/`, `topics/`: the contenders of the scenarios, a file each
+//! - `router.rs`: the routers that clients call through
 //! - `java.rs`, `peer.rs`, `program.rs`: how to build those that are not this very program
 //!
 //! What they agree on, in whatever language they are written:
@@ -13,17 +14,19 @@
 //!
 //! The line of the last two is `{"calls": [[nanoseconds, count], ..]}`; where bytes are encoded it also
 //! has `"encoded": {"len": bytes, "digest": text}`, see [`crate::sample::Encoded`]. Contenders of the scenarios
-//! `events`, `pubsub-rtt`, `scale`, `qos` and `durable` have other roles, see the `mod.rs` of `events/`, `topics/`,
-//! `fanout/` and `durable/`. A client of the scenario `slow` pauses twice, see `slow/mod.rs`.
+//! `events`, `pubsub-rtt`, `scale`, `qos`, `durable` and `gateway` have other roles, see the `mod.rs` of `events/`, `topics/`,
+//! `fanout/`, `durable/` and `gateway/`. A client of the scenario `slow` pauses twice, see `slow/mod.rs`.
 
 pub(crate) mod calls;
 pub(crate) mod codec;
 pub(crate) mod durable;
 pub(crate) mod events;
 pub(crate) mod fanout;
+pub(crate) mod gateway;
 mod java;
 mod peer;
 mod program;
+mod router;
 pub(crate) mod slow;
 pub(crate) mod topics;
 
@@ -39,6 +42,7 @@ use durable::DurableContender;
 use events::case::Case;
 use events::{Clients, EventsContender, Service};
 use fanout::FanoutContender;
+use gateway::GatewayContender;
 use slow::SlowContender;
 use topics::TopicsContender;
 
@@ -79,6 +83,8 @@ pub(crate) enum Origin {
     Fanout(&'static FanoutContender),
     /// A service that stores events, and a publisher.
     Durable(&'static DurableContender),
+    /// A router with a back end, and a client.
+    Gateway(&'static GatewayContender),
 }
 
 /// Whether a contender is Floe, in whatever manner it is used.
@@ -146,7 +152,7 @@ impl Contender {
     /// What is built for it, if it is not this very program.
     pub(crate) fn program(&self) -> Option<&'static Program> {
         match &self.origin {
-            Origin::Pair { .. } | Origin::Alone(_) | Origin::Slow(_) => None,
+            Origin::Pair { .. } | Origin::Alone(_) | Origin::Slow(_) | Origin::Gateway(_) => None,
             Origin::Built(program) => Some(*program),
             Origin::Events(parts) => match parts.clients {
                 Clients::Own(_) => None,
@@ -171,6 +177,7 @@ impl Contender {
     pub(crate) fn peer(&self) -> Option<&'static Peer> {
         match &self.origin {
             Origin::Slow(parts) => parts.peer,
+            Origin::Gateway(parts) => parts.peer,
             _ => self.program().map(|program| program.peer),
         }
     }
@@ -182,6 +189,7 @@ impl Contender {
             Origin::Topics(parts) => &parts.service,
             Origin::Fanout(parts) => &parts.service,
             Origin::Durable(parts) => &parts.service,
+            Origin::Gateway(parts) => &parts.service,
             _ => &Service::Nobody,
         }
     }
@@ -358,6 +366,11 @@ pub fn contender_main(arguments: &[String]) -> Result<(), LabError> {
         (Origin::Durable(parts), "publisher", [millis, address, _index]) => {
             let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
             parts.publish(case, effort, address)
+        }
+        (Origin::Gateway(parts), "service", []) => parts.service.serve(case),
+        (Origin::Gateway(parts), "client", [millis, address, _index]) => {
+            let effort = Effort::from_millis(millis).ok_or_else(|| usage(&arguments))?;
+            parts.call(case, effort, address)
         }
         _ => return Err(usage(&arguments)),
     };

@@ -3,6 +3,7 @@
 mod codec;
 mod durable;
 mod events;
+mod gateway;
 mod latency;
 mod pubsub_rtt;
 mod qos;
@@ -23,7 +24,7 @@ pub fn scenarios() -> &'static [ScenarioInfo] {
     &SCENARIOS
 }
 
-static SCENARIOS: [ScenarioInfo; 10] = [
+static SCENARIOS: [ScenarioInfo; 11] = [
     rpc::RPC,
     codec::CODEC,
     events::EVENTS,
@@ -34,6 +35,7 @@ static SCENARIOS: [ScenarioInfo; 10] = [
     qos::QOS,
     durable::DURABLE,
     slow::SLOW,
+    gateway::GATEWAY,
 ];
 
 /// A question, and who is asked.
@@ -82,6 +84,8 @@ pub(crate) enum Processes {
     Durable,
     /// A server and a client, with a slow line between them.
     OverSlowLine,
+    /// A router with a back end, and a client of both.
+    Gateway,
 }
 
 /// What figures are.

@@ -4,6 +4,7 @@ mod codec;
 mod durable;
 mod events;
 mod fanout;
+mod gateway;
 mod judged;
 mod page;
 mod rpc;

@@ -307,6 +307,18 @@ fn events_fan_out_through_the_hub_in_every_quality_that_it_has() {
 }
 
 #[test]
+fn calls_go_through_a_gateway_which_keeps_a_thousand_sessions() {
+    let chosen = ["lab", "run", "gateway", "--contenders", "floe-gateway"];
+    let short = ["--rounds", "1", "--seconds", "0.02", "-o", "json"];
+    let json = run(&[&chosen[..], &short].concat()).ended(0).json();
+    let results = json["results"].as_array().expect("a list");
+    let cases: Vec<_> = results.iter().map(|result| &result["case"]).collect();
+    assert_eq!(cases, ["twoway", "ami-1000", "oneway", "sessions-1000"]);
+    let of_session = &results[3]["service"]["subscriber_kb"];
+    assert!(of_session.as_f64().is_some_and(|kb| kb > 0.0), "{json}");
+}
+
+#[test]
 fn what_is_no_result_is_refused_with_its_place() {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("lab-report-wrong.json");
     std::fs::write(&path, "{\"scenario\": 5}").expect("the target folder can be written");

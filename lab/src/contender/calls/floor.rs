@@ -138,7 +138,7 @@ fn serve(case: Case) -> Result<(), Failure> {
 }
 
 /// Answers until the client is gone.
-fn answer(case: Case, stream: impl Read + Write) -> Result<(), Failure> {
+pub(crate) fn answer(case: Case, stream: impl Read + Write) -> Result<(), Failure> {
     let mut stream = Insistent(stream);
     let shape = Shape::of(case)?;
     let reply = vec![0; shape.reply_len];
@@ -166,7 +166,7 @@ fn answer(case: Case, stream: impl Read + Write) -> Result<(), Failure> {
     }
 }
 
-fn call(case: Case, address: &str, effort: Effort) -> Result<Sample, Failure> {
+pub(crate) fn call(case: Case, address: &str, effort: Effort) -> Result<Sample, Failure> {
     if case.is_unix {
         let stream = UnixStream::connect(address)?;
         stream.set_nonblocking(case.is_polling)?;

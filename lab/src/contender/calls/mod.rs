@@ -7,8 +7,8 @@
 mod capnp;
 pub(crate) mod case;
 mod cyclonedds;
-mod floe;
-mod floor;
+pub(crate) mod floe;
+pub(crate) mod floor;
 mod grpc_cpp;
 mod ice;
 mod omniorb;

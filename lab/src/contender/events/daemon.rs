@@ -66,6 +66,11 @@ impl Daemon {
             .ok_or_else(|| "its errors are not piped".into())
     }
 
+    /// The number of its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Waits until somebody listens on the port.
     ///
     /// # Errors

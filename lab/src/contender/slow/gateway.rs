@@ -3,8 +3,6 @@
 //! The back end and the client are programs of Floe in all of them, so that the routers alone make the difference. The line
 //! is between router and client.
 
-use std::fmt::Write;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Instant;
@@ -21,7 +19,7 @@ use super::contract::floe_documents::{
     Listener, ListenerDispatcher, ListenerProxy, Publisher, PublisherDispatcher, PublisherProxy,
 };
 use super::{READY, SENT, SlowContender, note, pause};
-use crate::contender::events::daemon::{Daemon, scratch};
+use crate::contender::router::Router;
 use crate::contender::{Contender, Failure, Origin, announce, peer};
 use crate::sample::Sample;
 use crate::slow_line::own_host;
@@ -80,10 +78,10 @@ const COMPRESSED: &str = "z";
 
 /// Starts a router and a back end, and says where they are.
 fn serve(
-    start: impl FnOnce() -> Result<(Daemon, String), Failure>,
+    start: impl FnOnce() -> Result<Router, Failure>,
     forward: &'static str,
 ) -> Result<(), Failure> {
-    let (_router, router) = start()?;
+    let router = start()?;
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let communicator = Communicator::new();
@@ -91,7 +89,7 @@ fn serve(
         let servant = BackEnd { forward };
         let publisher = adapter.add("publisher", PublisherDispatcher::new(servant))?;
         adapter.activate();
-        announce(&format!("{router}\t{publisher}"))?;
+        announce(&format!("{}\t{publisher}", router.proxy))?;
         tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink()))
             .await??;
         Ok(())
@@ -188,64 +186,30 @@ fn receive(_case: Case, address: &str) -> Result<Sample, Failure> {
     })
 }
 
-/// A gateway of the command that runs this; the lab's own program for tests has none.
-fn start_floe(batching: &str) -> Result<(Daemon, String), Failure> {
-    let host = own_host();
-    let file = scratch("gateway.toml");
-    let text = format!(
-        "[gateway]\n\
-         listen = \"tcp -h {host} -p {ROUTER_PORT}\"\n\
-         server-listen = \"tcp -h 127.0.0.1 -p 0\"\n\
-         verifier = \"accept-all\"\n\
-         [gateway.to-clients]\n\
+fn start_floe(batching: &str) -> Result<Router, Failure> {
+    let sleep_time = if batching == "off" { "none" } else { "20ms" };
+    let settings = format!(
+        "[gateway.to-clients]\n\
          batching = \"{batching}\"\n\
-         sleep-time = \"{}\"\n",
-        if batching == "off" { "none" } else { "20ms" }
+         sleep-time = \"{sleep_time}\"\n"
     );
-    std::fs::write(&file, text)?;
-    let mut command = Command::new(std::env::current_exe()?);
-    command.args(["serve", "--config"]).arg(&file);
-    if batching != "off" && Compression::ZstdBatch.is_built() {
-        command.args(["--offer", Compression::ZstdBatch.as_str()]);
-    }
-    let mut daemon = Daemon::start(command.stdout(Stdio::piped()))?;
-    let find = |line: &str| line.contains("/router").then(|| proxy_in(line));
-    let router = Daemon::hear(daemon.stdout()?, find).map_err(|error| {
-        format!("expected a gateway from `floe serve`, which the lab's own program does not have: {error}")
-    })?;
-    Ok((daemon, router))
+    let offer = ["--offer", Compression::ZstdBatch.as_str()];
+    let is_offering = batching != "off" && Compression::ZstdBatch.is_built();
+    let arguments: &[&str] = if is_offering { &offer } else { &[] };
+    Router::floe(&client_endpoint(), &settings, arguments)
 }
 
-/// What follows the first word.
-fn proxy_in(line: &str) -> String {
-    let (_, proxy) = line.split_once(' ').unwrap_or(("", line));
-    proxy.to_owned()
+fn start_glacier2(is_batching: bool) -> Result<Router, Failure> {
+    // The router takes the letters of `_fwd` from the context, whether it forwards that or not.
+    let properties = match is_batching {
+        true => "Glacier2.Server.AlwaysBatch=1\n",
+        false => "",
+    };
+    Router::glacier2(&client_endpoint(), properties)
 }
 
-fn start_glacier2(is_batching: bool) -> Result<(Daemon, String), Failure> {
-    let host = own_host();
-    let file = scratch("glacier2.config");
-    let mut text = format!(
-        "Glacier2.Client.Endpoints=tcp -h {host} -p {ROUTER_PORT}\n\
-         Glacier2.Server.Endpoints=tcp -h 127.0.0.1 -p 0\n\
-         Glacier2.PermissionsVerifier=Glacier2/NullPermissionsVerifier\n\
-         Ice.PrintAdapterReady=1\n"
-    );
-    if is_batching {
-        // The router takes the letters of `_fwd` from the context, whether it forwards that or not.
-        let _ = writeln!(text, "Glacier2.Server.AlwaysBatch=1");
-    }
-    std::fs::write(&file, text)?;
-    let mut command = Command::new("glacier2router");
-    command.arg(format!("--Ice.Config={}", file.display()));
-    let mut daemon = Daemon::start(command.stdout(Stdio::piped()))?;
-    // It is the last adapter.
-    let find = |line: &str| (line == "Glacier2.Server ready").then_some(());
-    let ready = Daemon::hear(daemon.stdout()?, find);
-    ready
-        .map_err(|error| format!("expected a Glacier2 (zeroc-glacier2) that is ready: {error}"))?;
-    let router = format!("Glacier2/router:tcp -h {host} -p {ROUTER_PORT}");
-    Ok((daemon, router))
+fn client_endpoint() -> String {
+    format!("tcp -h {} -p {ROUTER_PORT}", own_host())
 }
 
 /// In a namespace of its own every port is free.

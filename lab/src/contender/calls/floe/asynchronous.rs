@@ -5,7 +5,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::Poll;
 
-use floe::{Adapter, Communicator, TypedProxy};
+use floe::{Adapter, Communicator, Proxy, TypedProxy};
 use tokio::runtime::{Builder, Runtime};
 
 use super::contract::floe_calls::{CallsDispatcher, CallsProxy};
@@ -26,17 +26,23 @@ pub(super) fn multi_thread() -> io::Result<Runtime> {
 }
 
 pub(super) fn serve(runtime: &Runtime, case: Case) -> Result<(), Failure> {
-    let _adapter = runtime.block_on(start_server(case))?;
-    runtime.block_on(std::future::pending())
+    runtime.block_on(async {
+        let communicator = Communicator::with_settings(settings(case));
+        let (_adapter, calls) = start_server(&communicator, &endpoint(case)).await?;
+        announce(&calls.to_string())?;
+        std::future::pending().await
+    })
 }
 
-async fn start_server(case: Case) -> Result<Adapter, Failure> {
-    let communicator = Communicator::with_settings(settings(case));
-    let adapter = communicator.adapter(&endpoint(case)).await?;
-    let proxy = adapter.add(IDENTITY, CallsDispatcher::new(Servant::default()))?;
+/// Serves the object that is called.
+pub(crate) async fn start_server(
+    communicator: &Communicator,
+    endpoint: &str,
+) -> Result<(Adapter, Proxy), Failure> {
+    let adapter = communicator.adapter(endpoint).await?;
+    let calls = adapter.add(IDENTITY, CallsDispatcher::new(Servant::default()))?;
     adapter.activate();
-    announce(&proxy.to_string())?;
-    Ok(adapter)
+    Ok((adapter, calls))
 }
 
 pub(super) fn call(
@@ -54,7 +60,15 @@ pub(super) fn call(
 
 async fn call_async(case: Case, address: &str, effort: Effort) -> Result<Sample, Failure> {
     let communicator = Communicator::with_settings(settings(case));
-    let calls: CallsProxy = communicator.proxy(address)?;
+    measure(case, communicator.proxy(address)?, effort).await
+}
+
+/// Does what the case says with an object that nobody else has called.
+pub(crate) async fn measure(
+    case: Case,
+    calls: CallsProxy,
+    effort: Effort,
+) -> Result<Sample, Failure> {
     calls.nothing().await?;
     let mut client = Client {
         calls,

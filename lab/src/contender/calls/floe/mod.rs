@@ -13,8 +13,9 @@ use super::case::{Case, POLLING, Work};
 use super::{refusal, socket_path};
 use crate::contender::{Contender, Origin};
 use asynchronous::{current_thread, multi_thread};
+pub(crate) use asynchronous::{measure, start_server};
 
-mod contract {
+pub(crate) mod contract {
     floe::include_contract!("Calls");
 }
 
