@@ -59,6 +59,22 @@ pub(crate) fn succeeds_reading(command: &mut Command, mut each_line: impl FnMut(
     child.wait().is_ok_and(|status| status.success())
 }
 
+/// All that a command prints, after showing it, if it succeeds.
+pub(crate) fn output_if_succeeds(command: &mut Command) -> Option<String> {
+    announce(command);
+    let output = match command.stdin(Stdio::null()).output() {
+        Ok(output) => output,
+        Err(error) => {
+            cannot_start(command, &error);
+            return None;
+        }
+    };
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    eprint!("{said}");
+    output.status.success().then_some(said)
+}
+
 /// Runs a command for at most `limit`, then ends it; whether it succeeded in time.
 pub(crate) fn succeeds_within(limit: Duration, command: &mut Command) -> bool {
     announce(command);

@@ -3,12 +3,12 @@
 use std::time::{Duration, Instant};
 
 use crate::build;
-use crate::command::{cargo, succeeds, succeeds_reading, succeeds_within};
+use crate::command::{cargo, output_if_succeeds, succeeds, succeeds_reading, succeeds_within};
 use crate::interop_mcap;
 use crate::packages;
 use crate::soak;
 use crate::tally::Tally;
-use crate::tools::CARGO_DENY;
+use crate::tools::{CARGO_DENY, MDBOOK};
 use crate::workspace;
 
 /// Runs everything that must hold, and ends with one line that counts tests and steps.
@@ -116,6 +116,13 @@ fn docs_build_without_warning() -> bool {
     succeeds(docs.env("RUSTDOCFLAGS", "-D warnings"))
 }
 
+/// mdbook succeeds in spite of its warnings, each of which is a fault of a guide.
+fn book_builds_without_warning() -> bool {
+    let book = MDBOOK.command(&["build", "docs"]);
+    let said = book.and_then(|mut book| output_if_succeeds(&mut book));
+    said.is_some_and(|said| !said.contains("WARN") && !said.contains("ERROR"))
+}
+
 /// Licences, bans and sources must hold, in the workspace and in the packages that the lab builds by themselves.
 /// Advisories are shown and do not fail the gate: they come from a database that may be out of reach, and they change
 /// without a change of ours (see `docs/adr/0004-advisories-are-noted.md`).
@@ -145,7 +152,7 @@ fn dependencies_are_allowed() -> bool {
     allowed
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step {
         name: "fmt",
         kind: Kind::Check(format_is_settled),
@@ -157,6 +164,10 @@ const STEPS: [Step; 7] = [
     Step {
         name: "docs",
         kind: Kind::Check(docs_build_without_warning),
+    },
+    Step {
+        name: "book",
+        kind: Kind::Check(book_builds_without_warning),
     },
     Step {
         name: "deny",

@@ -60,7 +60,7 @@ fn run(words: &[&str]) -> Result<bool, String> {
 const HELP: &str = "\
 cargo xtask TASK
 
-  test         everything that must hold: install, fmt, lint, docs, deny, build, tests, examples
+  test         everything that must hold: install, fmt, lint, docs, book, deny, build, tests, examples
   fuzz-smoke   runs each fuzz target for two minutes (--seconds N for another time)
   soak         ten minutes of mixed load with random kills, and an audit (--seconds N, --seed N, -o FILE for JSON,
                --mistake KIND to see it fail); a minute of it is a step of `test`
@@ -87,6 +87,7 @@ Single steps of `test`:
   fmt          rustfmt finds nothing to change
   lint         clippy without a warning
   docs         rustdoc without a warning
+  book         mdbook makes docs/book/ from the guides without a warning
   deny         licences and sources of the dependencies; notes advisories
   build        builds the workspace in the profile that the tests use
   tests        all tests of the workspace, examples among them

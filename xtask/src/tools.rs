@@ -1,40 +1,52 @@
-//! Cargo extensions that tasks use, installed once into a cache folder of this user.
+//! Programs that tasks use, most of them cargo extensions, installed once into a cache folder of this user.
 
 use std::env;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::command::{cargo, succeeds, succeeds_silently};
+use crate::command::{cargo, command, succeeds, succeeds_silently};
 use crate::workspace;
 
-/// A cargo extension, at the version that was tried with the toolchain of this repository.
+/// A program, at the version that was tried with the toolchain of this repository.
 pub(crate) struct Tool {
     /// The package, which is also the name of its program.
     pub(crate) package: &'static str,
     /// The version that is installed when none is there.
     pub(crate) version: &'static str,
+    /// Further options of `cargo install`.
+    pub(crate) options: &'static [&'static str],
 }
 
 /// Checks licences, sources and advisories of the dependencies.
 pub(crate) const CARGO_DENY: Tool = Tool {
     package: "cargo-deny",
     version: "0.20.2",
+    options: &[],
 };
 
 /// Makes the Debian package.
 pub(crate) const CARGO_DEB: Tool = Tool {
     package: "cargo-deb",
     version: "cargo-deb 3.8.0",
+    options: &[],
 };
 
 /// Builds and runs the targets in `fuzz/`.
 pub(crate) const CARGO_FUZZ: Tool = Tool {
     package: "cargo-fuzz",
     version: "0.13.2",
+    options: &[],
+};
+
+/// Makes the book of the guides. Its default features watch files, serve pages and search.
+pub(crate) const MDBOOK: Tool = Tool {
+    package: "mdbook",
+    version: "0.5.4",
+    options: &["--no-default-features", "--features", "search"],
 };
 
 impl Tool {
-    /// A `cargo <extension> <arguments>` command, after installing the tool if it is missing.
+    /// A `cargo <extension> <arguments>` command, or one of the program itself, after installing the tool if it is missing.
     ///
     /// Any version that the developer has installed is taken. `None` if it is missing and cannot be installed.
     pub(crate) fn command(&self, arguments: &[&str]) -> Option<Command> {
@@ -45,13 +57,13 @@ impl Tool {
             );
             return None;
         }
-        let mut command = self.with_path(cargo(&[self.subcommand()]));
+        let mut command = self.program();
         command.args(arguments);
         Some(command)
     }
 
     fn is_there(&self) -> bool {
-        succeeds_silently(&mut self.with_path(cargo(&[self.subcommand(), "--version"])))
+        succeeds_silently(self.program().arg("--version"))
     }
 
     /// Compiles it without optimisation and debug information: a minute of two cores instead of several, for a tool that runs
@@ -68,14 +80,21 @@ impl Tool {
             self.version,
             self.package,
         ];
-        succeeds(cargo(&words).env("CARGO_PROFILE_DEV_DEBUG", "0"))
+        let mut install = cargo(&words);
+        succeeds(
+            install
+                .args(self.options)
+                .env("CARGO_PROFILE_DEV_DEBUG", "0"),
+        )
     }
 
-    /// `cargo-deny` is run as `cargo deny`.
-    fn subcommand(&self) -> &'static str {
-        self.package
-            .strip_prefix("cargo-")
-            .expect("every tool is a cargo extension")
+    /// `cargo-deny` is run as `cargo deny`, `mdbook` as itself.
+    fn program(&self) -> Command {
+        let program = match self.package.strip_prefix("cargo-") {
+            Some(extension) => cargo(&[extension]),
+            None => command(self.package, &[]),
+        };
+        self.with_path(program)
     }
 
     fn with_path(&self, mut command: Command) -> Command {
