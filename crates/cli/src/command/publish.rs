@@ -193,7 +193,7 @@ impl Publish {
         let mut pace = Pace::new(self.rate);
         let result = async {
             let mut same = None;
-            while let Some(line) = events.next().await {
+            while let Some(line) = sending.meanwhile(events.next()).await? {
                 let number = sending.begun + 1;
                 let event = match (&same, line) {
                     (Some(event), _) => Event::clone(event),
@@ -208,7 +208,7 @@ impl Publish {
                 if events.is_same() && !self.template {
                     same = Some(event.clone());
                 }
-                pace.wait().await;
+                sending.meanwhile(pace.wait()).await?;
                 sending.send(event).await?;
                 if self.batch && (self.rate.is_some() || events.is_idle()) {
                     sending.flush().await?;

@@ -79,12 +79,14 @@ impl Running {
     #[track_caller]
     pub(crate) fn talked(&self, text: &str) -> String {
         let deadline = Instant::now() + PATIENCE;
+        let mut others = Vec::new();
         while let Ok(line) = self.stderr.recv_timeout(deadline - Instant::now()) {
             if line.contains(text) {
                 return line;
             }
+            others.push(line);
         }
-        panic!("expected `{text}` on standard error");
+        panic!("expected `{text}` on standard error, got {others:?}");
     }
 
     /// Sends it a signal: `INT` or `TERM`.

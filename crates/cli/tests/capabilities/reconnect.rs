@@ -61,6 +61,30 @@ fn a_subscriber_and_a_publisher_survive_a_restart_of_a_hub_that_forgets_everythi
 }
 
 #[test]
+fn an_event_that_is_lost_under_way_is_published_again_without_waiting_for_another() {
+    let port = free_port();
+    let at = format!("127.0.0.1:{port}");
+    let file = slice_file("under-way.ice", CONTRACT);
+    let first = hub(&port, &["--transient"]);
+    let common = ["--create", "--slice", &file, "--hub", &at];
+    let subscriber = Running::start(&[&["sub", "t"], &common[..]].concat());
+    subscriber.talk("subscribed to topic `t`");
+    let (publisher, mut lines) = publisher(&[&["pub", "t", "n"], &common[..]].concat());
+    writeln!(lines, "[1]").expect("it reads");
+    assert!(subscriber.line().contains(r#""number":1"#));
+
+    // The event may stand in the connection when the hub ends, or come later: both are lost events.
+    first.signal("STOP");
+    writeln!(lines, "[2]").expect("it reads");
+    drop(first);
+    publisher.talk("trying again");
+    let _second = hub(&port, &["--transient"]);
+    publisher.talk("the hub is back: publishing 1 event again");
+    drop(lines);
+    publisher.end().ended(0);
+}
+
+#[test]
 fn a_hub_that_keeps_subscriptions_delivers_everything_after_its_restart() {
     let port = free_port();
     let at = format!("127.0.0.1:{port}");

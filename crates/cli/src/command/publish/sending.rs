@@ -1,6 +1,7 @@
 //! Sends events to the hub: several at a time, in their order, and again after a connection was lost.
 
 use std::collections::VecDeque;
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
 use floe::message::Outcome;
@@ -117,7 +118,28 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// Waits for the oldest event in the window.
+    /// What `next` gives. Until then, takes the replies to the events under way, and sends again those that are lost: their failure does not wait for
+    /// another event.
+    ///
+    /// # Errors
+    /// As [`Sending::send`].
+    pub(super) async fn meanwhile<T>(
+        &mut self,
+        next: impl Future<Output = T>,
+    ) -> Result<T, Failure> {
+        let mut next = pin!(next);
+        while self.window.len() > 0 {
+            tokio::select! {
+                biased;
+                given = &mut next => return Ok(given),
+                settled = self.settle() => settled?,
+            }
+            self.recover().await?;
+        }
+        Ok(next.await)
+    }
+
+    /// Waits for the oldest event in the window. Cancelled, it loses nothing.
     async fn settle(&mut self) -> Result<(), Failure> {
         let Some(result) = self.window.next().await else {
             return Ok(());

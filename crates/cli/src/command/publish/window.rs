@@ -65,12 +65,23 @@ impl<T, W: PartialEq> Window<T, W> {
         });
     }
 
-    /// Waits for the one that began first; none if there is none. Cancelled, that one is lost.
+    /// Waits for the one that began first; none if there is none. Cancelled, it loses nothing.
     pub(in crate::command) async fn next(&mut self) -> Option<T> {
-        match self.running.pop_front()? {
-            Running::Done(output) => Some(output),
-            Running::Pending(future) => Some(future.await),
-        }
+        poll_fn(|context| {
+            let output = match self.running.pop_front() {
+                None => None,
+                Some(Running::Done(output)) => Some(output),
+                Some(Running::Pending(mut future)) => match future.as_mut().poll(context) {
+                    Poll::Ready(output) => Some(output),
+                    Poll::Pending => {
+                        self.running.push_front(Running::Pending(future));
+                        return Poll::Pending;
+                    }
+                },
+            };
+            Poll::Ready(output)
+        })
+        .await
     }
 }
 
