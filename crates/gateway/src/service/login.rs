@@ -143,15 +143,16 @@ impl Login<'_> {
         let protection = &self.sessions.protection;
         let address = info.remote_address.map(|address| address.ip());
         let wait = protection.login_wait(user, address);
+        // Even a sleep of no time ends with the timer's next tick, a millisecond later.
         if wait != Ok(Duration::ZERO) {
             self.sessions.counters.logins_slowed.add(1);
-        }
-        let wait = wait.map_err(|TooManyAttempts| {
-            Refusal::CannotCreate(overloaded("too many login attempts from this address"))
-        })?;
-        tokio::select! {
-            () = tokio::time::sleep(wait) => {}
-            () = self.connection.closed() => return Err(NoSession::ConnectionClosed.into()),
+            let wait = wait.map_err(|TooManyAttempts| {
+                Refusal::CannotCreate(overloaded("too many login attempts from this address"))
+            })?;
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = self.connection.closed() => return Err(NoSession::ConnectionClosed.into()),
+            }
         }
         let checked = self.check_password(user, password).await;
         // A verifier that fails says nothing about the password.
