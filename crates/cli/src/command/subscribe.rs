@@ -14,7 +14,7 @@ use std::time::Duration;
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use floe::contracts::ice_storm::TopicProxy;
-use floe::{Adapter, Communicator, Identity, Proxy, TypedProxy};
+use floe::{Adapter, Communicator, ConnectionInfo, Identity, Proxy, TypedProxy};
 use floe_hub::contracts::floe::LossListenerDispatcher;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -172,6 +172,9 @@ impl Subscribe {
         }
         let subscriber = adapter.add(&identity, servant);
         let subscriber = subscriber.map_err(|error| Failure::new(Exit::Failure, error))?;
+        if session.is_none() {
+            self.warn_if_out_of_reach(&topic, &subscriber).await?;
+        }
         adapter.activate();
         let printer = Printer::new(reader, output.format(), self.count);
         let printed_count = printer.printed();
@@ -234,10 +237,27 @@ impl Subscribe {
         if let Some(endpoint) = &self.listen {
             return Ok(endpoint.clone());
         }
+        callback::endpoint_for(&self.connection_to(topic).await?)
+    }
+
+    /// The connection to the hub.
+    async fn connection_to(&self, topic: &TopicProxy) -> Result<ConnectionInfo, Failure> {
         let connection = topic.ice_connection().await;
         let connection = connection.map_err(|error| self.hub.unanswered(error.into()))?;
         let info = connection.map(|connection| connection.info());
-        callback::endpoint_for(&info.unwrap_or_default())
+        Ok(info.unwrap_or_default())
+    }
+
+    async fn warn_if_out_of_reach(
+        &self,
+        topic: &TopicProxy,
+        subscriber: &Proxy,
+    ) -> Result<(), Failure> {
+        let info = self.connection_to(topic).await?;
+        if let Some(warning) = callback::out_of_reach(subscriber, &info) {
+            output::talk(format_args!("warning: {warning}"));
+        }
+        Ok(())
     }
 
     fn subscription<'a>(

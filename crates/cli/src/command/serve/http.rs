@@ -1,8 +1,7 @@
 //! The port of a scraper: hyper reads and writes HTTP, and this limits what a peer may take. One request a connection.
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
-use std::future::{poll_fn, ready};
+use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +15,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 /// Bytes of a request with all its headers, the least that hyper allows. Scrapers send some hundred.
@@ -136,7 +135,7 @@ async fn serve(stream: TcpStream, pages: &Pages) -> hyper::Result<()> {
         .max_buf_size(REQUEST_LEN_MAX)
         .timer(TokioTimer::new())
         .header_read_timeout(REQUEST_PATIENCE);
-    let service = service_fn(|request| ready(Ok::<_, Infallible>(answer(&request, pages))));
+    let service = service_fn(|request| begin_answer(request, pages));
     let mut connection = http.serve_connection(TokioIo::new(stream), service);
     let served = poll_fn(|context| connection.poll_without_shutdown(context)).await;
     let mut stream = connection.into_parts().io.into_inner();
@@ -146,6 +145,12 @@ async fn serve(stream: TcpStream, pages: &Pages) -> hyper::Result<()> {
     }
     let _ = stream.shutdown().await;
     served
+}
+
+/// Answers on a thread of its own: the counts of many topics take long to add up, and the runtime's threads have others to serve.
+fn begin_answer(request: Request<Incoming>, pages: &Pages) -> JoinHandle<Response<String>> {
+    let pages = pages.clone();
+    tokio::task::spawn_blocking(move || answer(&request, &pages))
 }
 
 /// The answer to a request. Hyper leaves the text out where a HEAD asks.

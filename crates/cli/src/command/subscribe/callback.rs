@@ -47,6 +47,29 @@ pub(super) fn beyond_loopback(proxy: &impl TypedProxy) -> Option<String> {
     is_remote.then(|| texts.collect::<Vec<_>>().join(":"))
 }
 
+/// Why a hub on another computer does not reach a subscriber that listens on loopback alone; `None` if it may.
+pub(super) fn out_of_reach(subscriber: &impl TypedProxy, info: &ConnectionInfo) -> Option<String> {
+    let hub = info.remote_address.map(|address| address.ip());
+    let hub = hub.filter(|hub| !hub.to_canonical().is_loopback())?;
+    let endpoints = subscriber.as_proxy().reference().endpoints();
+    let mut hosts = endpoints.iter().map(|endpoint| endpoint.host());
+    let listens_locally = !endpoints.is_empty() && hosts.all(|host| host.is_some_and(is_loopback));
+    let own = info.local_address.map(|address| host_of(address.ip()));
+    listens_locally.then(|| {
+        format!(
+            "the hub at {} cannot deliver events: this subscriber listens on loopback, which only this computer reaches; \
+             leave out --listen, or give an address that the hub reaches, such as {}",
+            host_of(hub),
+            own.unwrap_or_default()
+        )
+    })
+}
+
+fn is_loopback(host: &str) -> bool {
+    let address = host.parse::<IpAddr>();
+    host == "localhost" || address.is_ok_and(|address| address.to_canonical().is_loopback())
+}
+
 /// An IPv4 address that came in by an IPv6 socket is one all the same.
 fn host_of(address: IpAddr) -> String {
     address.to_canonical().to_string()
@@ -74,6 +97,29 @@ mod tests {
             let endpoint = endpoint_for(&info(address, None));
             assert_eq!(endpoint.ok().as_deref(), Some(expected));
         }
+    }
+
+    #[test]
+    fn a_subscriber_on_loopback_is_out_of_reach_of_a_remote_hub_alone() {
+        let communicator = floe::Communicator::new();
+        let proxy = |text: &str| -> floe::Proxy { communicator.proxy(text).expect("a proxy") };
+        let mut info = info("10.1.2.3:5000", None);
+        info.remote_address = Some("10.1.2.4:4061".parse().expect("an address"));
+        for host in ["127.0.0.1", "\"::1\"", "localhost"] {
+            let warning = out_of_reach(&proxy(&format!("s:tcp -h {host} -p 1")), &info);
+            let warning = warning.expect("10.1.2.4 does not reach it");
+            assert!(warning.starts_with("the hub at 10.1.2.4 cannot deliver events"));
+            assert!(warning.ends_with("such as 10.1.2.3"), "{warning}");
+        }
+        for reached in [
+            "s:tcp -h 10.1.2.3 -p 1",
+            "s:tcp -h 127.0.0.1 -p 1:tcp -h example.net -p 1",
+            "s",
+        ] {
+            assert_eq!(out_of_reach(&proxy(reached), &info), None, "{reached}");
+        }
+        info.remote_address = Some("127.0.0.1:4061".parse().expect("an address"));
+        assert_eq!(out_of_reach(&proxy("s:tcp -h 127.0.0.1 -p 1"), &info), None);
     }
 
     #[test]

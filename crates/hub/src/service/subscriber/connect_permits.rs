@@ -20,10 +20,18 @@ pub(crate) type ConnectPermit = OwnedSemaphorePermit;
 
 #[derive(Default)]
 struct Endpoints {
-    /// By the first endpoint, or the name by which a locator knows it.
-    permits: HashMap<Target, Weak<Semaphore>>,
+    permits: HashMap<Place, Weak<Semaphore>>,
     /// The number of endpoints at which those that nothing waits for are forgotten.
     forget_at: usize,
+}
+
+/// Where a subscriber is.
+#[derive(PartialEq, Eq, Hash)]
+enum Place {
+    /// Of the first endpoint, whatever its transport, its timeout and its other options are: they change nothing about a dead peer.
+    Address(String, u16),
+    /// An endpoint without a host, or the name by which a locator knows it.
+    Other(Target),
 }
 
 /// Subscribers of one endpoint that connect at a time.
@@ -33,19 +41,19 @@ const FORGET_MIN: usize = 64;
 impl ConnectPermits {
     /// Waits until this subscriber may connect. The permit ends when it is dropped.
     pub(crate) async fn acquire(&self, subscriber: &Proxy) -> Option<ConnectPermit> {
-        let permits = self.of(first(&subscriber.reference().target));
+        let permits = self.of(Place::of(&subscriber.reference().target));
         // The semaphore is never closed.
         permits.acquire_owned().await.ok()
     }
 
-    fn of(&self, endpoint: Target) -> Arc<Semaphore> {
+    fn of(&self, place: Place) -> Arc<Semaphore> {
         let mut endpoints = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let Endpoints { permits, forget_at } = &mut *endpoints;
         if permits.len() >= (*forget_at).max(FORGET_MIN) {
             permits.retain(|_, permits| permits.strong_count() > 0);
             *forget_at = 2 * permits.len();
         }
-        let known = permits.entry(endpoint).or_default();
+        let known = permits.entry(place).or_default();
         known.upgrade().unwrap_or_else(|| {
             let new = Arc::new(Semaphore::new(AT_A_TIME));
             *known = Arc::downgrade(&new);
@@ -54,11 +62,17 @@ impl ConnectPermits {
     }
 }
 
-/// The target with the first of its endpoints alone.
-fn first(target: &Target) -> Target {
-    match target {
-        Target::Direct(endpoints) => Target::Direct(endpoints.iter().take(1).cloned().collect()),
-        other => other.clone(),
+impl Place {
+    fn of(target: &Target) -> Self {
+        let Target::Direct(endpoints) = target else {
+            return Self::Other(target.clone());
+        };
+        let first = endpoints.first();
+        let address = first.and_then(|first| Some((first.host()?.to_owned(), first.port()?)));
+        match address {
+            Some((host, port)) => Self::Address(host, port),
+            None => Self::Other(Target::Direct(endpoints.iter().take(1).cloned().collect())),
+        }
     }
 }
 
@@ -91,6 +105,13 @@ mod tests {
         }
         assert!(is_pending(permits.acquire(&proxy(1))).await);
         assert!(!is_pending(permits.acquire(&proxy(2))).await);
+        for same in [
+            "tcp -h 127.0.0.1 -p 1 -t 77",
+            "ws -h 127.0.0.1 -p 1 -r /x -z",
+        ] {
+            let same = communicator.proxy(&format!("s:{same}")).expect("it is one");
+            assert!(is_pending(permits.acquire(&same)).await, "{same}");
+        }
         begun.pop();
         assert!(!is_pending(permits.acquire(&proxy(1))).await);
     }
