@@ -30,6 +30,8 @@ pub mod contracts;
 mod core;
 mod error;
 pub mod log;
+#[cfg(test)]
+mod random;
 mod service;
 mod settings;
 mod store;

@@ -156,32 +156,8 @@ fn may_have_context(event: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use floe::encoding::Encoder;
-    use floe::forwarding::EventsBuilder;
-    use floe::{EncodingVersion, OperationMode};
-
     use super::*;
-
-    fn events(operation: &str, contexts: &[&[(&str, &str)]]) -> Events {
-        let mut builder = EventsBuilder::default();
-        for context in contexts {
-            let write = |buffer: &mut Vec<u8>| {
-                let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
-                encoder.string(operation);
-                encoder.put(&OperationMode::Normal);
-                encoder.size(context.len());
-                for (key, value) in *context {
-                    encoder.string(key);
-                    encoder.string(value);
-                }
-                encoder.encapsulation(EncodingVersion::V1_1, |_| ());
-                encoder.finish().expect("it is short");
-                Ok(())
-            };
-            builder.push_with(write).expect("it is an event");
-        }
-        builder.finish().expect("some events")
-    }
+    use crate::core::tests::events_with_contexts as events;
 
     fn divided(contexts: &[&[(&str, &str)]], default: Option<u64>) -> Vec<(usize, Option<u128>)> {
         let (parts, result) =

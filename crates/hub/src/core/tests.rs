@@ -376,6 +376,28 @@ fn batch(publisher: usize, first: u32, costs: &[Option<i32>]) -> Events {
     events.finish().expect("there are costs")
 }
 
+/// Events of an operation without parameters, one with each of these contexts.
+pub(crate) fn events_with_contexts(operation: &str, contexts: &[&[(&str, &str)]]) -> Events {
+    let mut builder = EventsBuilder::default();
+    for context in contexts {
+        let write = |buffer: &mut Vec<u8>| {
+            let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
+            encoder.string(operation);
+            encoder.put(&OperationMode::Normal);
+            encoder.size(context.len());
+            for (key, value) in *context {
+                encoder.string(key);
+                encoder.string(value);
+            }
+            encoder.encapsulation(EncodingVersion::V1_1, |_| ());
+            encoder.finish().expect("it is short");
+            Ok(())
+        };
+        builder.push_with(write).expect("it is an event");
+    }
+    builder.finish().expect("some events")
+}
+
 fn names(events: &Events) -> Vec<Name> {
     let name = |event: &[u8]| {
         let head = EventParts::parse(event).expect("an event").head;

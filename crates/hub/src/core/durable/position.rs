@@ -344,7 +344,7 @@ impl SubscriptionPosition {
     }
 
     /// The delivered events whose deadline is over. Each is to be refused.
-    pub(crate) fn expired(&self, now: Instant) -> Vec<u64> {
+    pub(crate) fn late(&self, now: Instant) -> Vec<u64> {
         let expired = self.pending.iter().filter(|(_, pending)| {
             matches!(pending.state, PendingState::Delivered { deadline: Some(deadline) } if deadline <= now)
         });

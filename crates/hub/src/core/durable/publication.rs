@@ -145,31 +145,11 @@ fn entries(event: &[u8]) -> Vec<(&str, &str)> {
 
 #[cfg(test)]
 mod tests {
-    use floe::OperationMode;
-    use floe::encoding::Encoder;
-    use floe::forwarding::EventsBuilder;
-
     use super::*;
+    use crate::core::tests::events_with_contexts;
 
     fn events(contexts: &[&[(&str, &str)]]) -> Events {
-        let mut builder = EventsBuilder::default();
-        for context in contexts {
-            let write = |buffer: &mut Vec<u8>| {
-                let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
-                encoder.string("tick");
-                encoder.put(&OperationMode::Normal);
-                encoder.size(context.len());
-                for (key, value) in *context {
-                    encoder.string(key);
-                    encoder.string(value);
-                }
-                encoder.encapsulation(EncodingVersion::V1_1, |_| ());
-                encoder.finish().expect("it is short");
-                Ok(())
-            };
-            builder.push_with(write).expect("it is an event");
-        }
-        builder.finish().expect("some events")
+        events_with_contexts("tick", contexts)
     }
 
     #[test]

@@ -6,6 +6,7 @@ use floe::forwarding::EventsBuilder;
 use floe::{LocalError, OperationMode};
 
 use super::*;
+use crate::random::Random;
 
 fn event(mode: OperationMode) -> Event {
     let mut builder = EventsBuilder::default();
@@ -25,18 +26,6 @@ fn lost() -> InvokeError {
     InvokeError::NotDispatched(LocalError::Shutdown)
 }
 
-/// A xorshift generator of pseudo-random numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
-
 /// A window, and the expected state of every event that was sent.
 struct Model {
     in_flight: InFlightEvents<u64>,
@@ -54,7 +43,7 @@ impl Model {
     fn new(seed: u64) -> Self {
         Self {
             in_flight: InFlightEvents::new(Window::new(3, Self::WINDOW)),
-            random: Random(seed),
+            random: Random::new(seed),
             now: Instant::now(),
             open: BTreeSet::new(),
             delivered: 0,

@@ -3,10 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use super::super::conformance::{events, read_all};
-use super::faulty::{FaultyStorage, Random};
+use super::faulty::FaultyStorage;
 use super::*;
 use crate::core::log::{Header, Trailer};
 use crate::log::{GapReason, PerKey, Stamp};
+use crate::random::Random;
 
 /// What became of each published event. Its number is its payload.
 #[derive(Debug, Default)]

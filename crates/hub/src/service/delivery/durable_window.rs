@@ -91,7 +91,7 @@ impl DurableWindow {
     /// Gives up the events whose replies are late. They count as refused.
     pub(super) fn give_up_late(&self) {
         let now = Instant::now();
-        let late = self.reader.expired(now);
+        let late = self.reader.late(now);
         if !late.is_empty() {
             // Dropped after the lock is released, because that takes the lock of the connection.
             let handles = self.lock().give_up(&late, now);

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use floe::forwarding::Event;
 
-use super::reader::{Delivery, ExpiryClock};
+use super::expiry_clock::ExpiryClock;
+use super::reader::Delivery;
 use crate::core::durable::{Member, Sticky, SubscriptionPosition};
 use crate::core::log::Stamp;
 

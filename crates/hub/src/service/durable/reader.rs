@@ -1,24 +1,23 @@
 //! A durable subscription: its position in the log of its topic, and the events that it reads next.
 
 use std::collections::VecDeque;
-use std::future::pending;
 use std::path::Path;
-use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use floe::forwarding::Event;
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
-use tokio::time::sleep_until;
 
+use super::expiry_clock::ExpiryClock;
 use super::held::{Keyed, KeyedTaken};
 use super::position_file::PositionFile;
+use super::standing::Standing;
+use crate::core::OUTSTANDING_LIMIT;
 use crate::core::durable::{
     Member, NextEvent, NotAcknowledged, Reading, Redelivery, SavedPosition, SubscriptionPosition,
 };
 use crate::core::log::{EventTime, Level, ReadLimits, Stamp};
-use crate::core::{OUTSTANDING_LIMIT, is_over, lifespan_of};
 use crate::log::{EventLog, ReadBatch, readable};
 use crate::service::lifespan::DefaultLifespan;
 use crate::store::StoreError;
@@ -371,76 +370,6 @@ impl Reader {
         }
     }
 
-    /// Takes events for a program that asks for them, at least one if one comes in time. They are delivered again if no
-    /// acknowledgement comes. Returns none earlier if acknowledgements are late: the caller refuses those events, and pulls
-    /// again.
-    pub(crate) async fn pull(self: &Arc<Self>, count: usize, until: Instant) -> Vec<Delivery> {
-        let pulled = self.pull_until(count, until).await;
-        self.save();
-        pulled
-    }
-
-    async fn pull_until(self: &Arc<Self>, count: usize, until: Instant) -> Vec<Delivery> {
-        // Ends when the log has events that were not there when it was read last. `None` if it is worth reading.
-        let mut readable: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
-        loop {
-            let mut changed = pin!(self.changed());
-            changed.as_mut().enable();
-            let now = Instant::now();
-            if !self.expired(now).is_empty() {
-                return Vec::new();
-            }
-            let wake_at = match self.poll(PULLING, count, readable.is_none(), now) {
-                Batch::Deliver(batch) => return batch,
-                Batch::Expired(count) => {
-                    self.log_expired(count);
-                    continue;
-                }
-                Batch::Read(to_read) => {
-                    match self.read(to_read).await {
-                        HasRead::Again(delivery) => return vec![delivery],
-                        HasRead::Nothing(from) => readable = Some(Box::pin(self.readable(from))),
-                        HasRead::Events | HasRead::AfterLoss(0) => {}
-                        HasRead::Expired => self.log_expired(1),
-                        HasRead::AfterLoss(count) => {
-                            let (name, topic) = (&self.name, &self.topic);
-                            tracing::warn!(
-                                "lost {count} events for the durable subscription {name:?} of topic {topic:?}: the log does not \
-                                 have them any more"
-                            );
-                        }
-                    }
-                    continue;
-                }
-                Batch::Wait(wake_at) => wake_at,
-            };
-            if now >= until {
-                return Vec::new();
-            }
-            let wake_at = wake_at.map_or(until, |wake_at| wake_at.min(until));
-            let is_waiting = readable.is_some();
-            let has_events = async {
-                match &mut readable {
-                    Some(readable) => readable.await,
-                    None => pending().await,
-                }
-            };
-            tokio::select! {
-                () = changed => {}
-                () = sleep_until(wake_at.into()) => {}
-                () = has_events, if is_waiting => readable = None,
-            }
-        }
-    }
-
-    /// Logs events that no program has pulled in time.
-    fn log_expired(&self, count: u64) {
-        let (name, topic) = (&self.name, &self.topic);
-        tracing::debug!(
-            "{count} events expired before they were pulled from the durable subscription {name:?} of topic {topic:?}"
-        );
-    }
-
     /// Waits until something has changed for the delivery tasks. It notes changes from the moment when it is enabled.
     pub(crate) fn changed(&self) -> Notified<'_> {
         self.changed.notified()
@@ -526,8 +455,8 @@ impl Reader {
     }
 
     /// The delivered events whose acknowledgement is late.
-    pub(crate) fn expired(&self, now: Instant) -> Vec<u64> {
-        self.lock().position.expired(now)
+    pub(crate) fn late(&self, now: Instant) -> Vec<u64> {
+        self.lock().position.late(now)
     }
 
     /// Writes the position, if it has changed. It then survives the end of the process.
@@ -743,66 +672,6 @@ impl State {
         if let Some(held) = &mut self.held {
             held.drop_settled(&self.position);
         }
-    }
-}
-
-/// Says which events of the log have expired.
-#[derive(Debug)]
-pub(crate) struct ExpiryClock {
-    now: EventTime,
-    /// The lifespan of events whose publishers give none.
-    of_topic: Option<Duration>,
-    /// The age of the oldest events that the subscribers want.
-    of_subscribers: Option<Duration>,
-}
-
-impl ExpiryClock {
-    pub(super) fn new(of_topic: Option<Duration>, of_subscribers: Option<Duration>) -> Self {
-        Self {
-            now: EventTime::now(),
-            of_topic,
-            of_subscribers,
-        }
-    }
-
-    /// Whether the lifespan of an event is over.
-    pub(crate) fn is_over(&self, stamp: &Stamp, event: &Event) -> bool {
-        // An event with a wrong lifespan was refused, or came from an older hub.
-        let own = lifespan_of(event.as_bytes()).ok().flatten();
-        let lifespans = [own.or(self.of_topic), self.of_subscribers];
-        is_over(stamp.time, lifespans, self.now)
-    }
-
-    fn is_over_first(&self, feed: &VecDeque<(Stamp, Event)>) -> bool {
-        let first = feed.front();
-        first.is_some_and(|(stamp, event)| self.is_over(stamp, event))
-    }
-}
-
-/// Programs that pull are one member: the hub does not tell them apart.
-const PULLING: Member = Member(0);
-
-/// Where a durable subscription is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Standing {
-    /// The first event that is not acknowledged.
-    pub(crate) floor: u64,
-    /// The first event that was never delivered.
-    pub(crate) next: u64,
-    /// The sequence that the next event of the topic gets.
-    pub(crate) end: u64,
-    /// Events that were delivered and are not acknowledged.
-    pub(crate) pending: u64,
-    /// Events that were acknowledged since the hub started.
-    pub(crate) acknowledged: u64,
-    /// Events whose lifespan was over before they were delivered, since the hub started.
-    pub(crate) expired: u64,
-}
-
-impl Standing {
-    /// Events that were never delivered.
-    pub(crate) fn waiting(&self) -> u64 {
-        self.end.saturating_sub(self.next)
     }
 }
 

@@ -10,8 +10,9 @@ use floe::SystemException;
 use floe::forwarding::Events;
 
 use super::arrivals::{Arrival, Arrivals};
+use super::expiry_clock::ExpiryClock;
 use super::folders::file_name;
-use super::reader::{ExpiryClock, Reader};
+use super::reader::Reader;
 use crate::core::durable::{LogPublication, Reading, publications};
 use crate::core::log::{Append, EventTime, Level, Position, ReadLimits};
 use crate::log::{Contents, EventLog, MemoryLog, ReadBatch, appended, readable};

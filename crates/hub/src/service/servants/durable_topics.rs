@@ -23,7 +23,7 @@ use crate::core::{Qos, QosError};
 use crate::error::ChangeError;
 use crate::service::count::number;
 use crate::service::dead_letters;
-use crate::service::durable::{Reader, TopicLog};
+use crate::service::durable::{Reader, TopicLog, pull};
 use crate::service::registry::{Registry, pull_identity};
 use crate::service::topic::Topic;
 use crate::store::StoreError;
@@ -292,10 +292,10 @@ impl DurableTopics for DurableTopicsServant {
         let now = Instant::now();
         let until = now.checked_add(wait).unwrap_or(now);
         let pulled = loop {
-            let late = reader.expired(Instant::now());
+            let late = reader.late(Instant::now());
             let reason = "its acknowledgement did not come in time";
             self.refuse_all(&reader, late, reason).await;
-            let pulled = reader.pull(limited(count), until).await;
+            let pulled = pull(&reader, limited(count), until).await;
             if !pulled.is_empty() || Instant::now() >= until {
                 break pulled;
             }

@@ -3,21 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::*;
+use crate::random::Random;
 
 const WINDOW_MAX: usize = 12;
 const BYTES_MAX: usize = 8 * 1024 * 1024;
-
-/// A xorshift generator of pseudo-random numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
 
 fn refusal() -> InvokeError {
     InvokeError::System(SystemException::UnknownException(String::new()))
@@ -48,7 +37,7 @@ impl Model {
     fn new(seed: u64) -> Self {
         Self {
             in_flight: DurableInFlight::new(Window::new(3, WINDOW_MAX)),
-            random: Random(seed),
+            random: Random::new(seed),
             now: Instant::now(),
             open: Vec::new(),
             undelivered: (0..Self::EVENTS).collect(),

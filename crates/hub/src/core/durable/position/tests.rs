@@ -75,8 +75,8 @@ fn a_refused_event_is_tried_again_with_longer_waits_and_becomes_a_dead_letter() 
     let due = Some(NextEvent::Again { sequence: 0 });
     assert_eq!(position.poll_next(seconds(1)), due);
     assert_eq!(position.handle_delivery(0, seconds(1)), 2);
-    assert!(position.expired(seconds(10)).is_empty());
-    assert_eq!(position.expired(seconds(11)), [0], "the deadline is over");
+    assert!(position.late(seconds(10)).is_empty());
+    assert_eq!(position.late(seconds(11)), [0], "the deadline is over");
     let again = NotAcknowledged::Again { at: seconds(13) };
     assert_eq!(position.handle_refused(0, seconds(11)), again);
     assert_eq!(position.handle_delivery(0, seconds(13)), 3);
@@ -241,7 +241,7 @@ impl Model {
             }
             Step::Wait(seconds) => {
                 self.now += Duration::from_secs(seconds);
-                for sequence in self.position.expired(self.now) {
+                for sequence in self.position.late(self.now) {
                     prop_assert!(self.delivered.contains(&sequence));
                     self.refuse(sequence)?;
                 }

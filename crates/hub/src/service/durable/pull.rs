@@ -1,0 +1,84 @@
+//! Programs that pull the events of a durable subscription.
+
+use std::future::pending;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::time::sleep_until;
+
+use super::reader::{Batch, Delivery, HasRead, Reader};
+use crate::core::durable::Member;
+
+/// Programs that pull are one member: the hub does not tell them apart.
+const PULLING: Member = Member(0);
+
+/// Takes events for a program that asks for them, at least one if one comes in time. They are delivered again if no
+/// acknowledgement comes. Returns none earlier if acknowledgements are late: the caller refuses those events, and pulls
+/// again.
+pub(crate) async fn pull(reader: &Arc<Reader>, count: usize, until: Instant) -> Vec<Delivery> {
+    let pulled = pull_unsaved(reader, count, until).await;
+    reader.save();
+    pulled
+}
+
+async fn pull_unsaved(reader: &Arc<Reader>, count: usize, until: Instant) -> Vec<Delivery> {
+    // Ends when the log has events that were not there when it was read last. `None` if it is worth reading.
+    let mut readable: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
+    loop {
+        let mut changed = pin!(reader.changed());
+        changed.as_mut().enable();
+        let now = Instant::now();
+        if !reader.late(now).is_empty() {
+            return Vec::new();
+        }
+        let wake_at = match reader.poll(PULLING, count, readable.is_none(), now) {
+            Batch::Deliver(batch) => return batch,
+            Batch::Expired(count) => {
+                log_expired(reader, count);
+                continue;
+            }
+            Batch::Read(to_read) => {
+                match reader.read(to_read).await {
+                    HasRead::Again(delivery) => return vec![delivery],
+                    HasRead::Nothing(from) => readable = Some(Box::pin(reader.readable(from))),
+                    HasRead::Events | HasRead::AfterLoss(0) => {}
+                    HasRead::Expired => log_expired(reader, 1),
+                    HasRead::AfterLoss(count) => {
+                        let (name, topic) = (reader.name(), reader.topic());
+                        tracing::warn!(
+                            "lost {count} events for the durable subscription {name:?} of topic {topic:?}: the log does not \
+                             have them any more"
+                        );
+                    }
+                }
+                continue;
+            }
+            Batch::Wait(wake_at) => wake_at,
+        };
+        if now >= until {
+            return Vec::new();
+        }
+        let wake_at = wake_at.map_or(until, |wake_at| wake_at.min(until));
+        let is_waiting = readable.is_some();
+        let has_events = async {
+            match &mut readable {
+                Some(readable) => readable.await,
+                None => pending().await,
+            }
+        };
+        tokio::select! {
+            () = changed => {}
+            () = sleep_until(wake_at.into()) => {}
+            () = has_events, if is_waiting => readable = None,
+        }
+    }
+}
+
+/// Logs events that no program has pulled in time.
+fn log_expired(reader: &Reader, count: u64) {
+    let (name, topic) = (reader.name(), reader.topic());
+    tracing::debug!(
+        "{count} events expired before they were pulled from the durable subscription {name:?} of topic {topic:?}"
+    );
+}

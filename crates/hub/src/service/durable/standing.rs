@@ -1,0 +1,25 @@
+//! What a durable subscription tells of itself.
+
+/// Where a durable subscription is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Standing {
+    /// The first event that is not acknowledged.
+    pub(crate) floor: u64,
+    /// The first event that was never delivered.
+    pub(crate) next: u64,
+    /// The sequence that the next event of the topic gets.
+    pub(crate) end: u64,
+    /// Events that were delivered and are not acknowledged.
+    pub(crate) pending: u64,
+    /// Events that were acknowledged since the hub started.
+    pub(crate) acknowledged: u64,
+    /// Events whose lifespan was over before they were delivered, since the hub started.
+    pub(crate) expired: u64,
+}
+
+impl Standing {
+    /// Events that were never delivered.
+    pub(crate) fn waiting(&self) -> u64 {
+        self.end.saturating_sub(self.next)
+    }
+}
