@@ -16,7 +16,7 @@ use floe::dispatch::{DispatchSlot, Requests};
 use floe::{Adapter, Communicator, Context, Dispatcher, OperationMode, Proxy, TypedProxy};
 use floe_hub::DURABLE_TOPICS;
 use floe_hub::contracts::floe::DurableTopicsProxy;
-use floe_tests::hub::Data;
+use floe_tests::hub::{Data, serve_configured};
 use floe_tests::peer::Peer;
 use floe_tests::workspace;
 use tokio::runtime::Runtime;
@@ -34,23 +34,13 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Starts a hub with the durable topic `t`. With few events, its segments are short.
 fn serve(data: &Data, is_short: bool) -> (Peer, String) {
-    let config = workspace::target_dir().join(format!("backlog-{}.toml", std::process::id()));
     let retention = match is_short {
         true => "[topic.t.retention]\nbytes = \"140 MiB\"\n",
         false => "",
     };
-    let text = format!("[topic.t]\ndurable = true\n{retention}");
-    fs::write(&config, text).expect("the target folder can be written");
-    let mut serve = Command::new(workspace::program("floe"));
-    serve
-        .args(["serve", "--listen", "tcp -h 127.0.0.1 -p 0", "--config"])
-        .arg(&config)
-        .arg("--data")
-        .arg(data.path());
-    let mut hub = Peer::start("floe serve", &mut serve);
-    let manager = hub.ready();
-    fs::remove_file(config).expect("it is there");
-    (hub, manager)
+    let config = format!("[topic.t]\ndurable = true\n{retention}");
+    let floe = Command::new(workspace::program("floe"));
+    serve_configured(floe, data, "tcp -h 127.0.0.1 -p 0", &config)
 }
 
 /// Counts the events that it gets, and adds up their numbers.

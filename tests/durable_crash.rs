@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use floe::contracts::ice_storm::{QoS, TopicManagerProxy, TopicProxy};
 use floe::dispatch::{DispatchSlot, Requests};
 use floe::{Adapter, Communicator, Dispatcher, OperationMode, Proxy, TypedProxy};
-use floe_tests::hub::Data;
+use floe_tests::hub::{Data, serve_configured};
 use floe_tests::peer::Peer;
 use floe_tests::workspace;
 use tokio::runtime::Runtime;
@@ -29,18 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Starts a hub with the durable topic `t`.
 fn serve(data: &Data, endpoint: &str) -> (Peer, String) {
-    let config = workspace::target_dir().join(format!("durable-crash-{}.toml", std::process::id()));
-    fs::write(&config, "[topic.t]\ndurable = true\n").expect("the target folder can be written");
-    let mut serve = Command::new(workspace::program("floe"));
-    serve
-        .args(["serve", "--listen", endpoint, "--config"])
-        .arg(&config)
-        .arg("--data")
-        .arg(data.path());
-    let mut hub = Peer::start("floe serve", &mut serve);
-    let manager = hub.ready();
-    fs::remove_file(config).expect("it is there");
-    (hub, manager)
+    let floe = Command::new(workspace::program("floe"));
+    serve_configured(floe, data, endpoint, "[topic.t]\ndurable = true\n")
 }
 
 /// What happened to the events of a publisher, by number.

@@ -4,14 +4,13 @@
 
 #![cfg(target_os = "linux")]
 
-use std::fs;
 use std::process::Command;
 
 use floe::contracts::ice_storm::TopicManagerProxy;
 use floe::{Communicator, OperationMode, Proxy, TypedProxy};
 use floe_hub::DURABLE_TOPICS;
 use floe_hub::contracts::floe::DurableTopicsProxy;
-use floe_tests::hub::Data;
+use floe_tests::hub::{Data, serve_configured};
 use floe_tests::peer::Peer;
 use floe_tests::workspace;
 
@@ -22,21 +21,12 @@ const LEN: usize = 4096;
 
 /// Starts a hub with the durable topic `t`.
 fn serve(data: &Data) -> (Peer, String) {
-    let config = workspace::target_dir().join(format!("full-disk-{}.toml", std::process::id()));
-    fs::write(&config, "[topic.t]\ndurable = true\n").expect("the target folder can be written");
     // A process that ignores the signal learns from the write that its file is too long.
-    let mut serve = Command::new("bash");
-    serve
-        .args(["-c", "trap '' XFSZ; exec \"$@\"", "bash"])
-        .arg(workspace::program("floe"))
-        .args(["serve", "--listen", "tcp -h 127.0.0.1 -p 0", "--config"])
-        .arg(&config)
-        .arg("--data")
-        .arg(data.path());
-    let mut hub = Peer::start("floe serve", &mut serve);
-    let manager = hub.ready();
-    fs::remove_file(config).expect("it is there");
-    (hub, manager)
+    let mut floe = Command::new("bash");
+    floe.args(["-c", "trap '' XFSZ; exec \"$@\"", "bash"]);
+    floe.arg(workspace::program("floe"));
+    let config = "[topic.t]\ndurable = true\n";
+    serve_configured(floe, data, "tcp -h 127.0.0.1 -p 0", config)
 }
 
 /// Changes how long the files of a process may be.

@@ -62,6 +62,28 @@ pub fn serve(data: &Data, endpoint: &str) -> (Peer, String) {
     (hub, manager)
 }
 
+/// Starts a hub as [`serve`] does, with this text as its configuration file. `program` is `floe`, or what starts it.
+///
+/// # Panics
+/// If it does not become ready.
+pub fn serve_configured(
+    mut program: Command,
+    data: &Data,
+    endpoint: &str,
+    config: &str,
+) -> (Peer, String) {
+    let file = data.path().with_extension("toml");
+    let folder = file.parent().expect("the data is in a folder");
+    fs::create_dir_all(folder).expect("the target folder can be written");
+    fs::write(&file, config).expect("the target folder can be written");
+    program.args(["serve", "--listen", endpoint, "--config"]);
+    program.arg(&file).arg("--data").arg(data.path());
+    let mut hub = Peer::start("floe serve", &mut program);
+    let manager = hub.ready();
+    fs::remove_file(file).expect("it is there");
+    (hub, manager)
+}
+
 /// A folder for a hub's data, removed at the end of the test.
 #[derive(Debug)]
 pub struct Data(PathBuf);

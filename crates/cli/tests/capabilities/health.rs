@@ -76,16 +76,21 @@ fn get(address: &str, path: &str) -> String {
     answer
 }
 
+/// Where it serves its metrics: `HOST:PORT`.
+fn metrics_address(process: &Running) -> String {
+    let line = process.talked("metrics are at http://");
+    let (_, address) = line.split_once("http://").expect("it says where");
+    address
+        .strip_suffix("/metrics")
+        .expect("it is a path")
+        .to_owned()
+}
+
 #[test]
 fn health_readiness_and_metrics_stand_side_by_side() {
     let hub = Hub::with(&["--transient", "--metrics", "127.0.0.1:0"]);
     hub.run(&["topic", "create", "t"]).ended(0);
-    let told = hub.process.talked("metrics are at http://");
-    let address = told
-        .split("http://")
-        .nth(1)
-        .and_then(|it| it.strip_suffix("/metrics"));
-    let address = address.expect("it says where");
+    let address = &metrics_address(&hub.process);
     assert!(get(address, "/healthz").starts_with("HTTP/1.1 200 OK"));
     let ready = get(address, "/readyz");
     assert!(
@@ -141,10 +146,7 @@ fn a_gateway_alone_has_metrics_and_is_ended_by_its_administrative_object() {
     std::fs::write(&file, text).expect("the folder can be written");
     let config = file.to_str().expect("the path is text");
     let gateway = Running::start(&["serve", "--config", config, "--metrics", "127.0.0.1:0"]);
-    let told = gateway.talked("metrics are at http://");
-    let address = told.split("http://").nth(1);
-    let address = address.and_then(|it| it.strip_suffix("/metrics"));
-    let address = address.expect("it says where");
+    let address = &metrics_address(&gateway);
     let told = gateway.talked("the administrative object of the gateway is ");
     let (_, admin) = told.split_once(" is ").expect("a proxy");
     let ready = gateway.line();
@@ -176,12 +178,7 @@ fn every_metric_of_the_dashboard_is_one_that_the_hub_exports() {
 
     let hub = Hub::with(&["--transient", "--metrics", "127.0.0.1:0"]);
     hub.run(&["topic", "create", "t"]).ended(0);
-    let told = hub.process.talked("metrics are at http://");
-    let address = told
-        .split("http://")
-        .nth(1)
-        .and_then(|it| it.strip_suffix("/metrics"));
-    let metrics = get(address.expect("it says where"), "/metrics");
+    let metrics = get(&metrics_address(&hub.process), "/metrics");
     for query in queries {
         let words = query.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
         let names: Vec<_> = words

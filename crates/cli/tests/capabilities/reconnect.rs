@@ -31,18 +31,24 @@ fn publisher(arguments: &[&str]) -> (Running, ChildStdin) {
     Running::with_input(command)
 }
 
+/// A subscriber of topic `t` of this hub, and a publisher of the lines that are written to it, after a first event.
+fn pair(at: &str, file: &str) -> (Running, Running, ChildStdin) {
+    let common = ["--create", "--slice", file, "--hub", at];
+    let subscriber = Running::start(&[&["sub", "t"], &common[..]].concat());
+    subscriber.talk("subscribed to topic `t`");
+    let (publisher, mut lines) = publisher(&[&["pub", "t", "n"], &common[..]].concat());
+    writeln!(lines, "[1]").expect("it reads");
+    assert!(subscriber.line().contains(r#""number":1"#));
+    (subscriber, publisher, lines)
+}
+
 #[test]
 fn a_subscriber_and_a_publisher_survive_a_restart_of_a_hub_that_forgets_everything() {
     let port = free_port();
     let at = format!("127.0.0.1:{port}");
     let file = slice_file("restart.ice", CONTRACT);
     let first = hub(&port, &["--transient"]);
-    let common = ["--create", "--slice", &file, "--hub", &at];
-    let subscriber = Running::start(&[&["sub", "t"], &common[..]].concat());
-    subscriber.talk("subscribed to topic `t`");
-    let (publisher, mut lines) = publisher(&[&["pub", "t", "n"], &common[..]].concat());
-    writeln!(lines, "[1]").expect("it reads");
-    assert!(subscriber.line().contains(r#""number":1"#));
+    let (subscriber, publisher, mut lines) = pair(&at, &file);
 
     drop(first);
     subscriber.talk("subscribing again");
@@ -66,12 +72,7 @@ fn an_event_that_is_lost_under_way_is_published_again_without_waiting_for_anothe
     let at = format!("127.0.0.1:{port}");
     let file = slice_file("under-way.ice", CONTRACT);
     let first = hub(&port, &["--transient"]);
-    let common = ["--create", "--slice", &file, "--hub", &at];
-    let subscriber = Running::start(&[&["sub", "t"], &common[..]].concat());
-    subscriber.talk("subscribed to topic `t`");
-    let (publisher, mut lines) = publisher(&[&["pub", "t", "n"], &common[..]].concat());
-    writeln!(lines, "[1]").expect("it reads");
-    assert!(subscriber.line().contains(r#""number":1"#));
+    let (_subscriber, publisher, mut lines) = pair(&at, &file);
 
     // The event may stand in the connection when the hub ends, or come later: both are lost events.
     first.signal("STOP");
