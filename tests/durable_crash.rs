@@ -5,7 +5,6 @@
 //! `FLOE_DURABLE_ROUNDS` says how often it is killed, `FLOE_CRASH_SEED` repeats a run as far as time allows.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -188,10 +188,14 @@ fn many_publishers_reach_many_subscribers_in_every_quality_that_is_offered() {
 
 #[test]
 fn events_are_on_disk_before_they_are_acknowledged() {
-    measure(
-        "durable",
-        "redis",
-        &["inflight-1", "inflight-100", "batch-1000"],
-        3,
-    );
+    let cases = ["inflight-1", "inflight-100", "batch-1000"];
+    for contender in ["redis", "nats-jetstream"] {
+        measure("durable", contender, &cases, cases.len());
+    }
+}
+
+#[test]
+fn calls_go_through_a_glacier2_which_keeps_a_thousand_sessions() {
+    let cases = ["twoway", "ami-1000", "oneway", "sessions-1000"];
+    measure("gateway", "glacier2", &cases, cases.len());
 }
