@@ -190,7 +190,7 @@ impl Entry {
     }
 }
 
-const TIME: &str = "a time with its unit (us, ms, s, m or h), such as \"500ms\" or \"5s\"";
+const TIME: &str = "a time above 0 with its unit (us, ms, s, m or h), such as \"500ms\" or \"5s\"";
 
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -187,7 +187,7 @@ fn all_that_is_wrong_with_a_toml_file_is_told_at_once_with_its_lines() {
         ),
         (
             7,
-            "delivery.send-timeout: expected a time with its unit (us, ms, s, m or h), such as \
+            "delivery.send-timeout: expected a time above 0 with its unit (us, ms, s, m or h), such as \
              \"500ms\" or \"5s\", or \"never\", got 5",
         ),
     ];

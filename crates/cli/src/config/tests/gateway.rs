@@ -158,7 +158,10 @@ fn what_makes_no_sense_of_a_gateway_is_told_with_its_line() {
             "to-servers.batching = \"some\"",
             "expected \"off\" or \"adaptive\" or \"always\"",
         ),
-        ("session-timeout = 3", "expected a time with its unit"),
+        (
+            "session-timeout = 3",
+            "expected a time above 0 with its unit",
+        ),
     ] {
         let (_, problems) = read_toml(&format!("[gateway]\n{line}\n"));
         assert_eq!(problems.len(), 1, "{line}: {problems:?}");
