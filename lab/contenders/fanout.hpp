@@ -31,6 +31,8 @@ using Clock = std::chrono::steady_clock;
 // Numbers of a wave: that of the wave times this, and that of the publisher.
 const std::int32_t PUBLISHERS_MAX = 128;
 const std::chrono::milliseconds PROBE_INTERVAL(100);
+// Events of a publisher's batch.
+const std::size_t BATCH_LEN = 100;
 
 [[noreturn]] inline void fail(const std::string& what)
 {
@@ -70,7 +72,7 @@ struct Task
         }
         else if (end == "throughput")
         {
-            burst = 100;
+            burst = quality == "batched" ? 10000 : 100;
         }
     }
 
@@ -213,6 +215,10 @@ private:
             for (std::size_t publisher = 0; publisher < task_.publishers; ++publisher)
             {
                 publish(publisher, wave * PUBLISHERS_MAX + static_cast<std::int32_t>(publisher));
+            }
+            if ((index + 1) % BATCH_LEN == 0)
+            {
+                flush();
             }
         }
         flush();

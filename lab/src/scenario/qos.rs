@@ -5,9 +5,10 @@
 //!
 //! Workload: a publisher and a subscriber in one process, each with a connection of its own to the service, and events of 1,000
 //! bytes, in which every 256 bytes are nearly those before. A case of `-latency` has one event under way. A case of
-//! `-throughput` publishes 100 events, and the next 100 when all of them have come, so that no event is lost.
+//! `-throughput` publishes 100 events, and the next 100 when all of them have come, so that no event is lost. In batches of 100
+//! they are 10,000: a service that collects events before it sends them is not measured by how long it waits for more.
 //!
-//! What counts: the time of an event, of which each of 100 has its share; `deviation` and `p99` tell the jitter. A quality that a
+//! What counts: the time of an event, of which each of a wave has its share; `deviation` and `p99` tell the jitter. A quality that a
 //! contender has no notion of is left out with the reason.
 
 use super::{Processes, ScenarioInfo, Unit, case};

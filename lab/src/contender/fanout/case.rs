@@ -29,7 +29,7 @@ pub(crate) enum Quality {
     KeepLast,
     /// The event goes before those of lower priority.
     Priority,
-    /// Events of a wave travel together, without acknowledgements.
+    /// Events travel together, [`BATCH_LEN`] in a message of a publisher, without acknowledgements.
     Batched,
     /// Compressed on both ways, without acknowledgements.
     Compressed,
@@ -41,6 +41,9 @@ enum Extent {
     Latency,
     Throughput,
 }
+
+/// Events of a publisher's batch.
+pub(crate) const BATCH_LEN: usize = 100;
 
 /// Publishers of a case, at most; the number of an event has room for one more bit.
 pub(crate) const PUBLISHERS_MAX: i32 = 128;
@@ -83,9 +86,11 @@ impl Case {
             quality,
             publishers: 1,
             subscribers: 1,
-            burst: match extent {
-                Extent::Latency => 1,
-                Extent::Throughput => 100,
+            burst: match (extent, quality) {
+                (Extent::Latency, _) => 1,
+                // Far more than a service collects before it sends a batch.
+                (Extent::Throughput, Quality::Batched) => 10_000,
+                (Extent::Throughput, _) => 100,
             },
             payload_len: 1_000,
         })
@@ -148,6 +153,7 @@ mod tests {
         let case = Case::parse("keep-last-latency").unwrap();
         assert_eq!((case.quality, case.burst), (Quality::KeepLast, 1));
         assert_eq!(Case::parse("twoway-throughput").unwrap().burst, 100);
+        assert_eq!(Case::parse("batched-throughput").unwrap().burst, 10_000);
         for name in [
             "fan-1",
             "fan-0-1",

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::case::{Case, PUBLISHERS_MAX};
+use super::case::{BATCH_LEN, Case, PUBLISHERS_MAX};
 use crate::contender::{Failure, announce};
 use crate::measure::Effort;
 use crate::sample::Sample;
@@ -139,9 +139,12 @@ impl Waves {
         self.expected
             .store((publishers * subscribers * burst) as i64, Ordering::Release);
         self.wave.store(wave, Ordering::Release);
-        for _ in 0..burst {
+        for index in 1..=burst {
             for publisher in 0..publishers {
                 publish(publisher, wave * PUBLISHERS_MAX + publisher as i32)?;
+            }
+            if index % BATCH_LEN == 0 {
+                flush()?;
             }
         }
         flush()?;
