@@ -529,6 +529,17 @@ async fn a_subscriber_that_the_hub_cannot_reach_is_told_so() {
         matches!(&error, HubError::NotReached { endpoints, .. } if endpoints.starts_with("udp -h 127.0.0.1")),
         "{error}"
     );
+    let text = error.to_string();
+    assert!(
+        text.starts_with("the hub did not deliver to \"udp -h 127.0.0.1 -p "),
+        "{text}"
+    );
+    assert!(
+        text.ends_with(
+            ": is there a firewall or an address translation in between? Set the address to listen on with `listen`"
+        ),
+        "{text}"
+    );
     assert_eq!(world.info("t").await.subscribers.len(), 0);
 }
 
