@@ -1,24 +1,24 @@
 //! Mistakes that users make in their first hour, and what the command says of each.
 //!
-//! All of these mistakes have a test of their message, here or elsewhere:
+//! Each of these mistakes has a test of its message, here or elsewhere:
 //!
 //! | mistake | test |
 //! |---|---|
-//! | a second subscriber with the identity of the first | `crates/hub/tests/capabilities/client.rs`: `subscribers_have_identities_of_their_own_unless_they_choose_one` |
-//! | a subscriber where its hub cannot reach it | the same file: `a_subscriber_that_the_hub_cannot_reach_is_told_so` |
-//! | a servant without its dispatcher | `tests/generated/compiler_messages.rs`: `a_bare_servant_is_told_to_need_a_dispatcher` |
-//! | an error that `main` returns | `crates/runtime/src/error/mod.rs`: `an_error_that_ends_main_reads_as_a_sentence_and_gives_its_cause` |
-//! | a nil proxy where the contract excludes it | `crates/runtime/tests/capabilities/nil.rs` |
-//! | a hub that other computers cannot reach | here: `a_hub_for_its_own_computer_says_so_and_another_computer_is_told_what_to_ask` |
-//! | a host without a port | here: `a_proxy_with_a_host_alone_is_told_to_need_a_port` |
-//! | a subscription that the hub ended | here: `a_subscriber_is_told_why_its_hub_may_have_ended_the_subscription` |
-//! | too few arguments of a call | here: `an_array_of_arguments_may_end_before_the_optional_ones_and_not_sooner` |
-//! | alternatives of a contract, checked together | here: `alternatives_of_one_contract_are_told_how_to_be_checked` |
-//! | more connections than the limit | here: `connections_beyond_the_limit_are_logged_and_reported` |
-//! | an object under a wrong identity | `usage.rs`: `a_wrong_identity_at_a_hub_gets_the_one_that_was_meant` |
-//! | `floe lab` in a build without it | `crates/cli/src/command/no_lab.rs`, and `usage.rs` in such a build |
-//! | topics to remove that are not there | `topic.rs`: `several_topics_are_all_tried` |
-//! | invalid settings while the hub runs | `config.rs`: `a_changed_file_is_noticed_and_one_that_makes_no_sense_changes_nothing` |
+//! | a second subscriber with the identity of the first | `crates/hub/tests/capabilities/client.rs::subscribers_have_identities_of_their_own_unless_they_choose_one` |
+//! | a subscriber that its hub cannot reach | `crates/hub/tests/capabilities/client.rs::a_subscriber_that_the_hub_cannot_reach_is_told_so` |
+//! | a subscription that the hub has ended | `mistakes.rs::a_subscriber_is_told_why_its_hub_may_have_ended_the_subscription` |
+//! | a servant without its dispatcher | `tests/generated/compiler_messages.rs::a_bare_servant_is_told_to_need_a_dispatcher` |
+//! | an error that `main` returns | `crates/runtime/src/error/mod.rs::an_error_that_ends_main_reads_as_a_sentence_and_gives_its_cause` |
+//! | a nil proxy where the contract excludes it | `tests/capabilities/nil.rs::a_servant_whose_contract_excludes_nil_is_not_called_with_it_and_its_caller_is_told` |
+//! | a hub that other computers cannot reach | `mistakes.rs::a_hub_for_its_own_computer_says_so_and_another_computer_is_told_what_to_ask` |
+//! | more connections than the limit | `mistakes.rs::connections_beyond_the_limit_are_logged_and_reported` |
+//! | a host without a port | `mistakes.rs::a_proxy_with_a_host_alone_is_told_to_need_a_port` |
+//! | an object under a wrong identity | `usage.rs::a_wrong_identity_at_a_hub_gets_the_one_that_was_meant` |
+//! | too few arguments of a call | `mistakes.rs::an_array_of_arguments_may_end_before_the_optional_ones_and_not_sooner` |
+//! | topics to remove that do not exist | `topic.rs::several_topics_are_all_tried` |
+//! | alternatives of a contract that are checked together | `mistakes.rs::alternatives_of_one_contract_are_told_how_to_be_checked` |
+//! | invalid settings while the hub runs | `config.rs::a_changed_file_is_noticed_and_one_that_makes_no_sense_changes_nothing` |
+//! | `floe lab` in a build without the lab | `crates/cli/src/command/no_lab.rs::a_build_without_the_lab_says_how_to_get_it` |
 
 use std::io::Read;
 use std::net::TcpStream;
