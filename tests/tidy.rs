@@ -20,6 +20,8 @@ mod named;
 mod purity;
 #[path = "tidy/root.rs"]
 mod root;
+#[path = "tidy/short.rs"]
+mod short;
 #[path = "tidy/shown.rs"]
 mod shown;
 #[path = "tidy/tree.rs"]
@@ -118,7 +120,12 @@ fn the_book_has_every_guide_and_what_guides_link_to() {
 }
 
 #[test]
-fn every_test_that_the_interop_guide_names_is_there() {
+fn a_publisher_and_a_subscriber_have_twelve_lines_of_code() {
+    assert_tidy(short::findings);
+}
+
+#[test]
+fn every_test_that_a_guide_or_a_list_names_is_there() {
     assert_tidy(named::findings);
 }
 

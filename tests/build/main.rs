@@ -13,6 +13,7 @@ fn main() {
         "contracts/Clashes.ice",
         "contracts/Classes.ice",
         "contracts/Views.ice",
+        "contracts/Nil.ice",
         "interop/ice/ByValue.ice",
         "interop/ice/Measured.ice",
         "interop/ice/Interop.ice",

@@ -7,6 +7,7 @@ mod classes;
 mod compression_sizes;
 mod echo;
 mod generated;
+mod nil;
 mod views;
 
 /// A contract that uses everything, as a user's crate has it: below a private module of a program.
@@ -16,4 +17,5 @@ mod contract {
     floe::include_contract!("Classes");
     floe::include_contract!("Extra");
     floe::include_contract!("Views");
+    floe::include_contract!("Nil");
 }

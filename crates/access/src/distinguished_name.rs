@@ -1,11 +1,10 @@
 //! Distinguished names: subjects of certificates, and their text as RFC 2253 writes it.
 
+#[cfg(feature = "certificates")]
+mod certificate;
+
 use std::fmt;
 use std::str::FromStr;
-
-use x509_parser::der_parser::asn1_rs::{FromDer, ToDer};
-use x509_parser::prelude::X509Certificate;
-use x509_parser::x509::X509Name;
 
 /// A distinguished name: attributes with their values, such as `CN=ann,O=ZeroC`.
 ///
@@ -37,17 +36,10 @@ enum Value {
 pub const DN_LEN_MAX: usize = 16 * 1024;
 
 impl DistinguishedName {
-    /// The subject of a certificate in DER. `None` if the bytes are not a certificate.
-    pub fn of_certificate(der: &[u8]) -> Option<Self> {
-        let (_, certificate) = X509Certificate::from_der(der).ok()?;
-        Some(Self::of_name(certificate.subject()))
-    }
-
-    fn of_name(name: &X509Name<'_>) -> Self {
-        let mut attributes: Vec<_> = name.iter_attributes().map(attribute).collect();
-        // A certificate begins with the most general attribute.
-        attributes.reverse();
-        Self { attributes }
+    /// `None`: a build without the cargo feature `certificates` reads none.
+    #[cfg(not(feature = "certificates"))]
+    pub fn of_certificate(_der: &[u8]) -> Option<Self> {
+        None
     }
 
     /// Whether each attribute of `other` is among those of this name, in any order.
@@ -59,17 +51,6 @@ impl DistinguishedName {
     /// Whether the name has no attributes.
     pub fn is_empty(&self) -> bool {
         self.attributes.is_empty()
-    }
-}
-
-fn attribute(attribute: &x509_parser::x509::AttributeTypeAndValue<'_>) -> Attribute {
-    let value = match attribute.as_str() {
-        Ok(text) => Value::Text(text.to_owned()),
-        Err(_) => Value::Der(attribute.attr_value().to_der_vec().unwrap_or_default()),
-    };
-    Attribute {
-        kind: kind_of(&attribute.attr_type().to_id_string()),
-        value,
     }
 }
 
@@ -349,28 +330,6 @@ mod tests {
         }
         let long = format!("CN={}", "a".repeat(DN_LEN_MAX));
         assert!(long.parse::<DistinguishedName>().is_err());
-    }
-
-    #[test]
-    fn the_subject_of_a_certificate_reads_as_openssl_writes_it() {
-        use rcgen::{CertificateParams, DistinguishedName as Subject, DnType, KeyPair};
-        let mut subject = Subject::new();
-        subject.push(DnType::CountryName, "NO");
-        subject.push(DnType::OrganizationName, "Acme, Inc.");
-        subject.push(DnType::CustomDnType(vec![1, 2, 3, 4]), "own");
-        subject.push(DnType::CommonName, "ann\n");
-        let mut params = CertificateParams::default();
-        params.distinguished_name = subject;
-        let key = KeyPair::generate().expect("a key");
-        let certificate = params.self_signed(&key).expect("a certificate");
-        let name = DistinguishedName::of_certificate(certificate.der()).expect("a subject");
-        assert_eq!(
-            name.to_string(),
-            "CN=ann\\0A,1.2.3.4=own,O=Acme\\, Inc.,C=NO"
-        );
-        assert!(name.has_all_of(&dn("O=\"Acme, Inc.\",C=NO")));
-        assert_eq!(dn(&name.to_string()), name);
-        assert_eq!(DistinguishedName::of_certificate(b"no certificate"), None);
     }
 
     proptest! {

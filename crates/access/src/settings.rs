@@ -223,7 +223,7 @@ impl Reader<'_> {
             self.problem(
                 line,
                 "callbacks",
-                "expected a rule that allows subscribe or link: for no other the hub calls anybody",
+                "expected a rule that allows subscribe or link: only for these does the hub call other programs",
             );
         }
         let objects = Objects {

@@ -17,13 +17,13 @@ pub(crate) enum Exit {
     Success = 0,
     /// It failed in a way that no other code names.
     Failure = 1,
-    /// The arguments, the JSON, the bytes or a file named by them make no sense.
+    /// The arguments, the JSON, the bytes or a named file are invalid.
     Usage = 2,
     /// The time was over.
     TimedOut = 3,
     /// The other side has no such object, facet, operation or topic.
     NotFound = 4,
-    /// Nobody listens there, or the other side declined what was asked.
+    /// Nothing listens at the address, or the peer declined.
     Refused = 5,
     /// Events were lost.
     LossDetected = 6,
@@ -38,10 +38,10 @@ pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
     0  it did what was asked
     1  it failed: an exception, a broken connection, a port in use
-    2  arguments, JSON, bytes or named files make no sense
+    2  arguments, JSON, bytes or named files are invalid
     3  the time was over (--timeout)
     4  no such object, facet, operation or topic
-    5  nobody listens there, or the other side declined (the topic exists already)
+    5  nothing listens at the address, or the peer declined (the topic exists already)
     6  events were lost
   100  Slice files have errors, a check of them has findings, or a run of the lab is worse than another
   130  interrupted before it was done";
@@ -105,6 +105,21 @@ impl Failure {
     pub(crate) fn help(mut self, help: impl fmt::Display) -> Self {
         self.help = Some(help.to_string());
         self
+    }
+
+    /// Names the peer that answered that it failed, instead of any servant or server.
+    #[must_use]
+    pub(crate) fn reported_by(mut self, peer: impl fmt::Display) -> Self {
+        let rest = ["the servant", "the server"]
+            .iter()
+            .find_map(|it| self.message.strip_prefix(it));
+        match rest {
+            Some(rest) => {
+                self.message = format!("{peer}{rest}");
+                self
+            }
+            None => self.when(format_args!("{peer} failed")),
+        }
     }
 
     /// Says in front of the message what failed.

@@ -161,10 +161,7 @@ impl HubArgument {
         let own = info
             .iter()
             .flat_map(|info| &info.subscribers)
-            .find(|known| {
-                let known = known.subscriber.as_ref();
-                known.is_some_and(|known| &known.reference().identity == subscriber)
-            });
+            .find(|known| &known.subscriber.reference().identity == subscriber);
         own.map_or(0, |own| lost(&own.lost))
     }
 
@@ -312,7 +309,7 @@ impl HubArgument {
                 .when("no topic manager")
                 .help("give the whole proxy of the topic manager with --hub"),
             Exit::Usage => failure.when("the hub does not answer"),
-            _ if failure.is_answer() => failure.when("the hub failed"),
+            _ if failure.is_answer() => failure.reported_by("the hub"),
             _ if failure.is_unreachable() => {
                 failure.when("the hub did not answer").help(WHERE_HELP)
             }

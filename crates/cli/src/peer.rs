@@ -255,7 +255,7 @@ pub(crate) fn not_listening(error: &AdapterError) -> Failure {
         AdapterError::Listen { .. } => Failure::new(Exit::Failure, error)
             .help("listen on an address or a name of this machine; `*` is all of them"),
         AdapterError::Registration { .. } => Failure::new(Exit::Failure, error).help(
-            "--locator (Ice.Default.Locator) says who is told; without adapter-id (AdapterId) nobody is",
+            "set the locator with --locator (Ice.Default.Locator), or remove adapter-id (AdapterId) so that nothing is registered",
         ),
         AdapterError::UnsupportedEndpoint { endpoint }
             if !cfg!(feature = "tls") && ["ssl", "wss"].iter().any(|it| endpoint.starts_with(it)) =>

@@ -135,7 +135,7 @@ impl EncodingArgument {
     /// The encoding for requests through a proxy.
     ///
     /// # Errors
-    /// The proxy asks for one that nobody knows.
+    /// The proxy asks for an encoding that does not exist.
     pub(crate) fn for_proxy(self, proxy: &Proxy) -> Result<EncodingVersion, Failure> {
         let of_proxy = proxy.reference().encoding;
         match self.encoding {

@@ -202,7 +202,7 @@ async fn pull(
     pulled.map_err(|error| pull_failed(hub, error))
 }
 
-/// How long to wait for a dead letter, in milliseconds. Those that are there come at once.
+/// How long to wait for a dead letter, in milliseconds. A pull that finds some does not wait.
 const PULL_WAIT: i32 = 200;
 
 fn pull_failed(hub: &HubArgument, error: PullError) -> Failure {

@@ -12,10 +12,12 @@ mod dlq;
 mod doctor;
 mod echo;
 mod encode;
-#[cfg_attr(not(feature = "lab"), path = "no_lab.rs")]
+#[cfg(feature = "lab")]
 mod lab;
 #[cfg(feature = "man")]
 mod man;
+#[cfg(any(not(feature = "lab"), test))]
+mod no_lab;
 #[cfg(not(feature = "recordings"))]
 mod no_recordings;
 mod ping;
@@ -32,6 +34,8 @@ mod subscribe;
 mod topic;
 
 use clap::Subcommand;
+#[cfg(not(feature = "lab"))]
+use no_lab as lab;
 #[cfg(not(feature = "recordings"))]
 use no_recordings::{record, replay};
 

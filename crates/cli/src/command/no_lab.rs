@@ -25,3 +25,18 @@ impl Lab {
         )))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_build_without_the_lab_says_how_to_get_it() {
+        let words = ["run", "rpc", "--quick"].map(str::to_owned).into();
+        let refused = Lab { words }.run(&Output::new(None));
+        assert_eq!(
+            refused.expect_err("there is no lab").to_string(),
+            "this build has no lab; in the repository: cargo run --release --features lab -- lab run rpc --quick"
+        );
+    }
+}

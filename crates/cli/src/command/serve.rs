@@ -431,7 +431,7 @@ fn threads(text: &str) -> Result<NonZeroUsize, String> {
 /// More threads than that only get into each other's way.
 const THREADS_MAX: usize = 64;
 
-/// Ends in order, or at once at a second signal.
+/// Shuts down in order. A second signal ends the process immediately.
 async fn stop(
     services: Services,
     communicator: Communicator,

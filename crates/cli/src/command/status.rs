@@ -78,13 +78,10 @@ pub(crate) fn problems(status: &HubStatus, totals: &TopicTotals) -> Vec<String> 
     let lost = &totals.lost;
     let mut problems = Vec::new();
     let losses = [
-        (
-            lost.overflow,
-            "because the queue of their subscriber was full",
-        ),
-        (lost.offline, "while their subscriber was offline"),
-        (lost.failed, "because their delivery failed"),
-        (lost.looped, "because they go round in a loop of hubs"),
+        (lost.overflow, "because the queue of a subscriber was full"),
+        (lost.offline, "while a subscriber was offline"),
+        (lost.failed, "because delivery failed"),
+        (lost.looped, "in a loop of hubs"),
     ];
     for (count, why) in losses {
         match count {
@@ -102,6 +99,7 @@ pub(crate) fn problems(status: &HubStatus, totals: &TopicTotals) -> Vec<String> 
     }
     match status.connections_refused {
         0 => {}
+        1 => problems.push("1 connection was refused because a limit was reached".to_owned()),
         count => problems.push(format!(
             "{count} connections were refused because a limit was reached"
         )),
@@ -150,7 +148,7 @@ mod tests {
         assert_eq!(
             problems(&status, &totals),
             [
-                "1 event was lost because the queue of their subscriber was full",
+                "1 event was lost because the queue of a subscriber was full",
                 "an event has waited 11 s for its subscriber",
                 "2 connections were refused because a limit was reached",
             ]

@@ -38,7 +38,7 @@ pub(super) use replay::publish_again;
 
 /// Lists, creates, shows, links and removes topics of a hub or an IceStorm
 ///
-/// Exit code 4: no such topic or link; 5: the topic or link exists already, or nobody listens where the hub should.
+/// Exit code 4: no such topic or link; 5: the topic or link exists already, or no hub listens at the address.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Topic {
     List(List),
@@ -334,7 +334,7 @@ fn held_publishers(backpressure: &[Backpressure]) -> Vec<Json> {
         own.publishers.iter().map(|held| {
             json!({
                 "held_publisher": held.publisher,
-                "by_subscriber": identity(own.subscriber.as_ref()),
+                "by_subscriber": identity(&own.subscriber),
                 "for_ms": rates::milliseconds(held.time),
             })
         })
@@ -346,14 +346,12 @@ fn held_publishers(backpressure: &[Backpressure]) -> Vec<Json> {
 fn held_by(backpressure: &[Backpressure], row: &Json) -> Json {
     let own = backpressure
         .iter()
-        .find(|own| row["identity"] == identity(own.subscriber.as_ref()));
+        .find(|own| row["identity"] == identity(&own.subscriber));
     rates::milliseconds(own.map_or(0, |own| own.time))
 }
 
-fn identity(proxy: Option<&Proxy>) -> Json {
-    proxy
-        .map(|proxy| proxy.reference().identity.to_string())
-        .into()
+fn identity(proxy: &Proxy) -> Json {
+    proxy.reference().identity.to_string().into()
 }
 
 /// What an older hub would tell.
@@ -415,13 +413,12 @@ async fn subscribers(
 }
 
 fn subscriber(info: &SubscriberInfo) -> Json {
-    let reference = info.subscriber.as_ref().map(Proxy::reference);
-    let mode = reference.map(|reference| match info.is_link {
+    let mode = match info.is_link {
         true => "link",
-        false => mode(reference.mode, &info.qos),
-    });
+        false => mode(info.subscriber.reference().mode, &info.qos),
+    };
     json!({
-        "identity": identity(info.subscriber.as_ref()),
+        "identity": identity(&info.subscriber),
         "mode": mode,
         "state": state(info.state),
         "offered": info.offered,
@@ -431,7 +428,7 @@ fn subscriber(info: &SubscriberInfo) -> Json {
         "outstanding": info.outstanding,
         "queued_bytes": info.queued_bytes,
         "lost_by_reason": losses(&info.lost),
-        "proxy": info.subscriber.as_ref().map(|it| readable(&it.to_string())),
+        "proxy": readable(&info.subscriber.to_string()),
         "qos": info.qos,
         "cost": info.is_link.then_some(info.cost),
     })

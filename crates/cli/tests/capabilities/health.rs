@@ -49,7 +49,7 @@ fn lost_events_are_a_problem() {
     assert!(
         status
             .stdout
-            .contains("events were lost because the queue of their subscriber was full")
+            .contains("events were lost because the queue of a subscriber was full")
     );
     let doctor = hub.run(&["doctor", "-o", "table"]).ended(100);
     assert!(

@@ -17,8 +17,8 @@ mod health;
 mod hub;
 #[cfg(feature = "lab")]
 mod lab;
-#[cfg(all(feature = "zstd", feature = "brotli"))]
 mod mistakes;
+#[cfg(all(feature = "zstd", feature = "brotli"))]
 mod offers;
 mod operate;
 mod ping;

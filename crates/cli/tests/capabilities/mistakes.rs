@@ -1,4 +1,29 @@
-//! Mistakes of a first hour that no other file has, and what the command says of each.
+//! Mistakes that users make in their first hour, and what the command says of each.
+//!
+//! Each of these mistakes has a test of its message, here or elsewhere:
+//!
+//! | mistake | test |
+//! |---|---|
+//! | a second subscriber with the identity of the first | `crates/hub/tests/capabilities/client.rs::subscribers_have_identities_of_their_own_unless_they_choose_one` |
+//! | a subscriber that its hub cannot reach | `crates/hub/tests/capabilities/client.rs::a_subscriber_that_the_hub_cannot_reach_is_told_so` |
+//! | a subscription that the hub has ended | `mistakes.rs::a_subscriber_is_told_why_its_hub_may_have_ended_the_subscription` |
+//! | a servant without its dispatcher | `tests/generated/compiler_messages.rs::a_bare_servant_is_told_to_need_a_dispatcher` |
+//! | an error that `main` returns | `crates/runtime/src/error/mod.rs::an_error_that_ends_main_reads_as_a_sentence_and_gives_its_cause` |
+//! | a nil proxy where the contract excludes it | `tests/capabilities/nil.rs::a_servant_whose_contract_excludes_nil_is_not_called_with_it_and_its_caller_is_told` |
+//! | a hub that other computers cannot reach | `mistakes.rs::a_hub_for_its_own_computer_says_so_and_another_computer_is_told_what_to_ask` |
+//! | more connections than the limit | `mistakes.rs::connections_beyond_the_limit_are_logged_and_reported` |
+//! | a host without a port | `mistakes.rs::a_proxy_with_a_host_alone_is_told_to_need_a_port` |
+//! | an object under a wrong identity | `usage.rs::a_wrong_identity_at_a_hub_gets_the_one_that_was_meant` |
+//! | too few arguments of a call | `mistakes.rs::an_array_of_arguments_may_end_before_the_optional_ones_and_not_sooner` |
+//! | topics to remove that do not exist | `topic.rs::several_topics_are_all_tried` |
+//! | alternatives of a contract that are checked together | `mistakes.rs::alternatives_of_one_contract_are_told_how_to_be_checked` |
+//! | invalid settings while the hub runs | `config.rs::a_changed_file_is_noticed_and_one_that_makes_no_sense_changes_nothing` |
+//! | `floe lab` in a build without the lab | `crates/cli/src/command/no_lab.rs::a_build_without_the_lab_says_how_to_get_it` |
+
+use std::io::Read;
+use std::net::TcpStream;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use crate::command::{run, slice_file};
 use crate::hub::{Hub, Running};
@@ -96,4 +121,74 @@ fn alternatives_of_one_contract_are_told_how_to_be_checked() {
         .said(&format!("`floe slice breaking {old} {new}` compares them"));
     run(&["slice", "check", &old]).ended(0);
     run(&["slice", "breaking", &old, &new]).ended(100);
+}
+
+#[test]
+fn a_subscriber_is_told_why_its_hub_may_have_ended_the_subscription() {
+    let hub = Hub::start();
+    let file = slice_file(
+        "mistakes-ended.ice",
+        "module M { interface I { void f(); } }",
+    );
+    let subscriber = hub.running(&["sub", "t", "--create", "--slice", &file, "--no-reconnect"]);
+    subscriber.talk("subscribed to topic `t`");
+    let listed = hub
+        .run(&["topic", "subscribers", "t", "-o", "json"])
+        .ended(0);
+    let listed = listed.json();
+    let identity = listed[0]["identity"]
+        .as_str()
+        .expect("it has one")
+        .to_owned();
+    hub.run(&["topic", "unsubscribe", "t", &identity]).ended(0);
+    subscriber.talk("the hub has ended this subscription");
+    subscriber.talk(
+        "either the hub could not deliver, or somebody unsubscribed; the log of the hub has the reason. If a \
+         firewall is in between, --listen HOST:PORT names an open port",
+    );
+    subscriber.end().ended(1);
+}
+
+#[test]
+fn connections_beyond_the_limit_are_logged_and_reported() {
+    let settings = "listen = \"tcp -h 127.0.0.1 -p 0\"\n[connections]\nlimit = 2\n";
+    let file = slice_file("mistakes-limit.toml", settings);
+    let process = Running::start(&["serve", "--config", &file]);
+    let line = process.line();
+    let manager = line.strip_prefix("ready ").expect("it says ready first");
+    let hub = Hub {
+        manager: manager.to_owned(),
+        process,
+    };
+    let port = manager
+        .rsplit(' ')
+        .next()
+        .and_then(|word| word.parse().ok());
+    let connect = || TcpStream::connect(("127.0.0.1", port.expect("its port is last")));
+    // Each has the hub's first message: it is admitted.
+    let held = [(), ()].map(|()| {
+        let mut stream = connect().expect("the hub listens");
+        stream.read_exact(&mut [0; 14]).expect("it is admitted");
+        stream
+    });
+    let mut refused = connect().expect("the hub listens");
+    assert!(!matches!(refused.read(&mut [0]), Ok(1)), "it is admitted");
+    hub.process
+        .talk("there are 2 connections already, as many as `Settings::connection_limit` allows");
+    drop(held);
+    // The hub may need a moment to notice.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    let status = loop {
+        let status = hub.run(&["status", "-o", "json"]);
+        if status.code == Some(0) {
+            break status.json();
+        }
+        assert!(Instant::now() < deadline, "{status:?}");
+        thread::sleep(Duration::from_millis(10));
+    };
+    let problem = status["problems"][0].as_str().expect("a problem");
+    assert!(
+        problem.ends_with("refused because a limit was reached"),
+        "{problem}"
+    );
 }

@@ -138,7 +138,7 @@ fn an_object_tells_its_interfaces_over_each_endpoint() {
     let endpoints = shown["endpoints"].as_array().expect("a list");
     let outcome = |index: usize| endpoints[index]["outcome"].as_str().expect("text");
     assert_eq!((outcome(0), outcome(1)), ("answers", "answers"));
-    assert_eq!(outcome(2), "not tried: nobody answers datagrams");
+    assert_eq!(outcome(2), "not tried: datagrams get no answer");
     assert!(outcome(3).starts_with("cannot connect to"), "{shown}");
     assert_eq!(outcome(4), "not tried: its transport is not known here");
     let remote = format!("127.0.0.1:{}", echo.port());

@@ -351,7 +351,7 @@ fn a_locator_that_cannot_be_told_of_a_hub_keeps_it_from_starting() {
     drop(nobody);
     let ran = serve_registered(port).end().ended(1);
     ran.said("cannot register the adapter \"Topics\" with the locator Floe/Locator ")
-        .said("--locator (Ice.Default.Locator) says who is told");
+        .said("set the locator with --locator (Ice.Default.Locator)");
 }
 
 #[test]

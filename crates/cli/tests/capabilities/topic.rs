@@ -254,7 +254,7 @@ fn a_hub_that_answers_that_it_failed_is_not_said_to_be_silent() {
     let hub = Hub::start();
     let ran = hub.run(&["topic", "create", &"x".repeat(600)]);
     ran.ended(1)
-        .said("the hub failed: ")
+        .said("floe: error: the hub failed: ")
         .said("expected a key of at most 511 bytes");
 }
 

@@ -185,21 +185,26 @@ fn members(definition: &Definition) -> &[Member] {
 /// The directive before what is no proxy, or may be unset.
 fn nonnull(metadata: &[Metadata], what: Option<(Type, Option<i32>)>) -> Option<Diagnostic> {
     let directive = metadata.iter().find(|metadata| metadata.text == NONNULL)?;
-    let message = match what {
+    let (message, remedy) = match what {
         Some((Type::ObjectProxy | Type::Proxy(_), None)) => return None,
-        Some((Type::ObjectProxy | Type::Proxy(_), Some(_))) => {
-            "expected a proxy that is always set, got an optional one"
-        }
-        Some(_) => "expected a proxy, got a value that is never nil",
-        None => "expected an operation that returns a proxy, got one that returns nothing",
+        Some((Type::ObjectProxy | Type::Proxy(_), Some(_))) => (
+            "`rust:nonnull` excludes nil, and an optional proxy may be unset",
+            "remove it, or remove `optional`",
+        ),
+        Some(_) => (
+            "`rust:nonnull` excludes nil, and only a proxy can be nil",
+            "remove it",
+        ),
+        None => (
+            "`rust:nonnull` excludes nil, and this operation returns nothing",
+            "remove it, or write it before a parameter",
+        ),
     };
     let diagnostic = Diagnostic::new(Code::WrongKind, directive.span, message);
-    Some(
-        diagnostic.help(
-            "`rust:nonnull` belongs before a parameter or member that is a proxy, an operation that returns one, or a \
-             sequence or dictionary of proxies",
-        ),
-    )
+    Some(diagnostic.help(format!(
+        "{remedy}; it belongs before a parameter or member that is a proxy, an operation that returns one, or a sequence \
+         or dictionary of proxies"
+    )))
 }
 
 fn view(metadata: &Metadata, model: &Model, id: DefinitionId) -> Option<Diagnostic> {

@@ -171,19 +171,19 @@ fn what_would_not_compile_is_refused_with_its_place() {
         ),
         (
             "interface I { [\"rust:nonnull\"] void f(); }",
-            "expected an operation that returns a proxy, got one that returns nothing",
+            "`rust:nonnull` excludes nil, and this operation returns nothing",
         ),
         (
             "interface I { [\"rust:nonnull\"] string f(); }",
-            "expected a proxy, got a value that is never nil",
+            "`rust:nonnull` excludes nil, and only a proxy can be nil",
         ),
         (
             "interface I { void f([\"rust:nonnull\"] optional(1) I* i); }",
-            "expected a proxy that is always set, got an optional one",
+            "`rust:nonnull` excludes nil, and an optional proxy may be unset",
         ),
         (
             "[\"rust:nonnull\"] sequence<int> S;",
-            "expected a proxy, got a value that is never nil",
+            "`rust:nonnull` excludes nil, and only a proxy can be nil",
         ),
         (
             "interface I; exception E { [\"rust:nonnull\"] I* i; }",

@@ -41,10 +41,10 @@ codegen::enumeration!(SubscriberState = "::Floe::SubscriberState" { Online, Offl
 
 /// A subscriber, or a link to another topic. Each event is in exactly one place:
 /// offered = delivered + all losses + queued + outstanding.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubscriberInfo {
     /// The object that gets the events, its mode being the mode of delivery; of a link, the topic that it leads to.
-    pub subscriber: Option<Proxy>,
+    pub subscriber: Proxy,
     /// Whether it is a link.
     pub is_link: bool,
     /// What the link costs; an event that costs more was not meant for it. 0 for a subscriber.
@@ -139,7 +139,7 @@ pub struct HubStatus {
 codegen::structure!(HubStatus { uptime, connections, connections_refused, topics });
 
 /// A subscriber, and how far it is behind.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SubscriberStatus {
     /// What became of its events.
     pub info: SubscriberInfo,
@@ -187,10 +187,10 @@ codegen::structure!(HeldPublisher { publisher, time });
 pub type HeldPublisherSeq = Vec<HeldPublisher>;
 
 /// A subscriber that holds publishers back, or has done so, because its queue was full.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Backpressure {
     /// The subscriber, as in SubscriberInfo.
-    pub subscriber: Option<Proxy>,
+    pub subscriber: Proxy,
     /// For how long publishers have been held back for it in all, in microseconds.
     pub time: i64,
     /// Events of held publishers that have no room in its queue yet; they do not count as offered.

@@ -162,7 +162,7 @@ async fn the_hub_tells_who_is_held_back_by_whom_and_for_how_long() {
     let connection = connection.expect("it is not collocated");
     let address = connection.info().local_address.expect("a socket");
     let own = held(&world).await;
-    assert_eq!(own.subscriber, Some(stuck));
+    assert_eq!(own.subscriber, stuck);
     assert_eq!(own.publishers[0].publisher, address.to_string());
     assert!(own.events > 0 && own.time > 0 && own.publishers[0].time > 0);
     inbox.open();

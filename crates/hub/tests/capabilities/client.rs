@@ -102,7 +102,7 @@ async fn events_come_in_order_over_the_subscribers_own_connection() {
     }
     assert_eq!(numbers(&mut events, 100).await, Vec::from_iter(0..100));
     let info = world.info("t").await;
-    let subscriber = info.subscribers[0].subscriber.clone().expect("a proxy");
+    let subscriber = info.subscribers[0].subscriber.clone();
     assert_eq!(&subscriber.reference().identity, events.identity());
     assert!(
         subscriber.reference().endpoints().is_empty(),
@@ -140,7 +140,7 @@ async fn each_way_of_delivery_reaches_a_subscriber_wherever_it_is_delivered_to()
     let modes: HashSet<_> = info
         .subscribers
         .iter()
-        .map(|it| it.subscriber.as_ref().expect("a proxy").reference().mode)
+        .map(|it| it.subscriber.reference().mode)
         .collect();
     assert_eq!(modes.len(), 3);
 }
@@ -528,6 +528,17 @@ async fn a_subscriber_that_the_hub_cannot_reach_is_told_so() {
     assert!(
         matches!(&error, HubError::NotReached { endpoints, .. } if endpoints.starts_with("udp -h 127.0.0.1")),
         "{error}"
+    );
+    let text = error.to_string();
+    assert!(
+        text.starts_with("the hub did not deliver to \"udp -h 127.0.0.1 -p "),
+        "{text}"
+    );
+    assert!(
+        text.ends_with(
+            ": is there a firewall or an address translation in between? Set the address to listen on with `listen`"
+        ),
+        "{text}"
     );
     assert_eq!(world.info("t").await.subscribers.len(), 0);
 }

@@ -41,7 +41,7 @@ async fn the_info_of_a_subscriber_has_its_proxy_and_quality_of_service() {
     let topic = world.create("t").await;
     subscribe(&topic, &proxy.ice_oneway(), &[("retryCount", "3")]).await;
     let info = world.info("t").await;
-    assert_eq!(info.subscribers[0].subscriber, Some(proxy.ice_oneway()));
+    assert_eq!(info.subscribers[0].subscriber, proxy.ice_oneway());
     assert_eq!(info.subscribers[0].qos["retryCount"], "3");
 }
 

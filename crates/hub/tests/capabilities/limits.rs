@@ -135,7 +135,7 @@ async fn many_subscribers_are_told_of_in_pages_and_too_long_answers_name_them() 
         let page = soon(admin.topic_page("t", next)).await.unwrap();
         assert_eq!(page.status.totals.subscribers, COUNT as i32);
         for subscriber in page.status.subscribers {
-            let proxy = subscriber.info.subscriber.unwrap();
+            let proxy = subscriber.info.subscriber;
             names.push(proxy.reference().identity.name.clone());
         }
         pages += 1;

@@ -242,7 +242,7 @@ async fn a_publisher_does_not_wait_for_a_subscriber_that_leaves() {
     stuck.world.info_when("t", full).await;
     let topic = stuck.world.manager.retrieve("t").await.unwrap();
     let subscriber = stuck.world.info("t").await.subscribers.remove(0).subscriber;
-    soon(topic.unsubscribe(subscriber.as_ref())).await.unwrap();
+    soon(topic.unsubscribe(Some(&subscriber))).await.unwrap();
     soon(publishing).await.unwrap();
 }
 

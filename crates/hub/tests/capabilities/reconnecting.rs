@@ -133,10 +133,7 @@ async fn hear_beside(
         })
         .await;
     subscribers.stop().await;
-    let is_own = |it: &&SubscriberInfo| {
-        let proxy = it.subscriber.as_ref();
-        proxy.is_some_and(|proxy| proxy.reference().identity.name == "s")
-    };
+    let is_own = |it: &&SubscriberInfo| it.subscriber.reference().identity.name == "s";
     let own = info.subscribers.iter().find(is_own);
     (
         numbers(&mut inbox).await,

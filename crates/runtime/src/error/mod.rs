@@ -264,7 +264,7 @@ impl fmt::Display for LocalError {
             Self::Connect { endpoint, source } => {
                 write!(f, "cannot connect to \"{}\": {source}", Readable(endpoint))?;
                 match has_port_0(endpoint) {
-                    true => f.write_str("; nobody listens on port 0: add -p PORT"),
+                    true => f.write_str("; port 0 stands for no port: add -p PORT"),
                     false => Ok(()),
                 }
             }
@@ -534,7 +534,7 @@ mod tests {
         };
         assert_eq!(
             text("tcp -h a -p 0 -t 60000"),
-            "cannot connect to \"tcp -h a -p 0\": connection refused; nobody listens on port 0: add -p PORT"
+            "cannot connect to \"tcp -h a -p 0\": connection refused; port 0 stands for no port: add -p PORT"
         );
         assert_eq!(
             text("tcp -h a -p 1"),

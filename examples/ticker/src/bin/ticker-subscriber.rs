@@ -12,10 +12,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut events = hub.topic("ticker").await?.subscribe().await?;
     println!("ready");
     for _ in 0..3 {
-        match events.next().await.ok_or("no more ticks")? {
-            Ok(TickerEvent::Tick(tick)) => println!("{} {:.2}", tick.symbol, tick.price),
-            Err(interruption) => eprintln!("{interruption}"),
-        }
+        // An error is an interruption, after which events go on. This program ends at the first.
+        let TickerEvent::Tick(tick) = events.next().await.ok_or("no more ticks")??;
+        println!("{} {:.2}", tick.symbol, tick.price);
     }
     Ok(events.unsubscribe().await?)
 }

@@ -73,13 +73,14 @@ pub(super) fn lost(losses: &Losses) -> i64 {
 }
 
 fn name(info: &SubscriberInfo) -> String {
-    let reference = info.subscriber.as_ref().map(floe::Proxy::reference);
-    reference.map_or_else(String::new, |reference| reference.identity.to_string())
+    info.subscriber.reference().identity.to_string()
 }
 
 #[cfg(test)]
 mod tests {
-    use floe_hub::contracts::floe::{SubscriberStatus, TopicTotals};
+    use floe::Communicator;
+    use floe::contracts::ice_storm::QoS;
+    use floe_hub::contracts::floe::{SubscriberState, SubscriberStatus, TopicTotals};
 
     use super::*;
 
@@ -89,7 +90,13 @@ mod tests {
             delivered,
             queued,
             queued_bytes: queued * 10,
-            ..SubscriberInfo::default()
+            subscriber: Communicator::new().proxy("subscriber").expect("a proxy"),
+            is_link: false,
+            cost: 0,
+            qos: QoS::new(),
+            state: SubscriberState::Online,
+            lost: Losses::default(),
+            outstanding: 0,
         };
         TopicStatus {
             totals: TopicTotals {
@@ -98,10 +105,7 @@ mod tests {
                 queued,
                 ..TopicTotals::default()
             },
-            subscribers: vec![SubscriberStatus {
-                info,
-                ..SubscriberStatus::default()
-            }],
+            subscribers: vec![SubscriberStatus { info, lag: 0 }],
             ..TopicStatus::default()
         }
     }

@@ -157,7 +157,7 @@ impl Stage {
             let own = info
                 .subscribers
                 .iter()
-                .find(|info| info.subscriber.as_ref() == Some(&subscriber.proxy));
+                .find(|info| info.subscriber == subscriber.proxy);
             own.map_or(
                 published.saturating_sub(subscriber.tally.delivered()),
                 |own| hub::lost(&own.lost).try_into().unwrap_or(0),

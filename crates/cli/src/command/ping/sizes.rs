@@ -44,8 +44,7 @@ fn whole(text: &str) -> Result<Size, String> {
     }
 }
 
-/// The most that is sent at once: 128 MiB. The answer is as long, and must be below the limit to
-/// answers.
+/// The longest value that is sent: 128 MiB. The answer is as long, and must be below the limit on the length of answers.
 const SIZE_MAX: usize = 128 << 20;
 
 #[cfg(test)]

@@ -165,7 +165,7 @@ async fn visit(proxy: Proxy, endpoint: Endpoint) -> Visit {
     reference.target = Target::Direct(vec![endpoint.clone()]);
     let proxy = proxy.with_reference(reference);
     let outcome = match &endpoint {
-        _ if endpoint.is_datagram() => Outcome::NotTried("nobody answers datagrams"),
+        _ if endpoint.is_datagram() => Outcome::NotTried("datagrams get no answer"),
         Endpoint::Opaque(_) => Outcome::NotTried("its transport is not known here"),
         _ if is_secure_only && !endpoint.is_secure() => {
             Outcome::NotTried("the proxy is for encrypted endpoints alone, -s")

@@ -19,13 +19,13 @@ use prometheus_client::registry::Registry;
 use super::http::Answer;
 use super::open_files;
 
-/// Topics that have rows of their own, from the first by name. What the others have now is added up, so that nobody who
-/// creates topics fills the memory of the scraper. Their counters are not: topics come and go among them, and a counter
-/// that falls is taken for one that began anew. What all topics count is in the rows of the hub.
+/// The number of topics with rows of their own, in the order of their names. This limit keeps a client that creates topics from
+/// filling the memory of the scraper. One row has the sums of the gauges of all others. It has no sums of their counters: topics
+/// come and go among them, and a scraper takes a counter that falls for one that was reset. The rows of the hub count all topics.
 const TOPIC_MAX: usize = 1000;
-/// Subscribers that have rows of their own. The others are left out.
+/// The number of subscribers with rows of their own. The others are left out.
 const SUBSCRIBER_MAX: usize = 1000;
-/// The topic of the row for all that have none of their own; one without a name counts among them.
+/// The name in the row of all topics without a row of their own. A topic whose name is empty counts among them.
 const OTHERS: &str = "";
 
 /// What the metrics tell of.
@@ -422,8 +422,7 @@ impl Rows<'_, '_> {
         let number = |count| i64::try_from(count).unwrap_or(i64::MAX);
         let help = "Open descriptors; each connection is one";
         self.gauge("process_open_fds", help, number(open))?;
-        let help =
-            "Descriptors that there may be; beyond, nobody connects and nothing is delivered";
+        let help = "The limit of open descriptors; at the limit, the hub accepts no connections and makes none to subscribers";
         self.gauge("process_max_fds", help, number(max))
     }
 
@@ -510,9 +509,8 @@ fn of_topic(name: &str) -> Labels {
 }
 
 fn of_subscriber(topic: &str, subscriber: &SubscriberStatus) -> Labels {
-    let proxy = subscriber.info.subscriber.as_ref();
-    let identity = proxy.map(|proxy| proxy.reference().identity.to_string());
-    let identity = escaped(&identity.unwrap_or_default());
+    let identity = &subscriber.info.subscriber.reference().identity;
+    let identity = escaped(&identity.to_string());
     vec![("topic", escaped(topic)), ("subscriber", identity)]
 }
 

@@ -12,7 +12,7 @@ pub(super) enum State {
     Stopping,
 }
 
-/// Tells it. Nobody who starts the hub by hand has asked.
+/// Reports the state to the service manager. Does nothing without one, as when the hub is started by hand.
 #[cfg(unix)]
 pub(super) fn notify(state: State) {
     let Some(name) = std::env::var_os("NOTIFY_SOCKET").filter(|name| !name.is_empty()) else {

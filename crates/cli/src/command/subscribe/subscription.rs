@@ -94,8 +94,8 @@ impl Subscription<'_> {
                 Ok(false) => {
                     let message = "the hub has ended this subscription";
                     return Failure::new(Exit::Failure, message).help(
-                        "the hub could not deliver, or somebody unsubscribed; the hub's log has the reason. If a firewall stands \
-                         between, --listen HOST:PORT names an open port",
+                        "either the hub could not deliver, or somebody unsubscribed; the log of the hub has the reason. If a \
+                         firewall is in between, --listen HOST:PORT names an open port",
                     );
                 }
                 Err(error) => return Failure::from(error).when("lost the hub or the topic"),

@@ -199,7 +199,7 @@ pub(super) async fn far_ends(
     let failed: Vec<_> = match hub.topic_info(communicator, name).await? {
         Some(info) => {
             let links = info.subscribers.iter().filter(|info| info.is_link);
-            let topics = links.filter_map(|info| info.subscriber.as_ref());
+            let topics = links.map(|info| &info.subscriber);
             let end = |topic: &Proxy| FarEnd::of_failed(&topic.reference().identity, true);
             topics.map(end).collect()
         }

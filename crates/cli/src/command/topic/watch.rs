@@ -107,7 +107,7 @@ impl Watch {
         let known: Vec<_> = before.status.topics.iter().map(|it| &it.name).collect();
         for name in self.names.iter().filter(|name| !known.contains(name)) {
             output::talk(format_args!(
-                "there is no topic `{name}` yet: it is shown when somebody creates it"
+                "there is no topic `{name}` yet: it is shown as soon as it exists"
             ));
         }
         let mut left = self.count.unwrap_or(u64::MAX);

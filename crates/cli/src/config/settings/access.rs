@@ -98,14 +98,14 @@ pub(super) fn settings() -> Vec<Setting> {
             Kind::Texts("pattern of categories"),
             None,
             "\"orders\"",
-            "The same by category.",
+            "The objects that clients of a gateway `call`, by the category of their identities.",
         ),
         setting(
             "access.rule[].adapters",
             Kind::Texts("pattern of adapter ids"),
             None,
             "\"Orders\"",
-            "The same by the id of the adapter that the gateway's locator finds.",
+            "The objects that clients of a gateway `call`, by the id of the adapter where the locator finds them.",
         ),
         setting(
             "access.rule[].operations",

@@ -23,7 +23,7 @@ fn limits() -> Vec<Setting> {
             field: Field::Count(|draft| &mut draft.communicator().connection_limit),
             example: "100",
             effect: Effect::Restart,
-            meaning: "How many connections may be open that peers have made. Further ones are closed.",
+            meaning: "How many connections of peers may be open. The hub closes further ones.",
         },
         Setting {
             key: "connections.limit-per-address",
@@ -32,7 +32,7 @@ fn limits() -> Vec<Setting> {
             }),
             example: "1000",
             effect: Effect::Restart,
-            meaning: "The same for each address of a peer. All Unix sockets together count as one address.",
+            meaning: "How many connections from one address may be open. All Unix sockets together count as one address.",
         },
         Setting {
             key: "connections.handshakes",

@@ -142,7 +142,7 @@ fn sessions() -> Vec<Setting> {
             },
             example: "\"manager:tcp -h 10.0.0.2 -p 4070\"",
             effect: Effect::Restart,
-            meaning: "The same for clients with certificates.",
+            meaning: "The object that makes the sessions of clients with certificates.",
         },
         Setting {
             key: "gateway.session-timeout",
@@ -163,7 +163,7 @@ fn sessions() -> Vec<Setting> {
             field: Field::OptionalTime("none", |draft| &mut draft.gateway().resume_grace),
             example: "\"2m\"",
             effect: Effect::Restart,
-            meaning: "How long the session of a Floe client waits after its connection is lost. `none` ends it at once, as with Glacier2.",
+            meaning: "How long the session of a Floe client waits after its connection is lost. With `none`, the session ends with the connection, as with Glacier2.",
         },
         Setting {
             key: "gateway.session-limit",

@@ -194,14 +194,14 @@ pub(super) fn settings() -> Vec<Setting> {
             field: Field::Grouping(|draft| &mut draft.view().topics().group_by),
             example: "\"service\"",
             effect: Effect::Restart,
-            meaning: "The same for its map of topics. If you name a map, the view has only the maps that you name.",
+            meaning: "The attributes by which the map of topics groups, instead of `group`. If you set this or `subscribers`, the view has only the maps that you set.",
         },
         Setting {
             key: "metrics.VIEW.subscribers",
             field: Field::Grouping(|draft| &mut draft.view().subscribers().group_by),
             example: "\"topic/state\"",
             effect: Effect::Restart,
-            meaning: "The same for its map of subscribers.",
+            meaning: "The attributes by which the map of subscribers groups, instead of `group`.",
         },
         Setting {
             key: "metrics.VIEW.retained",

@@ -43,7 +43,7 @@ fn of_hub() -> Vec<Setting> {
             field: Field::Count(|draft| &mut draft.hub().limits.connections_per_user),
             example: "50",
             effect: Effect::Immediate,
-            meaning: "Over how many open connections one user may call. Over further ones it is refused.",
+            meaning: "How many open connections one user may send requests over. Requests over further ones are refused.",
         },
         Setting {
             key: "limits.links",

@@ -167,10 +167,11 @@ fn info(registry: &Registry, subscriber: &Subscriber, snapshot: &Snapshot) -> Su
 }
 
 /// The subscriber, or the topic to which a link leads.
-fn as_shown(registry: &Registry, subscriber: &Subscriber) -> Option<Proxy> {
-    let topic = subscriber.link().zip(registry.adapters());
-    let topic = topic.map(|(link, adapters)| link.topic_from(&adapters.main));
-    topic.or_else(|| Some(as_told(subscriber.proxy())))
+fn as_shown(registry: &Registry, subscriber: &Subscriber) -> Proxy {
+    match subscriber.link().zip(registry.adapters()) {
+        Some((link, adapters)) => link.topic_from(&adapters.main),
+        None => as_told(subscriber.proxy()),
+    }
 }
 
 /// The proxy of a subscriber as others may have it: one that is bound to a connection does not travel.
