@@ -8,7 +8,9 @@ use floe_slice::check_source;
 use floe_tests::workspace;
 use floe_wire::EncodingVersion;
 use floe_wire::compression::{Compression, Compressor, LEN_MIN_DEFAULT, StreamCompressor};
-use floe_wire::message::{BatchWriter, Context, OperationMode, RequestHeader, RequestId};
+use floe_wire::message::{
+    BatchWriter, Context, OperationMode, RequestHead, RequestId, RequestTarget,
+};
 use floe_wire::reference::Identity;
 use serde_json::Value as Json;
 
@@ -82,9 +84,8 @@ fn ticks() -> [usize; 6] {
     let batch = |numbers: std::ops::Range<i64>| {
         let mut batch = BatchWriter::default();
         for number in numbers {
-            let header = RequestHeader {
-                identity: &identity,
-                facet: "",
+            let header = RequestHead {
+                target: &RequestTarget::new(&identity, ""),
                 operation: "tick",
                 mode: OperationMode::Normal,
                 context: &Context::new(),
@@ -130,10 +131,9 @@ fn batches(value: &[u8]) -> String {
     lens.join(" | ")
 }
 
-fn with_header<T>(write: impl FnOnce(&RequestHeader<'_>) -> T) -> T {
-    write(&RequestHeader {
-        identity: &Identity::new("sink"),
-        facet: "",
+fn with_header<T>(write: impl FnOnce(&RequestHead<'_>) -> T) -> T {
+    write(&RequestHead {
+        target: &RequestTarget::new(&Identity::new("sink"), ""),
         operation: "take",
         mode: OperationMode::Normal,
         context: &Context::new(),

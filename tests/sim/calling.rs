@@ -67,7 +67,7 @@ impl World {
             Ok(id) => {
                 call.attempt_count += 1;
                 call.in_flight = id.map(|id| (joint, id));
-                end.vigil.mark_used(self.now);
+                end.keepalive.mark_used(self.now);
                 if id.is_none() {
                     self.tell(number, Told::Sent);
                 }
@@ -187,7 +187,7 @@ impl World {
 
     fn dispatch(&mut self, joint: usize, side: usize, request: &IncomingRequest) {
         let end = &mut self.joints[joint].ends[side];
-        end.vigil.mark_used(self.now);
+        end.keepalive.mark_used(self.now);
         let number = end.accept(request);
         self.book.dispatched(number);
         if request.id().is_oneway() {
@@ -211,7 +211,7 @@ impl World {
     }
 
     fn replied(&mut self, joint: usize, side: usize, token: Token, reply: IncomingReply) {
-        self.joints[joint].ends[side].vigil.mark_used(self.now);
+        self.joints[joint].ends[side].keepalive.mark_used(self.now);
         let call = &self.book.calls[token.call];
         if call.told.is_some_and(|told| told != Told::Returned) {
             // It was given up after its reply had been read.

@@ -11,13 +11,13 @@ use floe_wire::connection::{
 };
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{
-    BatchWriter, Context, HeaderCache, IncomingReply, IncomingRequest, OperationMode,
-    RequestHeader, RequestId, reply,
+    BatchWriter, Context, HeaderCache, IncomingReply, IncomingRequest, OperationMode, RequestHead,
+    RequestId, RequestTarget, reply,
 };
 use floe_wire::reference::Identity;
 
 use crate::book::{Call, Kind};
-use crate::vigil::Vigil;
+use crate::keepalive::Keepalive;
 
 /// What a request in flight is known by.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +54,7 @@ pub(crate) struct End {
     pub(crate) waiting: Vec<usize>,
     /// Replies that wait for room in it.
     pub(crate) replies: VecDeque<Buffer>,
-    pub(crate) vigil: Vigil,
+    pub(crate) keepalive: Keepalive,
     /// Why it is closed, once it is.
     pub(crate) ended: Option<AttemptEnd>,
     pub(crate) close_began: Option<Duration>,
@@ -93,7 +93,7 @@ impl End {
             dispatch_count: 0,
             waiting: Vec::new(),
             replies: VecDeque::new(),
-            vigil: Vigil::new(epoch, now),
+            keepalive: Keepalive::new(epoch, now),
             ended: None,
             close_began: None,
             appended_count: 0,
@@ -144,14 +144,11 @@ impl End {
         let parameters = parameters(number, nth, call.parameters_len);
         with_header(call, |header| {
             header
-                .write(
-                    self.output.pending(),
-                    id,
-                    EncodingVersion::V1_1,
-                    |encoder| {
+                .write_with(self.output.pending(), id, |encoder| {
+                    encoder.encapsulation(EncodingVersion::V1_1, |encoder| {
                         encoder.shared_bytes(&parameters);
-                    },
-                )
+                    });
+                })
                 .expect("bytes have an encoding");
         });
     }
@@ -242,14 +239,13 @@ fn parameters(number: usize, nth: u64, len: usize) -> Bytes {
     bytes.into()
 }
 
-fn with_header(call: &Call, write: impl FnOnce(&RequestHeader<'_>)) {
+fn with_header(call: &Call, write: impl FnOnce(&RequestHead<'_>)) {
     let mode = match call.is_idempotent {
         true => OperationMode::Idempotent,
         false => OperationMode::Normal,
     };
-    write(&RequestHeader {
-        identity: &Identity::new("object"),
-        facet: "",
+    write(&RequestHead {
+        target: &RequestTarget::new(&Identity::new("object"), ""),
         operation: "op",
         mode,
         context: &Context::new(),

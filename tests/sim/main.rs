@@ -8,7 +8,7 @@
 //! - `world.rs`: the time, the connections, and what happens next; `trouble.rs`: what goes wrong
 //! - `pipe.rs`: one direction of a stream
 //! - `end.rs`: one end of a connection; `calling.rs`: who calls over it, and who answers
-//! - `vigil.rs`: heartbeats and idle checks of Floe, Ice 3.7 and Ice 3.8
+//! - `keepalive.rs`: heartbeats and idle checks of Floe, Ice 3.7 and Ice 3.8
 //! - `liveness.rs`: the liveness check alone, over random events
 //! - `book.rs`: what must hold of each call
 //!
@@ -27,12 +27,12 @@
 mod book;
 mod calling;
 mod end;
+mod keepalive;
 mod liveness;
 mod pipe;
 mod plan;
 mod random;
 mod trouble;
-mod vigil;
 mod world;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use crate::keepalive::Manner;
 use crate::pipe::Weather;
 use crate::random::Random;
-use crate::vigil::Manner;
 
 /// What may go wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

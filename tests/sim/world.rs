@@ -9,10 +9,10 @@ use floe_wire::message::{RequestId, VALIDATE_CONNECTION};
 
 use crate::book::Book;
 use crate::end::End;
+use crate::keepalive::{Due, Seen};
 use crate::pipe::{Pipe, Read};
 use crate::plan::{Plan, Trouble};
 use crate::random::Random;
-use crate::vigil::{Due, Seen};
 
 /// Something that is to happen.
 #[derive(Debug, Clone, Copy)]
@@ -303,7 +303,7 @@ impl World {
                     self.added_count += 1;
                     let action = Action::Arrive(joint, 1 - side);
                     self.agenda.insert((arrives, self.added_count), action);
-                    end.vigil.mark_written(self.now);
+                    end.keepalive.mark_written(self.now);
                     let is_done = batch.advance(count);
                     end.output.progress(count);
                     next = match is_done {
@@ -332,7 +332,7 @@ impl World {
             end.output.append_replies(&mut reply);
             end.machine.handle_dispatched(end.output.bytes());
             end.dispatch_count -= 1;
-            end.vigil.mark_used(self.now);
+            end.keepalive.mark_used(self.now);
         }
         if end.replies.len() < reply_count {
             // What was read may be dispatched now.
@@ -363,7 +363,7 @@ impl World {
         match pipes[1 - side].read(self.now, &mut self.random) {
             Read::Nothing => {}
             Read::Bytes(bytes) => {
-                end.vigil.mark_read(self.now);
+                end.keepalive.mark_read(self.now);
                 end.input.extend_from_slice(&bytes);
                 end.take_messages(self.plan.message_size_max);
                 self.handle_events(joint, side);
@@ -484,7 +484,7 @@ impl World {
             is_paused,
         };
         match end
-            .vigil
+            .keepalive
             .look(self.plan.manners[side], seen, (self.epoch, self.now))
         {
             Due::Nothing => {}
@@ -493,7 +493,9 @@ impl World {
                 if end.machine.is_active() && end.output.pending_len() == 0 {
                     end.output.bytes().extend_from_slice(&VALIDATE_CONNECTION);
                     self.flush(joint, side, false);
-                    self.joints[joint].ends[side].vigil.mark_heartbeat(self.now);
+                    self.joints[joint].ends[side]
+                        .keepalive
+                        .mark_heartbeat(self.now);
                 }
             }
             Due::Drop => {

@@ -39,10 +39,10 @@
 //! you must import. Publish and subscribe to events with [`hub`]; the example `ticker` shows both.
 
 mod adapter;
+mod adaptive_poll;
 mod admission;
 mod background;
 pub mod blocking;
-mod busy_poll;
 mod byte_account;
 mod call;
 pub mod classes;

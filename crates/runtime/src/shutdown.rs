@@ -111,7 +111,7 @@ impl Communicator {
     async fn unregister_adapters(&self) {
         let cores = self.core().adapters().clone();
         let mut ends = JoinSet::new();
-        for core in cores.into_iter().filter(|core| core.has_id()) {
+        for core in cores.into_iter().filter(|core| core.names.is_some()) {
             let adapter = Adapter::from_core(core, self.clone());
             ends.spawn(async move { adapter.unregister().await });
         }

@@ -4,8 +4,8 @@ use bytes::Bytes;
 use floe_dynamic::{Contract, MessageReader};
 use floe_wire::EncodingVersion;
 use floe_wire::message::{
-    BatchWriter, CLOSE_CONNECTION, Context, OperationMode, Outcome, RequestFailed, RequestHeader,
-    RequestId, SystemException, VALIDATE_CONNECTION, reply,
+    BatchWriter, CLOSE_CONNECTION, Context, OperationMode, Outcome, RequestFailed, RequestHead,
+    RequestId, RequestTarget, SystemException, VALIDATE_CONNECTION, reply,
 };
 use floe_wire::reference::Identity;
 use serde_json::{Value as Json, json};
@@ -37,11 +37,10 @@ pub(crate) fn all() -> Vec<Vec<u8>> {
     ]
 }
 
-fn with_header<T>(operation: &str, run: impl FnOnce(&RequestHeader<'_>) -> T) -> T {
+fn with_header<T>(operation: &str, run: impl FnOnce(&RequestHead<'_>) -> T) -> T {
     let context = Context::from([("who".to_owned(), "Ada".to_owned())]);
-    run(&RequestHeader {
-        identity: &Identity::with_category("till", "shop"),
-        facet: "north",
+    run(&RequestHead {
+        target: &RequestTarget::new(&Identity::with_category("till", "shop"), "north"),
         operation,
         mode: OperationMode::Idempotent,
         context: &context,
@@ -51,8 +50,8 @@ fn with_header<T>(operation: &str, run: impl FnOnce(&RequestHeader<'_>) -> T) ->
 fn request(operation: &str, payload: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let written = with_header(operation, |header| {
-        header.write(&mut bytes, RequestId(7), EncodingVersion::V1_1, |encoder| {
-            encoder.bytes(payload);
+        header.write_with(&mut bytes, RequestId(7), |encoder| {
+            encoder.encapsulation(EncodingVersion::V1_1, |encoder| encoder.bytes(payload));
         })
     });
     written.expect("a short message");

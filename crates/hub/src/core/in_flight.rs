@@ -1,4 +1,4 @@
-//! The window of unanswered events of one subscriber.
+//! The window of events in flight of one subscriber.
 //!
 //! Events get their numbers here, in the order in which they leave. A sent event is noted with its handle, and leaves
 //! the window with its reply. The shell decides which task waits, and for what.
@@ -12,7 +12,7 @@ use floe::{InvokeError, SystemException};
 
 use super::window::{Answered, Window};
 
-/// The unanswered events. `H` is the handle of a sent event; dropping it gives up the reply. `E` is what the window keeps
+/// The events in flight. `H` is the handle of a sent event; dropping it gives up the reply. `E` is what the window keeps
 /// of an event.
 ///
 /// One sender at a time adds events:
@@ -89,7 +89,7 @@ enum SendRight {
     Revoked,
 }
 
-/// How much is unanswered.
+/// How much is in flight.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Load {
     /// Events.
@@ -117,7 +117,7 @@ struct Sent<H, E> {
     since: Instant,
 }
 
-/// The maximum bytes of unanswered events; the last of these events may exceed it. Events that have left the queue do
+/// The maximum bytes of events in flight; the last of these events may exceed it. Events that have left the queue do
 /// not count towards the limits of the queue.
 const IN_FLIGHT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
@@ -148,7 +148,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         }
     }
 
-    /// How many events may be unanswered now.
+    /// How many events may be in flight now.
     pub(crate) fn window_size(&self) -> usize {
         self.window.size()
     }
@@ -221,7 +221,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         self.failed.is_empty() && self.returned.is_empty()
     }
 
-    /// How much is unanswered. Failed events count until the delivery task takes them.
+    /// How much is in flight. Failed events count until the delivery task takes them.
     pub(crate) fn load(&self) -> Load {
         Load {
             count: self.sent.len() + self.failed.len(),
@@ -234,7 +234,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         self.next
     }
 
-    /// The handle of the oldest unanswered event. All others left over the same connection.
+    /// The handle of the oldest event in flight. All others left over the same connection.
     pub(crate) fn oldest(&self) -> Option<&H> {
         self.sent.front().map(|(_, sent)| &sent.handle)
     }
@@ -305,7 +305,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         late
     }
 
-    /// Gives up the first unanswered event for which this holds. Drop the handle after the lock is released.
+    /// Gives up the first event in flight for which this holds. Drop the handle after the lock is released.
     pub(crate) fn take_given_up(&mut self, holds: impl Fn(&E) -> bool, now: Instant) -> Option<H> {
         let number = self.sent.iter().find(|(_, sent)| holds(&sent.event))?.0;
         let sent = self.take_sent(number)?;
@@ -314,7 +314,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         Some(sent.handle)
     }
 
-    /// The unanswered events, in the order in which they were sent.
+    /// The events in flight, in the order in which they were sent.
     pub(crate) fn unanswered(&self) -> impl Iterator<Item = &E> {
         self.sent.iter().map(|(_, sent)| &sent.event)
     }
@@ -428,7 +428,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         }
     }
 
-    /// Whether no earlier event is unanswered.
+    /// Whether no earlier event is in flight.
     fn is_oldest(&self, number: u64) -> bool {
         let oldest = self.sent.front();
         oldest.is_none_or(|(oldest, _)| number <= *oldest)
@@ -455,7 +455,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         self.begin_times(now);
     }
 
-    /// Forgets all unanswered events, `outstanding` of them counting those that are being sent. Later replies to them
+    /// Forgets all events in flight, `outstanding` of them counting those that are being sent. Later replies to them
     /// are ignored. Drop the result after the lock is released.
     pub(crate) fn abandon(&mut self, outstanding: u64) -> Self {
         let sender = match self.sender {

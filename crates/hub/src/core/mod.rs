@@ -1,6 +1,7 @@
 //! The decisions of the hub. They are all pure: the time is an argument.
 //!
 //! - `subscription.rs`: a subscriber: its queue, its state, and an account of every event
+//! - `availability.rs`: whether a subscriber gets events, as its failures decide
 //! - `queue.rs`: queued events, limited in number and bytes
 //! - `queue_memory.rs`: how all queues share the memory that there is
 //! - `lifespan.rs`: how long an event is worth delivering
@@ -11,7 +12,7 @@
 //! - `overflow.rs`: when to log that a queue is full
 //! - `accounts.rs`: counts of delivered and lost events
 //! - `snapshot.rs`: the state and accounts of a subscriber at one moment
-//! - `in_flight.rs`: the unanswered events
+//! - `in_flight.rs`: the events in flight
 //! - `window.rs`: how many of them there may be
 //! - `schedule.rs`: when rounds of deliveries rest, and for how long
 //! - `back_off.rs`: an exponential back-off
@@ -25,6 +26,7 @@
 //! - `names.rs`: which object an identity names
 
 mod accounts;
+mod availability;
 mod back_off;
 pub(crate) mod durable;
 mod held;
@@ -49,6 +51,7 @@ mod token;
 mod window;
 
 pub(crate) use accounts::{Accounts, Losses};
+pub(crate) use availability::DeliveryFailure;
 pub(crate) use back_off::BackOff;
 pub(crate) use held::Ticket;
 pub(crate) use hops::{HOPS_KEY, HOPS_MAX, counts_hops, next_hop, passing_count, with_next_hop};
@@ -69,7 +72,7 @@ pub(crate) use qos::{DeliveryMode, OUTSTANDING_LIMIT, Qos, QosError};
 pub(crate) use queue_memory::queue_len_max;
 pub(crate) use schedule::Schedule;
 pub(crate) use snapshot::{Snapshot, SubscriptionState};
-pub(crate) use subscription::{DeliveryFailure, DeliveryStep, Subscription};
+pub(crate) use subscription::{DeliveryStep, Subscription};
 pub(crate) use token::{TOKEN_KEY, without_token};
 pub(crate) use window::Window;
 

@@ -14,15 +14,15 @@ pub(super) struct Overflow {
     /// the queue is half empty, so that a subscriber that is always a little too slow is logged once.
     since: Option<u64>,
     /// Whether the current overflow has been logged.
-    is_told: bool,
+    is_logged: bool,
     notice: Option<OverflowNotice>,
     /// Set after the first loss, which few queues ever have.
-    lately: Option<Box<Lately>>,
+    recent: Option<Box<RecentNotices>>,
 }
 
 /// What was logged recently, and what was therefore held back.
 #[derive(Debug)]
-struct Lately {
+struct RecentNotices {
     /// Until this time, each kind of notice that was logged is held back.
     until: Instant,
     /// Whether the beginning of an overflow was logged.
@@ -32,7 +32,7 @@ struct Lately {
     /// Whether events that go round in a loop were logged.
     has_looped: bool,
     /// What was held back. It does not include the losses of the current overflow.
-    untold: OverflowSummary,
+    held_back: OverflowSummary,
     /// Whether the shell has been asked to poll the summary.
     is_awaited: bool,
 }
@@ -96,15 +96,15 @@ impl Overflow {
             return;
         }
         self.since = Some(lost);
-        let lately = Lately::at(&mut self.lately, now);
-        self.is_told = !std::mem::replace(&mut lately.has_overflow, true);
-        if !self.is_told {
-            lately.untold.count += 1;
+        let recent = RecentNotices::at(&mut self.recent, now);
+        self.is_logged = !std::mem::replace(&mut recent.has_overflow, true);
+        if !self.is_logged {
+            recent.held_back.count += 1;
             return;
         }
         let other = self.notice.replace(OverflowNotice::Began { policy });
         if let Some(OverflowNotice::TooLong { .. }) = other {
-            lately.untold.too_long_count += 1;
+            recent.held_back.too_long_count += 1;
         }
     }
 
@@ -114,8 +114,8 @@ impl Overflow {
             return;
         };
         let lost = lost - before;
-        match &mut self.lately {
-            Some(lately) if !self.is_told => lately.untold.lost += lost,
+        match &mut self.recent {
+            Some(recent) if !self.is_logged => recent.held_back.lost += lost,
             _ => self.notice = Some(OverflowNotice::Ended { lost }),
         }
     }
@@ -128,10 +128,10 @@ impl Overflow {
     /// An event of this length is lost because not even an empty queue has room for it. This notice does not replace
     /// one about an overflow.
     pub(super) fn note_too_long(&mut self, len: usize, limits: &QueueLimits, now: Instant) {
-        let lately = Lately::at(&mut self.lately, now);
-        let was_told = std::mem::replace(&mut lately.has_too_long, true);
-        if was_told || self.notice.is_some() {
-            lately.untold.too_long_count += 1;
+        let recent = RecentNotices::at(&mut self.recent, now);
+        let was_logged = std::mem::replace(&mut recent.has_too_long, true);
+        if was_logged || self.notice.is_some() {
+            recent.held_back.too_long_count += 1;
             return;
         }
         let max = limits.bytes;
@@ -141,10 +141,10 @@ impl Overflow {
     /// This many events are lost because they had passed too many hubs. The notice says only that it happens: how many
     /// there are depends on how they came.
     pub(super) fn note_looped(&mut self, count: u64, now: Instant) {
-        let lately = Lately::at(&mut self.lately, now);
-        let was_told = std::mem::replace(&mut lately.has_looped, true);
-        if was_told || self.notice.is_some() {
-            lately.untold.looped_count += count;
+        let recent = RecentNotices::at(&mut self.recent, now);
+        let was_logged = std::mem::replace(&mut recent.has_looped, true);
+        if was_logged || self.notice.is_some() {
+            recent.held_back.looped_count += count;
             return;
         }
         self.notice = Some(OverflowNotice::Looped);
@@ -157,59 +157,59 @@ impl Overflow {
 
     /// Asks the shell to poll the summary after this time, unless it has been asked already.
     pub(super) fn await_summary(&mut self) -> Option<Duration> {
-        let lately = self.lately.as_mut()?;
-        let is_awaited = std::mem::replace(&mut lately.is_awaited, true);
+        let recent = self.recent.as_mut()?;
+        let is_awaited = std::mem::replace(&mut recent.is_awaited, true);
         (!is_awaited).then_some(QUIET)
     }
 
     /// The summary of what was held back. If there is one, the shell polls again after the same time. `lost` events
     /// were lost in all.
     pub(super) fn poll_summary(&mut self, lost: u64, now: Instant) -> Option<OverflowSummary> {
-        let lately = self.lately.as_mut()?;
-        let mut summary = std::mem::take(&mut lately.untold);
+        let recent = self.recent.as_mut()?;
+        let mut summary = std::mem::take(&mut recent.held_back);
         if summary == OverflowSummary::default() {
-            lately.is_awaited = false;
+            recent.is_awaited = false;
             // The shell does not poll again, so that the next notice is logged immediately.
-            lately.forget();
+            recent.forget();
             return None;
         }
         if let Some(since) = &mut self.since {
             summary.lasts = true;
-            if !std::mem::replace(&mut self.is_told, true) {
+            if !std::mem::replace(&mut self.is_logged, true) {
                 summary.lost += lost - std::mem::replace(since, lost);
             }
         }
-        lately.until = now + QUIET;
-        lately.has_overflow = summary.count > 0 || summary.lasts;
-        lately.has_too_long = summary.too_long_count > 0;
-        lately.has_looped = summary.looped_count > 0;
+        recent.until = now + QUIET;
+        recent.has_overflow = summary.count > 0 || summary.lasts;
+        recent.has_too_long = summary.too_long_count > 0;
+        recent.has_looped = summary.looped_count > 0;
         Some(summary)
     }
 }
 
-impl Lately {
+impl RecentNotices {
     /// The state at `now`. What was held back stays until the summary is polled.
     fn at(known: &mut Option<Box<Self>>, now: Instant) -> &mut Self {
-        let lately = known.get_or_insert_with(|| {
+        let recent = known.get_or_insert_with(|| {
             Box::new(Self {
                 until: now,
                 has_overflow: false,
                 has_too_long: false,
                 has_looped: false,
-                untold: OverflowSummary::default(),
+                held_back: OverflowSummary::default(),
                 is_awaited: false,
             })
         });
         // The shell never polls at exactly the right time.
-        let is_due = lately.is_awaited && lately.untold != OverflowSummary::default();
+        let is_due = recent.is_awaited && recent.held_back != OverflowSummary::default();
         let patience = if is_due { QUIET } else { Duration::ZERO };
-        if now >= lately.until + patience {
-            lately.forget();
-            lately.until = now + QUIET;
+        if now >= recent.until + patience {
+            recent.forget();
+            recent.until = now + QUIET;
             // If the shell has not polled by now, it may never do so.
-            lately.is_awaited &= !is_due;
+            recent.is_awaited &= !is_due;
         }
-        lately
+        recent
     }
 
     /// The next notice of each kind is logged immediately.

@@ -10,7 +10,7 @@ use super::durable::Reading;
 use super::lifespan::{LIFESPAN_KEY, parse_lifespan};
 use super::limits::{OverflowPolicy, QueueLimits};
 
-/// The number of unanswered requests to a twoway subscriber at first, as in IceStorm. It grows by itself.
+/// The number of requests in flight to a twoway subscriber at first, as in IceStorm. It grows by itself.
 pub(crate) const TWOWAY_OUTSTANDING: usize = 5;
 
 /// The maximum number, whether it grows or the subscriber asks for it. If a connection breaks, that many events are in doubt.
@@ -229,7 +229,7 @@ impl DeliveryMode {
 }
 
 impl DeliveryMode {
-    /// As many unanswered requests at any time.
+    /// As many requests in flight at any time.
     fn fixed(outstanding: usize) -> Self {
         Self::Twoway {
             outstanding,

@@ -30,7 +30,7 @@ pub(crate) struct Snapshot {
     pub(crate) queued: u64,
     /// Bytes of the events in the queue.
     pub(crate) queued_bytes: u64,
-    /// Events that are being sent, or are unanswered.
+    /// Events that are being sent, or are in flight.
     pub(crate) outstanding: u64,
     /// When the oldest queued event came.
     pub(crate) oldest: Option<Instant>,

@@ -3,45 +3,27 @@
 use std::time::{Duration, Instant};
 
 use super::accounts::Accounts;
+use super::availability::{Availability, DeliveryFailure};
 use super::held::{HeldPublications, TakenAmount, Ticket};
 use super::lifespan::Timing;
 use super::limits::{OverflowPolicy, QueueLimits};
 use super::overflow::{Overflow, OverflowNotice, OverflowSummary};
-use super::qos::{DeliveryMode, Qos, RetryCount};
+use super::qos::{DeliveryMode, Qos};
 use super::queue::{EventBatch, Queue};
 use super::snapshot::{Snapshot, SubscriptionState};
 
 /// A subscriber as a state machine. Events and the results of deliveries go in; events to deliver come out.
 ///
-/// ```text
-///           failure, tolerated            first event after the interval
-/// Online ---------------------> Offline -------------------------------> Online
-///   | failure, hard or not tolerated          any: remove, or a full queue that is to end it
-///   +---------------> Failed ----next event----> Gone
-/// ```
-///
-/// While it is offline, events are discarded. In `Failed` the queue is empty, and the next event makes it `Gone`, which
-/// ends the subscription. If the subscription is removed while events are collected for a batch, the batch is still
-/// sent, and the state becomes `Gone` after that.
-///
-/// Source: Ice manual, "IceStorm Subscriber Error Handling"; observed: IceStorm 3.7.8.
+/// Its failures decide its [`Availability`]. While it is offline, events are discarded. After it has failed the queue is
+/// empty, and the next event ends the subscription. If the subscription is removed while events are collected for a
+/// batch, the batch is still sent, and the subscription ends after that.
 #[derive(Debug)]
 pub(crate) struct Subscription<R> {
     queue: Queue<R>,
     limits: QueueLimits,
-    state: SubscriptionState,
-    /// When an offline subscriber is tried again; `None` if that is beyond the range of the clock.
-    offline_until: Option<Instant>,
-    retry_count: RetryCount,
-    discard_interval: Duration,
-    /// Only the reply of a twoway subscriber proves that it is alive.
-    is_twoway: bool,
+    availability: Availability,
     /// Whether events stay in the queue until they are enough for a batch.
     is_batched: bool,
-    failure_count: u32,
-    /// Whether its connection broke and no event has been delivered since. An interval offline resets it, because
-    /// another connection follows.
-    has_broken: bool,
     accounts: Accounts,
     outstanding: u64,
     is_draining: bool,
@@ -57,20 +39,8 @@ pub(crate) struct Subscription<R> {
     held: Option<Box<HeldPublications<R>>>,
     /// The queued bytes at which the delivery task is woken; `None` if it does not wait.
     wake_at: Option<usize>,
-}
-
-/// How a delivery failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum DeliveryFailure {
-    /// It will fail again later: the object does not exist.
-    Hard,
-    /// It may succeed later.
-    Soft,
-    /// The connection broke while oneway events were written. As in IceStorm, the next events take another connection.
-    /// This counts as a failure only if that connection breaks too.
-    Broken,
-    /// The failure is not the subscriber's: the hub is shutting down, or has too few file descriptors.
-    Ours,
+    /// Whether the shell must wake the delivery task.
+    must_wake: bool,
 }
 
 /// What the delivery task does next.
@@ -90,17 +60,8 @@ impl<R: EventBatch> Subscription<R> {
         Self {
             queue: Queue::new(),
             limits: qos.limits_within(limits),
-            state: SubscriptionState::Online,
-            offline_until: None,
-            retry_count: qos.retry_count,
-            discard_interval,
-            is_twoway: matches!(
-                qos.delivery,
-                DeliveryMode::Twoway { .. } | DeliveryMode::Link
-            ),
+            availability: Availability::new(qos, discard_interval),
             is_batched: qos.delivery == DeliveryMode::Batch,
-            failure_count: 0,
-            has_broken: false,
             accounts: Accounts::default(),
             outstanding: 0,
             is_draining: false,
@@ -110,11 +71,12 @@ impl<R: EventBatch> Subscription<R> {
             notices_gaps: qos.lost_facet.is_some(),
             held: None,
             wake_at: None,
+            must_wake: false,
         }
     }
 
-    /// Events were published. The flag is true if the delivery task must be woken. Events for which there is no room are
-    /// held back if the subscriber still has patience; the publisher then waits until its ticket is released.
+    /// Events were published. Events for which there is no room are held back if the subscriber still has patience; the
+    /// publisher then waits until its ticket is released.
     ///
     /// `waits_for_room` says that the publisher asked to wait without a limit. It does so if the policy allows it.
     pub(crate) fn publish(
@@ -122,26 +84,33 @@ impl<R: EventBatch> Subscription<R> {
         batch: R,
         waits_for_room: bool,
         timing: impl Into<Timing>,
-    ) -> (bool, Option<Ticket>) {
+    ) -> Option<Ticket> {
         let timing = timing.into().within(self.lifespan);
         if !self.has_held() && self.accepts_all(&batch) {
             self.queue.push(batch, timing);
-            return (self.wake_at_bytes(), None);
+            self.wake_at_bytes();
+            return None;
         }
         let now = timing.came;
-        self.end_offline(now);
-        let was_woken = self.expire(now);
+        self.availability.handle_time(now);
+        self.expire(now);
         let waits_for_room = waits_for_room && self.limits.overflow == OverflowPolicy::Block;
         if !self.may_hold(waits_for_room, now) {
-            return (self.handle_events(batch, timing) || was_woken, None);
+            self.handle_events(batch, timing);
+            return None;
         }
-        let (is_woken, rest) = match self.has_held() {
+        let rest = match self.has_held() {
             false => self.fill(batch, timing, now),
-            true => (false, Some(batch)),
+            true => Some(batch),
         };
+        self.wake_at_bytes();
         let held = self.held.get_or_insert_default();
-        let ticket = rest.map(|rest| held.push(rest, waits_for_room, timing));
-        (was_woken || is_woken || self.wake_at_bytes(), ticket)
+        rest.map(|rest| held.push(rest, waits_for_room, timing))
+    }
+
+    /// Whether the delivery task must be woken, because of a change since the last call or the last step.
+    pub(crate) fn poll_wake(&mut self) -> bool {
+        std::mem::take(&mut self.must_wake)
     }
 
     fn has_held(&self) -> bool {
@@ -149,21 +118,19 @@ impl<R: EventBatch> Subscription<R> {
     }
 
     /// Drops the events whose time is over, as far as no other event waits before them. Held publications get their room.
-    /// Returns true if the delivery task must be woken.
-    pub(crate) fn expire(&mut self, now: Instant) -> bool {
+    pub(crate) fn expire(&mut self, now: Instant) {
         if !self.queue.has_expiring() {
-            return false;
+            return;
         }
-        let mut is_woken = false;
         // Held publications may have expired, too.
         loop {
             let count = self.queue.drop_expired(now);
             if count == 0 {
-                return is_woken;
+                return;
             }
             self.accounts.lost.expired += count;
             self.end_overflow_if_roomy();
-            is_woken |= self.admit_held(now);
+            self.admit_held(now);
         }
     }
 
@@ -174,24 +141,21 @@ impl<R: EventBatch> Subscription<R> {
         held.deadline(ticket, self.limits.patience)
     }
 
-    /// Releases publications if the patience is over: the policy decides about their events. Returns true if the delivery
-    /// task must be woken.
-    pub(crate) fn handle_time(&mut self, now: Instant) -> bool {
+    /// Releases publications if the patience is over: the policy decides about their events.
+    pub(crate) fn handle_time(&mut self, now: Instant) {
         let Some(held) = &mut self.held else {
-            return false;
+            return;
         };
         if !held.patience.end(self.limits.patience, now) {
-            return false;
+            return;
         }
-        let mut is_woken = false;
         while let Some(held) = &mut self.held
             && let Some(first) = held.take_first_impatient()
         {
             held.note_released();
-            is_woken |= self.handle_events(first.batch, first.timing.at(now));
+            self.handle_events(first.batch, first.timing.at(now));
         }
         self.end_hold_if_empty(now);
-        is_woken
     }
 
     /// Whether publications were released since the last call.
@@ -199,49 +163,49 @@ impl<R: EventBatch> Subscription<R> {
         self.held.as_mut().is_some_and(|held| held.poll_released())
     }
 
-    /// Events were published, and are not held back. Returns true if the delivery task must be woken. A subscription that
-    /// has ended ignores them.
-    fn handle_events(&mut self, batch: R, timing: impl Into<Timing>) -> bool {
+    /// Events were published, and are not held back. A subscription that has ended ignores them.
+    fn handle_events(&mut self, batch: R, timing: impl Into<Timing>) {
         let timing = timing.into();
         let now = timing.came;
         if self.accepts_all(&batch) {
             self.queue.push(batch, timing);
             return self.wake_at_bytes();
         }
-        if self.state == SubscriptionState::Gone {
-            return false;
+        if self.state() == SubscriptionState::Gone {
+            return;
         }
-        self.end_offline(now);
+        self.availability.handle_time(now);
         let count = batch.len() as u64;
-        match self.state {
-            SubscriptionState::Online if !self.is_draining => {
-                let is_woken = self.enqueue(batch, timing, now);
-                is_woken || self.wake_at_bytes()
-            }
+        if self.is_accepting() {
+            self.enqueue(batch, timing, now);
+            return self.wake_at_bytes();
+        }
+        self.accounts.offered += count;
+        match self.state() {
             SubscriptionState::Offline => {
-                self.accounts.offered += count;
                 self.accounts.lost.offline += count;
                 self.queue.note_lost(count);
-                false
             }
             SubscriptionState::Failed => {
-                self.accounts.offered += count;
                 self.accounts.lost.removed += count;
                 self.end();
-                self.wake()
+                self.wake();
             }
             SubscriptionState::Online | SubscriptionState::Gone => {
-                self.accounts.offered += count;
                 self.accounts.lost.removed += count;
-                false
             }
         }
+    }
+
+    /// Whether new events go into the queue.
+    fn is_accepting(&self) -> bool {
+        self.state() == SubscriptionState::Online && !self.is_draining
     }
 
     /// Whether this many events for this subscriber alone are lost because it has failed. Unlike events of its topic,
     /// they do not end the subscription. Observed: IceStorm 3.7.8.
     pub(crate) fn loses_own(&mut self, count: u64) -> bool {
-        let has_failed = self.state == SubscriptionState::Failed;
+        let has_failed = self.state() == SubscriptionState::Failed;
         if has_failed {
             self.accounts.offered += count;
             self.accounts.lost.removed += count;
@@ -251,7 +215,7 @@ impl<R: EventBatch> Subscription<R> {
 
     /// Events had passed too many hubs, and are not queued. A subscription that has ended ignores them.
     pub(crate) fn handle_looped(&mut self, count: u64, now: Instant) {
-        if self.state == SubscriptionState::Gone {
+        if self.state() == SubscriptionState::Gone {
             return;
         }
         self.accounts.offered += count;
@@ -260,34 +224,34 @@ impl<R: EventBatch> Subscription<R> {
         self.overflow.note_looped(count, now);
     }
 
-    /// Puts other limits in force. Queued events stay, even if they exceed the new limits. Returns true if the delivery
-    /// task must be woken.
+    /// Puts other limits in force. Queued events stay, even if they exceed the new limits.
     pub(crate) fn reconfigure(
         &mut self,
         limits: QueueLimits,
         discard_interval: Duration,
         now: Instant,
-    ) -> bool {
+    ) {
         self.limits = limits;
-        self.discard_interval = discard_interval;
+        self.availability.discard_interval = discard_interval;
         self.end_overflow_if_roomy();
         if self.limits.overflow != OverflowPolicy::Block
             && let Some(held) = &mut self.held
         {
             held.limit_all(now);
         }
-        let is_woken = self.admit_held(now);
-        self.handle_time(now) || is_woken
+        self.admit_held(now);
+        self.handle_time(now);
     }
 
     /// What the delivery task does next, if it is worth delivering from `bytes_min` queued bytes on.
     pub(crate) fn next_step(&mut self, bytes_min: usize) -> DeliveryStep {
+        self.must_wake = false;
         let bytes_min = if self.is_draining { 1 } else { bytes_min };
         let is_drained = self.is_draining && self.queue.len() == 0;
         if is_drained && self.is_leaving {
             self.end();
         }
-        if self.state == SubscriptionState::Gone || is_drained {
+        if self.state() == SubscriptionState::Gone || is_drained {
             return DeliveryStep::End;
         }
         if !self.is_due(bytes_min) {
@@ -301,7 +265,8 @@ impl<R: EventBatch> Subscription<R> {
     /// The same if events are pulled, and a program wants some or none does. When the hub shuts down, the delivery ends
     /// although there are events: no program may ever ask for them.
     pub(crate) fn next_step_of_pull(&mut self, is_wanted: bool) -> DeliveryStep {
-        if self.state == SubscriptionState::Gone || self.is_draining {
+        self.must_wake = false;
+        if self.state() == SubscriptionState::Gone || self.is_draining {
             return DeliveryStep::End;
         }
         if is_wanted && self.queue.len() > 0 {
@@ -313,20 +278,20 @@ impl<R: EventBatch> Subscription<R> {
     }
 
     /// Gives events to the delivery task, which later reports the result: at least one if there is any, and then as many as
-    /// the limits allow. Held publications get the room; the flag is true if the delivery task must be woken for them.
-    /// Also returns the number of events that were lost just before the taken ones, if the subscriber is to be notified.
-    /// Events whose time is over are dropped before. `now` is called only if some have a lifespan, or publishers are or
-    /// were held back.
+    /// the limits allow. Held publications get the room. Returns the number of events that were lost just before the taken
+    /// ones, if the subscriber is to be notified. Events whose time is over are dropped before. `now` is called only if
+    /// some have a lifespan, or publishers are or were held back.
     pub(crate) fn take(
         &mut self,
         events_max: usize,
         bytes_max: usize,
         taken: &mut Vec<R>,
         now: impl Fn() -> Instant,
-    ) -> (bool, Option<u64>) {
-        let was_woken = self.queue.has_expiring() && self.expire(now());
-        let (is_woken, gap) = self.take_unexpired(events_max, bytes_max, taken, now);
-        (is_woken || was_woken, gap)
+    ) -> Option<u64> {
+        if self.queue.has_expiring() {
+            self.expire(now());
+        }
+        self.take_unexpired(events_max, bytes_max, taken, now)
     }
 
     /// The same without a look at the time of the events, for a caller that has called [`Subscription::expire`].
@@ -336,7 +301,7 @@ impl<R: EventBatch> Subscription<R> {
         bytes_max: usize,
         taken: &mut Vec<R>,
         now: impl Fn() -> Instant,
-    ) -> (bool, Option<u64>) {
+    ) -> Option<u64> {
         let (before, bytes_before) = (self.queue.len(), self.queue.bytes());
         let queue = &mut self.queue;
         let time = queue.has_expiring().then(&now);
@@ -345,9 +310,8 @@ impl<R: EventBatch> Subscription<R> {
         self.outstanding += events as u64;
         self.end_overflow_if_roomy();
         let bytes = bytes_before - self.queue.bytes();
-        let is_woken = self.handle_taken(TakenAmount { events, bytes }, now);
-        let gap = (self.notices_gaps && gap > 0).then_some(gap);
-        (is_woken, gap)
+        self.handle_taken(TakenAmount { events, bytes }, now);
+        (self.notices_gaps && gap > 0).then_some(gap)
     }
 
     /// When the event came that waits longest.
@@ -363,9 +327,7 @@ impl<R: EventBatch> Subscription<R> {
     /// Whether there are so many events that they should not wait for others: as many as leave at a time, or half a
     /// queue.
     pub(crate) fn has_full_batch(&self, events_max: usize) -> bool {
-        let is_roomy = self.state != SubscriptionState::Online
-            || self.is_draining
-            || self.queue.is_half_empty(&self.limits);
+        let is_roomy = !self.is_accepting() || self.queue.is_half_empty(&self.limits);
         self.queue.len() >= events_max || !is_roomy
     }
 
@@ -432,45 +394,30 @@ impl<R: EventBatch> Subscription<R> {
     pub(crate) fn handle_delivered(&mut self, count: u64) {
         self.outstanding -= count;
         self.accounts.delivered += count;
-        self.has_broken = false;
-        if self.is_twoway {
-            self.failure_count = 0;
-        }
+        self.availability.handle_delivered();
     }
 
-    /// The delivery of events failed. They count as one failure. Returns true if the delivery task must be woken.
-    pub(crate) fn handle_failed(
-        &mut self,
-        count: u64,
-        failure: DeliveryFailure,
-        now: Instant,
-    ) -> bool {
+    /// The delivery of events failed. They count as one failure.
+    pub(crate) fn handle_failed(&mut self, count: u64, failure: DeliveryFailure, now: Instant) {
         self.outstanding -= count;
         self.accounts.lost.failed += count;
         self.queue.note_lost_before(count);
-        if self.state != SubscriptionState::Online || failure == DeliveryFailure::Ours {
-            return false;
+        if !self.availability.handle_failure(failure, now) {
+            return;
         }
-        if failure == DeliveryFailure::Broken && !std::mem::replace(&mut self.has_broken, true) {
-            return false;
+        let queued = self.queue.clear() as u64;
+        match self.state() {
+            SubscriptionState::Offline => self.accounts.lost.offline += queued,
+            _ => self.accounts.lost.removed += queued,
         }
-        if failure != DeliveryFailure::Hard && self.retry_count.tolerates(self.failure_count) {
-            self.failure_count += 1;
-            self.state = SubscriptionState::Offline;
-            self.has_broken = false;
-            self.offline_until = now.checked_add(self.discard_interval);
-            self.accounts.lost.offline += self.queue.clear() as u64;
-            self.end_overflow_if_roomy();
-        } else {
-            self.fail();
-        }
-        self.release_held(now)
+        self.end_overflow_if_roomy();
+        self.release_held(now);
     }
 
-    /// Ends the subscription. Returns true if the delivery task must be woken. Queued events are lost, with one
-    /// exception: a batch that only waits for its interval is sent now, since IceStorm would have given it to the
-    /// connection already. Events behind a batch that is being sent are lost: the subscriber is slow.
-    pub(crate) fn remove(&mut self) -> bool {
+    /// Ends the subscription. Queued events are lost, with one exception: a batch that only waits for its interval is sent
+    /// now, since IceStorm would have given it to the connection already. Events behind a batch that is being sent are
+    /// lost: the subscriber is slow.
+    pub(crate) fn remove(&mut self) {
         if self.is_batched && self.outstanding == 0 && self.queue.len() > 0 {
             self.is_leaving = true;
             return self.drain();
@@ -478,20 +425,19 @@ impl<R: EventBatch> Subscription<R> {
         self.accounts.lost.removed += self.queue.clear() as u64;
         self.end_overflow_if_roomy();
         self.end();
-        self.wake()
+        self.wake();
     }
 
-    /// Accepts no more events, and ends the delivery when the queue is empty. Returns true if the delivery task must be
-    /// woken.
-    pub(crate) fn drain(&mut self) -> bool {
+    /// Accepts no more events, and ends the delivery when the queue is empty.
+    pub(crate) fn drain(&mut self) {
         self.is_draining = true;
         self.lose_held();
-        self.wake()
+        self.wake();
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
         Snapshot {
-            state: self.state,
+            state: self.state(),
             is_leaving: self.is_leaving,
             accounts: self.accounts,
             queued: self.queue.len() as u64,
@@ -505,12 +451,12 @@ impl<R: EventBatch> Subscription<R> {
     }
 
     pub(crate) fn state(&self) -> SubscriptionState {
-        self.state
+        self.availability.state()
     }
 
     /// How long events are discarded after a failure that is tolerated.
     pub(crate) fn discard_interval(&self) -> Duration {
-        self.discard_interval
+        self.availability.discard_interval
     }
 
     /// Whether it was removed and its last batch is still to be sent.
@@ -521,9 +467,7 @@ impl<R: EventBatch> Subscription<R> {
     /// Whether events need no wait and nothing is lost, as usual. They then count as offered, and are to be queued.
     #[inline]
     fn accepts_all(&mut self, batch: &R) -> bool {
-        let is_taken = self.state == SubscriptionState::Online
-            && !self.is_draining
-            && self.queue.has_room_for_all(batch, &self.limits);
+        let is_taken = self.is_accepting() && self.queue.has_room_for_all(batch, &self.limits);
         if is_taken {
             self.accounts.offered += batch.len() as u64;
         }
@@ -531,7 +475,7 @@ impl<R: EventBatch> Subscription<R> {
     }
 
     fn end(&mut self) {
-        self.state = SubscriptionState::Gone;
+        self.availability.end();
         self.lose_held();
     }
 
@@ -550,31 +494,27 @@ impl<R: EventBatch> Subscription<R> {
     fn may_hold(&mut self, waits_for_room: bool, now: Instant) -> bool {
         let max = self.limits.patience;
         let is_patient = |held: &mut Box<HeldPublications<R>>| held.patience.may_hold(max, now);
-        self.state == SubscriptionState::Online
-            && !self.is_draining
+        self.is_accepting()
             && (waits_for_room || !max.is_zero() && self.held.as_mut().is_none_or(is_patient))
     }
 
-    /// The subscriber has taken events. Returns true if the delivery task must be woken.
-    fn handle_taken(&mut self, taken: TakenAmount, now: impl FnOnce() -> Instant) -> bool {
+    /// The subscriber has taken events.
+    fn handle_taken(&mut self, taken: TakenAmount, now: impl FnOnce() -> Instant) {
         let is_empty = self.queue.len() == 0;
         let Some(held) = &mut self.held else {
-            return false;
+            return;
         };
-        if !held.note_taken(taken, &self.limits) && !is_empty {
-            return false;
+        if held.note_taken(taken, &self.limits) || is_empty {
+            let now = now();
+            held.note_progress(now);
+            self.admit_held(now);
         }
-        let now = now();
-        held.note_progress(now);
-        self.admit_held(now)
     }
 
-    /// Queues held publications as far as there is room. Returns true if the delivery task must be woken.
-    fn admit_held(&mut self, now: Instant) -> bool {
-        let mut is_woken = false;
+    /// Queues held publications as far as there is room.
+    fn admit_held(&mut self, now: Instant) {
         while let Some(mut first) = self.held.as_mut().and_then(|held| held.take_first()) {
-            let (woken, rest) = self.fill(first.batch, first.timing, now);
-            is_woken |= woken;
+            let rest = self.fill(first.batch, first.timing, now);
             let Some(held) = &mut self.held else {
                 break;
             };
@@ -587,39 +527,35 @@ impl<R: EventBatch> Subscription<R> {
             break;
         }
         self.end_hold_if_empty(now);
-        is_woken || self.wake_at_bytes()
+        self.wake_at_bytes();
     }
 
-    /// Queues the first events, as many as there is room for. Returns the others, and whether the delivery task must be
-    /// woken. An event that is too long for any queue is lost alone.
-    fn fill(&mut self, mut batch: R, timing: Timing, now: Instant) -> (bool, Option<R>) {
-        let mut is_woken = false;
-        while self.state == SubscriptionState::Online {
+    /// Queues the first events, as many as there is room for. Returns the others. An event that is too long for any queue
+    /// is lost alone.
+    fn fill(&mut self, mut batch: R, timing: Timing, now: Instant) -> Option<R> {
+        while self.state() == SubscriptionState::Online {
             let room = self.queue.room_for(&batch, &self.limits);
             if room == 0 && self.can_ever_fit(&batch) {
-                return (is_woken, Some(batch));
+                return Some(batch);
             }
             if room.max(1) == batch.len() {
-                is_woken |= self.enqueue(batch, timing, now);
-                return (is_woken, None);
+                self.enqueue(batch, timing, now);
+                return None;
             }
-            is_woken |= self.enqueue(batch.split_to(room.max(1)), timing, now);
+            self.enqueue(batch.split_to(room.max(1)), timing, now);
         }
-        (is_woken, None)
+        None
     }
 
-    /// Publications are held no longer, because the subscriber has failed. Returns true if the delivery task must be
-    /// woken.
-    fn release_held(&mut self, now: Instant) -> bool {
-        let mut is_woken = false;
+    /// Publications are held no longer, because the subscriber has failed.
+    fn release_held(&mut self, now: Instant) {
         while let Some(held) = &mut self.held
             && let Some(first) = held.take_first()
         {
             held.note_released();
-            is_woken |= self.handle_events(first.batch, first.timing.at(now));
+            self.handle_events(first.batch, first.timing.at(now));
         }
         self.end_hold_if_empty(now);
-        is_woken
     }
 
     fn end_hold_if_empty(&mut self, now: Instant) {
@@ -628,29 +564,21 @@ impl<R: EventBatch> Subscription<R> {
         }
     }
 
-    fn end_offline(&mut self, now: Instant) {
-        if self.state == SubscriptionState::Offline
-            && self.offline_until.is_some_and(|until| now >= until)
-        {
-            self.state = SubscriptionState::Online;
-        }
-    }
-
-    /// Queues events. Returns true if the subscription ended with one of them and the delivery task
-    /// must be woken.
-    fn enqueue(&mut self, mut batch: R, timing: Timing, now: Instant) -> bool {
+    /// Queues events. If the policy ends the subscription with one of them, the others do not count.
+    fn enqueue(&mut self, mut batch: R, timing: Timing, now: Instant) {
         if self.queue.room_for(&batch, &self.limits) == batch.len() {
             self.accounts.offered += batch.len() as u64;
-            self.queue.push(batch, timing);
-            return false;
+            return self.queue.push(batch, timing);
         }
-        while batch.len() > 1 && self.state == SubscriptionState::Online {
+        while batch.len() > 1 && self.state() == SubscriptionState::Online {
             self.enqueue_one(batch.split_to(1), timing.at(now));
         }
-        if self.state == SubscriptionState::Online {
+        if self.state() == SubscriptionState::Online {
             self.enqueue_one(batch, timing.at(now));
         }
-        self.state == SubscriptionState::Gone && self.wake()
+        if self.state() == SubscriptionState::Gone {
+            self.wake();
+        }
     }
 
     fn enqueue_one(&mut self, event: R, timing: Timing) {
@@ -703,13 +631,13 @@ impl<R: EventBatch> Subscription<R> {
     }
 
     /// Drops the oldest events beyond the limits, if that is the policy of the subscriber. Held publications get room that
-    /// is left then. Returns true if the delivery task must be woken.
-    pub(crate) fn shed(&mut self, now: Instant) -> bool {
+    /// is left then.
+    pub(crate) fn shed(&mut self, now: Instant) {
         let QueueLimits { events, bytes, .. } = self.limits;
         if self.limits.overflow != OverflowPolicy::DropOldest {
-            return false;
+            return;
         }
-        let was_woken = self.expire(now);
+        self.expire(now);
         while self.queue.len() > events || self.queue.bytes() > bytes {
             self.begin_overflow(now);
             if !self.queue.drop_oldest() {
@@ -717,7 +645,7 @@ impl<R: EventBatch> Subscription<R> {
             }
             self.accounts.lost.overflow += 1;
         }
-        self.admit_held(now) || was_woken
+        self.admit_held(now);
     }
 
     fn end_overflow_if_roomy(&mut self) {
@@ -726,14 +654,10 @@ impl<R: EventBatch> Subscription<R> {
         }
     }
 
-    fn fail(&mut self) {
-        self.state = SubscriptionState::Failed;
-        self.accounts.lost.removed += self.queue.clear() as u64;
-        self.end_overflow_if_roomy();
-    }
-
-    fn wake_at_bytes(&mut self) -> bool {
-        self.wake_at.is_some_and(|bytes| self.is_due(bytes)) && self.wake()
+    fn wake_at_bytes(&mut self) {
+        if self.wake_at.is_some_and(|bytes| self.is_due(bytes)) {
+            self.wake();
+        }
     }
 
     /// Whether it is time to deliver: enough bytes are queued, or the queue is half full.
@@ -741,9 +665,9 @@ impl<R: EventBatch> Subscription<R> {
         self.queue.bytes() >= bytes_min || !self.queue.is_half_empty(&self.limits)
     }
 
-    /// Whether the delivery task waits. It is woken once.
-    fn wake(&mut self) -> bool {
-        self.wake_at.take().is_some()
+    /// Lets the shell wake the delivery task, if that waits.
+    fn wake(&mut self) {
+        self.must_wake |= self.wake_at.take().is_some();
     }
 }
 

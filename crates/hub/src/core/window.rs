@@ -1,4 +1,4 @@
-//! How many events may be unanswered: the size of a window that grows and shrinks by itself.
+//! How many events may be in flight: the size of a window that grows and shrinks by itself.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ pub(super) struct Answered {
     pub(super) last: u64,
     /// The time from its sending to its answer.
     pub(super) time: Duration,
-    /// Whether no earlier event is unanswered.
+    /// Whether no earlier event is in flight.
     pub(super) is_in_order: bool,
     /// Whether the window was full before.
     pub(super) was_full: bool,
@@ -57,12 +57,12 @@ impl Window {
         }
     }
 
-    /// How many events may be unanswered now.
+    /// How many events may be in flight now.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
 
-    /// How many events may be unanswered at most.
+    /// How many events may be in flight at most.
     pub(crate) fn max(&self) -> usize {
         self.max
     }
@@ -124,7 +124,7 @@ mod tests {
     }
 
     /// Lets a peer answer this many events, while there are always events to send. Returns the largest number of
-    /// unanswered events, and the rate of answers.
+    /// events in flight, and the rate of answers.
     fn run(window: &mut Window, peer: Peer, numbers: std::ops::Range<u64>) -> (usize, f64) {
         let (mut next, mut now) = (numbers.start, Duration::ZERO);
         let mut idle_from = Duration::ZERO;

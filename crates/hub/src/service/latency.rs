@@ -14,7 +14,7 @@ pub(crate) struct Latencies {
     deliveries: Histogram,
 }
 
-/// Batches of events of one twoway subscriber that are unanswered: the number of the first event of each, and when its
+/// Batches of events of one twoway subscriber that are in flight: the number of the first event of each, and when its
 /// oldest event came. Empty unless latencies are measured.
 #[derive(Debug, Default)]
 pub(crate) struct SentBatches(VecDeque<(u64, Instant)>);

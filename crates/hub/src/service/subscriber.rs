@@ -61,7 +61,7 @@ pub(crate) struct Subscriber {
     user: Option<UserName>,
     /// Whether events for it count their hops, because it is a publisher object.
     counts_hops: bool,
-    /// Guards the queue, the state, the accounts, the unanswered events, and the waker. It is held for a few moves, and
+    /// Guards the queue, the state, the accounts, the events in flight, and the waker. It is held for a few moves, and
     /// never across a wait.
     shared: Mutex<GuardedState>,
     /// Where publishers announce events while the delivery scheduler may send them.
@@ -70,9 +70,9 @@ pub(crate) struct Subscriber {
 
 pub(super) struct GuardedState {
     pub(super) subscription: Subscription<Events>,
-    /// How many events may be unanswered at first, and at most.
+    /// How many events may be in flight at first, and at most.
     window: Window,
-    /// The unanswered events that left by the fast path. It is created when the first event may leave.
+    /// The events in flight that left by the fast path. It is created when the first event may leave.
     in_flight: Option<Box<InFlightEvents<PendingEvent>>>,
     /// Wakes the delivery task when the subscription says so, or when a reply comes that the task waits for.
     delivery: Option<Waker>,
@@ -83,7 +83,7 @@ pub(super) struct GuardedState {
 }
 
 impl GuardedState {
-    /// The unanswered events that left by the fast path.
+    /// The events in flight that left by the fast path.
     pub(super) fn in_flight(&mut self) -> &mut InFlightEvents<PendingEvent> {
         let window = self.window;
         self.in_flight
@@ -226,15 +226,14 @@ impl Subscriber {
         let limits = self.qos.limits_within(settings.limits_of(&self.topic));
         let now = Instant::now();
         self.change(|subscription| {
-            let is_woken = subscription.reconfigure(limits, settings.discard_interval, now);
-            (is_woken, ())
+            subscription.reconfigure(limits, settings.discard_interval, now);
         });
         self.wake_held_publishers();
     }
 
     /// Drops queued events beyond the limits, if that is its policy.
     pub(super) fn shed(&self, now: Instant) {
-        self.change(|subscription| (subscription.shed(now), ()));
+        self.change(|subscription| subscription.shed(now));
     }
 
     /// The name of its topic.
@@ -296,7 +295,11 @@ impl Subscriber {
 
     /// The patience with which publishers are held back may be over.
     pub(super) fn end_patience(self: &Arc<Self>, now: Instant) {
-        self.change_queue(|subscription| (subscription.handle_time(now), None), now);
+        let end_patience = |subscription: &mut Subscription<Events>| {
+            subscription.handle_time(now);
+            None
+        };
+        self.change_queue(end_patience, now);
     }
 
     /// Whether these events, which came for this subscriber alone, are lost because it has failed.
@@ -334,12 +337,12 @@ impl Subscriber {
 
     /// Ends the subscription: queued events are lost.
     pub(crate) fn remove(&self) {
-        self.change(|subscription| (subscription.remove(), ()));
+        self.change(Subscription::remove);
     }
 
     /// Accepts no more events; queued events are still delivered.
     pub(crate) fn drain(&self) {
-        self.change(|subscription| (subscription.drain(), ()));
+        self.change(Subscription::drain);
     }
 
     pub(crate) fn is_gone(&self) -> bool {
@@ -353,8 +356,8 @@ impl Subscriber {
 
     pub(crate) fn snapshot(&self) -> Snapshot {
         let own = self.change(|subscription| {
-            let is_woken = subscription.expire(Instant::now());
-            (is_woken, subscription.snapshot())
+            subscription.expire(Instant::now());
+            subscription.snapshot()
         });
         match &self.reader {
             Some(reader) => own.with_waiting(reader.standing().waiting()),
@@ -446,10 +449,11 @@ impl Subscriber {
         }
     }
 
-    /// Changes the subscription. Wakes the delivery task if the change says so, and logs a notice if there is one.
-    fn change<T>(&self, change: impl FnOnce(&mut Subscription<Events>) -> (bool, T)) -> T {
+    /// Changes the subscription. Wakes the delivery task if that follows, and logs a notice if there is one.
+    fn change<T>(&self, change: impl FnOnce(&mut Subscription<Events>) -> T) -> T {
         let mut shared = self.lock();
-        let (must_wake, changed) = change(&mut shared.subscription);
+        let changed = change(&mut shared.subscription);
+        let must_wake = shared.subscription.poll_wake();
         let delivery = shared.delivery.take_if(|_| must_wake);
         let notice = shared.subscription.poll_notice();
         let released = shared.take_released();
@@ -466,11 +470,12 @@ impl Subscriber {
     /// the publication is held, its publisher counts as held back.
     fn change_queue(
         self: &Arc<Self>,
-        change: impl FnOnce(&mut Subscription<Events>) -> (bool, Option<Ticket>),
+        change: impl FnOnce(&mut Subscription<Events>) -> Option<Ticket>,
         now: Instant,
     ) -> Option<Ticket> {
         let mut shared = self.lock();
-        let (must_wake, held) = change(&mut shared.subscription);
+        let held = change(&mut shared.subscription);
+        let must_wake = shared.subscription.poll_wake();
         if let Some(ticket) = held {
             shared.publishers.push(HeldPublisher::new(ticket, now));
         }
@@ -516,7 +521,7 @@ impl Subscriber {
     }
 }
 
-/// Only a twoway subscriber has unanswered events.
+/// Only a twoway subscriber has events in flight.
 fn window_of(qos: &Qos) -> Window {
     match qos.delivery {
         DeliveryMode::Twoway {

@@ -31,24 +31,24 @@ impl Subscribers {
     }
 
     pub(super) fn find(&self, identity: &Identity) -> Option<&Arc<Subscriber>> {
-        self.in_order.get(self.place(identity)?)
+        self.in_order.get(self.index_of(identity)?)
     }
 
     pub(super) fn has(&self, subscriber: &Arc<Subscriber>) -> bool {
-        self.place_of(subscriber).is_some()
+        self.find_index(subscriber).is_some()
     }
 
     /// Removes a subscriber. Returns false if it is not here.
     pub(super) fn remove(&mut self, subscriber: &Arc<Subscriber>) -> bool {
-        let Some(place) = self.place_of(subscriber) else {
+        let Some(index) = self.find_index(subscriber) else {
             return false;
         };
         let identity = subscriber.identity();
-        if self.place(identity) == Some(place) {
+        if self.index_of(identity) == Some(index) {
             self.by_identity.remove(identity);
         }
-        self.in_order.remove(place);
-        self.numbers.remove(place);
+        self.in_order.remove(index);
+        self.numbers.remove(index);
         true
     }
 
@@ -79,16 +79,16 @@ impl Subscribers {
         (&self.in_order[start..stop], next)
     }
 
-    fn place_of(&self, subscriber: &Arc<Subscriber>) -> Option<usize> {
+    fn find_index(&self, subscriber: &Arc<Subscriber>) -> Option<usize> {
         let is_it = |known: &Arc<Subscriber>| Arc::ptr_eq(known, subscriber);
-        let place = self.place(subscriber.identity());
+        let index = self.index_of(subscriber.identity());
         // A store may have a subscription and a link of the same identity.
-        place
-            .filter(|place| is_it(&self.in_order[*place]))
+        index
+            .filter(|index| is_it(&self.in_order[*index]))
             .or_else(|| self.in_order.iter().position(is_it))
     }
 
-    fn place(&self, identity: &Identity) -> Option<usize> {
+    fn index_of(&self, identity: &Identity) -> Option<usize> {
         let number = self.by_identity.get(identity)?;
         self.numbers.binary_search(number).ok()
     }

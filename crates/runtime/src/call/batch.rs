@@ -95,9 +95,7 @@ impl Proxy {
         let head = self.request_head(operation.name, operation.mode, &context);
         let encoding = self.sending_encoding();
         let write = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, encode);
-        match self.push(batch, |batch, len_max| {
-            batch.push_head(&head, len_max, write)
-        }) {
+        match self.push(batch, |batch, len_max| batch.push(&head, len_max, write)) {
             Ok(full) => full.map_or(SendAttempt::Done, SendAttempt::Full),
             Err(error) => SendAttempt::Failed(Box::new(error)),
         }

@@ -81,7 +81,7 @@ impl Proxy {
                 let run = async move {
                     DispatchSlot::default().dispatch_serial(batch, origin).await;
                 };
-                adapter.environment().tasks().spawn(run);
+                adapter.environment.tasks().spawn(run);
             } else {
                 let request = IncomingRequest::parse(&message).map_err(bad_message)?;
                 // A oneway caller does not wait for the end of the dispatch.
@@ -113,7 +113,7 @@ fn start(adapter: &Arc<AdapterCore>, owner: &Arc<Owner>, request: IncomingReques
         return Started::Done(encode_reply(&request, result));
     }
     let (sender, receiver) = oneshot::channel();
-    adapter.environment().tasks().spawn(async move {
+    adapter.environment.tasks().spawn(async move {
         let result = std::future::poll_fn(|context| slot.poll_guarded(context)).await;
         // The caller may have given up.
         let _ = sender.send(encode_reply(&request, result));

@@ -154,7 +154,7 @@ impl Proxy {
                     .await?;
             }
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
-                self.collect(|batch, len_max| batch.push_head(header, len_max, &encapsulation))
+                self.collect(|batch, len_max| batch.push(header, len_max, &encapsulation))
                     .await?;
             }
             InvocationMode::Datagram => self.post_datagram(terms.operation, write_oneway).await?,

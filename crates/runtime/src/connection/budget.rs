@@ -112,7 +112,7 @@ impl Budget {
     /// adapter.
     #[inline]
     fn adapter(&mut self, parts: &RequestParts) -> &Semaphore {
-        let adapter = parts.current.origin.adapter().budget();
+        let adapter = &parts.current.origin.adapter().budget;
         self.adapter.take_if(|known| !Arc::ptr_eq(known, adapter));
         self.adapter.get_or_insert_with(|| adapter.clone())
     }

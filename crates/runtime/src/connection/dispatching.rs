@@ -38,7 +38,7 @@ pub(super) struct DispatchBuffers {
     return_slot: Option<Arc<ReturnSlot>>,
 }
 
-/// Why dispatching pauses.
+/// Why dispatching stops for now.
 enum Blocked {
     /// No request is left.
     Done,
@@ -107,11 +107,11 @@ impl Dispatching {
             }
             self.budget.end_stall();
         }
-        let mut pause = self.dispatch_ready(None, batch);
+        let mut blocked = self.dispatch_ready(None, batch);
         loop {
             // A wait is rare, so its future is boxed only when it happens. Held in place, it would make the future of
             // every read longer.
-            let first = match pause {
+            let first = match blocked {
                 Blocked::Done => return,
                 Blocked::Quantum => {
                     Box::pin(self.end_quantum()).await;
@@ -121,7 +121,7 @@ impl Dispatching {
                     Box::pin(self.wait_for_budgets(parts, batch.is_serial())).await
                 }
             };
-            pause = self.dispatch_ready(first, batch);
+            blocked = self.dispatch_ready(first, batch);
         }
     }
 

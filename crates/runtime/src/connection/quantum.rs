@@ -108,26 +108,26 @@ mod tests {
     }
 
     #[test]
-    fn a_turn_is_over_when_any_of_its_budgets_is_spent() {
-        let mut turn = Quantum::default();
-        (0..64).for_each(|_| turn.spend_requests(1, &settings()));
-        assert!(!turn.is_over());
-        (0..100).for_each(|_| turn.spend_requests(1, &settings()));
-        assert!(turn.is_over(), "of its requests");
-        turn.begin();
-        turn.spend_inflated(999, &settings());
-        assert!(!turn.is_over());
-        turn.spend_inflated(1, &settings());
-        assert!(turn.is_over(), "of its bytes");
-        turn.begin();
+    fn a_quantum_is_over_when_any_of_its_budgets_is_spent() {
+        let mut quantum = Quantum::default();
+        (0..64).for_each(|_| quantum.spend_requests(1, &settings()));
+        assert!(!quantum.is_over());
+        (0..100).for_each(|_| quantum.spend_requests(1, &settings()));
+        assert!(quantum.is_over(), "of its requests");
+        quantum.begin();
+        quantum.spend_inflated(999, &settings());
+        assert!(!quantum.is_over());
+        quantum.spend_inflated(1, &settings());
+        assert!(quantum.is_over(), "of its bytes");
+        quantum.begin();
         let mut settings = settings();
         settings.turn_time_max = Duration::ZERO;
-        turn.spend_requests(1, &settings);
+        quantum.spend_requests(1, &settings);
         assert!(
-            !turn.is_over(),
+            !quantum.is_over(),
             "the clock is not looked at for one request"
         );
-        (0..LOOK_INTERVAL).for_each(|_| turn.spend_requests(1, &settings));
-        assert!(turn.is_over(), "of its time");
+        (0..LOOK_INTERVAL).for_each(|_| quantum.spend_requests(1, &settings));
+        assert!(quantum.is_over(), "of its time");
     }
 }

@@ -31,7 +31,7 @@ use super::reply_sink::ReplyRecipient;
 use super::state::ConnectionState;
 use super::unfinished::Unfinished;
 use super::wait::Wait;
-use crate::busy_poll::BusyPoll;
+use crate::adaptive_poll::AdaptivePoll;
 
 /// From this length on, a read costs far more than reading the clock.
 const LONG_READ: usize = 8 * 1024;
@@ -54,7 +54,7 @@ pub(super) enum ReadEnd {
 /// When it is dropped, for any reason, the connection ends, so that requests in flight fail.
 pub(super) struct Reading {
     pub(super) connection: Arc<ConnectionCore>,
-    pub(super) polling: BusyPoll,
+    pub(super) polling: AdaptivePoll,
     pub(super) input: ReadBuffer,
     decompressor: Decompressor,
     buffers: Option<Box<ReadBuffers>>,
@@ -71,7 +71,7 @@ impl Reading {
             decompressor: Decompressor::with_ratio_max(connection.settings.inflation_ratio_max),
             dispatching: Dispatching::new(connection.clone()),
             connection,
-            polling: BusyPoll::default(),
+            polling: AdaptivePoll::default(),
             input: ReadBuffer::default(),
             buffers: None,
             has_message: false,

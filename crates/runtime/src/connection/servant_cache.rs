@@ -33,7 +33,7 @@ impl ServantCache {
         {
             return Ok(known);
         }
-        let dispatcher = adapter.find(request)?;
+        let dispatcher = adapter.servants().find(request)?;
         self.dispatcher = Some(Arc::downgrade(&dispatcher));
         self.version = version;
         self.target.clear();

@@ -5,12 +5,10 @@ use std::sync::{
     Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak,
 };
 
-use floe_wire::message::{IncomingRequest, SystemException};
 use floe_wire::reference::{Endpoint, Reference, Target};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::AbortHandle;
 
-use super::Dispatcher;
 use super::adapter_names::AdapterNames;
 use super::hold::Hold;
 use super::servants::Servants;
@@ -40,7 +38,7 @@ pub(crate) struct AdapterCore {
     pub(crate) is_registered: tokio::sync::Mutex<bool>,
     pub(crate) admissions: Arc<Admissions>,
     pub(crate) counters: Counters,
-    /// Limits the dispatches of all connections of the adapter together.
+    /// Limits the dispatches of all connections of the adapter together: each takes a permit.
     pub(crate) budget: Arc<Semaphore>,
     pub(crate) budget_len: u32,
     /// Whether it accepts connections. Collocated calls are dispatched from then on, too.
@@ -61,19 +59,6 @@ pub(crate) struct ListenState {
 }
 
 impl AdapterCore {
-    /// Finds the servant for a request.
-    pub(crate) fn find(
-        &self,
-        request: &IncomingRequest,
-    ) -> Result<Arc<dyn Dispatcher>, SystemException> {
-        self.servants().find(request)
-    }
-
-    /// Limits the dispatches of all connections of the adapter together: each takes a permit.
-    pub(crate) fn budget(&self) -> &Arc<Semaphore> {
-        &self.budget
-    }
-
     /// Whether one of these stream endpoints is a bound or a published endpoint.
     pub(crate) fn publishes_any(&self, endpoints: &[Endpoint]) -> bool {
         let published = self
@@ -102,11 +87,6 @@ impl AdapterCore {
         }
     }
 
-    /// Whether the adapter can be registered with a locator.
-    pub(crate) fn has_id(&self) -> bool {
-        self.names.is_some()
-    }
-
     /// Whether proxies that name this adapter id lead here.
     pub(crate) fn is_named(&self, adapter_id: &str) -> bool {
         let names = self.names.as_ref();
@@ -115,10 +95,6 @@ impl AdapterCore {
 
     pub(crate) fn owner(&self) -> Option<Arc<Owner>> {
         self.owner.upgrade()
-    }
-
-    pub(crate) fn environment(&self) -> &Arc<Environment> {
-        &self.environment
     }
 
     /// Deactivates the adapter for good, and releases its servants with all that they hold.

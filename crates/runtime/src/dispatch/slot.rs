@@ -10,7 +10,6 @@ use std::task::{Context, Poll};
 
 use floe_wire::message::{IncomingRequest, RequestBatch, SystemException};
 
-use super::taken_events::panic_reason;
 use super::{Dispatched, Origin, Request, Response};
 
 /// A slot that one dispatch after another uses.
@@ -79,7 +78,7 @@ impl DispatchSlot {
         request: IncomingRequest,
         origin: Arc<Origin>,
     ) -> Result<(), SystemException> {
-        let dispatcher = origin.adapter().find(&request)?;
+        let dispatcher = origin.adapter().servants().find(&request)?;
         self.begin();
         catch_unwind(AssertUnwindSafe(|| {
             dispatcher.dispatch(Request::new(request, origin).into(), self);
@@ -119,6 +118,13 @@ impl Future for DispatchSlot {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Dispatched> {
         self.poll_dispatch(context)
     }
+}
+
+/// The message of a panic.
+pub(super) fn panic_reason(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("no reason given")
 }
 
 /// Turns a panic of a servant into the failure of its request.

@@ -12,7 +12,8 @@ use floe_wire::message::{IncomingRequest, Outcome, SystemException, reply};
 
 use super::request::RequestParts;
 use super::requests::Following;
-use super::{Current, DispatchSlot, Request, Response};
+use super::slot::panic_reason;
+use super::{Current, DispatchSlot, Request, Response, panicked};
 use crate::event::{Event, Events, EventsBuilder};
 
 /// Short events are collected up to this many bytes before they are taken. A longer event is not copied: it keeps the
@@ -48,26 +49,9 @@ impl TakenEvents {
         slot.run(ready(Ok(Response::of(self.parts))));
     }
 
-    /// Answers the requests after a wait: for example, when there is no room for the events yet. The future is polled
-    /// once before further requests are dispatched. Until it ends, the events count as a dispatch of their connection.
-    pub fn answer_after(
-        self,
-        slot: &mut DispatchSlot,
-        wait: impl Future<Output = ()> + Send + 'static,
-    ) {
-        let Self { parts, mut rest } = self;
-        slot.run(async move {
-            let wait = pin!(GuardedWait {
-                wait: pin!(wait),
-                panicked: |_| (),
-            });
-            rest.lent_until_pending(wait).await;
-            Ok(Response::of(parts))
-        });
-    }
-
-    /// Answers the requests after a wait that says how: if it fails, all of them are answered with its exception. It is
-    /// polled as in [`TakenEvents::answer_after`].
+    /// Answers the requests after a wait: for example, until there is room for the events. If the wait fails, all
+    /// requests are answered with its exception. The future is polled once before further requests are dispatched. Until
+    /// it ends, the events count as a dispatch of their connection.
     pub fn answer_or_refuse(
         self,
         slot: &mut DispatchSlot,
@@ -78,12 +62,7 @@ impl TakenEvents {
             mut rest,
         } = self;
         slot.run(async move {
-            let wait = pin!(GuardedWait {
-                wait: pin!(wait),
-                panicked: |reason| Err(SystemException::UnknownException(format!(
-                    "the servant panicked: {reason}"
-                ))),
-            });
+            let wait = pin!(GuardedWait(pin!(wait)));
             if let Err(exception) = rest.lent_until_pending(wait).await {
                 refuse_all(&mut parts, exception);
             }
@@ -189,22 +168,15 @@ impl<T: FnMut(Events, Instant)> GuardedTake<T> {
     }
 }
 
-/// Polls the future that a dispatcher returned. If it panics, the wait is over.
-struct GuardedWait<'a, F: Future> {
-    wait: Pin<&'a mut F>,
-    /// How the wait ended if it panicked for this reason.
-    panicked: fn(&str) -> F::Output,
-}
+/// Polls the future that a dispatcher returned. If it panics, it has failed.
+struct GuardedWait<'a, F>(Pin<&'a mut F>);
 
-impl<F: Future> Future for GuardedWait<'_, F> {
+impl<F: Future<Output = Result<(), SystemException>>> Future for GuardedWait<'_, F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let polled = catch_unwind(AssertUnwindSafe(|| self.wait.as_mut().poll(context)));
-        polled.unwrap_or_else(|panic| {
-            log_panic(&*panic);
-            Poll::Ready((self.panicked)(panic_reason(&*panic)))
-        })
+        let polled = catch_unwind(AssertUnwindSafe(|| self.0.as_mut().poll(context)));
+        polled.unwrap_or_else(|panic| Poll::Ready(Err(panicked(&*panic))))
     }
 }
 
@@ -226,11 +198,4 @@ fn refuse_all(parts: &mut RequestParts, exception: SystemException) {
 fn log_panic(panic: &(dyn Any + Send)) {
     let reason = panic_reason(panic);
     tracing::error!("a servant panicked and lost the events that it had taken: {reason}");
-}
-
-/// The message of a panic.
-pub(crate) fn panic_reason(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("no reason given")
 }

@@ -26,28 +26,43 @@ pub(super) async fn resolve(host: &str, port: u16) -> io::Result<Vec<SocketAddr>
     Ok(addresses)
 }
 
-/// The addresses to listen on for a host: all of its own, or a wildcard. `*` is first tried as an IPv6 wildcard that
-/// also accepts IPv4, then as the IPv4 wildcard for machines without IPv6.
-pub(super) enum Listen {
-    /// All of these addresses.
-    Each(Vec<SocketAddr>),
-    /// Any interface, in both versions if the machine has both.
-    Anywhere,
+/// The sockets of an endpoint that is listened on, at least one.
+pub(super) struct BoundHost<S> {
+    pub(super) sockets: Vec<S>,
+    /// The port of all sockets.
+    pub(super) port: u16,
+    /// The hosts to publish in proxies.
+    pub(super) hosts: Vec<String>,
 }
 
-pub(super) async fn resolve_to_listen(host: &str, port: u16) -> io::Result<Listen> {
-    match host {
-        WILDCARD => Ok(Listen::Anywhere),
-        host => resolve(host, port).await.map(Listen::Each),
-    }
-}
-
-/// Returns the wildcard addresses for `*`, the preferred one first.
-pub(super) fn anywhere(port: u16) -> [SocketAddr; 2] {
-    [
-        SocketAddr::from((Ipv6Addr::UNSPECIFIED, port)),
-        SocketAddr::from((Ipv4Addr::UNSPECIFIED, port)),
-    ]
+/// Binds a socket to each address of a host, all to the same port. `bind` gets an address, and whether a socket of IPv6
+/// refuses IPv4; `local` returns the address of a socket. For the host `*`, `bind` is first tried with the IPv6 wildcard,
+/// which also accepts IPv4, and then with the IPv4 wildcard for machines without IPv6.
+pub(super) async fn bind_host<S>(
+    host: &str,
+    port: u16,
+    bind: impl Fn(SocketAddr, bool) -> io::Result<S>,
+    local: impl Fn(&S) -> io::Result<SocketAddr>,
+) -> io::Result<BoundHost<S>> {
+    let (sockets, versions) = match host {
+        WILDCARD => match bind((Ipv6Addr::UNSPECIFIED, port).into(), false) {
+            Ok(socket) => (vec![socket], Versions::Both),
+            // The machine has no IPv6. Any other failure would happen with IPv4, too.
+            Err(_) => {
+                let socket = bind((Ipv4Addr::UNSPECIFIED, port).into(), true)?;
+                (vec![socket], Versions::V4)
+            }
+        },
+        host => {
+            let addresses = resolve(host, port).await?;
+            bind_each(&addresses, |address| bind(address, true), &local)?
+        }
+    };
+    Ok(BoundHost {
+        port: local(&sockets[0])?.port(),
+        hosts: published_hosts(host, versions)?,
+        sockets,
+    })
 }
 
 /// Binds a socket to each address, all to the port of the first. An address that this machine does not have, such as
@@ -89,7 +104,7 @@ fn is_of_another_machine(error: &io::Error) -> bool {
 
 /// Returns the hosts to publish in proxies: the host as written or, for a wildcard, the address of each interface.
 /// Loopback addresses count only if there are no others.
-pub(super) fn published_hosts(host: &str, versions: Versions) -> io::Result<Vec<String>> {
+fn published_hosts(host: &str, versions: Versions) -> io::Result<Vec<String>> {
     let is_wildcard = match host.parse::<IpAddr>() {
         Ok(ip) => ip.is_unspecified(),
         Err(_) => host == WILDCARD,

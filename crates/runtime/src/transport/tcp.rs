@@ -11,8 +11,7 @@ use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{Instant, timeout};
 
 use super::ConnectionInfo;
-use super::address::{self, Listen, Versions};
-use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter};
+use super::{Accepted, Listener, Listening, Pending, Stream, StreamWriter, address};
 
 /// Connections that the system may queue before we accept them.
 const BACKLOG: i32 = 1024;
@@ -46,40 +45,23 @@ pub(super) async fn listen(
     endpoint: &TcpEndpoint,
     published: impl Fn(TcpEndpoint) -> Endpoint,
 ) -> io::Result<Listening> {
-    let (listeners, versions) = bind(&endpoint.host, endpoint.port).await?;
-    let port = listeners[0].local_addr()?.port();
-    let hosts = address::published_hosts(&endpoint.host, versions)?;
-    let published = hosts.into_iter().map(|host| {
+    let (host, port) = (&endpoint.host, endpoint.port);
+    let bound = address::bind_host(host, port, bind_address, TcpListener::local_addr).await?;
+    let published = bound.hosts.into_iter().map(|host| {
         published(TcpEndpoint {
             host,
-            port,
+            port: bound.port,
             ..endpoint.clone()
         })
     });
     Ok(Listening {
         published: published.collect(),
-        listeners: listeners
+        listeners: bound
+            .sockets
             .into_iter()
             .map(|listener| Box::new(listener) as Box<dyn Listener>)
             .collect(),
     })
-}
-
-/// Binds at least one listening socket, all to the same port. Also returns the versions that they accept.
-async fn bind(host: &str, port: u16) -> io::Result<(Vec<TcpListener>, Versions)> {
-    let addresses = match address::resolve_to_listen(host, port).await? {
-        Listen::Each(addresses) => addresses,
-        Listen::Anywhere => {
-            let [both, v4] = address::anywhere(port);
-            return match bind_address(both, false) {
-                Ok(listener) => Ok((vec![listener], Versions::Both)),
-                // The machine has no IPv6. Any other failure would happen with IPv4, too.
-                Err(_) => Ok((vec![bind_address(v4, true)?], Versions::V4)),
-            };
-        }
-    };
-    let bind = |address| bind_address(address, true);
-    address::bind_each(&addresses, bind, TcpListener::local_addr)
 }
 
 fn bind_address(address: SocketAddr, only_v6: bool) -> io::Result<TcpListener> {

@@ -25,8 +25,9 @@ use tokio::net::UdpSocket;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::ConnectionInfo;
-use super::address::{self, Listen, Versions};
-use super::{Accepted, Listener, Listening, Pending, Setup, Stream, StreamWriter, multicast};
+use super::{
+    Accepted, Listener, Listening, Pending, Setup, Stream, StreamWriter, address, multicast,
+};
 
 /// Longest message that a datagram holds, in bytes: what IPv4 leaves of 65,535.
 pub(crate) const DATAGRAM_LEN_MAX: usize = 65_507;
@@ -51,20 +52,20 @@ pub(super) async fn connect(endpoint: &UdpEndpoint, setup: &Setup) -> io::Result
 
 /// Makes sockets that receive for an endpoint.
 pub(super) async fn listen(endpoint: &UdpEndpoint, setup: &Setup) -> io::Result<Listening> {
-    let (sockets, versions) = bind(endpoint).await?;
-    for socket in &sockets {
+    let (host, port) = (&endpoint.host, endpoint.port);
+    let bind = |address, only_v6| bind_address(endpoint, address, only_v6);
+    let bound = address::bind_host(host, port, bind, UdpSocket::local_addr).await?;
+    for socket in &bound.sockets {
         set_buffers(socket, setup)?;
     }
-    let port = sockets[0].local_addr()?.port();
-    let hosts = address::published_hosts(&endpoint.host, versions)?;
-    let published = hosts.into_iter().map(|host| {
+    let published = bound.hosts.into_iter().map(|host| {
         Endpoint::Udp(UdpEndpoint {
             host,
-            port,
+            port: bound.port,
             ..endpoint.clone()
         })
     });
-    let listeners = sockets.into_iter().map(|socket| {
+    let listeners = bound.sockets.into_iter().map(|socket| {
         Box::new(BoundSocket {
             socket: Arc::new(socket),
             only_first: endpoint.connect,
@@ -95,23 +96,6 @@ fn sender(endpoint: &UdpEndpoint, address: SocketAddr) -> io::Result<UdpSocket> 
     }
     socket.connect(&address.into())?;
     UdpSocket::from_std(socket.into())
-}
-
-/// Binds at least one socket, all to the same port. Also returns the versions that they accept.
-async fn bind(endpoint: &UdpEndpoint) -> io::Result<(Vec<UdpSocket>, Versions)> {
-    let addresses = match address::resolve_to_listen(&endpoint.host, endpoint.port).await? {
-        Listen::Each(addresses) => addresses,
-        Listen::Anywhere => {
-            let [both, v4] = address::anywhere(endpoint.port);
-            return match bind_address(endpoint, both, false) {
-                Ok(socket) => Ok((vec![socket], Versions::Both)),
-                // The machine has no IPv6. Any other failure would happen with IPv4, too.
-                Err(_) => Ok((vec![bind_address(endpoint, v4, true)?], Versions::V4)),
-            };
-        }
-    };
-    let bind = |address| bind_address(endpoint, address, true);
-    address::bind_each(&addresses, bind, UdpSocket::local_addr)
 }
 
 fn bind_address(

@@ -16,7 +16,7 @@ use rustix::event::{Timespec, epoll};
 use rustix::net::RecvFlags;
 
 use super::plain::{receive, try_receive};
-use crate::busy_poll::BusyPoll;
+use crate::adaptive_poll::AdaptivePoll;
 
 /// Receive attempts after a hint. They take a few microseconds.
 const TRY_COUNT: usize = 30;
@@ -26,7 +26,7 @@ const TRY_COUNT: usize = 30;
 pub(super) struct UnixWait {
     epoll: OwnedFd,
     /// Learns whether the busy poll pays; held for a moment.
-    polling: Mutex<BusyPoll>,
+    polling: Mutex<AdaptivePoll>,
 }
 
 impl UnixWait {
@@ -86,7 +86,7 @@ impl UnixWait {
         Ok(events[0].flags)
     }
 
-    fn polling(&self) -> std::sync::MutexGuard<'_, BusyPoll> {
+    fn polling(&self) -> std::sync::MutexGuard<'_, AdaptivePoll> {
         self.polling.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -184,18 +184,18 @@ impl floe::Dispatcher for Sinkless {
 }
 
 /// Panics while it waits for room.
-struct Doorless;
+struct Roomless;
 
-impl floe::Dispatcher for Doorless {
+impl floe::Dispatcher for Roomless {
     fn dispatch(
         self: Arc<Self>,
         requests: floe::dispatch::Requests,
         slot: &mut floe::dispatch::DispatchSlot,
     ) {
         let taken = requests.take_events(|_, _| ());
-        taken.answer_after(slot, async {
+        taken.answer_or_refuse(slot, async {
             tokio::task::yield_now().await;
-            panic!("no door")
+            panic!("no room")
         });
     }
 }
@@ -204,15 +204,17 @@ impl floe::Dispatcher for Doorless {
 async fn a_panic_over_events_loses_these_alone() {
     let server = Server::start().await;
     server.adapter.add("sinkless", Sinkless).unwrap();
-    server.adapter.add("doorless", Doorless).unwrap();
+    server.adapter.add("roomless", Roomless).unwrap();
     let client = Communicator::new();
     let echo = server.proxy_of(&client, "echo");
     soon(echo.ice_ping()).await.unwrap();
     let connection = echo.ice_cached_connection().expect("it was used");
-    for name in ["sinkless", "doorless"] {
-        let proxy = server.proxy_of(&client, name);
-        soon(returned(&proxy, "any", &NOTHING)).await.unwrap();
-    }
+    let sinkless = server.proxy_of(&client, "sinkless");
+    soon(returned(&sinkless, "any", &NOTHING)).await.unwrap();
+    let roomless = server.proxy_of(&client, "roomless");
+    let error = soon(returned(&roomless, "any", &NOTHING)).await;
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("no room"), "{error}");
     assert!(connection.is_active(), "other calls go on");
 }
 

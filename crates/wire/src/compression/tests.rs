@@ -7,7 +7,7 @@ use super::*;
 use crate::encoding::EncodingVersion;
 use crate::message::{
     BatchWriter, Context, HEADER_LEN, Message, MessageType, OperationMode, ProtocolError,
-    RequestHeader,
+    RequestHead, RequestTarget,
 };
 use crate::reference::{Endpoint, Identity};
 
@@ -261,9 +261,8 @@ fn a_window_above_the_limit_is_refused() {
 fn batch(requests: impl IntoIterator<Item = (&'static str, Vec<u8>)>) -> Vec<u8> {
     let mut batch = BatchWriter::default();
     for (operation, parameters) in requests {
-        let request = RequestHeader {
-            identity: &Identity::with_category("listener", "a2c4e6g8"),
-            facet: "",
+        let request = RequestHead {
+            target: &RequestTarget::new(&Identity::with_category("listener", "a2c4e6g8"), ""),
             operation,
             mode: OperationMode::Normal,
             context: &Context::new(),

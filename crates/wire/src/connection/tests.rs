@@ -6,7 +6,7 @@ use super::{ConnectionEvent, Input, NotAppended, Replies, RequestIds, Role, Stat
 use crate::encoding::EncodingVersion;
 use crate::message::{
     BatchWriter, CLOSE_CONNECTION, Context, HeaderCache, IncomingReply, MESSAGE_SIZE_MAX_DEFAULT,
-    Message, MessageType, OperationMode, Outcome, ProtocolError, RequestHeader, RequestId,
+    Message, MessageType, OperationMode, Outcome, ProtocolError, RequestHead, RequestId,
     RequestTarget, VALIDATE_CONNECTION, reply,
 };
 use crate::reference::Identity;
@@ -51,16 +51,17 @@ fn request(id: RequestId) -> Vec<u8> {
         name: "o".into(),
         category: String::new(),
     };
-    let header = RequestHeader {
-        identity: &identity,
-        facet: "",
+    let header = RequestHead {
+        target: &RequestTarget::new(&identity, ""),
         operation: "op",
         mode: OperationMode::Normal,
         context: &Context::new(),
     };
     let mut bytes = Vec::new();
     header
-        .write(&mut bytes, id, EncodingVersion::V1_1, |_| ())
+        .write_with(&mut bytes, id, |encoder| {
+            encoder.encapsulation(EncodingVersion::V1_1, |_| ());
+        })
         .expect("it has an encoding");
     bytes
 }
@@ -307,9 +308,8 @@ fn a_batch_gives_its_requests_in_order() {
         category: "c".into(),
     };
     for operation in ["a", "b", "c"] {
-        let header = RequestHeader {
-            identity: &identity,
-            facet: "f",
+        let header = RequestHead {
+            target: &RequestTarget::new(&identity, "f"),
             operation,
             mode: OperationMode::Normal,
             context: &Context::from([("k".into(), "v".into())]),

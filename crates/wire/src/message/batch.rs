@@ -2,7 +2,7 @@
 
 use super::batch_scan::REQUESTS_START;
 use super::header::{begin_message, end_message};
-use super::{HEADER_LEN, MessageType, PreparedHead, RequestHead, RequestHeader, RequestTarget};
+use super::{HEADER_LEN, MessageType, PreparedHead, RequestHead, RequestTarget};
 use crate::encoding::{EncodeError, Encoder};
 
 /// The longest message whose length fits into a size.
@@ -27,21 +27,8 @@ impl BatchWriter {
     ///
     /// # Errors
     /// [`EncodeError`] if a parameter has no encoding.
-    pub fn push(
-        &mut self,
-        header: &RequestHeader<'_>,
-        len_max: usize,
-        encapsulation: impl FnOnce(&mut Encoder<'_>),
-    ) -> Result<Option<Vec<u8>>, EncodeError> {
-        self.add(len_max, |buffer| header.write_body(buffer, encapsulation))
-    }
-
-    /// Adds a request to an encoded target, like [`BatchWriter::push`].
-    ///
-    /// # Errors
-    /// [`EncodeError`] if a parameter has no encoding.
     #[inline]
-    pub fn push_head(
+    pub fn push(
         &mut self,
         head: &RequestHead<'_>,
         len_max: usize,
@@ -193,7 +180,7 @@ mod tests {
             mode: OperationMode::Normal,
             context: &context,
         };
-        let full = batch.push_head(&head, LEN_MAX, encapsulation);
+        let full = batch.push(&head, LEN_MAX, encapsulation);
         assert!(full.expect("it has an encoding").is_none());
     }
 
@@ -247,9 +234,9 @@ mod tests {
                 for len in [0, 1, 300, 0] {
                     let write = |encoder: &mut Encoder<'_>| encoder.bytes(&vec![7; len]);
                     let whole = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, write);
-                    one.push_head(&head, LEN_MAX, whole).unwrap();
+                    one.push(&head, LEN_MAX, whole).unwrap();
                     if other.count() == 0 {
-                        other.push_head(&head, LEN_MAX, whole).unwrap();
+                        other.push(&head, LEN_MAX, whole).unwrap();
                     } else {
                         assert!(other.extend_prepared(&prepared, LEN_MAX, write));
                     }
@@ -332,7 +319,7 @@ mod tests {
                 let whole = |encoder: &mut Encoder<'_>| {
                     encoder.encapsulation(encoding, |encoder| encoder.bytes(parameters.as_bytes()));
                 };
-                batch.push_head(&head, LEN_MAX, whole).unwrap();
+                batch.push(&head, LEN_MAX, whole).unwrap();
                 push(&mut batch, nothing);
             }
         }

@@ -1,7 +1,7 @@
 //! The common part of many requests, encoded once.
 
 use super::header::{begin_message, end_encapsulated, end_encapsulation, end_message, take_off};
-use super::request::write_target;
+use super::system_exception::encode_facet;
 use super::{Context, HEADER_LEN, MessageType, OperationMode, RequestId};
 use crate::encoding::{
     ENCAPSULATION_HEADER_LEN, Encapsulation, Encode, EncodeError, Encoder, EncodingVersion, Sink,
@@ -18,7 +18,9 @@ impl RequestTarget {
     /// Encodes the target; `facet` is empty for the default facet.
     pub fn new(identity: &Identity, facet: &str) -> Self {
         let mut bytes = Vec::new();
-        write_target(&mut bytes, identity, facet);
+        let mut encoder = Encoder::new(&mut bytes, EncodingVersion::V1_0);
+        identity.encode(&mut encoder);
+        encode_facet(facet, &mut encoder);
         Self {
             bytes: bytes.into(),
         }
@@ -92,7 +94,14 @@ impl RequestTarget {
 /// The longest block for such copies.
 pub(super) const BLOCK_MAX: usize = 64;
 
-/// The head of a request to an encoded target; see [`RequestHeader`](super::RequestHeader).
+/// The head of a request: all fields but the parameters.
+///
+/// ```text
+/// | identity: name, category | facet: 0 or 1 | operation | mode | context | parameters |
+/// |--------------- target ----------------|
+/// ```
+///
+/// Source: Ice manual, "Protocol Messages".
 #[derive(Debug, Clone, Copy)]
 pub struct RequestHead<'a> {
     /// The object.
@@ -265,43 +274,6 @@ mod tests {
 
     use super::*;
     use crate::encoding::{Buffer, PIECE_MIN};
-    use crate::message::{BatchWriter, RequestHeader};
-
-    #[test]
-    fn a_request_to_an_encoded_target_has_the_same_bytes() {
-        let identity = Identity {
-            name: "n".into(),
-            category: "c".into(),
-        };
-        for context in [Context::new(), Context::from([("k".into(), "v".into())])] {
-            for facet in ["", "f"] {
-                let (operation, mode) = ("op", OperationMode::Idempotent);
-                let header = RequestHeader {
-                    identity: &identity,
-                    facet,
-                    operation,
-                    mode,
-                    context: &context,
-                };
-                let target = RequestTarget::new(&identity, facet);
-                let head = RequestHead {
-                    target: &target,
-                    operation,
-                    mode,
-                    context: &context,
-                };
-                let write = |encoder: &mut Encoder<'_>| encoder.bytes(b"parameters");
-                let (mut one, mut other) = (Vec::new(), Vec::new());
-                header.write_with(&mut one, RequestId(7), write).unwrap();
-                head.write_with(&mut other, RequestId(7), write).unwrap();
-                assert_eq!(one, other);
-                let (mut one, mut other) = (BatchWriter::default(), BatchWriter::default());
-                one.push(&header, usize::MAX, write).unwrap();
-                other.push_head(&head, usize::MAX, write).unwrap();
-                assert_eq!(one.finish(), other.finish());
-            }
-        }
-    }
 
     #[test]
     fn a_prepared_request_has_the_same_bytes() {

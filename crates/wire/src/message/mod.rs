@@ -1,7 +1,7 @@
 //! The messages of the protocol: a header of 14 bytes and, in three of five, a body.
 //!
 //! Incoming messages keep the bytes that arrived ([`IncomingRequest`], [`RequestBatch`], [`IncomingReply`]): their
-//! fields are checked once and then borrowed. Outgoing messages are written straight into a buffer ([`RequestHeader`],
+//! fields are checked once and then borrowed. Outgoing messages are written straight into a buffer ([`RequestHead`],
 //! [`reply`], [`BatchWriter`]).
 
 mod batch;
@@ -38,7 +38,7 @@ pub use header_cache::HeaderCache;
 pub use incoming::Message;
 pub use mode::OperationMode;
 pub use reply::{IncomingReply, Outcome};
-pub use request::{IncomingRequest, RequestHeader, RequestId};
+pub use request::{IncomingRequest, RequestId};
 pub use request_batch::RequestBatch;
 pub use single_request::SingleRequest;
 pub use system_exception::{RequestFailed, SystemException};

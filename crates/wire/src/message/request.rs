@@ -6,12 +6,9 @@ use std::ops::Range;
 use bytes::Bytes;
 
 use super::fields::{Field, Fields};
-use super::header::{begin_message, end_message, take_off};
-use super::system_exception::encode_facet;
-use super::{Compression, Context, HEADER_LEN, Message, MessageType, OperationMode, RequestFailed};
+use super::{Compression, Context, HEADER_LEN, Message, OperationMode, RequestFailed};
 use crate::encoding::{
-    Decode, DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, Encapsulation, Encode, EncodeError,
-    Encoder, EncodingVersion, Sink,
+    Decode, DecodeError, Decoder, ENCAPSULATION_HEADER_LEN, Encapsulation, EncodingVersion,
 };
 use crate::reference::Identity;
 
@@ -36,89 +33,6 @@ impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
-}
-
-/// The head of a request: all fields but the parameters.
-///
-/// ```text
-/// | identity: name, category | facet: 0 or 1 | operation | mode | context | parameters |
-/// ```
-///
-/// Source: Ice manual, "Protocol Messages".
-#[derive(Debug, Clone, Copy)]
-pub struct RequestHeader<'a> {
-    /// The object.
-    pub identity: &'a Identity,
-    /// The facet; empty for the default facet.
-    pub facet: &'a str,
-    /// The operation.
-    pub operation: &'a str,
-    /// Whether the request may be repeated.
-    pub mode: OperationMode,
-    /// Text that travels with the request.
-    pub context: &'a Context,
-}
-
-impl RequestHeader<'_> {
-    /// Appends a whole Request message. On error the buffer is unchanged.
-    ///
-    /// # Errors
-    /// [`EncodeError`] if a parameter cannot be encoded.
-    pub fn write(
-        &self,
-        buffer: &mut impl Sink,
-        id: RequestId,
-        encoding: EncodingVersion,
-        parameters: impl FnOnce(&mut Encoder<'_>),
-    ) -> Result<(), EncodeError> {
-        self.write_with(buffer, id, |encoder| {
-            encoder.encapsulation(encoding, parameters)
-        })
-    }
-
-    /// Appends a whole Request message. `encapsulation` writes its parameters with their encapsulation header. On error
-    /// the buffer is unchanged.
-    ///
-    /// # Errors
-    /// [`EncodeError`] if a parameter cannot be encoded.
-    pub fn write_with(
-        &self,
-        buffer: &mut impl Sink,
-        id: RequestId,
-        encapsulation: impl FnOnce(&mut Encoder<'_>),
-    ) -> Result<(), EncodeError> {
-        let start = begin_message(buffer, MessageType::Request);
-        buffer.split().0.extend_from_slice(&id.0.to_le_bytes());
-        let written = self
-            .write_body(buffer, encapsulation)
-            .and_then(|()| end_message(buffer, start));
-        if written.is_err() {
-            take_off(buffer, start);
-        }
-        written
-    }
-
-    /// Appends the body, as a Request contains it once and a BatchRequest several times.
-    pub(super) fn write_body(
-        &self,
-        buffer: &mut impl Sink,
-        encapsulation: impl FnOnce(&mut Encoder<'_>),
-    ) -> Result<(), EncodeError> {
-        let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
-        self.identity.encode(&mut encoder);
-        encode_facet(self.facet, &mut encoder);
-        encoder.string(self.operation);
-        self.mode.encode(&mut encoder);
-        self.context.encode(&mut encoder);
-        encapsulation(&mut encoder);
-        encoder.finish()
-    }
-}
-
-pub(super) fn write_target(buffer: &mut Vec<u8>, identity: &Identity, facet: &str) {
-    let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
-    identity.encode(&mut encoder);
-    encode_facet(facet, &mut encoder);
 }
 
 /// A received request. Its fields are checked, nothing is copied, and the parameters are unopened.

@@ -87,22 +87,22 @@ mod tests {
 
     use super::*;
     use crate::encoding::EncodingVersion;
-    use crate::message::{Context, Message, OperationMode, RequestHeader};
+    use crate::message::{Context, Message, OperationMode, RequestHead, RequestTarget};
     use crate::reference::Identity;
 
     const SIZE_MAX: usize = 1_000;
 
     fn request(id: i32, operation: &str, parameters: &[u8]) -> Vec<u8> {
-        let header = RequestHeader {
-            identity: &Identity::new("o"),
-            facet: "f",
+        let header = RequestHead {
+            target: &RequestTarget::new(&Identity::new("o"), "f"),
             operation,
             mode: OperationMode::Idempotent,
             context: &Context::from([("k".into(), "v".into())]),
         };
         let mut bytes = Vec::new();
-        let write = |encoder: &mut crate::encoding::Encoder<'_>| encoder.bytes(parameters);
-        let written = header.write(&mut bytes, RequestId(id), EncodingVersion::V1_1, write);
+        let written = header.write_with(&mut bytes, RequestId(id), |encoder| {
+            encoder.encapsulation(EncodingVersion::V1_1, |encoder| encoder.bytes(parameters));
+        });
         written.unwrap();
         bytes
     }

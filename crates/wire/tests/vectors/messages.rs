@@ -5,7 +5,7 @@ use floe_wire::compression::{Compression, Compressor, Decompressor};
 use floe_wire::message::{
     BatchWriter, CLOSE_CONNECTION, Context, IncomingReply, IncomingRequest,
     MESSAGE_SIZE_MAX_DEFAULT, Message, MessageType, OperationMode, Outcome, RequestBatch,
-    RequestHeader, RequestId, RequestTarget, VALIDATE_CONNECTION,
+    RequestHead, RequestId, RequestTarget, VALIDATE_CONNECTION,
 };
 use floe_wire::reference::Identity;
 use serde_json::Value;
@@ -263,10 +263,9 @@ fn check_fields(request: &IncomingRequest, fields: &Value, name: &str) {
 }
 
 /// Calls `write` with what the fields of a vector say.
-fn with_header(fields: &Value, write: impl FnOnce(&RequestHeader<'_>, &[u8])) {
-    let header = RequestHeader {
-        identity: &identity(&fields["identity"]),
-        facet: facet(&fields["facet"]),
+fn with_header(fields: &Value, write: impl FnOnce(&RequestHead<'_>, &[u8])) {
+    let header = RequestHead {
+        target: &RequestTarget::new(&identity(&fields["identity"]), facet(&fields["facet"])),
         operation: text(&fields["operation"]),
         mode: mode(&fields["mode"]),
         context: &context(&fields["context"]),

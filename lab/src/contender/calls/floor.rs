@@ -239,18 +239,17 @@ mod tests {
 
     use floe_wire::encoding::EncodingVersion;
     use floe_wire::message::{
-        BatchWriter, Context, OperationMode, RequestHeader, RequestId, reply,
+        BatchWriter, Context, OperationMode, RequestHead, RequestId, RequestTarget, reply,
     };
 
     use super::*;
 
-    fn request(operation: &str) -> RequestHeader<'_> {
-        static IDENTITY: LazyLock<floe_wire::reference::Identity> =
-            LazyLock::new(|| "calls".parse().unwrap());
+    fn request(operation: &str) -> RequestHead<'_> {
+        static TARGET: LazyLock<RequestTarget> =
+            LazyLock::new(|| RequestTarget::new(&"calls".parse().unwrap(), ""));
         static CONTEXT: LazyLock<Context> = LazyLock::new(Context::new);
-        RequestHeader {
-            identity: &IDENTITY,
-            facet: "",
+        RequestHead {
+            target: &TARGET,
             operation,
             mode: OperationMode::Normal,
             context: &CONTEXT,
@@ -271,7 +270,9 @@ mod tests {
         ] {
             let mut message = Vec::new();
             request(operation)
-                .write(&mut message, RequestId(1), EncodingVersion::V1_1, |_| ())
+                .write_with(&mut message, RequestId(1), |encoder| {
+                    encoder.encapsulation(EncodingVersion::V1_1, |_| ());
+                })
                 .unwrap();
             let shape = shape(case);
             assert_eq!(message.len() + payload_len, shape.write_len, "{operation}");

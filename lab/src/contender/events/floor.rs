@@ -329,7 +329,9 @@ fn subscribe(case: Case, effort: Effort, address: &str, index: usize) -> Result<
 #[cfg(test)]
 mod tests {
     use floe_wire::encoding::EncodingVersion;
-    use floe_wire::message::{BatchWriter, Context, OperationMode, RequestHeader, RequestId};
+    use floe_wire::message::{
+        BatchWriter, Context, OperationMode, RequestHead, RequestId, RequestTarget,
+    };
 
     use super::super::floe::TOPIC;
     use super::*;
@@ -343,24 +345,23 @@ mod tests {
             subscriber_name(29),
         ] {
             let identity = identity.parse().unwrap();
-            let header = RequestHeader {
-                identity: &identity,
-                facet: "",
+            let header = RequestHead {
+                target: &RequestTarget::new(&identity, ""),
                 operation: "tick",
                 mode: OperationMode::Normal,
                 context: &context,
             };
-            let number = |encoder: &mut floe_wire::encoding::Encoder<'_>| encoder.put(&7_i64);
+            let number = |encoder: &mut floe_wire::encoding::Encoder<'_>| {
+                encoder.encapsulation(EncodingVersion::V1_1, |encoder| encoder.put(&7_i64));
+            };
             let mut message = Vec::new();
             header
-                .write(&mut message, RequestId(1), EncodingVersion::V1_1, number)
+                .write_with(&mut message, RequestId(1), number)
                 .unwrap();
             assert_eq!(message.len(), EVENT_LEN);
             let mut batch = BatchWriter::default();
             for _ in 0..3 {
-                let full = batch.push(&header, 1 << 20, |encoder| {
-                    encoder.encapsulation(EncodingVersion::V1_1, number);
-                });
+                let full = batch.push(&header, 1 << 20, number);
                 assert!(full.unwrap().is_none());
             }
             assert_eq!(batch.finish().unwrap().len(), 18 + 3 * BATCHED_LEN);
@@ -378,19 +379,18 @@ mod tests {
         };
         let identity = subscriber_name(7).parse().unwrap();
         let context = Context::new();
-        let header = RequestHeader {
-            identity: &identity,
-            facet: "",
+        let header = RequestHead {
+            target: &RequestTarget::new(&identity, ""),
             operation: "tick",
             mode: OperationMode::Normal,
             context: &context,
         };
-        let number = |encoder: &mut floe_wire::encoding::Encoder<'_>| encoder.put(&7_i64);
+        let number = |encoder: &mut floe_wire::encoding::Encoder<'_>| {
+            encoder.encapsulation(EncodingVersion::V1_1, |encoder| encoder.put(&7_i64));
+        };
         let (mut expected, mut second) = (Vec::new(), Vec::new());
         for (id, message) in [(1, &mut expected), (2, &mut second)] {
-            header
-                .write(message, RequestId(id), EncodingVersion::V1_1, number)
-                .unwrap();
+            header.write_with(message, RequestId(id), number).unwrap();
         }
         expected.append(&mut second);
         // What a publisher sends differs in everything but the parameters.

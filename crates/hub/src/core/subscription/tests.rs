@@ -10,7 +10,7 @@ mod random;
 mod schedules;
 
 use super::*;
-use crate::core::qos::TWOWAY_OUTSTANDING;
+use crate::core::qos::{RetryCount, TWOWAY_OUTSTANDING};
 
 /// Events that are as long as they say; they are numbered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -167,7 +167,8 @@ fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
     subscription.handle_events(event(0), now);
     assert_eq!(subscription.next_step(100), DeliveryStep::Wait);
     let batch = events(1..6);
-    assert!(subscription.handle_events(batch, now), "woken to end");
+    subscription.handle_events(batch, now);
+    assert!(subscription.poll_wake(), "woken to end");
     assert_eq!(subscription.next_step(100), DeliveryStep::End);
     let notice = Some(OverflowNotice::Disconnected);
     assert_eq!(subscription.poll_notice(), notice);
@@ -186,8 +187,10 @@ fn a_collected_batch_is_sent_when_the_subscription_is_removed() {
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
     subscription.handle_events(event(0), now);
     assert_eq!(subscription.next_step(100), DeliveryStep::Wait);
-    assert!(subscription.remove(), "woken to send");
-    assert!(!subscription.handle_events(event(1), now));
+    subscription.remove();
+    assert!(subscription.poll_wake(), "woken to send");
+    subscription.handle_events(event(1), now);
+    assert!(!subscription.poll_wake());
     assert_eq!(subscription.next_step(100), DeliveryStep::Deliver);
     assert_eq!(take(&mut subscription, 10), [0]);
     subscription.handle_delivered(1);
@@ -220,11 +223,13 @@ fn the_first_failure_ends_a_subscription_with_the_next_event() {
     let mut subscription = failed(RetryCount::Limited(0), DeliveryFailure::Soft, now);
     assert_eq!(subscription.snapshot().state, SubscriptionState::Failed);
     assert_eq!(subscription.next_step(1), DeliveryStep::Wait);
-    assert!(subscription.handle_events(event(2), now));
+    subscription.handle_events(event(2), now);
+    assert!(subscription.poll_wake());
     assert_eq!(subscription.next_step(1), DeliveryStep::End);
     let accounts = subscription.snapshot().accounts;
     assert_eq!((accounts.lost.failed, accounts.lost.removed), (1, 2));
-    assert!(!subscription.handle_events(event(3), now));
+    subscription.handle_events(event(3), now);
+    assert!(!subscription.poll_wake());
     assert_eq!(subscription.snapshot().accounts, accounts);
 }
 
@@ -237,7 +242,8 @@ fn a_tolerated_failure_discards_events_for_an_interval() {
     let snapshot = subscription.snapshot();
     assert_eq!(snapshot.state, SubscriptionState::Offline);
     assert_eq!(snapshot.accounts.lost.offline, 2);
-    assert!(!subscription.handle_events(event(3), later));
+    subscription.handle_events(event(3), later);
+    assert!(!subscription.poll_wake());
     assert_eq!(take(&mut subscription, 10), [3]);
     subscription.handle_failed(1, DeliveryFailure::Soft, later);
     assert_eq!(subscription.snapshot().state, SubscriptionState::Failed);
@@ -350,7 +356,8 @@ fn draining_delivers_queued_events_and_accepts_no_new_ones() {
     let mut subscription = subscription(RetryCount::Limited(0));
     subscription.handle_events(event(0), now);
     assert_eq!(subscription.next_step(1_000), DeliveryStep::Wait);
-    assert!(subscription.drain());
+    subscription.drain();
+    assert!(subscription.poll_wake());
     subscription.handle_events(event(1), now);
     assert_eq!(subscription.next_step(1_000), DeliveryStep::Deliver);
     assert_eq!(take(&mut subscription, 10), [0]);
@@ -362,17 +369,15 @@ fn draining_delivers_queued_events_and_accepts_no_new_ones() {
 fn a_waiting_delivery_is_woken_once_and_only_for_enough_bytes() {
     let now = Instant::now();
     let mut subscription = long_subscription();
-    assert!(
-        !subscription.handle_events(event(0), now),
-        "it is not parked"
-    );
+    subscription.handle_events(event(0), now);
+    assert!(!subscription.poll_wake(), "it is not parked");
     assert_eq!(subscription.next_step(25), DeliveryStep::Wait);
-    assert!(!subscription.handle_events(event(1), now), "20 of 25 bytes");
-    assert!(subscription.handle_events(event(2), now));
-    assert!(
-        !subscription.handle_events(event(3), now),
-        "it is woken already"
-    );
+    subscription.handle_events(event(1), now);
+    assert!(!subscription.poll_wake(), "20 of 25 bytes");
+    subscription.handle_events(event(2), now);
+    assert!(subscription.poll_wake());
+    subscription.handle_events(event(3), now);
+    assert!(!subscription.poll_wake(), "it is woken already");
 }
 
 #[test]
@@ -380,13 +385,15 @@ fn a_half_full_queue_is_delivered_whatever_its_bytes() {
     let now = Instant::now();
     let mut subscription = long_subscription();
     assert_eq!(subscription.next_step(1_000), DeliveryStep::Wait);
-    assert!(!subscription.handle_events(events(0..4), now));
+    subscription.handle_events(events(0..4), now);
+    assert!(!subscription.poll_wake());
     assert_eq!(
         subscription.next_step(1_000),
         DeliveryStep::Wait,
         "just half of it"
     );
-    assert!(subscription.handle_events(event(4), now));
+    subscription.handle_events(event(4), now);
+    assert!(subscription.poll_wake());
     assert_eq!(subscription.next_step(1_000), DeliveryStep::Deliver);
 }
 
@@ -433,7 +440,7 @@ fn take_with_gaps(subscription: &mut Subscription<Numbered>) -> Vec<(Option<u64>
     let mut all = Vec::new();
     while subscription.next_step(1) == DeliveryStep::Deliver {
         let mut taken = Vec::new();
-        let (_, gap) = subscription.take(usize::MAX, usize::MAX, &mut taken, Instant::now);
+        let gap = subscription.take(usize::MAX, usize::MAX, &mut taken, Instant::now);
         all.push((gap, numbers(&taken)));
     }
     all
@@ -455,7 +462,7 @@ fn a_subscriber_is_notified_of_a_gap_where_it_is() {
     let mut newest = new(OverflowPolicy::DropNewest);
     newest.handle_events(events(0..5), now);
     let mut first = Vec::new();
-    assert_eq!(newest.take(1, usize::MAX, &mut first, Instant::now).1, None);
+    assert_eq!(newest.take(1, usize::MAX, &mut first, Instant::now), None);
     newest.handle_events(event(5), now);
     let expected = [(None, vec![1, 2]), (Some(2), vec![5])];
     assert_eq!(take_with_gaps(&mut newest), expected);
@@ -478,7 +485,7 @@ fn a_subscriber_is_notified_of_events_whose_delivery_failed() {
     let mut behind = new();
     behind.handle_events(events(0..2), now);
     let mut first = Vec::new();
-    assert_eq!(behind.take(1, usize::MAX, &mut first, Instant::now).1, None);
+    assert_eq!(behind.take(1, usize::MAX, &mut first, Instant::now), None);
     behind.handle_failed(1, DeliveryFailure::Ours, now);
     assert_eq!(take_with_gaps(&mut behind), [(Some(1), vec![1])]);
 

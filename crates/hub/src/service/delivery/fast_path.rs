@@ -18,7 +18,7 @@ use crate::service::subscriber::{GuardedState, Subscriber};
 pub(super) struct SendPosition {
     /// The number of the first event.
     first: u64,
-    /// The connection of the events before these, while those are unanswered.
+    /// The connection of the events before these, while those are in flight.
     behind: Option<ConnectionToken>,
 }
 
@@ -40,12 +40,12 @@ impl InFlightEvents<PendingEvent> {
         }
     }
 
-    /// Whether the connection of the unanswered events has ended, and they have not failed yet.
+    /// Whether the connection of the events in flight has ended, and they have not failed yet.
     pub(super) fn has_lost_connection(&self) -> bool {
         self.connection().is_some_and(|token| !token.is_open())
     }
 
-    /// The connection of all unanswered events. There is only one: events take a new connection only after the events on
+    /// The connection of all events in flight. There is only one: events take a new connection only after the events on
     /// the old one have failed.
     fn connection(&self) -> Option<ConnectionToken> {
         self.oldest()?.token()
@@ -53,7 +53,7 @@ impl InFlightEvents<PendingEvent> {
 }
 
 impl Subscriber {
-    /// How much is unanswered of what left by the fast path.
+    /// How much is in flight that left by the fast path.
     pub(super) fn fast_load(&self) -> Load {
         self.lock().in_flight().load()
     }
@@ -130,7 +130,7 @@ impl Subscriber {
         late.len()
     }
 
-    /// Gives up all unanswered events when the delivery ends, and those that the scheduler is sending.
+    /// Gives up all events in flight when the delivery ends, and those that the scheduler is sending.
     pub(super) fn abandon(&self) {
         let mut shared = self.lock();
         shared.sent_batches.clear();

@@ -4,7 +4,7 @@
 //!
 //! - `oneway.rs`: sends all queued events in one write
 //! - `batched.rs`: collects events for a while
-//! - `twoway.rs`: keeps a window of a few unanswered events
+//! - `twoway.rs`: keeps a window of a few events in flight
 //! - `durable.rs`: reads the log of a durable topic, and keeps a window of unanswered events
 //! - `pulled.rs`: keeps events until programs ask for them
 //! - `link.rs`: forwards all queued events to another topic in one call

@@ -185,7 +185,7 @@ impl Subscriber {
         let subscription = &mut shared.subscription;
         // No gap precedes these events, as checked above.
         self.latencies().note_wait(subscription.oldest());
-        let _ = subscription.take_unexpired(room.events, room.bytes, batches, || now);
+        subscription.take_unexpired(room.events, room.bytes, batches, || now);
         let is_all = subscription.next_step(1) == DeliveryStep::Wait;
         let notice = subscription.poll_notice();
         let released = shared.take_released();

@@ -61,7 +61,7 @@ impl<'a> SlowPath<'a> {
         }
     }
 
-    /// How much is unanswered, on the fast path too.
+    /// How much is in flight, on the fast path too.
     pub(super) fn load(&self) -> Load {
         self.load_with(self.subscriber.fast_load())
     }
@@ -126,7 +126,7 @@ impl<'a> SlowPath<'a> {
         self.is_collocated || self.subscriber.qos().is_connection_cached == Some(false)
     }
 
-    /// The proxy of the subscriber, fixed to the connection that all unanswered events took, if there is one.
+    /// The proxy of the subscriber, fixed to the connection that all events in flight took, if there is one.
     fn fixed_proxy(&mut self) -> Option<Proxy> {
         if self.has_separate_connections() {
             return None;
@@ -139,7 +139,7 @@ impl<'a> SlowPath<'a> {
         self.fixed_proxy.clone()
     }
 
-    /// Whether an event is bound to a connection and unanswered.
+    /// Whether an event in flight is bound to a connection.
     fn has_bound(&self) -> bool {
         self.pending.iter().any(|slow| slow.is_bound)
     }
@@ -149,7 +149,7 @@ impl<'a> SlowPath<'a> {
         self.pending.iter().any(SlowDelivery::awaits_room)
     }
 
-    /// Handles failures, and settles answered events. Returns how much is then unanswered. Pending while the scheduler
+    /// Handles failures, and settles answered events. Returns how much is then in flight. Pending while the scheduler
     /// sends.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Load> {
         loop {

@@ -56,9 +56,9 @@ enum NextEvents {
 impl TwowayDelivery<'_> {
     /// Waits until there are events and room for them. Returns `None` when no more events come and all are answered.
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<NextEvents>> {
-        let unanswered = ready!(self.poll_unanswered(context));
+        let in_flight = ready!(self.poll_in_flight(context));
         if !self.has_ended
-            && let Some(room) = self.room_or_await(unanswered)
+            && let Some(room) = self.room_or_await(in_flight)
         {
             let returned = self.subscriber.lock().in_flight().take_returned();
             if !returned.is_empty() {
@@ -81,31 +81,31 @@ impl TwowayDelivery<'_> {
         }
     }
 
-    /// Handles late replies and failures. Returns how much is unanswered. Pending while the scheduler sends.
-    fn poll_unanswered(&mut self, context: &mut Context<'_>) -> Poll<Load> {
+    /// Handles late replies and failures. Returns how much is in flight. Pending while the scheduler sends.
+    fn poll_in_flight(&mut self, context: &mut Context<'_>) -> Poll<Load> {
         // The timeout comes first, because it may end what the slow path waits for.
         self.reply_timeout.poll(self.subscriber, context);
         self.slow_path.poll(context)
     }
 
     /// The room in the window. If there is none, the next reply wakes this task.
-    fn room_or_await(&self, unanswered: Load) -> Option<WindowRoom> {
-        self.room_beside(unanswered).or_else(|| {
+    fn room_or_await(&self, in_flight: Load) -> Option<WindowRoom> {
+        self.room_beside(in_flight).or_else(|| {
             self.subscriber.lock().in_flight().await_each();
             // A reply may have come in between.
             self.room_beside(self.slow_path.load())
         })
     }
 
-    fn room_beside(&self, unanswered: Load) -> Option<WindowRoom> {
+    fn room_beside(&self, in_flight: Load) -> Option<WindowRoom> {
         // When a connection breaks, the events that were sent over it come first: new events could overtake them.
-        let has_lost_events = || unanswered.count > 0 && self.is_broken();
+        let has_lost_events = || in_flight.count > 0 && self.is_broken();
         let may_send = !self.slow_path.is_resending() && !has_lost_events();
         let window_size = self.subscriber.lock().in_flight().window_size();
-        WindowRoom::beside(unanswered, window_size).filter(|_| may_send)
+        WindowRoom::beside(in_flight, window_size).filter(|_| may_send)
     }
 
-    /// Whether the connection of the unanswered events has ended, even if a new connection exists already.
+    /// Whether the connection of the events in flight has ended, even if a new connection exists already.
     fn is_broken(&self) -> bool {
         !self.subscriber.proxy().is_connected()
             || self.subscriber.lock().in_flight().has_lost_connection()
@@ -152,20 +152,20 @@ impl TwowayDelivery<'_> {
 
     /// Waits until the events that were sent over a broken connection have failed.
     fn poll_broken(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        ready!(self.poll_unanswered(context));
-        if !self.has_unanswered_fast() {
+        ready!(self.poll_in_flight(context));
+        if !self.has_fast_in_flight() {
             return Poll::Ready(());
         }
         self.subscriber.lock().in_flight().await_each();
         // The last one may have failed in between.
-        match self.has_unanswered_fast() {
+        match self.has_fast_in_flight() {
             true => Poll::Pending,
             false => Poll::Ready(()),
         }
     }
 
-    /// Whether an event that left by the fast path is unanswered.
-    fn has_unanswered_fast(&self) -> bool {
+    /// Whether an event is in flight that left by the fast path.
+    fn has_fast_in_flight(&self) -> bool {
         self.subscriber.fast_load().count > 0
     }
 

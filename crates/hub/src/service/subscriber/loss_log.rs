@@ -103,15 +103,15 @@ impl Subscriber {
             _ => listener,
         });
         let total = losses(self.snapshot().accounts.lost);
-        let told = listener.lost(self.topic(), number(count), &total).await;
-        let is_untold = told
+        let notified = listener.lost(self.topic(), number(count), &total).await;
+        let is_unnotified = notified
             .as_ref()
             .is_err_and(InvokeError::is_surely_not_dispatched);
-        if let Err(error) = told {
+        if let Err(error) = notified {
             let (name, error) = (self.log_name(), OneLine(error));
             tracing::debug!("could not notify {name} of {count} lost events: {error}");
         }
-        if is_untold {
+        if is_unnotified {
             self.lock().subscription.handle_unnotified(count);
         }
     }

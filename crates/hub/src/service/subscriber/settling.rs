@@ -31,9 +31,8 @@ impl Subscriber {
         let failure = failure(&error, self.proxy.reference().mode);
         let (before, after, is_leaving) = self.change(|subscription| {
             let before = subscription.state();
-            let is_woken = subscription.handle_failed(count as u64, failure, Instant::now());
-            let is_leaving = subscription.is_leaving();
-            (is_woken, (before, subscription.state(), is_leaving))
+            subscription.handle_failed(count as u64, failure, Instant::now());
+            (before, subscription.state(), subscription.is_leaving())
         });
         let is_for_want = is_for_want_of_descriptors(&error);
         let (name, error) = (self.log_name(), OneLine(error));
@@ -62,7 +61,7 @@ impl Subscriber {
         }
     }
 
-    /// Settles a panic of the delivery task. The unanswered events count as lost, because nothing says what happened to
+    /// Settles a panic of the delivery task. The events in flight count as lost, because nothing says what happened to
     /// them. The subscriber stays subscribed, since the panic is not its fault; queued events wait for the next
     /// delivery task.
     pub(crate) fn settle_panicked(&self) {

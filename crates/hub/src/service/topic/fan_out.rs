@@ -19,14 +19,14 @@ use crate::service::subscriber::{HeldPublication, Subscriber};
 
 /// How much a publication may take without a wait: the sum over all subscribers of [`STEPS_EACH`] and the number of
 /// events. A full queue looks at each event, which is the slowest that there is.
-const STEPS_AT_ONCE: usize = if cfg!(test) { 100 } else { 64 * 1024 };
+const STEPS_WITHOUT_WAIT: usize = if cfg!(test) { 100 } else { 64 * 1024 };
 /// How much a longer one takes before other tasks run.
-const STEPS_AT_A_TIME: usize = STEPS_AT_ONCE / 4;
+const STEPS_PER_ROUND: usize = STEPS_WITHOUT_WAIT / 4;
 /// What a subscriber takes besides its events.
 const STEPS_EACH: usize = 16;
 
-/// The publications of all topics that may take a step in one round of the runtime. Others wait for their turn.
-static TURNS: Semaphore = Semaphore::const_new(2);
+/// The permits of publications, of all topics, that may take steps in one round of the runtime. Others wait.
+static ROUND_PERMITS: Semaphore = Semaphore::const_new(2);
 
 /// The subscribers of a topic that get a publication.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,12 +56,12 @@ pub(crate) struct Publication {
 impl Publication {
     /// Whether so many subscribers get it some at a time.
     pub(crate) fn is_long(&self, subscriber_count: usize) -> bool {
-        subscriber_count.saturating_mul(STEPS_EACH + self.events.len()) > STEPS_AT_ONCE
+        subscriber_count.saturating_mul(STEPS_EACH + self.events.len()) > STEPS_WITHOUT_WAIT
     }
 
-    /// How many subscribers get it at a time.
-    fn count_at_a_time(&self) -> usize {
-        (STEPS_AT_A_TIME / (STEPS_EACH + self.events.len())).max(1)
+    /// How many subscribers get it in one round.
+    fn count_per_round(&self) -> usize {
+        (STEPS_PER_ROUND / (STEPS_EACH + self.events.len())).max(1)
     }
 }
 
@@ -208,10 +208,10 @@ async fn run(topic: Arc<Topic>) {
     while let Some(mut fan_out) = topic.fan_outs().next() {
         loop {
             // The permit is kept until other tasks have run. The semaphore is never closed.
-            let turn = TURNS.acquire().await;
+            let permit = ROUND_PERMITS.acquire().await;
             let has_more = fan_out.step(topic);
             tokio::task::yield_now().await;
-            drop(turn);
+            drop(permit);
             if !has_more {
                 break;
             }
@@ -225,7 +225,7 @@ impl FanOut {
     /// Gives it to the next subscribers. Returns whether there are more.
     fn step(&mut self, topic: &Topic) -> bool {
         let publication = &self.publication;
-        let count = publication.count_at_a_time();
+        let count = publication.count_per_round();
         let known = self.held.len();
         let (held, last) = (&mut self.held, self.last);
         let next = topic.with_some(self.next, last, count, |subscribers| {

@@ -4,26 +4,24 @@ use bytes::BytesMut;
 
 use super::*;
 use crate::encoding::EncodingVersion;
-use crate::message::{Context, OperationMode, RequestHeader, RequestId};
+use crate::message::{Context, OperationMode, RequestHead, RequestId, RequestTarget};
 use crate::reference::Identity;
 
 const SIZE_MAX: usize = 1_000;
 
 fn request(id: i32, operation: &str, parameters: &[u8]) -> Vec<u8> {
     let identity = Identity::new("o");
-    let header = RequestHeader {
-        identity: &identity,
-        facet: "f",
+    let header = RequestHead {
+        target: &RequestTarget::new(&identity, "f"),
         operation,
         mode: OperationMode::Normal,
         context: &Context::from([("k".into(), "v".into())]),
     };
     let mut bytes = Vec::new();
-    let write = |encoder: &mut crate::encoding::Encoder<'_>| encoder.bytes(parameters);
-    let encoding = EncodingVersion::V1_1;
-    header
-        .write(&mut bytes, RequestId(id), encoding, write)
-        .unwrap();
+    let written = header.write_with(&mut bytes, RequestId(id), |encoder| {
+        encoder.encapsulation(EncodingVersion::V1_1, |encoder| encoder.bytes(parameters));
+    });
+    written.unwrap();
     bytes
 }
 

@@ -16,7 +16,7 @@ fn patient(overflow: OverflowPolicy) -> Subscription<Numbered> {
 /// A full queue, and a publication of two events that is held. It waits without a limit if the policy is `block`.
 fn full(overflow: OverflowPolicy, now: Instant) -> (Subscription<Numbered>, Ticket) {
     let mut subscription = patient(overflow);
-    let (_, held) = subscription.publish(events(0..5), true, now);
+    let held = subscription.publish(events(0..5), true, now);
     (subscription, held.expect("there is no room"))
 }
 
@@ -56,7 +56,8 @@ fn each_share_that_is_taken_begins_the_patience_anew() {
     take_at(&mut subscription, 1, later);
     let deadline = later + PATIENCE;
     assert_eq!(subscription.held_until(ticket), Some(Some(deadline)));
-    assert!(!subscription.handle_time(now + PATIENCE));
+    subscription.handle_time(now + PATIENCE);
+    assert!(!subscription.poll_wake());
     assert!(subscription.held_until(ticket).is_some());
 }
 
@@ -67,7 +68,7 @@ fn the_policy_decides_when_the_patience_is_over() {
     let over = now + PATIENCE;
     subscription.handle_time(over);
     assert_eq!(subscription.held_until(ticket), None);
-    assert_eq!(subscription.publish(event(5), false, over).1, None);
+    assert_eq!(subscription.publish(event(5), false, over), None);
     assert_eq!(subscription.snapshot().accounts.lost.overflow, 3);
     assert_eq!(take_at(&mut subscription, 10, over), [3, 4, 5]);
 }
@@ -78,9 +79,9 @@ fn a_later_publication_does_not_overtake_a_held_one() {
     let mut subscription = patient(OverflowPolicy::DropOldest);
     subscription.publish(Numbered(vec![(0, 50), (1, 50)]), false, now);
     let long = Numbered(vec![(2, 90)]);
-    assert!(subscription.publish(long, false, now).1.is_some());
+    assert!(subscription.publish(long, false, now).is_some());
     take_at(&mut subscription, 1, now);
-    let (_, short) = subscription.publish(Numbered(vec![(3, 10)]), false, now);
+    let short = subscription.publish(Numbered(vec![(3, 10)]), false, now);
     assert!(
         short.is_some(),
         "there would be room, but the first one waits"
@@ -94,7 +95,7 @@ fn a_publisher_that_asked_waits_beyond_the_patience_and_others_do_not() {
     let now = Instant::now();
     let (mut subscription, asked) = full(OverflowPolicy::Block, now);
     assert_eq!(subscription.held_until(asked), Some(None));
-    let (_, other) = subscription.publish(event(5), false, now);
+    let other = subscription.publish(event(5), false, now);
     let other = other.expect("it is held, too");
     subscription.handle_time(now + PATIENCE);
     assert_eq!(subscription.held_until(other), None);
@@ -126,15 +127,16 @@ fn a_wait_without_a_limit_ends_with_the_policy_that_allowed_it() {
 fn nothing_is_held_that_could_never_be_queued() {
     let now = Instant::now();
     let stops: [fn(&mut Subscription<Numbered>, Instant); 3] = [
-        |subscription, now| assert!(!subscription.handle_failed(0, DeliveryFailure::Hard, now)),
-        |subscription, _| assert!(!subscription.remove()),
-        |subscription, _| assert!(!subscription.drain()),
+        |subscription, now| subscription.handle_failed(0, DeliveryFailure::Hard, now),
+        |subscription, _| subscription.remove(),
+        |subscription, _| subscription.drain(),
     ];
     for stop in stops {
         let (mut subscription, ticket) = full(OverflowPolicy::Block, now);
         stop(&mut subscription, now);
+        assert!(!subscription.poll_wake());
         assert_eq!(subscription.held_until(ticket), None);
-        assert_eq!(subscription.publish(event(5), true, now).1, None);
+        assert_eq!(subscription.publish(event(5), true, now), None);
         let snapshot = subscription.snapshot();
         let elsewhere = snapshot.lost() + snapshot.queued;
         assert_eq!((snapshot.held, snapshot.accounts.offered), (0, elsewhere));
@@ -143,7 +145,7 @@ fn nothing_is_held_that_could_never_be_queued() {
     let (mut huge, _) = full(OverflowPolicy::DropOldest, now);
     take(&mut huge, 10);
     take(&mut huge, 10);
-    assert_eq!(huge.publish(Numbered(vec![(5, 101)]), false, now).1, None);
+    assert_eq!(huge.publish(Numbered(vec![(5, 101)]), false, now), None);
     assert_eq!(huge.snapshot().accounts.lost.overflow, 1);
 }
 
@@ -153,7 +155,7 @@ fn events_behind_one_that_never_fits_are_still_held() {
     let mut subscription = patient(OverflowPolicy::DropOldest);
     subscription.publish(events(0..3), false, now);
     let batch = Numbered(vec![(3, 101), (4, 10), (5, 101), (6, 10)]);
-    assert!(subscription.publish(batch, false, now).1.is_some());
+    assert!(subscription.publish(batch, false, now).is_some());
     assert_eq!(subscription.snapshot().held, 3);
     assert_eq!(take(&mut subscription, 3), [0, 1, 2]);
     assert_eq!(take(&mut subscription, 3), [4, 6]);
@@ -169,7 +171,7 @@ fn an_offline_subscriber_holds_nobody_back() {
         ..limits(OverflowPolicy::DropOldest)
     };
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
-    let (_, ticket) = subscription.publish(events(0..5), false, now);
+    let ticket = subscription.publish(events(0..5), false, now);
     subscription.handle_failed(0, DeliveryFailure::Soft, now);
     assert_eq!(subscription.held_until(ticket.expect("it is held")), None);
     assert_eq!(subscription.snapshot().accounts.lost.offline, 5);
@@ -180,7 +182,7 @@ fn a_queue_that_gives_way_drops_what_it_has_and_keeps_what_is_held() {
     let now = Instant::now();
     let mut subscription = patient(OverflowPolicy::DropOldest);
     subscription.publish(Numbered(vec![(0, 60)]), false, now);
-    let (_, ticket) = subscription.publish(Numbered(vec![(1, 50), (2, 50)]), false, now);
+    let ticket = subscription.publish(Numbered(vec![(1, 50), (2, 50)]), false, now);
     let limits = QueueLimits {
         bytes: 50,
         ..subscription.limits

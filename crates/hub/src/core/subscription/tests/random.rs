@@ -136,11 +136,10 @@ struct Model {
     wakes_at: Option<usize>,
 }
 
-type Check<T = ()> = Result<T, TestCaseError>;
+type Check = Result<(), TestCaseError>;
 
 impl Model {
-    /// Applies a step. Returns whether the delivery task is woken.
-    fn apply(&mut self, step: Step) -> Check<bool> {
+    fn apply(&mut self, step: Step) -> Check {
         let outstanding = self.subscription.snapshot().outstanding;
         let subscription = &mut self.subscription;
         match step {
@@ -149,14 +148,14 @@ impl Model {
                 waits_for_room,
                 lifespan,
             } => return self.publish(&byte_lens, waits_for_room, lifespan),
-            Step::Expire => return Ok(subscription.expire(self.now)),
+            Step::Expire => subscription.expire(self.now),
             Step::Time => {
                 let deadlines = self.held.iter().filter_map(|held| {
                     let until = subscription.held_until(*held);
                     until.flatten()
                 });
                 self.now = deadlines.min().unwrap_or(self.now).max(self.now);
-                return Ok(subscription.handle_time(self.now));
+                subscription.handle_time(self.now);
             }
             Step::Next { bytes_min } => {
                 let waits = subscription.next_step(bytes_min) == DeliveryStep::Wait;
@@ -169,7 +168,7 @@ impl Model {
             } => {
                 let mut taken = Vec::new();
                 let now = self.now;
-                let (is_woken, gap) = subscription.take(events_max, bytes_max, &mut taken, || now);
+                let gap = subscription.take(events_max, bytes_max, &mut taken, || now);
                 match gap {
                     Some(count) if is_notified => self.notified += count,
                     Some(count) => subscription.handle_unnotified(count),
@@ -182,26 +181,24 @@ impl Model {
                     let expires = self.expires[number as usize];
                     prop_assert!(expires.is_none_or(|expires| expires > now));
                 }
-                return Ok(is_woken);
             }
             Step::Delivered { share } => subscription.handle_delivered(share.min(outstanding)),
             Step::Failed { share, failure } => {
                 let count = share.min(outstanding);
-                return Ok(subscription.handle_failed(count, failure, self.now));
+                subscription.handle_failed(count, failure, self.now);
             }
             Step::Wait { seconds } => self.now += Duration::from_secs(seconds),
             Step::Shed { bytes } => {
                 let own = subscription.limits;
                 let cut = QueueLimits { bytes, ..own };
-                let mut is_woken = subscription.reconfigure(cut, DISCARD_INTERVAL, self.now);
-                is_woken |= subscription.shed(self.now);
-                is_woken |= subscription.reconfigure(own, DISCARD_INTERVAL, self.now);
-                return Ok(is_woken);
+                subscription.reconfigure(cut, DISCARD_INTERVAL, self.now);
+                subscription.shed(self.now);
+                subscription.reconfigure(own, DISCARD_INTERVAL, self.now);
             }
-            Step::Drain => return Ok(subscription.drain()),
-            Step::Remove => return Ok(subscription.remove()),
+            Step::Drain => subscription.drain(),
+            Step::Remove => subscription.remove(),
         }
-        Ok(false)
+        Ok(())
     }
 
     fn publish(
@@ -209,7 +206,7 @@ impl Model {
         byte_lens: &[usize],
         waits_for_room: bool,
         lifespan: Option<u64>,
-    ) -> Check<bool> {
+    ) -> Check {
         let was_gone = self.subscription.state() == SubscriptionState::Gone;
         let before = self.subscription.snapshot().accounts.lost;
         let first = self.waits_for_room.len() as u32;
@@ -219,7 +216,7 @@ impl Model {
         let expires = timing.within(self.subscription.lifespan).expires;
         self.expires.extend(byte_lens.iter().map(|_| expires));
         let batch = numbered_from(first, byte_lens);
-        let (is_woken, held) = self.subscription.publish(batch, waits_for_room, timing);
+        let held = self.subscription.publish(batch, waits_for_room, timing);
         let snapshot = self.subscription.snapshot();
         // If held events got room and one of them ended the subscription, there are fewer than before.
         let known = (snapshot.accounts.offered + snapshot.held).saturating_sub(self.known);
@@ -236,12 +233,12 @@ impl Model {
             prop_assert!(lost as usize <= too_long.count(), "what fits is held");
         }
         self.held.extend(held);
-        Ok(is_woken)
+        Ok(())
     }
 
     /// Checks the rules that hold after each step.
-    fn check(&mut self, is_woken: bool) -> Check {
-        if is_woken {
+    fn check(&mut self) -> Check {
+        if self.subscription.poll_wake() {
             let was_waiting = self.wakes_at.take().is_some();
             prop_assert!(was_waiting, "woken although it was not parked");
         }
@@ -308,8 +305,8 @@ proptest! {
             wakes_at: None,
         };
         for step in steps {
-            let is_woken = model.apply(step)?;
-            model.check(is_woken)?;
+            model.apply(step)?;
+            model.check()?;
         }
     }
 }

@@ -161,7 +161,7 @@ fn run(schedule: &Schedule) -> Result<Outcome, TestCaseError> {
                 if publisher.held.is_none() && now >= publisher.next {
                     let numbers = published..published + publisher.batch as u32;
                     published = numbers.end;
-                    publisher.held = subscription.publish(events(numbers), false, now).1;
+                    publisher.held = subscription.publish(events(numbers), false, now);
                     publisher.next = now + publisher.interval;
                 }
             }

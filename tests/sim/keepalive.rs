@@ -39,7 +39,7 @@ pub(crate) enum Due {
 
 /// When what was last done.
 #[derive(Debug)]
-pub(crate) struct Vigil {
+pub(crate) struct Keepalive {
     pub(crate) read: Duration,
     pub(crate) written: Duration,
     /// A request or a reply, in either direction.
@@ -66,7 +66,7 @@ impl Manner {
     }
 }
 
-impl Vigil {
+impl Keepalive {
     /// From now on.
     pub(crate) fn new(epoch: Instant, now: Duration) -> Self {
         Self {

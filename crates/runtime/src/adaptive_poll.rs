@@ -1,4 +1,4 @@
-//! Busy polling: a waiting side polls for a while before it sleeps, if that pays.
+//! Adaptive busy polling: a waiting side polls for a while before it sleeps, if that pays.
 //!
 //! Waking a sleeping thread costs more than the rest of a call on one host, so polling pays when the answer arrives
 //! within the polling time. When the peer computes for longer, or both sides share a core, polling takes away the time
@@ -7,16 +7,16 @@
 
 use std::time::{Duration, Instant};
 
-/// Decides for one connection, based on its recent waits.
+/// Busy-polls for one connection, or leaves it, based on its recent waits.
 #[derive(Debug, Default)]
-pub(crate) struct BusyPoll {
+pub(crate) struct AdaptivePoll {
     /// Failed polls since the last one that succeeded.
     miss_count: u32,
     /// Polls that are still to be skipped.
     skip_count: u32,
 }
 
-impl BusyPoll {
+impl AdaptivePoll {
     /// Failed polls before any is skipped.
     const MISS_MAX: u32 = 3;
     /// Between two failed polls, at most two to the power of this many polls are skipped.
@@ -72,10 +72,10 @@ fn ask_until<T>(limit: Duration, ask: &mut impl FnMut() -> Option<T>) -> Option<
         }
         ask_count += 1;
         // Reading the clock takes a third of the time of an attempt without an answer.
-        if ask_count.is_multiple_of(BusyPoll::ASKS_PER_LOOK) && start.elapsed() >= limit {
+        if ask_count.is_multiple_of(AdaptivePoll::ASKS_PER_LOOK) && start.elapsed() >= limit {
             return None;
         }
-        if ask_count > BusyPoll::SPIN_COUNT {
+        if ask_count > AdaptivePoll::SPIN_COUNT {
             // On a shared core the peer can answer only if the scheduler lets it run.
             std::thread::yield_now();
         } else {
@@ -91,7 +91,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_micros(1);
 
     /// How many of `count` failing waits poll at all.
-    fn polled(polling: &mut BusyPoll, wait_count: usize) -> usize {
+    fn polled(polling: &mut AdaptivePoll, wait_count: usize) -> usize {
         let mut polled_count = 0;
         for _ in 0..wait_count {
             let mut has_polled = false;
@@ -107,26 +107,26 @@ mod tests {
 
     #[test]
     fn failing_polls_become_rare() {
-        let mut polling = BusyPoll::default();
+        let mut polling = AdaptivePoll::default();
         assert_eq!(polled(&mut polling, 3), 3);
         assert!(polled(&mut polling, 10_000) < 25);
     }
 
     #[test]
     fn one_success_resumes_polling() {
-        let mut polling = BusyPoll::default();
+        let mut polling = AdaptivePoll::default();
         polled(&mut polling, 10_000);
         let mut tries = 0;
         while polling.poll(LIMIT, || Some(())).is_none() {
             tries += 1;
         }
-        assert!(tries <= 1 << BusyPoll::SKIP_SHIFT_MAX);
+        assert!(tries <= 1 << AdaptivePoll::SKIP_SHIFT_MAX);
         assert_eq!(polled(&mut polling, 2), 2);
     }
 
     #[test]
     fn without_a_polling_time_nothing_is_polled() {
-        let answer = BusyPoll::default().poll(Duration::ZERO, || -> Option<()> {
+        let answer = AdaptivePoll::default().poll(Duration::ZERO, || -> Option<()> {
             panic!("polled without a polling time");
         });
         assert!(answer.is_none());

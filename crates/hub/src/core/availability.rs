@@ -1,0 +1,108 @@
+//! Whether a subscriber gets events, as its failures decide.
+
+use std::time::{Duration, Instant};
+
+use super::qos::{DeliveryMode, Qos, RetryCount};
+use super::snapshot::SubscriptionState;
+
+/// Whether a subscriber gets events.
+///
+/// ```text
+///           failure, tolerated            first event after the interval
+/// Online ---------------------> Offline -------------------------------> Online
+///   | failure, hard or not tolerated          any: remove, or a full queue that is to end it
+///   +---------------> Failed ----next event----> Gone
+/// ```
+///
+/// Source: Ice manual, "IceStorm Subscriber Error Handling"; observed: IceStorm 3.7.8.
+#[derive(Debug)]
+pub(super) struct Availability {
+    state: SubscriptionState,
+    /// When an offline subscriber is tried again; `None` if that is beyond the range of the clock.
+    offline_until: Option<Instant>,
+    retry_count: RetryCount,
+    /// How long a subscriber stays offline after a failure that is tolerated.
+    pub(super) discard_interval: Duration,
+    /// Only the reply of a twoway subscriber proves that it is alive.
+    is_twoway: bool,
+    failure_count: u32,
+    /// Whether its connection broke and no event has been delivered since. An interval offline resets it, because
+    /// another connection follows.
+    has_broken: bool,
+}
+
+/// How a delivery failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DeliveryFailure {
+    /// It will fail again later: the object does not exist.
+    Hard,
+    /// It may succeed later.
+    Soft,
+    /// The connection broke while oneway events were written. As in IceStorm, the next events take another connection.
+    /// This counts as a failure only if that connection breaks too.
+    Broken,
+    /// The failure is not the subscriber's: the hub is shutting down, or has too few file descriptors.
+    Ours,
+}
+
+impl Availability {
+    pub(super) fn new(qos: &Qos, discard_interval: Duration) -> Self {
+        Self {
+            state: SubscriptionState::Online,
+            offline_until: None,
+            retry_count: qos.retry_count,
+            discard_interval,
+            is_twoway: matches!(
+                qos.delivery,
+                DeliveryMode::Twoway { .. } | DeliveryMode::Link
+            ),
+            failure_count: 0,
+            has_broken: false,
+        }
+    }
+
+    pub(super) fn state(&self) -> SubscriptionState {
+        self.state
+    }
+
+    /// The subscription has ended.
+    pub(super) fn end(&mut self) {
+        self.state = SubscriptionState::Gone;
+    }
+
+    /// An event has come: an offline subscriber is tried again if its interval is over.
+    pub(super) fn handle_time(&mut self, now: Instant) {
+        if self.state == SubscriptionState::Offline
+            && self.offline_until.is_some_and(|until| now >= until)
+        {
+            self.state = SubscriptionState::Online;
+        }
+    }
+
+    /// Events reached the subscriber.
+    pub(super) fn handle_delivered(&mut self) {
+        self.has_broken = false;
+        if self.is_twoway {
+            self.failure_count = 0;
+        }
+    }
+
+    /// A delivery failed. Returns true if the subscriber gets no events from now on.
+    pub(super) fn handle_failure(&mut self, failure: DeliveryFailure, now: Instant) -> bool {
+        if self.state != SubscriptionState::Online || failure == DeliveryFailure::Ours {
+            return false;
+        }
+        if failure == DeliveryFailure::Broken && !std::mem::replace(&mut self.has_broken, true) {
+            return false;
+        }
+        if failure != DeliveryFailure::Hard && self.retry_count.tolerates(self.failure_count) {
+            self.failure_count += 1;
+            self.state = SubscriptionState::Offline;
+            self.has_broken = false;
+            self.offline_until = now.checked_add(self.discard_interval);
+        } else {
+            self.state = SubscriptionState::Failed;
+        }
+        true
+    }
+}
