@@ -3,8 +3,8 @@
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::events::case::{Case, Work};
 use crate::contender::events::{
-    ARTEMIS, CYCLONEDDS, FASTDDS, FLOE, FLOE_TUNED, FLOOR, ICEORYX2, ICESTORM, MOSQUITTO, NATS,
-    NATS_JETSTREAM, OMNIEVENTS, QPID, REDIS, ZENOH, ZEROMQ,
+    ARTEMIS, CYCLONEDDS, FASTDDS, FLOE, FLOE_RULES, FLOE_TUNED, FLOOR, ICEORYX2, ICESTORM,
+    MOSQUITTO, NATS, NATS_JETSTREAM, OMNIEVENTS, QPID, REDIS, ZENOH, ZEROMQ,
 };
 use crate::placement::Placement;
 
@@ -15,6 +15,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
         &FLOOR,
         &FLOE,
         &FLOE_TUNED,
+        &FLOE_RULES,
         &ICESTORM,
         &OMNIEVENTS,
         &MOSQUITTO,
@@ -70,6 +71,7 @@ pub(super) const EVENTS: ScenarioInfo = ScenarioInfo {
     ratios: &[
         ("floe", "floor"),
         ("floe-tuned", "floe"),
+        ("floe-rules", "floe"),
         ("icestorm", "floe"),
         ("omnievents", "floe"),
         // As the published tests compare them.

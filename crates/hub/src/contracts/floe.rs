@@ -262,7 +262,7 @@ impl HubAdminProxy {
     }
 
     /// Tells of a topic, as topicStatus does, but of its subscribers only as many as fit into one message. Of a topic with
-    /// many subscribers, topicStatus would not fit.
+    /// many subscribers, topicStatus would not fit. The counts of the topic are in the page from 0, and are 0 in all others.
     ///
     /// - `name`: The name of the topic.
     /// - `from`: 0, or next of the page before.
@@ -340,7 +340,7 @@ codegen::servant! {
         ) -> Result<TopicStatus, IceStormNoSuchTopicError>;
 
         /// Tells of a topic, as topicStatus does, but of its subscribers only as many as fit into one message. Of a topic with
-        /// many subscribers, topicStatus would not fit.
+        /// many subscribers, topicStatus would not fit. The counts of the topic are in the page from 0, and are 0 in all others.
         ///
         /// - `name`: The name of the topic.
         /// - `from`: 0, or next of the page before.

@@ -62,7 +62,7 @@ pub(crate) use lifespan::{ByLifespan, LIFESPAN_KEY, Timing, is_over, lifespan_of
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};
 pub use metrics::{GroupBy, GroupByError};
-pub(crate) use metrics::{GroupMetrics, GroupedMetrics, Measured};
+pub(crate) use metrics::{GroupMetrics, GroupedMetrics, Measured, MetricsReading};
 pub(crate) use names::{
     ObjectName, is_too_long, named_topic, publisher_name, receiver_name, subscriber_publisher_name,
     topic_name,

@@ -1,8 +1,9 @@
 //! Topics that were destroyed. Their events still count in the totals of the hub.
 
+use std::collections::VecDeque;
 use std::ops::AddAssign;
 use std::sync::atomic::{Ordering, fence};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::subscriber::Subscriber;
 use super::topic::{Topic, Totals};
@@ -14,7 +15,7 @@ pub(crate) struct DestroyedTopics(Mutex<TopicRecords>);
 #[derive(Default)]
 struct TopicRecords {
     /// Topics with deliveries or requests under way: their counts still change.
-    leaving: Vec<Arc<Topic>>,
+    leaving: VecDeque<Arc<Topic>>,
     /// The sum of the counts of all other topics.
     settled: TopicCounts,
 }
@@ -32,7 +33,7 @@ pub(crate) struct TopicCounts {
 
 impl TopicCounts {
     /// The counts of one topic.
-    pub(crate) fn of(topic: &Topic) -> Self {
+    pub(crate) fn of(topic: &Arc<Topic>) -> Self {
         Self::with(topic, topic.totals())
     }
 
@@ -57,48 +58,56 @@ impl AddAssign for TopicCounts {
 impl DestroyedTopics {
     /// Adds a topic that was just removed from the directory.
     pub(crate) fn add(&self, topic: Arc<Topic>) {
-        self.with(|records| records.leaving.push(topic));
+        let mut records = self.lock();
+        // More than come, so that they do not pile up.
+        records.settle(2);
+        records.leaving.push_back(topic);
     }
 
-    /// The sum of the counts of all of them.
-    pub(crate) fn counts(&self) -> TopicCounts {
-        self.with(|records| {
-            let mut sum = records.settled;
-            for topic in &records.leaving {
-                sum += TopicCounts::of(topic);
-            }
-            sum
-        })
+    /// How many have deliveries or requests under way, or have not settled yet.
+    pub(crate) fn leaving_count(&self) -> usize {
+        self.lock().leaving.len()
+    }
+
+    /// Settles those of the next `count` topics that can settle.
+    pub(crate) fn settle(&self, count: usize) {
+        self.lock().settle(count);
+    }
+
+    /// The sum of the counts of those that have settled, and all others.
+    pub(crate) fn counts(&self) -> (TopicCounts, Vec<Arc<Topic>>) {
+        let records = self.lock();
+        (records.settled, records.leaving.iter().cloned().collect())
     }
 
     /// Their subscribers that have deliveries under way.
     pub(crate) fn recipients(&self) -> Vec<Arc<Subscriber>> {
-        self.with(|records| {
-            let leaving = records.leaving.iter();
-            leaving.flat_map(|topic| topic.recipients()).collect()
-        })
+        let records = self.lock();
+        let leaving = records.leaving.iter();
+        leaving.flat_map(|topic| topic.recipients()).collect()
     }
 
-    fn with<T>(&self, read: impl FnOnce(&mut TopicRecords) -> T) -> T {
-        let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        records.settle();
-        read(&mut records)
+    fn lock(&self) -> MutexGuard<'_, TopicRecords> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl TopicRecords {
-    /// Adds up and releases the topics that nothing else refers to: their counts cannot change any more.
-    fn settle(&mut self) {
-        let Self { leaving, settled } = self;
-        leaving.retain(|topic| {
-            let is_shared = Arc::strong_count(topic) > 1;
-            if !is_shared {
-                // Pairs with the release of the last other reference, so that its counts are visible here.
-                fence(Ordering::Acquire);
-                *settled += TopicCounts::of(topic);
+    /// Adds up and releases those of the first `count` topics that nothing else refers to: their counts cannot change any
+    /// more. The others come last.
+    fn settle(&mut self, count: usize) {
+        for _ in 0..count {
+            let Some(topic) = self.leaving.pop_front() else {
+                return;
+            };
+            if Arc::strong_count(&topic) > 1 {
+                self.leaving.push_back(topic);
+                continue;
             }
-            is_shared
-        });
+            // Pairs with the release of the last other reference, so that its counts are visible here.
+            fence(Ordering::Acquire);
+            self.settled += TopicCounts::of(&topic);
+        }
     }
 }
 
@@ -137,12 +146,25 @@ pub(super) mod tests {
         destroyed.add(topic.clone());
         topic.publish(events(1), false, Instant::now());
         let _ = topic.publish_forwarded(events(4));
-        let counts = destroyed.counts();
+        destroyed.settle(1);
+        let (settled, leaving) = destroyed.counts();
+        assert_eq!((settled.published, leaving.len()), (0, 1));
+        let counts = TopicCounts::of(&leaving[0]);
         assert_eq!((counts.published, counts.forwarded), (3, 4));
         let forgotten = Arc::downgrade(&topic);
-        drop(topic);
-        assert_eq!(destroyed.counts().published, 3);
+        drop((leaving, topic));
+        destroyed.settle(1);
         assert!(forgotten.upgrade().is_none());
-        assert_eq!(destroyed.counts().published, 3);
+        let (settled, leaving) = destroyed.counts();
+        assert_eq!((settled.published, leaving.len()), (3, 0));
+    }
+
+    #[test]
+    fn topics_settle_although_nothing_counts_them() {
+        let destroyed = DestroyedTopics::default();
+        for _ in 0..100 {
+            destroyed.add(Topic::new("t".to_owned(), None, None));
+        }
+        assert_eq!(destroyed.leaving_count(), 1);
     }
 }

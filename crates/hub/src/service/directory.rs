@@ -1,16 +1,23 @@
 //! The objects of a hub by name.
+//!
+//! - `directory/counting.rs`: counts the events of all topics in steps
+
+mod counting;
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::iter::from_fn;
 use std::ops::Bound;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::destroyed_topics::{DestroyedTopics, TopicCounts};
+use super::destroyed_topics::DestroyedTopics;
 use super::durable::TopicLog;
+use super::pace::STEP;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
 use super::user_accounts::UserName;
 use crate::core::{ObjectName, subscriber_publisher_name};
+pub(crate) use counting::CountingAll;
 
 /// Finds topics, and the objects that belong to topics and subscribers.
 #[derive(Default)]
@@ -65,9 +72,15 @@ impl ObjectDirectory {
         self.read().topics.len()
     }
 
-    /// All topics.
-    pub(crate) fn topics(&self) -> Vec<Arc<Topic>> {
-        self.read().topics.values().cloned().collect()
+    /// All topics in the order of their names. Some are taken at a time, so that nothing waits for a look at all of them.
+    pub(crate) fn topics(&self) -> impl Iterator<Item = Arc<Topic>> {
+        let mut last = None;
+        let pages = from_fn(move || {
+            let page = self.topics_after(last.as_deref(), STEP);
+            last = Some(page.last()?.shared_name().clone());
+            Some(page)
+        });
+        pages.flatten()
     }
 
     /// Topics in the order of their names, from the first behind this name on, at most `count` of them.
@@ -78,17 +91,14 @@ impl ObjectDirectory {
         behind.take(count).map(|(_, topic)| topic.clone()).collect()
     }
 
-    /// All topics, and the counts of those that were destroyed.
-    pub(crate) fn topics_and_destroyed(&self) -> (Vec<Arc<Topic>>, TopicCounts) {
-        let names = self.read();
-        let topics = names.topics.values().cloned().collect();
-        (topics, self.destroyed.counts())
+    /// Begins to count the events of all topics, those included that were destroyed.
+    pub(crate) fn counting(&self) -> CountingAll<'_> {
+        CountingAll::new(self)
     }
 
     /// All subscribers and links with deliveries under way, those that are leaving included.
     pub(crate) fn recipients(&self) -> Vec<Arc<Subscriber>> {
-        let topics = self.topics();
-        let mut recipients: Vec<_> = topics.iter().flat_map(|t| t.recipients()).collect();
+        let mut recipients: Vec<_> = self.topics().flat_map(|t| t.recipients()).collect();
         recipients.extend(self.destroyed.recipients());
         recipients
     }
@@ -108,7 +118,7 @@ impl ObjectDirectory {
         topic
     }
 
-    /// Removes a topic and keeps its counts. Both happen under one lock, so that the totals of the hub always include it.
+    /// Removes a topic and keeps its counts. Both happen under one lock, so that [`CountingAll`] always includes it.
     pub(crate) fn remove_topic(&self, name: &str) {
         let mut names = self.write();
         if let Some(topic) = names.topics.remove(name) {

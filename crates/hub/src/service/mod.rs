@@ -3,6 +3,7 @@
 //! Each module uses only modules above it in this list:
 //!
 //! - `one_line.rs`, `count.rs`: text from peers for the log; counts for the contracts
+//! - `pace.rs`: long work goes in steps
 //! - `latency.rs`: how long events wait, and how long answers take
 //! - `failure.rs`: classifies the failure of a delivery
 //! - `topic_link.rs`: the other end of a link
@@ -34,6 +35,7 @@ mod lifespan;
 mod listeners;
 mod observe;
 mod one_line;
+mod pace;
 mod queue_memory;
 mod registry;
 mod servants;

@@ -7,8 +7,8 @@
 use std::sync::Weak;
 use std::time::{Duration, Instant};
 
+use super::pace::Pace;
 use super::registry::Registry;
-use super::topic::Topic;
 use crate::core::queue_len_max;
 
 /// The interval while the queues have more than an eighth of the limit.
@@ -17,8 +17,6 @@ const BUSY_INTERVAL: Duration = Duration::from_millis(50);
 const IDLE_INTERVAL: Duration = Duration::from_millis(500);
 /// A look takes at most this part of the time.
 const LOOK_SHARE: u32 = 20;
-/// Topics after which other tasks run.
-const STEP: usize = 64;
 
 /// Looks at the queues until the registry is gone.
 pub(super) async fn watch(registry: Weak<Registry>) {
@@ -57,37 +55,57 @@ pub(super) async fn watch(registry: Weak<Registry>) {
     }
 }
 
-/// The bytes of the longest queue of each topic that has one.
+/// The bytes of the longest queue of each topic that has one, with what is held back behind it: the subscribers of a topic
+/// share the events.
 async fn used_by_topics(registry: &Registry) -> Vec<u64> {
-    let mut used = Vec::new();
-    for (at, topic) in registry.directory().topics().iter().enumerate() {
-        used.push(used_by(topic));
-        if at % STEP == STEP - 1 {
-            tokio::task::yield_now().await;
+    let (mut used, mut pace) = (Vec::new(), Pace::default());
+    for topic in registry.directory().topics() {
+        let mut longest = 0;
+        for subscriber in topic.subscribers() {
+            let snapshot = subscriber.snapshot();
+            longest = longest.max(snapshot.queued_bytes + snapshot.held_bytes);
+            pace.pause(1).await;
         }
+        if longest > 0 {
+            used.push(longest);
+        }
+        pace.pause(1).await;
     }
-    used.retain(|len| *len > 0);
     used
-}
-
-/// The bytes of the longest queue of a topic, with what is held back behind it: its subscribers share the events.
-fn used_by(topic: &Topic) -> u64 {
-    let subscribers = topic.subscribers();
-    let snapshots = subscribers.iter().map(|it| it.snapshot());
-    let used = snapshots.map(|it| it.queued_bytes + it.held_bytes);
-    used.max().unwrap_or(0)
 }
 
 /// Puts the limits in force that all queues have now.
 async fn reconfigure(registry: &Registry) {
-    let settings = registry.queue_settings();
-    for (at, topic) in registry.directory().topics().iter().enumerate() {
+    let (settings, mut pace) = (registry.queue_settings(), Pace::default());
+    for topic in registry.directory().topics() {
         for subscriber in topic.all_subscribers() {
             subscriber.reconfigure(&settings);
             subscriber.shed(Instant::now());
+            pace.pause(1).await;
         }
-        if at % STEP == STEP - 1 {
-            tokio::task::yield_now().await;
+        pace.pause(1).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::pace::LOOKED_AT_MAX;
+    use crate::service::pace::tests::pauses;
+    use crate::service::registry::tests::World;
+    use crate::service::subscriber::{ReadyQueue, Subscriber};
+
+    #[tokio::test]
+    async fn other_tasks_run_while_the_queues_of_one_topic_with_many_subscribers_are_looked_at() {
+        let world = World::new();
+        let topic = world.create("t");
+        let ready = std::sync::Arc::<ReadyQueue>::default();
+        for _ in 0..3 * LOOKED_AT_MAX {
+            topic.add(Subscriber::unreachable(&ready));
         }
+        let used = pauses(used_by_topics(&world.registry)).await;
+        assert!(used >= 3, "{used}");
+        let reconfigured = pauses(reconfigure(&world.registry)).await;
+        assert!(reconfigured >= 3, "{reconfigured}");
     }
 }

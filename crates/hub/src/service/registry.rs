@@ -26,6 +26,7 @@ use super::directory::ObjectDirectory;
 use super::durable::{LogFolders, TopicLog};
 use super::guard::Guard;
 use super::latency::Latencies;
+use super::pace::Pace;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
 use super::user_accounts::{Counted, UserAccounts, UserName};
@@ -105,9 +106,6 @@ struct Changes {
 /// Subscriptions that end before other tasks run, of a destroyed topic or a long list.
 pub(crate) const ENDED_AT_A_TIME: usize = 64;
 
-/// Subscribers that get other settings before other tasks run.
-const RECONFIGURED_AT_A_TIME: usize = 1_024;
-
 impl Registry {
     /// Opens a registry with the topics and subscriptions from its store.
     ///
@@ -182,17 +180,18 @@ impl Registry {
 
     /// Gives the settings of this moment to all topics and subscribers. If they are many, other tasks run in between.
     pub(crate) async fn reconfigure_topics(&self) {
-        let mut changed = 0;
+        let mut pace = Pace::default();
+        let mut settings = self.queue_settings();
         for topic in self.directory.topics() {
-            for some in topic.all_subscribers().chunks(RECONFIGURED_AT_A_TIME) {
-                // They may have changed once more.
-                let settings = self.queue_settings();
-                some.iter().for_each(|it| it.reconfigure(&settings));
-                changed += some.len();
-                if changed >= RECONFIGURED_AT_A_TIME {
-                    changed = 0;
-                    tokio::task::yield_now().await;
+            for subscriber in topic.all_subscribers() {
+                subscriber.reconfigure(&settings);
+                if pace.pause(1).await {
+                    // They may have changed once more.
+                    settings = self.queue_settings();
                 }
+            }
+            if pace.pause(1).await {
+                settings = self.queue_settings();
             }
             let (name, settings) = (topic.name(), self.live_settings());
             topic.set_lifespan(settings.lifespan_of(name));
@@ -471,4 +470,4 @@ fn name_taken(name: &str) -> ChangeError {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

@@ -23,6 +23,7 @@ pub(super) use ready::{ReadyQueue, SchedulerPace};
 
 use std::collections::BTreeMap;
 use std::future::poll_fn;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -66,6 +67,8 @@ pub(crate) struct Subscriber {
     shared: Mutex<GuardedState>,
     /// Where publishers announce events while the delivery scheduler may send them.
     ready: Arc<ReadyQueue>,
+    /// How many subscribers of its topic had settled when it did, itself included; 0 before that.
+    settled: AtomicU64,
 }
 
 pub(super) struct GuardedState {
@@ -169,6 +172,7 @@ impl Subscriber {
                 sent_batches: SentBatches::default(),
             }),
             ready: ready.clone(),
+            settled: AtomicU64::new(0),
         }
     }
 
@@ -343,6 +347,16 @@ impl Subscriber {
     /// Accepts no more events; queued events are still delivered.
     pub(crate) fn drain(&self) {
         self.change(Subscription::drain);
+    }
+
+    /// Notes that it has settled, and how many had settled then.
+    pub(super) fn set_settled(&self, count: u64) {
+        self.settled.store(count, Ordering::Relaxed);
+    }
+
+    /// Whether it was among the first subscribers of its topic that settled, of which there were this many.
+    pub(super) fn has_settled(&self, count: u64) -> bool {
+        (1..=count).contains(&self.settled.load(Ordering::Relaxed))
     }
 
     pub(crate) fn is_gone(&self) -> bool {

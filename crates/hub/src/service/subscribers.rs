@@ -116,13 +116,16 @@ impl LeavingSubscribers {
         self.0.remove(&key(subscriber)).is_some()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Subscriber>> {
-        self.0.values()
+    /// Subscribers with their keys, from this key on.
+    pub(super) fn page(&self, from: usize) -> impl Iterator<Item = (usize, &Arc<Subscriber>)> {
+        self.0
+            .range(from..)
+            .map(|(key, subscriber)| (*key, subscriber))
     }
 }
 
 /// Tells subscribers apart, two of the same identity too.
-fn key(subscriber: &Arc<Subscriber>) -> usize {
+pub(super) fn key(subscriber: &Arc<Subscriber>) -> usize {
     Arc::as_ptr(subscriber).addr()
 }
 

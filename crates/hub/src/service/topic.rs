@@ -1,17 +1,19 @@
 //! A topic: its subscribers, and the counts of its events.
 //!
+//! - `topic/counting.rs`: counts its events in steps
 //! - `topic/fan_out.rs`: gives events to many subscribers, some at a time
 //! - `topic/published.rs`: what a publisher waits for
 
+mod counting;
 mod fan_out;
 mod published;
 
+pub(crate) use counting::{Counting, Totals};
 pub(crate) use fan_out::HeldBack;
 pub(crate) use published::Published;
 
 use std::collections::BTreeMap;
-use std::iter::repeat_n;
-use std::ops::AddAssign;
+use std::iter::{from_fn, repeat_n};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
@@ -21,10 +23,11 @@ use floe::forwarding::Events;
 
 use super::durable::{Appending, TopicLog};
 use super::lifespan::DefaultLifespan;
+use super::pace::STEP;
 use super::subscriber::Subscriber;
 use super::subscribers::{LeavingSubscribers, Subscribers};
 use super::user_accounts::UserName;
-use crate::core::{Accounts, ByLifespan, SubscriptionState, Timing};
+use crate::core::{Accounts, ByLifespan, Timing};
 use fan_out::{Audience, FanOuts, Publication};
 
 /// A topic, which the servants and the registry share.
@@ -53,55 +56,8 @@ struct EndedSubscriptions {
     leaving: LeavingSubscribers,
     /// The sum of the accounts of all other subscribers. Boxed, because most topics have had none.
     accounts: Option<Box<Accounts>>,
-}
-
-/// The sum over all subscribers of a topic.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Totals {
-    /// Subscribers and links, without those that are about to be removed.
-    pub(crate) subscribers: usize,
-    /// What happened to their events.
-    pub(crate) accounts: Accounts,
-    /// Events in their queues.
-    pub(crate) queued: u64,
-    /// Bytes of the events in their queues.
-    pub(crate) queued_bytes: u64,
-    /// Events that are being sent, or are in flight.
-    pub(crate) outstanding: u64,
-    /// When the oldest queued event came.
-    pub(crate) oldest: Option<Instant>,
-    /// For how long they have held publishers back.
-    pub(crate) held: Duration,
-}
-
-impl AddAssign for Totals {
-    fn add_assign(&mut self, other: Self) {
-        self.subscribers += other.subscribers;
-        self.accounts += other.accounts;
-        self.queued += other.queued;
-        self.queued_bytes += other.queued_bytes;
-        self.outstanding += other.outstanding;
-        self.held += other.held;
-        let both = [self.oldest, other.oldest];
-        self.oldest = both.into_iter().flatten().min();
-    }
-}
-
-impl Totals {
-    /// Adds a subscriber as it is now.
-    pub(crate) fn add(&mut self, subscriber: &Subscriber) {
-        let subscriber = subscriber.snapshot();
-        let is_present = subscriber.state != SubscriptionState::Gone && !subscriber.is_leaving;
-        *self += Self {
-            subscribers: usize::from(is_present),
-            accounts: subscriber.accounts,
-            queued: subscriber.queued,
-            queued_bytes: subscriber.queued_bytes,
-            outstanding: subscriber.outstanding,
-            oldest: subscriber.oldest,
-            held: subscriber.held_time(Instant::now()),
-        };
-    }
+    /// How many these are.
+    settled: u64,
 }
 
 impl Topic {
@@ -288,13 +244,11 @@ impl Topic {
         self.forwarded.load(Ordering::Relaxed)
     }
 
-    /// The subscribers and links in the order of subscription, without those that are about to be removed.
-    pub(crate) fn subscribers(&self) -> Vec<Arc<Subscriber>> {
-        let subscribers = self.read();
-        let present = subscribers
-            .iter()
-            .filter(|subscriber| !subscriber.is_gone());
-        present.cloned().collect()
+    /// The subscribers and links in the order of subscription, without those that are about to be removed. Some are taken
+    /// at a time, so that nothing waits for a look at all of them.
+    pub(crate) fn subscribers(&self) -> impl Iterator<Item = Arc<Subscriber>> {
+        let all = self.all_subscribers();
+        all.filter(|subscriber| !subscriber.is_gone())
     }
 
     /// The subscriber or link with this identity, even if it is about to be removed.
@@ -309,31 +263,24 @@ impl Topic {
     }
 
     /// The sum over all subscribers, those that have left included.
-    pub(crate) fn totals(&self) -> Totals {
-        let (mut totals, recipients) = self.ended_and_recipients();
-        recipients.iter().for_each(|it| totals.add(it));
-        totals
+    pub(crate) fn totals(self: &Arc<Self>) -> Totals {
+        self.counting().finish()
     }
 
-    /// The sum over all subscriptions that have ended, and all subscribers with deliveries under way, for callers that add
-    /// these one after another. Each subscription is in one of the two.
-    pub(crate) fn ended_and_recipients(&self) -> (Totals, Vec<Arc<Subscriber>>) {
-        // Locks the present subscribers first, because subscribers move only from there to the ended ones.
-        let present = self.read();
-        let ended = self.ended();
-        let accounts = ended.accounts.as_deref().copied().unwrap_or_default();
-        let totals = Totals {
-            accounts,
-            held: accounts.held,
-            ..Totals::default()
-        };
-        let recipients = present.iter().chain(ended.leaving.iter());
-        (totals, recipients.cloned().collect())
+    /// The same in steps.
+    pub(crate) fn counting(self: &Arc<Self>) -> Counting {
+        Counting::new(self.clone())
     }
 
     /// The subscribers and links, with those that are about to be removed.
-    pub(super) fn all_subscribers(&self) -> Vec<Arc<Subscriber>> {
-        self.read().to_vec()
+    pub(super) fn all_subscribers(&self) -> impl Iterator<Item = Arc<Subscriber>> {
+        let mut from = Some(0);
+        let pages = from_fn(move || {
+            let (page, next) = self.page(from?, STEP);
+            from = next;
+            Some(page)
+        });
+        pages.flatten()
     }
 
     /// The subscribers and links that were added last, at most `count` of them.
@@ -348,7 +295,11 @@ impl Topic {
 
     /// All subscribers with deliveries under way: present ones, and those that are leaving.
     pub(super) fn recipients(&self) -> Vec<Arc<Subscriber>> {
-        self.ended_and_recipients().1
+        // Locks the present subscribers first, because subscribers move only from there to the ended ones.
+        let present = self.read();
+        let ended = self.ended();
+        let leaving = ended.leaving.page(0).map(|(_, subscriber)| subscriber);
+        present.iter().chain(leaving).cloned().collect()
     }
 
     /// The subscriber of a durable subscription.
@@ -396,6 +347,8 @@ impl Topic {
         if ended.leaving.remove(subscriber) {
             let accounts = ended.accounts.get_or_insert_default();
             **accounts += subscriber.snapshot().accounts;
+            ended.settled += 1;
+            subscriber.set_settled(ended.settled);
         }
     }
 

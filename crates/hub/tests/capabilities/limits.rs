@@ -133,7 +133,9 @@ async fn many_subscribers_are_told_of_in_pages_and_too_long_answers_name_them() 
     let mut pages = 0;
     loop {
         let page = soon(admin.topic_page("t", next)).await.unwrap();
-        assert_eq!(page.status.totals.subscribers, COUNT as i32);
+        // They are counted for the first page only.
+        let counted = if next == 0 { COUNT as i32 } else { 0 };
+        assert_eq!(page.status.totals.subscribers, counted);
         for subscriber in page.status.subscribers {
             let proxy = subscriber.info.subscriber;
             names.push(proxy.reference().identity.name.clone());

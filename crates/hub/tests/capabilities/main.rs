@@ -3,6 +3,7 @@
 mod access;
 mod backpressure;
 mod client;
+mod dead_endpoints;
 mod delivery;
 mod durable;
 mod failures;

@@ -11,7 +11,7 @@ use ::floe::{Current, InvokeError, TypedProxy};
 use std::sync::Mutex;
 
 use super::case::Case;
-use super::daemon::Daemon;
+use super::daemon::{Daemon, scratch};
 use super::publishing::publish_all;
 use super::tally::Tally;
 use super::{Cast, Clients, EventsContender, Service};
@@ -51,6 +51,24 @@ pub(crate) const FLOE_TUNED: Contender = Contender {
             subscribe: |case, effort, address, index| {
                 subscribe(case, effort, address, index, &TUNED_SUBSCRIBER)
             },
+        }),
+    }),
+};
+
+/// The same as [`FLOE`], with rules of access.
+pub(crate) const FLOE_RULES: Contender = Contender {
+    name: "floe-rules",
+    refusal: |_| None,
+    encoding: None,
+    origin: Origin::Events(&EventsContender {
+        service: Service::Own(|_| {
+            let settings = scratch("floe.toml");
+            std::fs::write(&settings, include_str!("rules.toml"))?;
+            serve(&["--config", super::utf8(&settings)?])
+        }),
+        clients: Clients::Own(Cast {
+            publish: |case, effort, address, index| publish(case, effort, address, index, ""),
+            subscribe: |case, effort, address, index| subscribe(case, effort, address, index, &[]),
         }),
     }),
 };

@@ -49,7 +49,7 @@ use serde_json::json;
 pub(crate) use artemis::ARTEMIS;
 pub(crate) use cyclonedds::CYCLONEDDS;
 pub(crate) use fastdds::FASTDDS;
-pub(crate) use floe::{FLOE, FLOE_TUNED};
+pub(crate) use floe::{FLOE, FLOE_RULES, FLOE_TUNED};
 pub(crate) use floor::FLOOR;
 pub(crate) use iceoryx2::ICEORYX2;
 pub(crate) use icestorm::ICESTORM;
@@ -129,11 +129,13 @@ pub(crate) const FLOE_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| floe:
 pub(crate) const FLOE_BATCHING_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| {
     let settings = daemon::scratch("floe.toml");
     std::fs::write(&settings, "[delivery]\nflush-interval = \"10ms\"\n")?;
-    let settings = settings
-        .to_str()
-        .ok_or("the path of a folder is no UTF-8")?;
-    floe::serve(&["--config", settings])
+    floe::serve(&["--config", utf8(&settings)?])
 };
+
+/// A path as an argument of a program.
+fn utf8(path: &Path) -> Result<&str, Failure> {
+    Ok(path.to_str().ok_or("the path of a folder is no UTF-8")?)
+}
 
 /// The same with these arguments instead of `--transient`.
 pub(crate) const FLOE_HUB: fn(arguments: &[&std::ffi::OsStr]) -> Result<(), Failure> =

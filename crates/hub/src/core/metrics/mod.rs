@@ -7,7 +7,7 @@
 
 mod group_by;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 pub use group_by::{GroupBy, GroupByError};
@@ -36,8 +36,12 @@ pub(crate) struct GroupedMetrics<T> {
     /// The objects of the last reading, by number.
     known: BTreeMap<usize, GroupMember<T>>,
     groups: BTreeMap<String, Group>,
+    /// The empty groups, in the order in which they became empty.
+    emptied: BTreeMap<u64, String>,
     /// How many times a group became empty.
-    emptied: u64,
+    emptied_count: u64,
+    /// How many readings there were.
+    readings: u64,
 }
 
 #[derive(Debug)]
@@ -47,6 +51,8 @@ struct GroupMember<T> {
     /// The counters when the object joined its group.
     base: [u64; 2],
     since: Instant,
+    /// The last reading in which it was there.
+    seen: u64,
 }
 
 #[derive(Debug, Default)]
@@ -56,8 +62,36 @@ struct Group {
     /// The sum of the counters of gone objects.
     counts: [u64; 2],
     lifetime: Duration,
-    /// When it became empty, as a value of the map's `emptied`; only the order matters.
+    /// When it became empty, as a key of the map's `emptied`.
     emptied: Option<u64>,
+    /// What its objects have that a reading has added up so far.
+    present: Present,
+}
+
+#[derive(Debug, Default)]
+struct Present {
+    /// The number of the reading.
+    reading: u64,
+    counts: [u64; 2],
+    amounts: [u64; 2],
+}
+
+/// A reading of all objects, in steps. If it is not brought to its end, the next one begins anew.
+#[derive(Debug)]
+pub(crate) struct MetricsReading {
+    phase: ReadingPhase,
+    metrics: Vec<GroupMetrics>,
+}
+
+/// What the next step of a reading goes on with.
+#[derive(Debug)]
+enum ReadingPhase {
+    /// Ends the objects from this number on that are gone, and adds up the others.
+    Adding(usize),
+    /// Forgets groups.
+    Forgetting,
+    /// Tells of the groups from this id on.
+    Telling(String),
 }
 
 /// The metrics of one group.
@@ -78,51 +112,91 @@ pub(crate) struct GroupMetrics {
 }
 
 impl<T: Measured> GroupedMetrics<T> {
-    /// Starts with these objects, whose counters so far do not count.
-    pub(crate) fn new(
-        group_by: GroupBy,
-        retained_max: usize,
-        objects: impl IntoIterator<Item = T>,
-        now: Instant,
-    ) -> Self {
-        let mut map = Self {
+    /// Starts without objects.
+    pub(crate) fn new(group_by: GroupBy, retained_max: usize) -> Self {
+        Self {
             group_by,
             retained_max,
             known: BTreeMap::new(),
             groups: BTreeMap::new(),
-            emptied: 0,
-        };
-        for object in objects {
-            let base = object.counts();
-            map.begin(object, base, now);
+            emptied: BTreeMap::new(),
+            emptied_count: 0,
+            readings: 0,
         }
-        map
     }
 
-    /// Reads the objects that exist now. Returns the metrics of all groups.
-    pub(crate) fn read(
+    /// Adds an object that is there before the first reading: its counters so far do not count.
+    pub(crate) fn start_with(&mut self, object: T, now: Instant) {
+        let base = object.counts();
+        self.begin(object, base, now);
+    }
+
+    /// Begins a reading: the caller shows all objects that exist now with [`GroupedMetrics::see`], and then takes the steps
+    /// of [`GroupedMetrics::go_on`].
+    pub(crate) fn begin_reading(&mut self) -> MetricsReading {
+        self.readings += 1;
+        MetricsReading {
+            phase: ReadingPhase::Adding(0),
+            metrics: Vec::new(),
+        }
+    }
+
+    /// Looks at `count` objects or groups at most. Returns false when the reading is complete.
+    pub(crate) fn go_on(
         &mut self,
-        objects: impl IntoIterator<Item = T>,
+        reading: &mut MetricsReading,
+        count: usize,
         now: Instant,
-    ) -> Vec<GroupMetrics> {
-        let mut present = BTreeSet::new();
-        for object in objects {
-            present.insert(object.number());
-            self.see(object, now);
-        }
-        let is_gone = |number: &&usize| !present.contains(*number);
-        let gone: Vec<usize> = self.known.keys().filter(is_gone).copied().collect();
-        gone.into_iter().for_each(|number| self.end(number, now));
-        self.forget();
-        self.all()
+    ) -> bool {
+        let next = match &reading.phase {
+            ReadingPhase::Adding(from) => {
+                let next = self.add_some(*from, count, now);
+                next.map_or(ReadingPhase::Forgetting, ReadingPhase::Adding)
+            }
+            ReadingPhase::Forgetting => match self.forget(count) {
+                true => ReadingPhase::Forgetting,
+                false => ReadingPhase::Telling(String::new()),
+            },
+            ReadingPhase::Telling(from) => {
+                let mut rest = self.groups.range_mut(from.clone()..);
+                let some = rest.by_ref().take(count);
+                let told = some.map(|(id, group)| group.tell(id, self.readings));
+                reading.metrics.extend(told);
+                let Some((next, _)) = rest.next() else {
+                    return false;
+                };
+                ReadingPhase::Telling(next.clone())
+            }
+        };
+        reading.phase = next;
+        true
     }
 
-    fn see(&mut self, object: T, now: Instant) {
+    /// Ends some objects that are gone, and adds up the others. Returns the number from which to continue.
+    fn add_some(&mut self, from: usize, count: usize, now: Instant) -> Option<usize> {
+        let mut gone = Vec::new();
+        let mut rest = self.known.range(from..);
+        for (number, known) in rest.by_ref().take(count) {
+            if known.seen != self.readings {
+                gone.push(*number);
+            } else if let Some(group) = self.groups.get_mut(&known.group) {
+                let present = group.present(self.readings);
+                add(&mut present.counts, known.counts());
+                add(&mut present.amounts, known.object.amounts());
+            }
+        }
+        let next = rest.next().map(|(number, _)| *number);
+        gone.into_iter().for_each(|number| self.end(number, now));
+        next
+    }
+
+    /// Shows an object to the reading under way.
+    pub(crate) fn see(&mut self, object: T, now: Instant) {
         let number = object.number();
-        match self.known.get(&number) {
+        match self.known.get_mut(&number) {
             // The object came after the last reading, so all its counters are new.
             None => self.begin(object, [0, 0], now),
-            Some(known) if known.group == self.group_by.id(&object) => {}
+            Some(known) if known.group == self.group_by.id(&object) => known.seen = self.readings,
             Some(_) => {
                 let base = object.counts();
                 self.end(number, now);
@@ -136,11 +210,14 @@ impl<T: Measured> GroupedMetrics<T> {
         let group = self.groups.entry(id.clone()).or_default();
         group.total += 1;
         group.current += 1;
-        group.emptied = None;
+        if let Some(emptied) = group.emptied.take() {
+            self.emptied.remove(&emptied);
+        }
         let known = GroupMember {
             group: id,
             base,
             since: now,
+            seen: self.readings,
             object,
         };
         self.known.insert(known.object.number(), known);
@@ -157,42 +234,61 @@ impl<T: Measured> GroupedMetrics<T> {
         group.lifetime += now.saturating_duration_since(known.since);
         group.current -= 1;
         if group.current == 0 {
-            self.emptied += 1;
-            group.emptied = Some(self.emptied);
+            self.emptied_count += 1;
+            group.emptied = Some(self.emptied_count);
+            self.emptied.insert(self.emptied_count, known.group);
         }
     }
 
-    /// Forgets the groups that became empty first, if there are too many.
-    fn forget(&mut self) {
-        let mut emptied: Vec<_> = self.groups.values().filter_map(|g| g.emptied).collect();
-        emptied.sort_unstable();
-        let too_many = emptied.len().saturating_sub(self.retained_max);
-        if let Some(last) = too_many.checked_sub(1).map(|at| emptied[at]) {
-            self.groups
-                .retain(|_, group| group.emptied.is_none_or(|emptied| emptied > last));
-        }
-    }
-
-    fn all(&self) -> Vec<GroupMetrics> {
-        let mut all: BTreeMap<&str, GroupMetrics> = BTreeMap::new();
-        for (id, group) in &self.groups {
-            let metrics = GroupMetrics {
-                id: id.clone(),
-                total: group.total,
-                current: group.current,
-                lifetime: group.lifetime,
-                counts: group.counts,
-                ..GroupMetrics::default()
-            };
-            all.insert(id, metrics);
-        }
-        for known in self.known.values() {
-            if let Some(metrics) = all.get_mut(known.group.as_str()) {
-                add(&mut metrics.counts, known.counts());
-                add(&mut metrics.amounts, known.object.amounts());
+    /// Forgets the groups that became empty first, if there are too many, `count` of them at most. Returns whether there are
+    /// still too many.
+    fn forget(&mut self, count: usize) -> bool {
+        for _ in 0..count {
+            if self.emptied.len() <= self.retained_max {
+                return false;
+            }
+            if let Some((_, id)) = self.emptied.pop_first() {
+                self.groups.remove(&id);
             }
         }
-        all.into_values().collect()
+        true
+    }
+}
+
+impl MetricsReading {
+    /// The metrics of all groups, when the reading is complete.
+    pub(crate) fn finish(self) -> Vec<GroupMetrics> {
+        self.metrics
+    }
+}
+
+impl Group {
+    /// What its objects have in this reading. An earlier reading may have been abandoned.
+    fn present(&mut self, reading: u64) -> &mut Present {
+        if self.present.reading != reading {
+            self.present = Present {
+                reading,
+                ..Present::default()
+            };
+        }
+        &mut self.present
+    }
+
+    /// Its metrics, with those of the objects that were added up in this reading.
+    fn tell(&mut self, id: &str, reading: u64) -> GroupMetrics {
+        let Present {
+            counts, amounts, ..
+        } = *self.present(reading);
+        let mut metrics = GroupMetrics {
+            id: id.to_owned(),
+            total: self.total,
+            current: self.current,
+            lifetime: self.lifetime,
+            counts: self.counts,
+            amounts,
+        };
+        add(&mut metrics.counts, counts);
+        metrics
     }
 }
 
@@ -254,18 +350,29 @@ mod tests {
     }
 
     fn map(objects: &[&Counter], retained_max: usize) -> GroupedMetrics<Counter> {
-        let objects: Vec<_> = objects.iter().map(|object| (*object).clone()).collect();
         let group_by = GroupBy::parse("id", &["id"]).unwrap();
-        GroupedMetrics::new(group_by, retained_max, objects, Instant::now())
+        let mut map = GroupedMetrics::new(group_by, retained_max);
+        for object in objects {
+            map.start_with((*object).clone(), Instant::now());
+        }
+        map
+    }
+
+    /// Reads all in steps of one.
+    fn read_all(map: &mut GroupedMetrics<Counter>, objects: &[&Counter]) -> Vec<GroupMetrics> {
+        let (mut reading, now) = (map.begin_reading(), Instant::now());
+        for object in objects {
+            map.see((*object).clone(), now);
+        }
+        while map.go_on(&mut reading, 1, now) {}
+        reading.finish()
     }
 
     fn read(
         map: &mut GroupedMetrics<Counter>,
         objects: &[&Counter],
     ) -> Vec<(String, u64, u64, u64)> {
-        let objects: Vec<_> = objects.iter().map(|object| (*object).clone()).collect();
-        let all = map.read(objects, Instant::now());
-        let told = all.into_iter().map(|metrics| {
+        let told = read_all(map, objects).into_iter().map(|metrics| {
             (
                 metrics.id,
                 metrics.total,
@@ -330,12 +437,29 @@ mod tests {
     fn only_present_objects_have_amounts() {
         let objects = [Counter::new(1, "a"), Counter::new(2, "a")];
         let mut map = map(&[&objects[0], &objects[1]], 10);
-        let all = map.read(objects.clone(), Instant::now());
+        let all = read_all(&mut map, &[&objects[0], &objects[1]]);
         assert_eq!(all[0].amounts, [0, 2]);
-        let all = map.read([objects[0].clone()], Instant::now());
+        let all = read_all(&mut map, &[&objects[0]]);
         assert_eq!(
             (all[0].amounts, all[0].total, all[0].current),
             ([0, 1], 2, 1)
         );
+    }
+
+    #[test]
+    fn a_reading_that_was_abandoned_leaves_nothing_in_the_next_one() {
+        let objects = [Counter::new(1, "a"), Counter::new(2, "b")];
+        let all = [&objects[0], &objects[1]];
+        for steps in 0..6 {
+            let mut map = map(&all, 10);
+            objects[0].count(3);
+            let (mut reading, now) = (map.begin_reading(), Instant::now());
+            all.iter().for_each(|it| map.see((*it).clone(), now));
+            for _ in 0..steps {
+                map.go_on(&mut reading, 1, now);
+            }
+            let told = read(&mut map, &all);
+            assert_eq!(told[0], metrics("a", 1, 1, 3), "{steps}");
+        }
     }
 }

@@ -105,7 +105,23 @@ impl Guard {
         action: Action,
         topic: &str,
     ) -> Result<(), SystemException> {
+        if self.is_known_to_be_allowed(current, action, topic) {
+            return Ok(());
+        }
         self.ask(current, action, topic).map(drop)
+    }
+
+    /// Whether it was asked already, and allowed. Publishers ask with all their events.
+    fn is_known_to_be_allowed(&self, current: &Current, action: Action, topic: &str) -> bool {
+        // A token may have ended since then.
+        if self.takes_tokens.load(Ordering::Acquire) {
+            return false;
+        }
+        let version = self.version.load(Ordering::Acquire);
+        current.connection().is_some_and(|connection| {
+            let peer = connection.remember(Peer::new);
+            peer.is_known_to_be_allowed(version, action, topic)
+        })
     }
 
     /// Whether the caller may know that there is a topic: it may if it may do anything with it.

@@ -1,6 +1,6 @@
 //! Who calls over a connection: worked out once, and remembered as long as the rules are the same.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -32,8 +32,8 @@ struct User {
     caller: Arc<Caller>,
     /// Counts the connection for the user, once however many tokens it shows. A caller without a name has none.
     connection: Option<Arc<UserConnection>>,
-    /// At most [`DECISIONS_MAX`].
-    decisions: HashMap<(Action, String), Decision>,
+    /// By topic; at most [`TOPICS_MAX`].
+    decisions: BTreeMap<String, Vec<(Action, Decision)>>,
 }
 
 /// The rules in force, and what is counted by user.
@@ -54,8 +54,8 @@ pub(super) enum NotKnown {
 
 /// Users of one connection that are remembered. A gateway has many; the others' tokens are verified again.
 const USERS_MAX: usize = 64;
-/// Decisions about one user that are remembered. Then all are forgotten, and begin anew.
-const DECISIONS_MAX: usize = 256;
+/// Topics about which decisions for one user are remembered. Then all are forgotten, and begin anew.
+const TOPICS_MAX: usize = 64;
 
 impl Peer {
     pub(super) fn new(connection: &Connection) -> Self {
@@ -97,19 +97,30 @@ impl Peer {
             };
         }
         let user = self.user(&mut known.users, rules, token)?;
-        let key = (action, topic.to_owned());
-        let decision = match user.decisions.get(&key) {
-            Some(decision) => *decision,
+        let decision = match user.decided(action, topic) {
+            Some(decision) => decision,
             None => {
-                if user.decisions.len() >= DECISIONS_MAX {
+                if user.decisions.len() >= TOPICS_MAX {
                     user.decisions.clear();
                 }
                 let decision = rules.access.decide(&user.caller, action, topic);
-                user.decisions.insert(key, decision);
+                let of_topic = user.decisions.entry(topic.to_owned()).or_default();
+                of_topic.push((action, decision));
                 decision
             }
         };
         Ok((user.caller.clone(), decision))
+    }
+
+    /// Whether it is remembered that a caller without a token may do this under the rules of this version. If it is not, it
+    /// must be asked.
+    pub(super) fn is_known_to_be_allowed(&self, version: u64, action: Action, topic: &str) -> bool {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let user = known.users.iter().find(|user| user.token.is_none());
+        let decision = user
+            .filter(|_| known.version == version)
+            .and_then(|user| user.decided(action, topic));
+        decision.is_some_and(|decision| decision.is_allowed)
     }
 
     fn user<'a>(
@@ -147,9 +158,18 @@ impl Peer {
             expires,
             caller: Arc::new(caller),
             connection,
-            decisions: HashMap::new(),
+            decisions: BTreeMap::new(),
         });
         Ok(users.last_mut().expect("it was added"))
+    }
+}
+
+impl User {
+    /// What was decided about this.
+    fn decided(&self, action: Action, topic: &str) -> Option<Decision> {
+        let of_topic = self.decisions.get(topic)?;
+        let (_, decision) = of_topic.iter().find(|(of, _)| *of == action)?;
+        Some(*decision)
     }
 }
 

@@ -3,12 +3,16 @@
 //! MetricsViews are measured when a program reads them. A subscriber that comes and goes between two reads is not measured.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use floe::{Identity, InvocationMode, Proxy};
+use tokio::sync::Mutex;
 
-use crate::core::{GroupMetrics, GroupedMetrics, Measured, SubscriptionState, receiver_name};
+use crate::core::{
+    GroupMetrics, GroupedMetrics, Measured, MetricsReading, SubscriptionState, receiver_name,
+};
+use crate::service::pace::{Pace, STEP};
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::Topic;
@@ -18,6 +22,7 @@ use crate::settings::{AdminSettings, MetricsMap, MetricsView};
 pub(crate) struct MetricsViews {
     registry: Arc<Registry>,
     service_name: Arc<str>,
+    /// The lock is held for a reading, which takes many steps if there are many objects.
     views: Mutex<BTreeMap<String, ViewState>>,
 }
 
@@ -49,7 +54,7 @@ impl MetricsViews {
             let view = ViewState {
                 settings: settings.clone(),
                 // The counts of restored topics begin at zero, so that there is nothing to subtract.
-                maps: settings.is_enabled.then(|| Maps::new(settings, Vec::new())),
+                maps: settings.is_enabled.then(|| Maps::new(settings)),
             };
             (name.clone(), view)
         };
@@ -61,8 +66,8 @@ impl MetricsViews {
     }
 
     /// The names of the enabled views, and of the disabled ones.
-    pub(crate) fn names(&self) -> (Vec<String>, Vec<String>) {
-        let views = self.lock();
+    pub(crate) async fn names(&self) -> (Vec<String>, Vec<String>) {
+        let views = self.views.lock().await;
         let names_of = |is_enabled: bool| {
             let named = views
                 .iter()
@@ -73,96 +78,120 @@ impl MetricsViews {
     }
 
     /// Enables a view: it measures from now on.
-    pub(crate) fn enable(&self, name: &str) -> Result<(), NoSuchView> {
-        let topics = self.topics();
-        let mut views = self.lock();
+    pub(crate) async fn enable(&self, name: &str) -> Result<(), NoSuchView> {
+        let mut views = self.views.lock().await;
         let view = views.get_mut(name).ok_or(NoSuchView)?;
         if view.maps.is_none() {
-            view.maps = Some(Maps::new(&view.settings, topics));
+            let mut maps = Maps::new(&view.settings);
+            maps.start_with(self.topics(), Instant::now()).await;
+            view.maps = Some(maps);
         }
         Ok(())
     }
 
     /// Disables a view: it forgets what it has measured.
-    pub(crate) fn disable(&self, name: &str) -> Result<(), NoSuchView> {
-        let mut views = self.lock();
+    pub(crate) async fn disable(&self, name: &str) -> Result<(), NoSuchView> {
+        let mut views = self.views.lock().await;
         views.get_mut(name).ok_or(NoSuchView)?.maps = None;
         Ok(())
     }
 
-    /// What a view has measured; nothing if it is disabled.
-    pub(crate) fn read(&self, name: &str) -> Result<ViewMetrics, NoSuchView> {
-        let topics = self.topics();
-        let mut views = self.lock();
+    /// What a view has measured; nothing if it is disabled. If there are many objects, other tasks run in between.
+    pub(crate) async fn read(&self, name: &str) -> Result<ViewMetrics, NoSuchView> {
+        let mut views = self.views.lock().await;
         let view = views.get_mut(name).ok_or(NoSuchView)?;
-        let now = Instant::now();
-        let Some(maps) = &mut view.maps else {
-            return Ok(ViewMetrics {
+        match &mut view.maps {
+            Some(maps) => Ok(maps.read(self.topics(), Instant::now()).await),
+            None => Ok(ViewMetrics {
                 topics: None,
                 subscribers: None,
-            });
-        };
-        let subscribers = maps.subscribers.as_mut();
-        let subscribers = subscribers.map(|map| map.read(subscribers_of(&topics), now));
-        let topics = maps.topics.as_mut().map(|map| map.read(topics, now));
-        Ok(ViewMetrics {
-            topics,
-            subscribers,
-        })
+            }),
+        }
     }
 
-    fn topics(&self) -> Vec<MeasuredTopic> {
-        let measure = |topic: Arc<Topic>| MeasuredTopic {
-            topic,
-            registry: self.registry.clone(),
-            service_name: self.service_name.clone(),
-        };
+    fn topics(&self) -> impl Iterator<Item = MeasuredTopic> {
         self.registry
             .directory()
             .topics()
-            .into_iter()
-            .map(measure)
-            .collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, ViewState>> {
-        self.views.lock().unwrap_or_else(PoisonError::into_inner)
+            .map(|topic| MeasuredTopic {
+                topic,
+                registry: self.registry.clone(),
+                service_name: self.service_name.clone(),
+            })
     }
 }
 
 impl Maps {
-    /// Creates maps that subtract what these topics have counted so far.
-    fn new(settings: &MetricsView, topics: Vec<MeasuredTopic>) -> Self {
-        let now = Instant::now();
-        let subscribers = settings.subscribers.as_ref();
-        let subscribers = subscribers.map(|map| measured(map, subscribers_of(&topics), now));
-        let map = settings.topics.as_ref();
+    fn new(settings: &MetricsView) -> Self {
         Self {
-            topics: map.map(|map| measured(map, topics, now)),
-            subscribers,
+            topics: settings.topics.as_ref().map(measured),
+            subscribers: settings.subscribers.as_ref().map(measured),
+        }
+    }
+
+    /// Subtracts what these topics and their subscribers have counted so far.
+    async fn start_with(&mut self, topics: impl Iterator<Item = MeasuredTopic>, now: Instant) {
+        let mut pace = Pace::default();
+        for topic in topics {
+            if let Some(map) = &mut self.subscribers {
+                for subscriber in topic.subscribers() {
+                    map.start_with(subscriber, now);
+                    pace.pause(MEASURE_COST).await;
+                }
+            }
+            if let Some(map) = &mut self.topics {
+                map.start_with(topic, now);
+            }
+            pace.pause(MEASURE_COST).await;
+        }
+    }
+
+    async fn read(
+        &mut self,
+        topics: impl Iterator<Item = MeasuredTopic>,
+        now: Instant,
+    ) -> ViewMetrics {
+        let mut pace = Pace::default();
+        let of_topics = self.topics.as_mut().map(GroupedMetrics::begin_reading);
+        let of_subscribers = self.subscribers.as_mut().map(GroupedMetrics::begin_reading);
+        for topic in topics {
+            if let Some(map) = &mut self.subscribers {
+                for subscriber in topic.subscribers() {
+                    map.see(subscriber, now);
+                    pace.pause(MEASURE_COST).await;
+                }
+            }
+            if let Some(map) = &mut self.topics {
+                map.see(topic, now);
+            }
+            pace.pause(MEASURE_COST).await;
+        }
+        ViewMetrics {
+            topics: finish(&mut self.topics, of_topics, &mut pace, now).await,
+            subscribers: finish(&mut self.subscribers, of_subscribers, &mut pace, now).await,
         }
     }
 }
 
-fn measured<T: Measured>(
-    settings: &MetricsMap,
-    objects: Vec<T>,
+/// A measurement makes texts and looks into maps: it takes as long as this many looks.
+const MEASURE_COST: usize = 8;
+
+/// Brings a reading to its end.
+async fn finish<T: Measured>(
+    map: &mut Option<GroupedMetrics<T>>,
+    reading: Option<MetricsReading>,
+    pace: &mut Pace,
     now: Instant,
-) -> GroupedMetrics<T> {
-    let group_by = settings.group_by.clone();
-    GroupedMetrics::new(group_by, settings.retained_max, objects, now)
+) -> Option<Vec<GroupMetrics>> {
+    let (map, mut reading) = map.as_mut().zip(reading)?;
+    while map.go_on(&mut reading, STEP, now) {
+        pace.pause(STEP * MEASURE_COST).await;
+    }
+    Some(reading.finish())
 }
 
-fn subscribers_of(topics: &[MeasuredTopic]) -> Vec<MeasuredSubscriber> {
-    let of_topic = |topic: &MeasuredTopic| {
-        let topic = topic.clone();
-        let subscribers = topic.topic.subscribers().into_iter();
-        subscribers.map(move |subscriber| MeasuredSubscriber {
-            subscriber,
-            topic: topic.clone(),
-        })
-    };
-    topics.iter().flat_map(of_topic).collect()
+fn measured<T: Measured>(settings: &MetricsMap) -> GroupedMetrics<T> {
+    GroupedMetrics::new(settings.group_by.clone(), settings.retained_max)
 }
 
 /// A topic to be measured.
@@ -171,6 +200,16 @@ struct MeasuredTopic {
     topic: Arc<Topic>,
     registry: Arc<Registry>,
     service_name: Arc<str>,
+}
+
+impl MeasuredTopic {
+    fn subscribers(&self) -> impl Iterator<Item = MeasuredSubscriber> {
+        let subscribers = self.topic.subscribers();
+        subscribers.map(|subscriber| MeasuredSubscriber {
+            subscriber,
+            topic: self.clone(),
+        })
+    }
 }
 
 impl Measured for MeasuredTopic {
@@ -279,5 +318,46 @@ fn state(state: SubscriptionState) -> &'static str {
         SubscriptionState::Online => "online",
         SubscriptionState::Offline => "offline",
         SubscriptionState::Failed | SubscriptionState::Gone => "error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::pace::LOOKED_AT_MAX;
+    use crate::service::pace::tests::pauses;
+    use crate::service::registry::tests::World;
+    use crate::service::subscriber::ReadyQueue;
+
+    #[tokio::test]
+    async fn other_tasks_run_while_a_view_of_many_topics_or_subscribers_is_read() {
+        let world = World::new();
+        let ready = Arc::<ReadyQueue>::default();
+        let many = world.create("many");
+        let count = LOOKED_AT_MAX / MEASURE_COST;
+        for number in 0..count {
+            many.add(Subscriber::unreachable(&ready));
+            world.create(&number.to_string());
+        }
+        let view = MetricsView {
+            is_enabled: false,
+            ..MetricsView::default()
+        };
+        let mut settings = AdminSettings::new("tcp");
+        settings.views.insert("v".to_owned(), view);
+        let views = MetricsViews::new(&world.registry, &settings);
+        let given_way = pauses(views.enable("v")).await;
+        assert!(given_way >= 2, "{given_way}");
+        let mut read = None;
+        // All are seen, then added up, then told of by group.
+        let given_way = pauses(async { read = views.read("v").await.ok() }).await;
+        assert!(given_way >= 4, "{given_way}");
+        let present = |groups: Option<Vec<GroupMetrics>>| -> u64 {
+            let groups = groups.expect("the view has the map");
+            groups.iter().map(|group| group.current).sum()
+        };
+        let read = read.expect("there is the view");
+        assert_eq!(present(read.topics), count as u64 + 1);
+        assert_eq!(present(read.subscribers), count as u64);
     }
 }

@@ -1,5 +1,6 @@
 //! The status of a hub, its topics and their subscribers, in the types of its contract.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use floe::{AdapterCounts, Proxy};
@@ -17,15 +18,10 @@ use crate::service::topic::Topic;
 
 /// The hub and all its topics.
 pub(crate) fn of_hub(registry: &Registry) -> HubStatus {
-    let mut topics: Vec<_> = registry
-        .directory()
-        .topics()
-        .iter()
-        .map(|topic| totals(topic, &TopicCounts::of(topic)))
-        .collect();
-    topics.sort_by(|left, right| left.name.cmp(&right.name));
+    let topics = registry.directory().topics();
+    let totals = topics.map(|topic| totals(&topic, &TopicCounts::of(&topic)));
     HubStatus {
-        topics,
+        topics: totals.collect(),
         ..of_hub_alone(registry)
     }
 }
@@ -46,21 +42,14 @@ pub(crate) fn of_hub_alone(registry: &Registry) -> HubStatus {
 
 /// The sum over all topics, destroyed ones included.
 pub(crate) fn of_all(registry: &Registry) -> TopicTotals {
-    let (topics, mut all) = registry.directory().topics_and_destroyed();
-    topics
-        .iter()
-        .for_each(|topic| all += TopicCounts::of(topic));
-    topic_totals(String::new(), &all)
+    topic_totals(String::new(), &registry.directory().counting().finish())
 }
 
 /// A topic and its subscribers.
-pub(crate) fn of_topic(registry: &Registry, topic: &Topic) -> TopicStatus {
+pub(crate) fn of_topic(registry: &Registry, topic: &Arc<Topic>) -> TopicStatus {
     let subscribers = topic.subscribers();
     TopicStatus {
-        subscribers: subscribers
-            .iter()
-            .map(|s| of_subscriber(registry, s))
-            .collect(),
+        subscribers: subscribers.map(|s| of_subscriber(registry, &s)).collect(),
         ..of_topic_alone(registry, topic, &TopicCounts::of(topic))
     }
 }

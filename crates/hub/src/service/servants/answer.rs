@@ -5,6 +5,8 @@ use floe::encoding::{Encode, Encoder};
 use floe::{Current, EncodingVersion, InvokeError, SystemException};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use crate::service::pace::{LOOKED_AT_MAX, Pace, STEP};
+
 /// The length of an answer while it is made.
 pub(super) struct Answer {
     /// What it is made of, for messages.
@@ -15,9 +17,10 @@ pub(super) struct Answer {
     len: usize,
     len_max: usize,
     scratch: Vec<u8>,
-    /// How many items there are when it pauses next.
-    next_pause: usize,
-    /// Held by an answer that is longer than one step.
+    /// The length when it was last asked whether to pause.
+    len_at_pause: usize,
+    pace: Pace,
+    /// Held by an answer that has paused.
     permit: Option<SemaphorePermit<'static>>,
 }
 
@@ -52,29 +55,12 @@ static LONG_ANSWERS: Semaphore = Semaphore::const_new(2);
 pub(super) const PAGE_LEN: usize = 256 * 1024;
 /// Items of a page.
 pub(super) const PAGE_COUNT: usize = 1_000;
-/// Items after which other connections have their turn.
-pub(super) const STEP: usize = 128;
-/// Subscribers that are looked at before other connections have their turn.
-pub(super) const LOOKED_AT_MAX: usize = if cfg!(test) { 256 } else { 4_096 };
+/// To make an item takes as long as this many looks at a topic or subscriber.
+const ITEM_COST: usize = LOOKED_AT_MAX / STEP;
+/// To encode this many bytes takes as long as a look.
+const BYTES_OF_LOOK: usize = 16;
 /// Header of a reply, and what surrounds its items.
 const OVERHEAD: usize = 1_024;
-
-/// Lets other connections have their turn after looking at some subscribers, however short the answer is.
-#[derive(Default)]
-pub(super) struct Pace {
-    looked_at: usize,
-}
-
-impl Pace {
-    /// This many subscribers were looked at.
-    pub(super) async fn pause(&mut self, count: usize) {
-        self.looked_at += count;
-        if self.looked_at >= LOOKED_AT_MAX {
-            self.looked_at = 0;
-            tokio::task::yield_now().await;
-        }
-    }
-}
 
 impl Answer {
     /// An answer that must fit into one message.
@@ -97,7 +83,8 @@ impl Answer {
             len: 0,
             len_max,
             scratch: Vec::new(),
-            next_pause: STEP,
+            len_at_pause: 0,
+            pace: Pace::default(),
             permit: None,
         }
     }
@@ -146,6 +133,14 @@ impl Answer {
         }
     }
 
+    /// The same for an item that takes this many bytes at least.
+    pub(super) fn add_len(&mut self, item_len: usize) -> Result<(), InvokeError> {
+        match self.count(item_len) {
+            true => Ok(()),
+            false => Err(self.too_long()),
+        }
+    }
+
     /// The same for an item that is encoded now, behind the others.
     pub(super) fn append(
         &mut self,
@@ -158,25 +153,58 @@ impl Answer {
         let encoded = encoder.finish();
         encoded.map_err(|error| InvokeError::NotDispatched(error.into()))?;
         items.count += 1;
-        match self.count(items.bytes.len() - known_len) {
-            true => Ok(()),
-            false => Err(self.too_long()),
-        }
+        self.add_len(items.bytes.len() - known_len)
     }
 
-    /// Lets other connections have their turn after some items.
+    /// An item was made or left out. Lets other connections have their turn after some of them, or after a few long ones.
     pub(super) async fn pause(&mut self) {
-        if self.count >= self.next_pause {
-            self.next_pause = self.count + STEP;
-            self.give_way().await;
-        }
+        let made = self.len - self.len_at_pause;
+        self.len_at_pause = self.len;
+        // Many requests that come together all make their first bytes before they wait for one another.
+        let share = if self.permit.is_none() { 4 } else { 1 };
+        self.pause_after(ITEM_COST + made * share / BYTES_OF_LOOK)
+            .await;
     }
 
-    /// Lets other connections have their turn.
-    pub(super) async fn give_way(&mut self) {
+    /// The same for topics and subscribers that were only looked at.
+    pub(super) async fn pause_after(&mut self, looked_at: usize) {
+        if !self.pace.is_due(looked_at) {
+            return;
+        }
         if self.permit.is_none() {
             self.permit = LONG_ANSWERS.acquire().await.ok();
         }
         tokio::task::yield_now().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::service::pace::tests::pauses;
+
+    #[tokio::test]
+    async fn other_connections_have_their_turn_after_many_items_or_a_few_long_ones() {
+        let made = async |count: usize, len: usize| {
+            let mut answer = Answer::page();
+            for _ in 0..count {
+                assert!(answer.count(len), "a page has room for it");
+                answer.pause().await;
+            }
+        };
+        assert!(pauses(made(4 * STEP, 1)).await >= 4);
+        let step = LOOKED_AT_MAX * BYTES_OF_LOOK;
+        assert!(pauses(made(4, step)).await >= 4);
+    }
+
+    #[tokio::test]
+    async fn a_short_answer_waits_for_no_other() {
+        let others = LONG_ANSWERS.acquire_many(2).await.unwrap();
+        let mut answer = Answer::page();
+        for _ in 0..STEP / 2 {
+            answer.add_len(10).unwrap();
+            answer.pause().await;
+        }
+        drop(others);
     }
 }

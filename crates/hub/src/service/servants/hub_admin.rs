@@ -6,7 +6,7 @@ use floe::contracts::ice_storm::NoSuchTopic;
 use floe::{Current, InvokeError};
 use floe_access::Action;
 
-use super::answer::{Answer, PAGE_COUNT, Pace, STEP};
+use super::answer::{Answer, PAGE_COUNT};
 use crate::contracts::floe::{
     Backpressure, HubAdmin, HubStatus, IceStormNoSuchTopicError, TopicInfo, TopicPage, TopicStatus,
     TopicTotals, TopicTotalsSeq,
@@ -45,9 +45,9 @@ impl HubAdmin for HubAdminServant {
         let Some(topic) = self.registry.directory().topic(&name) else {
             return Err(NoSuchTopic { name }.into());
         };
-        let counts = counts_of(&topic, &mut Pace::default()).await;
-        let mut info = status::info_of_topic(&topic, &counts);
         let mut answer = Answer::whole(current, "subscribers", PAGES);
+        let counts = counts_of(&topic, &mut answer).await;
+        let mut info = status::info_of_topic(&topic, &counts);
         for subscriber in topic.subscribers() {
             let subscriber = status::of_subscriber(&self.registry, &subscriber).info;
             answer.add(&subscriber)?;
@@ -61,30 +61,24 @@ impl HubAdmin for HubAdminServant {
         self.check(current, "")?;
         let mut status = status::of_hub_alone(&self.registry);
         let mut answer = Answer::whole(current, "topics", "topicsAfter");
-        let mut pace = Pace::default();
-        loop {
-            let last = status.topics.last().map(|topic| &topic.name[..]);
-            let topics = self.registry.directory().topics_after(last, STEP);
-            if topics.is_empty() {
-                return Ok(status);
-            }
-            for topic in topics {
-                let totals = status::totals(&topic, &counts_of(&topic, &mut pace).await);
-                answer.add(&totals)?;
-                status.topics.push(totals);
-            }
+        for topic in self.registry.directory().topics() {
+            let totals = status::totals(&topic, &counts_of(&topic, &mut answer).await);
+            answer.add(&totals)?;
+            status.topics.push(totals);
             answer.pause().await;
         }
+        Ok(status)
     }
 
     async fn totals(&self, current: &Current) -> Result<TopicTotals, InvokeError> {
         self.check(current, "")?;
-        let (topics, mut all) = self.registry.directory().topics_and_destroyed();
-        let mut pace = Pace::default();
-        for topic in &topics {
-            all += counts_of(topic, &mut pace).await;
+        let mut answer = Answer::page();
+        let mut counting = self.registry.directory().counting();
+        while let Some(count) = counting.step() {
+            // A topic without subscribers is looked at, too.
+            answer.pause_after(count.max(1)).await;
         }
-        Ok(status::topic_totals(String::new(), &all))
+        Ok(status::topic_totals(String::new(), &counting.finish()))
     }
 
     async fn topic_status(
@@ -96,9 +90,9 @@ impl HubAdmin for HubAdminServant {
         let Some(topic) = self.registry.directory().topic(&name) else {
             return Err(NoSuchTopic { name }.into());
         };
-        let counts = counts_of(&topic, &mut Pace::default()).await;
-        let mut status = status::of_topic_alone(&self.registry, &topic, &counts);
         let mut answer = Answer::whole(current, "subscribers", PAGES);
+        let counts = counts_of(&topic, &mut answer).await;
+        let mut status = status::of_topic_alone(&self.registry, &topic, &counts);
         for subscriber in topic.subscribers() {
             let subscriber = status::of_subscriber(&self.registry, &subscriber);
             answer.add(&subscriber)?;
@@ -118,9 +112,13 @@ impl HubAdmin for HubAdminServant {
         let Some(topic) = self.registry.directory().topic(&name) else {
             return Err(NoSuchTopic { name }.into());
         };
-        let counts = counts_of(&topic, &mut Pace::default()).await;
-        let mut status = status::of_topic_alone(&self.registry, &topic, &counts);
         let mut answer = Answer::page();
+        let counts = match from {
+            0 => counts_of(&topic, &mut answer).await,
+            // To count all subscribers for each page would take long if there are many.
+            _ => TopicCounts::default(),
+        };
+        let mut status = status::of_topic_alone(&self.registry, &topic, &counts);
         let mut next = Some(u64::try_from(from).unwrap_or(0));
         while let Some(from) = next
             && status.subscribers.len() < PAGE_COUNT
@@ -133,8 +131,8 @@ impl HubAdmin for HubAdminServant {
                     break;
                 }
                 status.subscribers.push(subscriber);
-                answer.pause().await;
             }
+            answer.pause().await;
             next = behind;
         }
         let next = next.map_or(0, number);
@@ -149,9 +147,9 @@ impl HubAdmin for HubAdminServant {
         self.check(current, "")?;
         let last = Some(&name[..]).filter(|name| !name.is_empty());
         let mut answer = Answer::page();
-        let (mut totals, mut pace) = (TopicTotalsSeq::new(), Pace::default());
+        let mut totals = TopicTotalsSeq::new();
         for topic in self.registry.directory().topics_after(last, PAGE_COUNT) {
-            let topic = status::totals(&topic, &counts_of(&topic, &mut pace).await);
+            let topic = status::totals(&topic, &counts_of(&topic, &mut answer).await);
             if !answer.fits(&topic) && !totals.is_empty() {
                 break;
             }
@@ -172,31 +170,24 @@ impl HubAdmin for HubAdminServant {
         };
         let mut answer = Answer::whole(current, "subscribers with backpressure", PAGES);
         let mut found = Vec::new();
-        for chunk in topic.subscribers().chunks(STEP) {
-            for subscriber in chunk {
-                if let Some(backpressure) = status::backpressure_of(&self.registry, subscriber) {
-                    answer.add(&backpressure)?;
-                    found.push(backpressure);
-                }
+        for subscriber in topic.subscribers() {
+            if let Some(backpressure) = status::backpressure_of(&self.registry, &subscriber) {
+                answer.add(&backpressure)?;
+                found.push(backpressure);
             }
-            if chunk.len() == STEP {
-                answer.give_way().await;
-            }
+            answer.pause().await;
         }
         Ok(found)
     }
 }
 
 /// The counts of a topic. If it has many subscribers, other connections have their turn in between.
-async fn counts_of(topic: &Topic, pace: &mut Pace) -> TopicCounts {
-    let (mut totals, recipients) = topic.ended_and_recipients();
-    // A topic without subscribers is looked at, too.
-    pace.pause(1).await;
-    for some in recipients.chunks(STEP) {
-        some.iter().for_each(|it| totals.add(it));
-        pace.pause(some.len()).await;
+async fn counts_of(topic: &Arc<Topic>, answer: &mut Answer) -> TopicCounts {
+    let mut counting = topic.counting();
+    while let Some(count) = counting.step() {
+        answer.pause_after(count).await;
     }
-    TopicCounts::with(topic, totals)
+    TopicCounts::with(topic, counting.finish())
 }
 
 /// What gives subscribers in pages.
@@ -204,43 +195,20 @@ const PAGES: &str = "topicPage";
 
 #[cfg(test)]
 mod tests {
-    use std::future::poll_fn;
-    use std::pin::pin;
-    use std::time::Instant;
-
     use super::*;
-    use crate::service::destroyed_topics::tests::events;
-    use crate::service::servants::answer::LOOKED_AT_MAX;
+    use crate::service::pace::LOOKED_AT_MAX;
+    use crate::service::pace::tests::pauses;
     use crate::service::subscriber::{ReadyQueue, Subscriber};
 
     #[tokio::test]
-    async fn totals_of_many_subscribers_give_way_and_count_each_once() {
+    async fn other_tasks_run_while_many_subscribers_of_a_topic_are_counted() {
         let topic = Topic::new("t".to_owned(), None, None);
         let ready = Arc::<ReadyQueue>::default();
-        let count = 4 * LOOKED_AT_MAX;
-        let subscribers: Vec<_> = (0..count)
-            .map(|_| Subscriber::unreachable(&ready))
-            .collect();
-        subscribers.iter().for_each(|it| topic.add(it.clone()));
-        let published = topic.publish(events(1), false, Instant::now());
-        published.done().await.expect("a topic without a log");
-        let mut pace = Pace::default();
-        let mut counting = pin!(counts_of(&topic, &mut pace));
-        let mut given_way = 0;
-        let counts = poll_fn(|context| {
-            let polled = counting.as_mut().poll(context);
-            if polled.is_pending() {
-                // Subscribers that leave meanwhile count neither twice nor not at all.
-                for it in [&subscribers[given_way], &subscribers[count - 1 - given_way]] {
-                    assert!(topic.remove(it));
-                    topic.settle(it);
-                }
-                given_way += 1;
-            }
-            polled
-        });
-        let counts = counts.await;
+        for _ in 0..2 * LOOKED_AT_MAX {
+            topic.add(Subscriber::unreachable(&ready));
+        }
+        let given_way = pauses(counts_of(&topic, &mut Answer::page())).await;
+        // They are held first, and then counted.
         assert!(given_way >= 4, "{given_way}");
-        assert_eq!(counts.totals.accounts.offered, count as u64);
     }
 }

@@ -7,6 +7,7 @@ use floe::classes::Link;
 use floe::{Current, InvokeError};
 use floe_access::Action;
 
+use super::answer::Answer;
 use crate::contracts::ice_mx::{
     Metrics as MetricsObject, MetricsAdmin, MetricsFailures, MetricsFailuresSeq, MetricsView,
     SubscriberMetrics, TopicMetrics, UnknownMetricsView, UnknownMetricsViewError,
@@ -34,9 +35,13 @@ impl MetricsAdminServant {
         Ok(self.registry.guard().check(current, action, "")?)
     }
 
-    fn read(&self, view: &str, current: &Current) -> Result<ViewMetrics, UnknownMetricsViewError> {
+    async fn read(
+        &self,
+        view: &str,
+        current: &Current,
+    ) -> Result<ViewMetrics, UnknownMetricsViewError> {
         self.check(current, Action::Observe)?;
-        let read = self.metrics.read(view);
+        let read = self.metrics.read(view).await;
         read.map_err(|_| UnknownMetricsView {}.into())
     }
 }
@@ -47,7 +52,7 @@ impl MetricsAdmin for MetricsAdminServant {
         current: &Current,
     ) -> Result<(Vec<String>, Vec<String>), InvokeError> {
         self.check(current, Action::Observe)?;
-        Ok(self.metrics.names())
+        Ok(self.metrics.names().await)
     }
 
     async fn enable_metrics_view(
@@ -56,7 +61,7 @@ impl MetricsAdmin for MetricsAdminServant {
         current: &Current,
     ) -> Result<(), UnknownMetricsViewError> {
         self.check(current, Action::Admin)?;
-        let enabled = self.metrics.enable(&name);
+        let enabled = self.metrics.enable(&name).await;
         enabled.map_err(|_| UnknownMetricsView {}.into())
     }
 
@@ -66,7 +71,7 @@ impl MetricsAdmin for MetricsAdminServant {
         current: &Current,
     ) -> Result<(), UnknownMetricsViewError> {
         self.check(current, Action::Admin)?;
-        let disabled = self.metrics.disable(&name);
+        let disabled = self.metrics.disable(&name).await;
         disabled.map_err(|_| UnknownMetricsView {}.into())
     }
 
@@ -78,13 +83,16 @@ impl MetricsAdmin for MetricsAdminServant {
         let ViewMetrics {
             topics,
             subscribers,
-        } = self.read(&view, current)?;
+        } = self.read(&view, current).await?;
+        let instead = "a view that groups by fewer ids (GroupBy)";
+        let mut answer = Answer::whole(current, "groups of metrics", instead);
         let mut maps = MetricsView::new();
         if let Some(groups) = topics {
-            maps.insert(TOPIC.to_owned(), groups.into_iter().map(of_topic).collect());
+            let metrics = objects(groups, &mut answer, of_topic).await?;
+            maps.insert(TOPIC.to_owned(), metrics);
         }
         if let Some(groups) = subscribers {
-            let metrics = groups.into_iter().map(of_subscriber).collect();
+            let metrics = objects(groups, &mut answer, of_subscriber).await?;
             maps.insert(SUBSCRIBER.to_owned(), metrics);
         }
         Ok((maps, milliseconds()))
@@ -97,7 +105,7 @@ impl MetricsAdmin for MetricsAdminServant {
         _map: String,
         current: &Current,
     ) -> Result<MetricsFailuresSeq, UnknownMetricsViewError> {
-        self.read(&view, current)?;
+        self.read(&view, current).await?;
         Ok(MetricsFailuresSeq::new())
     }
 
@@ -108,7 +116,7 @@ impl MetricsAdmin for MetricsAdminServant {
         id: String,
         current: &Current,
     ) -> Result<MetricsFailures, UnknownMetricsViewError> {
-        let metrics = self.read(&view, current)?;
+        let metrics = self.read(&view, current).await?;
         let groups = match map.as_str() {
             TOPIC => metrics.topics,
             SUBSCRIBER => metrics.subscribers,
@@ -125,6 +133,24 @@ impl MetricsAdmin for MetricsAdminServant {
 /// The names of maps.
 const TOPIC: &str = "Topic";
 const SUBSCRIBER: &str = "Subscriber";
+
+/// The objects of groups that fit into an answer. If they are many, other connections have their turn in between.
+async fn objects(
+    groups: Vec<GroupMetrics>,
+    answer: &mut Answer,
+    object: impl Fn(GroupMetrics) -> Link<MetricsObject>,
+) -> Result<Vec<Link<MetricsObject>>, InvokeError> {
+    let mut objects = Vec::new();
+    for group in groups {
+        answer.add_len(group.id.len() + FIELDS_LEN)?;
+        objects.push(object(group));
+        answer.pause().await;
+    }
+    Ok(objects)
+}
+
+/// The bytes of a metrics object beside its id, at least: five counts of the object, and two of its kind.
+const FIELDS_LEN: usize = 8 + 4 + 8 + 4 + 8 + 8;
 
 fn of_topic(group: GroupMetrics) -> Link<MetricsObject> {
     let [published, forwarded] = group.counts.map(number);

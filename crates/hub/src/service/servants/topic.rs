@@ -18,7 +18,7 @@ use floe::{
 };
 use floe_access::Action;
 
-use super::answer::{Answer, STEP};
+use super::answer::Answer;
 use super::durable_topics::check_dead_letters;
 use super::topic_manager::{own_identity, publisher_proxy, publishing_adapter};
 use crate::core::{
@@ -281,14 +281,14 @@ impl TopicContract for TopicServant {
         self.check(current, Action::Observe)?;
         let mut answer = Answer::whole(current, "links", "topicPage of Floe/HubAdmin");
         let (adapter, mut infos) = (current.adapter(), LinkInfoSeq::new());
-        for some in self.topic.subscribers().chunks(STEP) {
-            let working = some.iter().filter(|s| {
-                matches!(
-                    s.snapshot().state,
-                    SubscriptionState::Online | SubscriptionState::Offline
-                )
-            });
-            for link in working.filter_map(|s| s.link()) {
+        for subscriber in self.topic.subscribers() {
+            answer.pause().await;
+            let Some(link) = subscriber.link() else {
+                continue;
+            };
+            if let SubscriptionState::Online | SubscriptionState::Offline =
+                subscriber.snapshot().state
+            {
                 let info = LinkInfo {
                     the_topic: TopicProxy::from_proxy(link.topic_from(&adapter)),
                     name: link.name().to_owned(),
@@ -296,9 +296,6 @@ impl TopicContract for TopicServant {
                 };
                 answer.add(&info)?;
                 infos.push(info);
-            }
-            if some.len() == STEP {
-                answer.give_way().await;
             }
         }
         Ok(infos)
@@ -373,4 +370,35 @@ fn bad_qos(error: QosError) -> SubscribeError {
 fn nil_topic() -> InvokeError {
     let text = "expected the proxy of a topic to link to, got a nil proxy";
     SystemException::UnknownException(text.to_owned()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::poll_fn;
+    use std::pin::pin;
+
+    use super::*;
+    use crate::service::registry::tests::World;
+
+    #[tokio::test]
+    async fn other_tasks_run_while_many_subscriptions_are_reaped() {
+        let world = World::new();
+        let topic = world.create("t");
+        let count = 3 * ENDED_AT_A_TIME + 1;
+        let names = (0..count).map(|number| number.to_string());
+        let subscribers: Vec<_> = names.map(|name| world.subscribe(&topic, &name)).collect();
+        let identities = subscribers.iter().map(|it| it.identity().clone()).collect();
+        let servant = TopicServant::new(&world.registry, topic.clone());
+        let (mut reaping, mut left) = (pin!(servant.remove(identities)), count);
+        poll_fn(|context| {
+            let polled = reaping.as_mut().poll(context);
+            let now = topic.subscribers().count();
+            assert!(left - now <= ENDED_AT_A_TIME, "{left} {now}");
+            left = now;
+            polled
+        })
+        .await
+        .unwrap();
+        assert_eq!(left, 0);
+    }
 }

@@ -15,7 +15,7 @@ use floe::{
 };
 use floe_access::Action;
 
-use super::answer::{Answer, EncodedItems, STEP};
+use super::answer::{Answer, EncodedItems};
 use crate::core::topic_name;
 use crate::error::ChangeError;
 use crate::service::registry::Registry;
@@ -55,25 +55,17 @@ impl TopicManagerServant {
         let mut answer = Answer::whole(current, "topics", "topicsAfter of Floe/HubAdmin");
         let mut found = EncodedItems::new(current.encoding());
         let finder = self.registry.guard().finder(current);
-        let mut last = None;
-        loop {
-            let directory = self.registry.directory();
-            let topics = directory.topics_after(last.as_deref(), STEP);
-            let Some(behind) = topics.last() else {
-                return Ok(found);
-            };
-            last = Some(behind.name().to_owned());
-            for topic in topics.iter().filter(|topic| finder.may_find(topic.name())) {
+        for topic in self.registry.directory().topics() {
+            if finder.may_find(topic.name()) {
                 let proxy = self.topic_proxy(topic.name(), current);
                 answer.append(&mut found, |encoder| {
                     encoder.string(topic.name());
                     encoder.put(&proxy);
                 })?;
             }
-            if topics.len() == STEP {
-                answer.give_way().await;
-            }
+            answer.pause().await;
         }
+        Ok(found)
     }
 
     fn check(&self, current: &Current, action: Action, topic: &str) -> Result<(), InvokeError> {

@@ -1,8 +1,9 @@
-//! How many subscribers of one endpoint connect at a time.
+//! How many subscribers connect at a time.
 //!
 //! Subscribers of one endpoint share its connection. If the endpoint is dead, all of them fail when the attempt does, and
 //! each has its failure to settle. So only a few take part in an attempt, and the others wait for the next one. Subscribers
-//! of other endpoints do not wait for them.
+//! of other endpoints do not wait for them, unless their host or the hub as a whole has too many attempts under way: each
+//! may have a socket, and a dead endpoint may hold it until the attempt times out.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -11,17 +12,23 @@ use floe::Proxy;
 use floe::reference::Target;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-/// The endpoints to which subscribers connect.
-#[derive(Default)]
-pub(crate) struct ConnectPermits(Mutex<Endpoints>);
+/// The places to which subscribers connect.
+pub(crate) struct ConnectPermits {
+    places: Mutex<Places>,
+    /// What all of them have together.
+    all: Arc<Semaphore>,
+}
 
-/// The permit of a subscriber.
-pub(crate) type ConnectPermit = OwnedSemaphorePermit;
+/// The permits of a subscriber: of its endpoint, its host, and the hub.
+#[derive(Debug)]
+pub(crate) struct ConnectPermit {
+    _permits: Vec<OwnedSemaphorePermit>,
+}
 
 #[derive(Default)]
-struct Endpoints {
+struct Places {
     permits: HashMap<Place, Weak<Semaphore>>,
-    /// The number of endpoints at which those that nothing waits for are forgotten.
+    /// The number of places at which those that nothing waits for are forgotten.
     forget_at: usize,
 }
 
@@ -30,32 +37,57 @@ struct Endpoints {
 enum Place {
     /// Of the first endpoint, whatever its transport, its timeout and its other options are: they change nothing about a dead peer.
     Address(String, u16),
+    /// The host of the first endpoint.
+    Host(String),
     /// An endpoint without a host, or the name by which a locator knows it.
     Other(Target),
 }
 
 /// Subscribers of one endpoint that connect at a time.
-const AT_A_TIME: usize = 32;
+const OF_ENDPOINT: usize = 32;
+/// Subscribers of one host that connect at a time.
+const OF_HOST: usize = 128;
+/// Subscribers that connect at a time: a quarter of the files that a process may usually open.
+const OF_ALL: usize = 256;
 const FORGET_MIN: usize = 64;
+
+impl Default for ConnectPermits {
+    fn default() -> Self {
+        Self {
+            places: Mutex::default(),
+            all: Arc::new(Semaphore::new(OF_ALL)),
+        }
+    }
+}
 
 impl ConnectPermits {
     /// Waits until this subscriber may connect. The permit ends when it is dropped.
     pub(crate) async fn acquire(&self, subscriber: &Proxy) -> Option<ConnectPermit> {
-        let permits = self.of(Place::of(&subscriber.reference().target));
-        // The semaphore is never closed.
-        permits.acquire_owned().await.ok()
+        let place = Place::of(&subscriber.reference().target);
+        let host = place.host();
+        // A subscriber that waits for its endpoint or its host takes no room from those of others.
+        let own = [Some(place), host].into_iter().flatten();
+        let mut semaphores: Vec<_> = own.map(|place| self.of(place)).collect();
+        semaphores.push(self.all.clone());
+        let mut permits = Vec::new();
+        for semaphore in semaphores {
+            // It is never closed.
+            permits.push(semaphore.acquire_owned().await.ok()?);
+        }
+        Some(ConnectPermit { _permits: permits })
     }
 
     fn of(&self, place: Place) -> Arc<Semaphore> {
-        let mut endpoints = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Endpoints { permits, forget_at } = &mut *endpoints;
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let Places { permits, forget_at } = &mut *places;
         if permits.len() >= (*forget_at).max(FORGET_MIN) {
             permits.retain(|_, permits| permits.strong_count() > 0);
             *forget_at = 2 * permits.len();
         }
+        let count = place.at_a_time();
         let known = permits.entry(place).or_default();
         known.upgrade().unwrap_or_else(|| {
-            let new = Arc::new(Semaphore::new(AT_A_TIME));
+            let new = Arc::new(Semaphore::new(count));
             *known = Arc::downgrade(&new);
             new
         })
@@ -74,6 +106,22 @@ impl Place {
             None => Self::Other(Target::Direct(endpoints.iter().take(1).cloned().collect())),
         }
     }
+
+    /// The place of all subscribers on its host.
+    fn host(&self) -> Option<Self> {
+        match self {
+            Self::Address(host, _) => Some(Self::Host(host.clone())),
+            Self::Host(_) | Self::Other(_) => None,
+        }
+    }
+
+    /// How many subscribers connect to it at a time.
+    fn at_a_time(&self) -> usize {
+        match self {
+            Self::Host(_) => OF_HOST,
+            Self::Address(..) | Self::Other(_) => OF_ENDPOINT,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -83,11 +131,12 @@ mod tests {
     use std::task::Poll;
 
     use floe::Communicator;
+    use tokio::task::unconstrained;
 
     use super::*;
 
     async fn is_pending<T>(future: impl Future<Output = T>) -> bool {
-        let mut future = pin!(future);
+        let mut future = pin!(unconstrained(future));
         poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_pending())).await
     }
 
@@ -100,7 +149,7 @@ mod tests {
         };
         let permits = ConnectPermits::default();
         let mut begun = Vec::new();
-        for _ in 0..AT_A_TIME {
+        for _ in 0..OF_ENDPOINT {
             begun.push(permits.acquire(&proxy(1)).await);
         }
         assert!(is_pending(permits.acquire(&proxy(1))).await);
@@ -124,11 +173,33 @@ mod tests {
             let proxy = communicator.proxy(&format!("s:tcp -h 127.0.0.1 -p {port}"));
             drop(permits.acquire(&proxy.expect("it is one")).await);
         }
-        let endpoints = permits.0.lock().unwrap();
-        assert!(
-            endpoints.permits.len() <= FORGET_MIN,
-            "{}",
-            endpoints.permits.len()
-        );
+        let count = permits.places.lock().unwrap().permits.len();
+        assert!(count <= FORGET_MIN, "{count}");
+    }
+
+    #[tokio::test]
+    async fn a_host_and_the_hub_have_so_many_attempts_whatever_the_endpoints_are() {
+        let communicator = Communicator::new();
+        let permits = ConnectPermits::default();
+        let acquire = async |host: usize, port: usize| {
+            let proxy = communicator.proxy(&format!("s:tcp -h 10.0.0.{host} -p {port}"));
+            let acquired = permits.acquire(proxy.as_ref().expect("it is one"));
+            // Tokio makes a task that takes many permits in a row wait, although there are more.
+            let mut acquired = pin!(unconstrained(acquired));
+            poll_fn(|context| Poll::Ready(acquired.as_mut().poll(context))).await
+        };
+        let mut begun = Vec::new();
+        for port in 1..=OF_HOST {
+            begun.push(acquire(1, port).await);
+        }
+        assert!(begun.iter().all(Poll::is_ready));
+        assert!(acquire(1, OF_HOST + 1).await.is_pending());
+        for host in 2..=1 + OF_ALL - OF_HOST {
+            begun.push(acquire(host % 200, 9_000 + host).await);
+        }
+        assert!(begun.iter().all(Poll::is_ready));
+        assert!(acquire(250, 1).await.is_pending());
+        begun.pop();
+        assert!(acquire(250, 1).await.is_ready());
     }
 }

@@ -384,10 +384,7 @@ impl Scenario {
             all.1 += known.topic.forwarded();
             all.2 += sum;
         }
-        let (present, mut counts) = self.registry.directory().topics_and_destroyed();
-        for topic in &present {
-            counts += crate::service::destroyed_topics::TopicCounts::of(topic);
-        }
+        let counts = self.registry.directory().counting().finish();
         let totals = (counts.published, counts.forwarded, counts.totals.accounts);
         prop_assert_eq!(totals, all);
         Ok(())
