@@ -2,6 +2,7 @@
 //! told is the same, line by line.
 
 mod floe_client;
+mod half_open;
 mod replaced;
 
 use floe_tests::certificates::Certificates;
