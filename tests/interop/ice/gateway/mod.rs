@@ -3,6 +3,8 @@
 
 mod floe_client;
 mod half_open;
+#[cfg(feature = "ice38")]
+mod ice38;
 mod replaced;
 
 use floe_tests::certificates::Certificates;
