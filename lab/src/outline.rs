@@ -115,6 +115,7 @@ fn expected(
         Processes::Gateway if case.starts_with("sessions") => millis(1_000),
         Processes::Gateway => round + millis(250),
         Processes::Durable => round + millis(150),
+        Processes::OverSlowLine if case.ends_with("/1m") => millis(1_600),
         // An event of `ticks` is a message of its own.
         Processes::OverSlowLine if case.starts_with("ticks") => millis(8_000),
         Processes::OverSlowLine => millis(3_000),

@@ -314,16 +314,14 @@ fn measure_over_slow_line(
 ) -> Result<Sample, RoundError> {
     let failed = |reason: String| LabError::contender(contender.name, reason);
     let slow = slow::case::Case::parse(case).map_err(|error| failed(error.to_string()))?;
-    let line = SlowLine::new(slow.line)?;
-    let start = |role, end, command| {
-        let command = line.at(end, &command);
-        Process::start(contender.name, role, command, None, &stage.stop)
-    };
-    let mut server = start("server", End::Server, contender.server(case))?;
+    let mut line = SlowLine::new(slow.line)?;
+    let start = |role, command| Process::start(contender.name, role, command, None, &stage.stop);
+    let command = line.at(End::Server, &contender.server(case));
+    let mut server = start("server", command)?;
     let address = server.line(START_LIMIT);
-    let address = address.map_err(RoundError::of_all_cases)?;
-    let command = contender.client(case, &address, effort);
-    let mut client = start("client", End::Client, command)?;
+    let address = line.through(&address.map_err(RoundError::of_all_cases)?)?;
+    let command = line.at(End::Client, &contender.client(case, &address, effort));
+    let mut client = start("client", command)?;
     let wait_for = |client: &mut Process, word: &str| match client.line(SLOW_LIMIT)? {
         line if line == word => Ok(()),
         line => Err(failed(format!("expected \"{word}\", got \"{line}\""))),

@@ -24,6 +24,8 @@ pub(crate) struct Carried {
     pub(crate) messages: u64,
     /// At the device: frames of Ethernet.
     pub(crate) line: u64,
+    /// Whether a relay of the lab was the line. Then the bytes at the device are estimated.
+    pub(crate) is_relayed: bool,
 }
 
 impl Carried {
@@ -32,6 +34,7 @@ impl Carried {
         Self {
             messages: self.messages.saturating_sub(before.messages),
             line: self.line.saturating_sub(before.line),
+            is_relayed: self.is_relayed,
         }
     }
 }

@@ -1,38 +1,49 @@
-//! A slow line between two network namespaces of this computer.
+//! A slow line between a server and a client on this computer.
 //!
-//! Two namespaces are joined by a pair of virtual Ethernet devices, and the kernel limits the rate at either end with a
-//! token bucket. Processes are started in one or the other. Bytes are counted at the device of the server's side, and in the
-//! TCP connections of the client's side.
+//! - `slow_line/namespaces.rs`: two network namespaces, whose kernel limits the rate
+//! - `slow_line/relay.rs`: relays of our own, where the system makes no such namespaces
+
+mod namespaces;
+mod relay;
 
 use std::process::Command;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use serde_json::Value;
+use std::time::Duration;
 
 use crate::error::LabError;
 use crate::sample::Carried;
+use namespaces::Namespaces;
+use relay::Relay;
 
-/// The qualities of a line.
+/// The qualities of a line, the same in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LineQuality {
-    /// As `tc` writes it.
-    pub(crate) rate: &'static str,
-    /// What else the line does, in words of `tc netem`.
-    pub(crate) faults: &'static [&'static str],
+    pub(crate) bits_per_second: u32,
+    /// Of everything, from one end to the other.
+    pub(crate) delay: Duration,
+    /// How much of what is sent is lost on the way.
+    pub(crate) loss_percent: u32,
 }
 
 /// A modem of the published test.
 pub(crate) const MODEM: LineQuality = LineQuality {
-    rate: "56kbit",
-    faults: &[],
+    bits_per_second: 56_000,
+    delay: Duration::ZERO,
+    loss_percent: 0,
 };
 
 /// A radio link.
 pub(crate) const RADIO: LineQuality = LineQuality {
-    rate: "1mbit",
-    faults: &["delay", "100ms", "loss", "1%"],
+    bits_per_second: 1_000_000,
+    delay: Duration::from_millis(100),
+    loss_percent: 1,
 };
+
+impl LineQuality {
+    /// Whether it does more than to limit the rate.
+    fn has_faults(self) -> bool {
+        !self.delay.is_zero() || self.loss_percent > 0
+    }
+}
 
 /// An end of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,62 +54,40 @@ pub(crate) enum End {
 
 /// A line. Dropping it removes it.
 #[derive(Debug)]
-pub(crate) struct SlowLine {
-    /// Part of the names of its namespaces.
-    name: String,
+pub(crate) enum SlowLine {
+    Namespaces(Namespaces),
+    Relay(Relay),
 }
 
 impl SlowLine {
-    /// Lays a line of this quality.
+    /// Lays a line of this quality: between namespaces if the system makes such a line, or else with a relay.
     ///
     /// # Errors
-    /// [`LabError::System`] if the system does not allow it, or cannot make such a line.
+    /// [`LabError::System`] if the system makes such lines, but not this one.
     pub(crate) fn new(quality: LineQuality) -> Result<Self, LabError> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let line = Self {
-            name: format!("floe-lab-{}-{count}", std::process::id()),
-        };
-        // Made one by one, so that dropping the line removes those that exist if a later command fails.
-        let (server, client) = (line.namespace(End::Server), line.namespace(End::Client));
-        for namespace in [&server, &client] {
-            run("ip", &["netns", "add", namespace])?;
+        match namespaces::refusal(quality) {
+            None => Namespaces::new(quality).map(Self::Namespaces),
+            Some(_) => Ok(Self::Relay(Relay::new(quality))),
         }
-        let pair = ["type", "veth", "peer", "name", DEVICE, "netns", &client];
-        let add = ["link", "add", DEVICE, "netns", &server];
-        run("ip", &[&add[..], &pair].concat())?;
-        for (namespace, host) in [(&server, SERVER_HOST), (&client, CLIENT_HOST)] {
-            let address = format!("{host}/24");
-            run(
-                "ip",
-                &["-n", namespace, "addr", "add", &address, "dev", DEVICE],
-            )?;
-            for device in ["lo", DEVICE] {
-                run("ip", &["-n", namespace, "link", "set", device, "up"])?;
-            }
-            let bucket = ["tbf", "rate", quality.rate];
-            let bucket = [&bucket[..], &["burst", BURST, "limit", QUEUE]].concat();
-            let root = ["-n", namespace, "qdisc", "add", "dev", DEVICE];
-            run(
-                "tc",
-                &[&root[..], &["root", "handle", "1:"], &bucket].concat(),
-            )?;
-            if !quality.faults.is_empty() {
-                let netem = ["parent", "1:1", "handle", "10:", "netem"];
-                let netem = [&root[..], &netem, quality.faults, &["limit", "10000"]].concat();
-                run("tc", &netem)?;
-            }
-        }
-        Ok(line)
     }
 
     /// The command, run at an end of the line.
     pub(crate) fn at(&self, end: End, command: &Command) -> Command {
-        let mut inside = Command::new("ip");
-        inside.args(["netns", "exec", &self.namespace(end)]);
-        inside.arg(command.get_program()).args(command.get_args());
-        inside.env(HOST_VARIABLE, SERVER_HOST);
-        inside
+        match self {
+            Self::Namespaces(namespaces) => namespaces.at(end, command),
+            Self::Relay(relay) => relay.at(end, command),
+        }
+    }
+
+    /// Where a client reaches the server that has said this address.
+    ///
+    /// # Errors
+    /// [`LabError::System`] if the system does not let a relay listen there.
+    pub(crate) fn through(&mut self, address: &str) -> Result<String, LabError> {
+        match self {
+            Self::Namespaces(_) => Ok(address.to_owned()),
+            Self::Relay(relay) => relay.through(address),
+        }
     }
 
     /// What the line has carried until now, of connections that still exist.
@@ -106,119 +95,25 @@ impl SlowLine {
     /// # Errors
     /// [`LabError::System`] if the system does not say.
     pub(crate) fn carried(&self) -> Result<Carried, LabError> {
-        let server = self.namespace(End::Server);
-        let device = ["-n", &server, "-s", "-j", "link", "show", "dev", DEVICE];
-        let device = run("ip", &device)?;
-        let line = frames(&device).ok_or_else(|| unreadable("ip", &device))?;
-        let client = self.namespace(End::Client);
-        let sockets = ["-N", &client, "-tinH", "state", "established"];
-        let sockets = run("ss", &sockets)?;
-        let messages = payload(&sockets).ok_or_else(|| unreadable("ss", &sockets))?;
-        Ok(Carried { messages, line })
-    }
-
-    fn namespace(&self, end: End) -> String {
-        let end = match end {
-            End::Server => "server",
-            End::Client => "client",
-        };
-        format!("{}-{end}", self.name)
-    }
-}
-
-impl Drop for SlowLine {
-    fn drop(&mut self) {
-        // The devices go with their namespaces. One that could not be made cannot be removed.
-        for end in [End::Server, End::Client] {
-            let _ = run("ip", &["netns", "delete", &self.namespace(end)]);
+        match self {
+            Self::Namespaces(namespaces) => namespaces.carried(),
+            Self::Relay(relay) => Ok(relay.carried()),
         }
     }
 }
 
-/// Why this computer cannot make such a line, if it can make others.
-pub(crate) fn refusal(quality: LineQuality) -> Option<&'static str> {
-    static HAS_FAULTS: OnceLock<bool> = OnceLock::new();
-    let has_faults = || *HAS_FAULTS.get_or_init(|| SlowLine::new(RADIO).is_ok());
-    match quality.faults.is_empty() || has_faults() {
-        true => None,
-        false => Some(
-            "this system makes no lines with delay and loss: that takes root and netem in the kernel",
-        ),
-    }
-}
+/// What to know of figures over a relay.
+pub(crate) const RELAY_NOTE: &str = "this system makes no such line between network namespaces, which takes root, iproute2 and for delay and loss netem in the \
+     kernel: relays of the lab limit the rate instead. They count the bytes of messages; those at the device are estimated, and \
+     a lost segment is one that comes a round trip later";
 
 /// The host at which a server of this process shall listen.
 pub(crate) fn own_host() -> String {
     std::env::var(HOST_VARIABLE).unwrap_or_else(|_| "127.0.0.1".to_owned())
 }
 
-/// Bytes that a device has sent and received, in the words of `ip -s -j link show`.
-fn frames(text: &str) -> Option<u64> {
-    let json: Value = serde_json::from_str(text).ok()?;
-    let counters = json.get(0)?.get("stats64")?;
-    let bytes = |direction: &str| counters.get(direction)?.get("bytes")?.as_u64();
-    Some(bytes("rx")? + bytes("tx")?)
-}
-
-/// Bytes that connections have carried in both directions, in the words of `ss -ti`: what the peer has acknowledged, and what
-/// came.
-fn payload(text: &str) -> Option<u64> {
-    let counters = text.split_whitespace().filter_map(|word| {
-        let (name, value) = word.split_once(':')?;
-        matches!(name, "bytes_acked" | "bytes_received").then_some(value)
-    });
-    counters.map(|value| value.parse::<u64>().ok()).sum()
-}
-
-fn run(program: &str, arguments: &[&str]) -> Result<String, LabError> {
-    let action = || {
-        let words = arguments.join(" ");
-        format!("make or read a slow line with `{program} {words}` (it takes root and iproute2)")
-    };
-    let output = Command::new(program).args(arguments).output();
-    let output = output.map_err(|source| LabError::system(action(), source))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => {
-            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-            Err(LabError::system(action(), std::io::Error::other(said)))
-        }
-    }
-}
-
-fn unreadable(program: &str, text: &str) -> LabError {
-    let action = format!("read what `{program}` says of a slow line");
-    LabError::system(action, std::io::Error::other(text.to_owned()))
-}
-
 /// Tells a server where to listen.
 const HOST_VARIABLE: &str = "FLOE_LAB_HOST";
 
-/// The device at each end.
-const DEVICE: &str = "line";
-
-const SERVER_HOST: &str = "10.77.0.1";
-const CLIENT_HOST: &str = "10.77.0.2";
-
 /// Bytes that pass without waiting after a pause: little more than a frame, so that short messages are slow, too.
-const BURST: &str = "1600";
-
-/// Bytes that wait for their turn. TCP itself decides how many are on their way.
-const QUEUE: &str = "1000000";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bytes_of_both_directions_are_counted() {
-        let text = r#"[{"ifname":"line","stats64":{"rx":{"bytes":100},"tx":{"bytes":23}}}]"#;
-        assert_eq!(frames(text), Some(123));
-        assert_eq!(frames("[]"), None);
-        let text = "0 0 10.77.0.2:5 10.77.0.1:6\n\t cubic bytes_sent:900 bytes_acked:800 bytes_received:50 rtt:1\n\
-                    0 0 10.77.0.2:7 10.77.0.1:6\n\t cubic bytes_received:3";
-        assert_eq!(payload(text), Some(853));
-        assert_eq!(payload(""), Some(0));
-        assert_eq!(payload("bytes_acked:x"), None);
-    }
-}
+const BURST: u32 = 1600;

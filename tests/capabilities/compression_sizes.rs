@@ -1,7 +1,7 @@
 //! How small messages get: the table of `docs/guides/compression.md`, worked out again.
 
 use std::fmt::Write;
-use std::fs;
+use std::{fs, iter};
 
 use floe_dynamic::{Contract, PayloadType};
 use floe_slice::check_source;
@@ -36,16 +36,32 @@ fn the_sizes_in_the_guide_are_what_comes_out() {
     );
 }
 
+#[test]
+fn a_bibliography_with_one_entry_changed_takes_few_bytes_of_a_stream() {
+    let mut entries = bibliography_entries();
+    let mut versions = vec![encoded_bibliography(&entries)];
+    for number in 0..8 {
+        let entry = &mut entries[9 * number];
+        entry["title"] = format!("Another Title of Edition {number}").into();
+        entry["year"] = (2001 + number).into();
+        versions.push(encoded_bibliography(&entries));
+    }
+    let versions = versions.iter().map(Vec::as_slice);
+    let lens = sent(versions, Some(Compression::ZstdStream));
+    assert!(lens[1..].iter().all(|len| *len < 200), "{lens:?}");
+}
+
 /// Two lines of the table: the first message, and all of them.
 fn row(name: &str, value: &[u8]) -> String {
     let all = [
-        sent(value, None),
-        sent(value, Some(Compression::Bzip2)),
-        sent(value, Some(Compression::Zstd)),
-        sent(value, Some(Compression::Brotli)),
-        sent(value, Some(Compression::ZstdStream)),
-        sent(value, Some(Compression::ZstdBatch)),
-    ];
+        None,
+        Some(Compression::Bzip2),
+        Some(Compression::Zstd),
+        Some(Compression::Brotli),
+        Some(Compression::ZstdStream),
+        Some(Compression::ZstdBatch),
+    ]
+    .map(|compression| sent(iter::repeat_n(value, COUNT), compression));
     let mut row = format!("| {name}, one message |");
     for sizes in &all {
         write!(row, " {} |", grouped(sizes[0])).expect("a text grows");
@@ -58,21 +74,25 @@ fn row(name: &str, value: &[u8]) -> String {
     row
 }
 
-/// The lengths of the messages, one after another on a connection.
-fn sent(value: &[u8], compression: Option<Compression>) -> Vec<usize> {
+/// The lengths of the messages with these values, one after another on a connection.
+fn sent<'a>(
+    values: impl Iterator<Item = &'a [u8]>,
+    compression: Option<Compression>,
+) -> Vec<usize> {
     let mut stream = StreamCompressor::default();
-    let ids = (1..=COUNT as i32).map(RequestId);
-    ids.map(|id| {
-        let mut message = Vec::new();
-        with_header(|header| header.write_with(&mut message, id, |it| encapsulate(it, value)))
-            .expect("short enough");
-        if let Some(compression) = compression {
-            Compressor::new(compression).compress(&mut message, 0);
-            stream.compress(&mut message, 0, LEN_MIN_DEFAULT);
-        }
-        message.len()
-    })
-    .collect()
+    let ids = (1..).map(RequestId);
+    ids.zip(values)
+        .map(|(id, value)| {
+            let mut message = Vec::new();
+            with_header(|header| header.write_with(&mut message, id, |it| encapsulate(it, value)))
+                .expect("short enough");
+            if let Some(compression) = compression {
+                Compressor::new(compression).compress(&mut message, 0);
+                stream.compress(&mut message, 0, LEN_MIN_DEFAULT);
+            }
+            message.len()
+        })
+        .collect()
 }
 
 /// How many events share a message on a slow line, more or less.
@@ -152,9 +172,16 @@ fn text() -> Vec<u8> {
 
 /// The bibliography, as a sequence of its entries.
 fn bibliography() -> Vec<u8> {
+    encoded_bibliography(&bibliography_entries())
+}
+
+fn bibliography_entries() -> Vec<Json> {
     let json = read("lab/data/bibliography.json");
-    let json = serde_json::from_str(&json).expect("the data file is JSON");
-    encoded("FloeLab::Bibliography", &json)
+    serde_json::from_str(&json).expect("the data file is a JSON array")
+}
+
+fn encoded_bibliography(entries: &[Json]) -> Vec<u8> {
+    encoded("FloeLab::Bibliography", &entries.into())
 }
 
 fn encoded(type_name: &str, json: &Json) -> Vec<u8> {

@@ -6,6 +6,7 @@ pub mod certificates;
 pub mod gateway;
 pub mod hub;
 pub mod ice;
+pub mod machines;
 pub mod peer;
 pub mod ports;
 pub mod skip;

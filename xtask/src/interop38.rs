@@ -72,7 +72,7 @@ fn note(version: &str, passed: bool) -> bool {
          runtime that docs/guides/interop.md marks, modes of requests and failing servant locators among them, over tcp, udp,\n\
          ssl, ws and wss, with Floe as client and as server, and certificates of all kinds; adapters that are held or have\n\
          limits of their own, on both sides; the operations of Ice's services, metrics of a server read with the built-in\n\
-         contract, and events through a hub: {held}\n"
+         contract, events through a hub, and clients and back ends on both sides of a gateway: {held}\n"
     );
     let path = workspace::root().join(RESULT);
     match fs::write(&path, text) {

@@ -14,14 +14,19 @@ pub(crate) struct Routers {
 }
 
 impl Routers {
-    /// The state of the router with this proxy. All proxies that use it share the state.
-    pub(crate) fn of(&self, reference: &Reference) -> Arc<Router> {
+    /// The state of the router with this proxy, over the connection with this id. All proxies that use it share the
+    /// state.
+    pub(crate) fn of(&self, reference: &Reference, connection_id: &Arc<str>) -> Arc<Router> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(router) = known.iter().find(|router| router.reference == *reference) {
+        let is_same = |router: &&Arc<Router>| {
+            router.reference == *reference && router.connection_id == *connection_id
+        };
+        if let Some(router) = known.iter().find(is_same) {
             return router.clone();
         }
         let router = Arc::new(Router {
             reference: reference.clone(),
+            connection_id: connection_id.clone(),
             adding: tokio::sync::Mutex::default(),
             state: Mutex::default(),
         });
@@ -33,6 +38,8 @@ impl Routers {
 /// The state of a router.
 pub(crate) struct Router {
     pub(crate) reference: Reference,
+    /// The id of the connection that has the session, and that carries all routed requests.
+    pub(crate) connection_id: Arc<str>,
     /// Held during a call to the router, so that its notices of evictions stay in order.
     pub(crate) adding: tokio::sync::Mutex<()>,
     /// Held for a read or a change, never across a wait.

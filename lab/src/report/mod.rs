@@ -17,6 +17,7 @@ use crate::contender::Ready;
 use crate::error::LabError;
 use crate::sample::{Carried, Sample};
 use crate::scenario::{ScenarioInfo, Unit, remarks};
+use crate::slow_line::RELAY_NOTE;
 use crate::statistics::{Spread, inner_range, interval_of_median, paired_ratios};
 
 pub use crate::environment::Environment;
@@ -209,6 +210,7 @@ impl Report {
         });
         let mut notes = environment.disturbed();
         notes.extend(two_speeds(&results));
+        notes.extend(relayed(measured));
         let measured = results.iter();
         let measured = measured.map(|result| (result.case.as_str(), result.contender.as_str()));
         notes.extend(remarks(scenario.name, measured));
@@ -235,6 +237,22 @@ impl Report {
             source: Box::new(error),
         }
     }
+}
+
+/// What to know of lines that were relays: names them.
+fn relayed(measured: &[Measured<'_>]) -> Option<String> {
+    let is_relayed = |measured: &&Measured<'_>| {
+        let mut carried = measured.rounds.iter().filter_map(|round| round.carried);
+        carried.any(|carried| carried.is_relayed)
+    };
+    let mut cases: Vec<_> = measured
+        .iter()
+        .filter(is_relayed)
+        .map(|one| one.case)
+        .collect();
+    cases.dedup();
+    let cases = cases.join(", ");
+    (!cases.is_empty()).then(|| format!("{cases}: {RELAY_NOTE}"))
 }
 
 /// The cases in the order of the results, each once.

@@ -1,4 +1,4 @@
-//! Documents over a line, as the processes of the scenario `slow` send them. The line itself takes root, so these use loopback.
+//! Documents over a line, as the processes of the scenario `slow` send them. These use loopback, which is not slow.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

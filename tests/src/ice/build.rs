@@ -38,6 +38,11 @@ impl Peers {
         Self::new(folder().join("runtime"), "Runtime", None)
     }
 
+    /// That of `gateway/Routed.ice`.
+    pub(super) fn of_gateway() -> Self {
+        Self::new(folder().join("gateway"), "Routed", None)
+    }
+
     /// Those of `Soak.ice`.
     pub(super) fn of_soak() -> Self {
         Self::new(workspace::root().join("tests/soak/ice"), "Soak", None)
@@ -78,7 +83,13 @@ impl Peers {
             compile
                 .arg(&source)
                 .arg(&object)
-                .args(["-lIceStorm++11", "-lIceSSL++11", "-lIce++11", "-o"])
+                .args([
+                    "-lIceStorm++11",
+                    "-lGlacier2++11",
+                    "-lIceSSL++11",
+                    "-lIce++11",
+                ])
+                .arg("-o")
                 .arg(program);
             vec![compile]
         })

@@ -279,21 +279,38 @@ impl Ice {
         (backend, proxy)
     }
 
-    /// Holds a conversation of `gateway/client.py` through a router with the object `service`, and gives its lines.
+    /// Holds a conversation of a client in `gateway/` through a router with the object `service`, and gives its lines.
     ///
     /// # Panics
     /// If it fails.
     pub fn converse(
         &self,
+        language: Language,
         name: &str,
         router: &str,
         service: &str,
         options: &[String],
     ) -> Vec<String> {
-        let mut client = Command::new(&self.python);
-        client.arg(folder().join("gateway/client.py"));
+        let mut client = self.routed(language);
         client.args([name, router, service]).args(options);
-        Peer::start("the Ice client", &mut client).succeed()
+        let mut client = Peer::start("the Ice client", &mut client);
+        client.close_input();
+        client.succeed()
+    }
+
+    /// The command that runs a client behind a router, which wants to hear its conversation, the router and the service.
+    ///
+    /// # Panics
+    /// If the C++ client does not compile.
+    pub fn routed(&self, language: Language) -> Command {
+        match language {
+            Language::Cpp => Command::new(Peers::of_gateway().program("client")),
+            Language::Python => {
+                let mut command = Command::new(&self.python);
+                command.arg(folder().join("gateway/client.py"));
+                command
+            }
+        }
     }
 
     /// Starts a real registry of IceGrid that knows nothing.

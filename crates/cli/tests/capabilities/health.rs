@@ -154,7 +154,13 @@ fn a_gateway_alone_has_metrics_and_is_ended_by_its_administrative_object() {
     assert!(get(address, "/readyz").starts_with("HTTP/1.1 200 OK"));
     run(&["ping", router, "-n", "1"]).ended(0);
     let metrics = get(address, "/metrics");
-    assert!(metrics.contains("floe_gateway_sessions 0\n"), "{metrics}");
+    for row in [
+        "floe_gateway_sessions 0",
+        "floe_gateway_refused_total{what=\"callback\"} 0",
+        "floe_gateway_routes_evicted_total 0",
+    ] {
+        assert!(metrics.contains(&format!("{row}\n")), "{row}: {metrics}");
+    }
     assert!(!metrics.contains("floe_hub"), "{metrics}");
     let process = slice_file(
         "process.ice",

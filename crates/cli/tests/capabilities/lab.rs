@@ -50,6 +50,45 @@ fn a_scenario_runs_and_reports_figures_and_ratios() {
 }
 
 #[test]
+fn without_network_namespaces_a_relay_is_the_slow_line_and_a_note_says_so() {
+    let chosen = [
+        "lab",
+        "run",
+        "slow",
+        "--contenders",
+        "floe",
+        "--rounds",
+        "1",
+    ];
+    let cases = ["--case", "text/56k", "--case", "text/1m", "-o", "json"];
+    let mut lab = floe();
+    // Without `ip` there are no namespaces.
+    lab.args(chosen).args(cases).env("PATH", "");
+    let ran = Ran::from(lab.output().expect("it starts"));
+    let json = ran.ended(0).json();
+    let results = json["results"].as_array().expect("a list");
+    assert_eq!(results.len(), 2, "{json}");
+    for result in results {
+        let bytes = |name: &str| result["carried"][name].as_f64().expect("a number");
+        // The messages are those that a device counts.
+        assert!(
+            (6_987.0..7_100.0).contains(&bytes("message_bytes")),
+            "{json}"
+        );
+        assert!(bytes("line_bytes") > bytes("message_bytes"), "{json}");
+        // A line of 56 kbit/s carries 7 bytes in a millisecond, but for the first burst.
+        if result["case"] == "text/56k" {
+            assert!(result["min"].as_f64() > Some(500_000.0), "{json}");
+        }
+    }
+    let notes = json["notes"].to_string();
+    assert!(
+        notes.contains("text/56k, text/1m: this system makes no such line"),
+        "{json}"
+    );
+}
+
+#[test]
 fn a_dry_run_says_what_would_be_measured_and_measures_nothing() {
     let folder = std::env::temp_dir().join(format!("floe-dry-run-{}", std::process::id()));
     let results = folder.to_str().expect("a path in UTF-8");

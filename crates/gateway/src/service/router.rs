@@ -194,6 +194,7 @@ fn add_proxies(sessions: &Arc<Sessions>, request: Request) -> Result<Response, S
         let gone = added.map_err(|SessionEnded| refuse(sessions, &request))?;
         evicted.extend(gone.into_iter().map(Some));
     }
+    sessions.counters.routes_evicted.add(evicted.len());
     request.returned(|encoder| encoder.put(&evicted))
 }
 

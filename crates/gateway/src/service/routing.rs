@@ -94,6 +94,7 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
     let identity = request.current().identity();
     let session = sessions.of_category(&identity.category);
     let Some(session) = session else {
+        sessions.counters.callbacks_refused.add(1);
         return Err(SystemException::ObjectNotExist(RequestFailed::default()));
     };
     let routed = RoutedRequest::new(&request, &sessions.settings.to_clients, &Context::new());

@@ -18,6 +18,10 @@ pub struct GatewayStatus {
     pub proxies_refused: u64,
     /// Requests that a filter refused.
     pub requests_refused: u64,
+    /// Requests of servers to clients whose category no session has: it was made up, or the session has ended.
+    pub callbacks_refused: u64,
+    /// Objects that were removed from routing tables to make room for others.
+    pub routes_evicted: u64,
     /// Login attempts that were made to wait, or refused, because others had failed.
     pub logins_slowed: u64,
     /// Requests beyond the rate of their user or address: oneway ones were lost, twoway ones refused.
@@ -50,6 +54,8 @@ pub(super) struct Counters {
     pub(super) requests_without_session: Counter,
     pub(super) proxies_refused: Counter,
     pub(super) requests_refused: Counter,
+    pub(super) callbacks_refused: Counter,
+    pub(super) routes_evicted: Counter,
     pub(super) logins_slowed: Counter,
     pub(super) rate_exceeded: Counter,
     pub(super) to_servers: Counter,
@@ -72,6 +78,8 @@ impl Counters {
             requests_without_session: self.requests_without_session.value(),
             proxies_refused: self.proxies_refused.value(),
             requests_refused: self.requests_refused.value(),
+            callbacks_refused: self.callbacks_refused.value(),
+            routes_evicted: self.routes_evicted.value(),
             logins_slowed: self.logins_slowed.value(),
             rate_exceeded: self.rate_exceeded.value(),
             to_servers: self.to_servers.value(),

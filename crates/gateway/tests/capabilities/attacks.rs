@@ -103,7 +103,8 @@ async fn a_forged_category_reaches_no_client() {
     let attacker = scene.attacker().await;
     let object = attacker.connection.proxy(own.clone());
     assert!(is_no_object(&call(&object, "attack").await.unwrap_err()));
-    assert_eq!(scene.world.gateway.status().to_clients, 0);
+    let status = scene.world.gateway.status();
+    assert_eq!((status.to_clients, status.callbacks_refused), (0, 1));
     scene.end_unharmed().await;
 }
 
@@ -131,6 +132,7 @@ async fn a_stuffed_routing_table_forgets_and_does_not_grow() {
     }
     // A proxy is longer than 40 bytes, so at most 500 stay.
     assert!((1500..2000).contains(&evicted), "{evicted}");
+    assert_eq!(scene.world.gateway.status().routes_evicted, evicted as u64);
     scene.end_unharmed().await;
 }
 

@@ -65,6 +65,40 @@ async fn a_proxy_with_a_router_of_its_own_goes_through_it_alone() {
 }
 
 #[tokio::test]
+async fn each_connection_id_of_a_router_has_a_session_of_its_own() {
+    let world = World::start().await;
+    let communicator = Communicator::new();
+    let text = world.back_end.object("object").to_string();
+    let object: Proxy = communicator.proxy(&text).unwrap();
+    let router: RouterProxy = communicator.proxy(&world.gateway.router()).unwrap();
+    let mut categories = Vec::new();
+    for id in ["one", "other"] {
+        let router = router.ice_connection_id(id);
+        soon(router.create_session("joe", "secret")).await.unwrap();
+        let routed = object.ice_router(Some(router.as_proxy()));
+        call(&routed, id).await.unwrap();
+        let plain = PlainRouterProxy::from(router.clone());
+        let adapter = soon(communicator.adapter_with_router(&plain)).await;
+        let category = soon(router.get_category_for_client()).await.unwrap();
+        let calls = Calls::default();
+        let identity = Identity::with_category("object", category.clone());
+        let callback = adapter.unwrap().add(identity, Recorder(calls.clone()));
+        let reference = callback.unwrap().reference().clone();
+        let callback = world.back_end.communicator.proxy_from(reference);
+        call(&callback, "called").await.unwrap();
+        assert_eq!(calls.operations(), ["called"]);
+        categories.push(category);
+    }
+    assert_ne!(categories[0], categories[1]);
+    assert_eq!(world.gateway.status().sessions, 2);
+    assert_eq!(world.back_end.calls.operations(), ["one", "other"]);
+    // The connection without an id has no session.
+    let routed = object.ice_router(Some(router.as_proxy()));
+    call(&routed, "without").await.unwrap_err();
+    world.shut_down().await;
+}
+
+#[tokio::test]
 async fn objects_that_the_router_has_forgotten_are_told_again() {
     let world = World::with(|settings| settings.routing_table_max = 2).await;
     let (communicator, _router) = routed_client(&world.gateway).await;

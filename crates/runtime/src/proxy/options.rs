@@ -41,10 +41,12 @@ impl ProxyOptions {
         match communicator {
             Some(communicator) => {
                 let settings = communicator.settings();
+                let options = Self::new(settings);
                 let routers = || communicator.core().routers();
+                let of = |router| routers().of(router, &options.connection_id);
                 Self {
-                    router: settings.router.as_ref().map(|router| routers().of(router)),
-                    ..Self::new(settings)
+                    router: settings.router.as_ref().map(of),
+                    ..options
                 }
             }
             None => Self::new(&Settings::default()),

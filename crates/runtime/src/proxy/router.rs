@@ -56,7 +56,7 @@ impl Proxy {
             .zip(router)
             .map(|(communicator, router)| {
                 let routers = communicator.core().routers();
-                routers.of(router.reference())
+                routers.of(router.reference(), &router.inner.options.connection_id)
             });
         self.with_options(|options| options.router = router)
     }
@@ -74,7 +74,7 @@ impl Proxy {
     pub(super) fn routed_connection<'a>(&'a self, router: &'a Router) -> Routing<'a> {
         Box::pin(async move {
             let communicator = self.communicator().ok_or(LocalError::Unbound)?;
-            let own = Self::new(router.reference.clone(), Some(communicator.clone()));
+            let own = router.direct(router.reference.clone(), communicator);
             let found = own.connection().await?;
             let bound = own.with_connection(found.connection.clone());
             let side = match router.client_side(&found.connection) {
@@ -86,10 +86,16 @@ impl Proxy {
             }
             if self.reference().mode.is_datagram() {
                 let datagrams = side.proxy.unwrap_or_else(|| router.reference.clone());
-                return connect_to(datagrams, InvocationMode::Datagram, communicator).await;
+                return router
+                    .connect_to(datagrams, InvocationMode::Datagram, communicator)
+                    .await;
             }
             match side.proxy {
-                Some(client) => connect_to(client, InvocationMode::Twoway, communicator).await,
+                Some(client) => {
+                    router
+                        .connect_to(client, InvocationMode::Twoway, communicator)
+                        .await
+                }
                 None => Ok(found),
             }
         })
@@ -167,13 +173,24 @@ impl Proxy {
     }
 }
 
-/// A connection to the endpoints of a reference that the router returned.
-async fn connect_to(
-    reference: Reference,
-    mode: InvocationMode,
-    communicator: &Communicator,
-) -> Result<RoutedConnection, LocalError> {
-    let reference = Reference { mode, ..reference };
-    let direct = Proxy::new(reference, Some(communicator.clone())).with_router(None);
-    direct.connection().await
+impl Router {
+    /// A proxy that is not routed, and uses the connection of the router's session if it leads to the same endpoint.
+    fn direct(&self, reference: Reference, communicator: &Communicator) -> Proxy {
+        let proxy = Proxy::new(reference, Some(communicator.clone()));
+        proxy.with_options(|options| {
+            options.router = None;
+            options.connection_id = self.connection_id.clone();
+        })
+    }
+
+    /// A connection to the endpoints of a reference that the router returned.
+    async fn connect_to(
+        &self,
+        reference: Reference,
+        mode: InvocationMode,
+        communicator: &Communicator,
+    ) -> Result<RoutedConnection, LocalError> {
+        let reference = Reference { mode, ..reference };
+        self.direct(reference, communicator).connection().await
+    }
 }

@@ -124,7 +124,8 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
     }
 
     /// Returns a proxy that uses another router, or none: the proxy of an `Ice::Router`, such as a Glacier2. Such
-    /// a router needs a session before the first request.
+    /// a router needs a session before the first request. Requests go over the router's own connection: if its proxy has
+    /// a connection id, over the connection with that id, whose session may be another one than that of other ids.
     #[must_use]
     fn ice_router(&self, router: Option<&Proxy>) -> Self {
         Self::from_proxy(self.as_proxy().with_router(router))

@@ -60,34 +60,50 @@ async fn text(object: &Proxy, operation: &str, parameters: &[u8]) -> String {
     }
 }
 
-async fn converse(router: &str, service: &str) {
+/// A communicator with this default router, and the router.
+pub(super) fn behind(router: &str) -> (Communicator, RouterProxy) {
     let mut settings = Settings::default();
     settings.router = Some(router.parse().expect("a proxy"));
     let communicator = Communicator::with_settings(settings);
-    let router: RouterProxy = communicator.proxy(router).expect("a proxy");
+    let router = communicator.proxy(router).expect("a proxy");
+    (communicator, router)
+}
+
+/// Asks the service for its name.
+pub(super) async fn who(service: &Proxy) -> String {
+    text(service, "who", &parameters(|_| ())).await
+}
+
+async fn converse(router: &str, service: &str) {
+    let (communicator, router) = behind(router);
     let refused = router.create_session("joe", "wrong").await;
     assert!(refused.is_err(), "{refused:?}");
     router
         .create_session("joe", "secret")
         .await
         .expect("a session");
-    let nothing = parameters(|_| ());
     let service: Proxy = communicator.proxy(service).expect("a proxy");
-    let who = text(&service, "who", &nothing).await;
-    assert_eq!(who, "service /service '' Normal");
-    let who = text(&service.ice_facet("side"), "who", &nothing).await;
-    assert_eq!(who, "side /service 'side' Normal");
+    assert_eq!(who(&service).await, "service /service '' Normal");
+    let side = service.ice_facet("side");
+    assert_eq!(who(&side).await, "side /service 'side' Normal");
     // More objects than the routing table has room for.
     for round in 0..2 {
         for name in ["open/one", "shut/two", "shut/named", "joe/three"] {
             let object = service.ice_identity(name.parse().expect("an identity"));
-            let who = text(&object, "who", &nothing).await;
+            let who = who(&object).await;
             assert!(
                 who.starts_with(&format!("service {name} ")),
                 "{round}: {who}"
             );
         }
     }
+    call_back(&communicator, &router, &service).await;
+    router.destroy_session().await.expect("there is one");
+    communicator.shutdown().await;
+}
+
+/// Has the service call an object of this client, under the category of the present session.
+pub(super) async fn call_back(communicator: &Communicator, router: &RouterProxy, service: &Proxy) {
     let plain = PlainRouterProxy::from(router.clone());
     let adapter = communicator.adapter_with_router(&plain).await;
     let adapter = adapter.expect("the router has server endpoints");
@@ -99,9 +115,8 @@ async fn converse(router: &str, service: &str) {
         Some(proxy.clone()).encode(encoder);
         encoder.put(&41_i32);
     });
-    assert_eq!(text(&service, "callBack", &call_back).await, "42");
-    router.destroy_session().await.expect("there is one");
-    communicator.shutdown().await;
+    assert_eq!(text(service, "callBack", &call_back).await, "42");
+    adapter.destroy().await;
 }
 
 #[tokio::test]

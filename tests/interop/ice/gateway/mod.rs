@@ -2,22 +2,38 @@
 //! told is the same, line by line.
 
 mod floe_client;
+mod half_open;
+#[cfg(feature = "ice38")]
+mod ice38;
+mod replaced;
 
 use floe_tests::certificates::Certificates;
 use floe_tests::gateway::Router;
 use floe_tests::hub::Hub;
 use floe_tests::ice::Ice;
+use floe_tests::ice::Language::{self, Python};
 use floe_tests::ports;
 
 /// Holds a conversation through both routers with the same properties, in which `@` is where the back end listens,
 /// and gives the lines, which are the same.
 fn converse(ice: &Ice, name: &str, properties: &str, options: &[String]) -> Vec<String> {
+    converse_in(Python, ice, name, properties, options)
+}
+
+/// The same with a client in this language.
+fn converse_in(
+    language: Language,
+    ice: &Ice,
+    name: &str,
+    properties: &str,
+    options: &[String],
+) -> Vec<String> {
     let through = |start: &dyn Fn(&str) -> Router| {
         let (_backend, service) = ice.start_routed();
         let (_, endpoint) = service.split_once(':').expect("it has an endpoint");
         let properties = properties.replace('@', endpoint);
         let router = start(&properties);
-        ice.converse(name, router.proxy(), &service, options)
+        ice.converse(language, name, router.proxy(), &service, options)
     };
     let real = through(&|properties| ice.start_glacier2(properties));
     let ours = through(&Router::start_floe);
@@ -80,10 +96,14 @@ fn requests_that_ask_for_batches_pass_as_through_glacier2() {
 fn back_ends_call_clients_as_through_glacier2_buffered_or_not() {
     let Some(ice) = Ice::or_skip() else { return };
     let batched = "Glacier2.Server.AlwaysBatch=1\nGlacier2.Server.SleepTime=20\n";
-    for properties in ["", UNBUFFERED, batched] {
-        let lines = converse(&ice, "callbacks", &with_login(properties), &[]);
+    let ways = ["", UNBUFFERED, batched].map(|properties| Language::ALL.map(|it| (it, properties)));
+    for (language, properties) in ways.into_iter().flatten() {
+        let properties = with_login(properties);
+        let lines = converse_in(language, &ice, "callbacks", &properties, &[]);
         for step in [
             "called: 42",
+            "failed: refused: by the client",
+            "forged: ObjectNotExistException called",
             "plain: True",
             "batch: True",
             "compressed: True",
@@ -103,7 +123,7 @@ fn a_gateway_that_offers_compressions_uses_bzip2_for_ice_clients() {
     let router = Router::start_offering(&properties);
     // Compressed requests in both directions: an Ice client that got another compression would lose its connection.
     let options = ["--Ice.Override.Compress=1".to_owned()];
-    let lines = ice.converse("callbacks", router.proxy(), &service, &options);
+    let lines = ice.converse(Python, "callbacks", router.proxy(), &service, &options);
     assert_line(&lines, "called: 42");
     assert_line(&lines, "compressed: True");
 }
@@ -236,7 +256,7 @@ fn a_hub_is_reached_through_both_gateways_and_calls_its_subscribers_back() {
     ] {
         let hub = Hub::start(&[]);
         let router = start();
-        let lines = ice.converse("hub", router.proxy(), &hub.manager(), &[]);
+        let lines = ice.converse(Python, "hub", router.proxy(), &hub.manager(), &[]);
         assert_line(&lines, "events: True");
     }
 }
@@ -250,6 +270,6 @@ fn a_gateway_beside_a_hub_lets_clients_reach_it() {
          server-listen = \"tcp -h 127.0.0.1 -p 0\"\nverifier = \"accept-all\"\n"
     ));
     let manager = format!("IceStorm/TopicManager:{listen}");
-    let lines = ice.converse("hub", router.proxy(), &manager, &[]);
+    let lines = ice.converse(Python, "hub", router.proxy(), &manager, &[]);
     assert_line(&lines, "events: True");
 }

@@ -214,9 +214,13 @@ impl Collector for Gateway {
             ("without-session", status.requests_without_session),
             ("proxy", status.proxies_refused),
             ("request", status.requests_refused),
+            ("callback", status.callbacks_refused),
         ];
         let refused = refused.map(|(what, count)| (labelled("what", what), number(count)));
         rows.counters("floe_gateway_refused", help, refused)?;
+        let help = "Objects that routing tables had no room for any more";
+        let evicted = number(status.routes_evicted);
+        rows.counter("floe_gateway_routes_evicted", help, evicted)?;
         let ways = |to_servers, to_clients| {
             let ways = [("servers", to_servers), ("clients", to_clients)];
             ways.map(|(to, count)| (labelled("to", to), number(count)))

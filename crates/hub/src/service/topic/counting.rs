@@ -23,7 +23,7 @@ pub(crate) struct Totals {
     pub(crate) queued: u64,
     /// Bytes of the events in their queues.
     pub(crate) queued_bytes: u64,
-    /// Events that are being sent, or are unanswered.
+    /// Events that are being sent, or are in flight.
     pub(crate) outstanding: u64,
     /// When the oldest queued event came.
     pub(crate) oldest: Option<Instant>,
