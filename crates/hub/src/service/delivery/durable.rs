@@ -16,7 +16,7 @@ use tokio::time::{sleep, sleep_until};
 
 use super::durable_window::DurableWindow;
 use crate::core::durable::{Absence, AttemptFailure, Member, NotAcknowledged, stamped};
-use crate::service::dead_letters;
+use crate::service::dead_letters::{self, DeadLetter};
 use crate::service::directory::ObjectDirectory;
 use crate::service::durable::{Batch, Delivery, HasRead, Reader, ToRead};
 use crate::service::one_line::OneLine;
@@ -285,12 +285,22 @@ impl DurableDelivery<'_> {
                 let stored = Box::pin(storing).await;
                 let subscription = &mut self.subscriber.lock().subscription;
                 match stored {
-                    Ok(()) => {
-                        subscription.handle_dead(1);
+                    Ok(DeadLetter::Trimmed) => {
+                        subscription.handle_unread(1);
+                        subscription.handle_trimmed(1);
                         self.reader.handle_acknowledged([sequence].into_iter());
                         tracing::warn!(
-                            "event {sequence} is a dead letter, because {name} refused it {attempts} times: {reason}"
+                            "lost event {sequence} for {name}: the log of the topic does not have it any more"
                         );
+                    }
+                    Ok(settled) => {
+                        subscription.handle_dead(1);
+                        self.reader.handle_acknowledged([sequence].into_iter());
+                        if settled == DeadLetter::Stored {
+                            tracing::warn!(
+                                "event {sequence} is a dead letter, because {name} refused it {attempts} times: {reason}"
+                            );
+                        }
                     }
                     Err(error) => {
                         subscription.handle_unread(1);

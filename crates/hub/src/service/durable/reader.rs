@@ -380,8 +380,11 @@ impl Reader {
         self.changed.notify_waiters();
     }
 
-    /// An event of the log, and when the hub got it; `None` if the log does not have it any more, or cannot be read.
-    pub(crate) async fn event(&self, sequence: u64) -> Option<(EventTime, Event)> {
+    /// An event of the log, and when the hub got it; `None` if the log does not have it any more.
+    ///
+    /// # Errors
+    /// Why the log cannot be read.
+    pub(crate) async fn event(&self, sequence: u64) -> Result<Option<(EventTime, Event)>, String> {
         let limits = ReadLimits {
             events: 1,
             bytes: READ_BYTES_MAX,
@@ -389,13 +392,12 @@ impl Reader {
         };
         let log = self.log.clone();
         let read = tokio::task::spawn_blocking(move || log.read(sequence, &limits)).await;
-        let batch = read.ok()?.ok()?;
-        let stamp = batch
-            .stamps
-            .first()
-            .filter(|stamp| stamp.sequence == sequence)?;
-        let event = batch.events?.each().next()?;
-        Some((stamp.time, event))
+        let batch = read.map_err(|error| error.to_string())?;
+        let batch = batch.map_err(|error| error.to_string())?;
+        let stamp = batch.stamps.first();
+        let stamp = stamp.filter(|stamp| stamp.sequence == sequence);
+        let event = batch.events.and_then(|events| events.each().next());
+        Ok(stamp.map(|stamp| stamp.time).zip(event))
     }
 
     /// Waits until the log has an event from this sequence on.
