@@ -292,6 +292,30 @@ fn segment_in(folder: &Path) -> PathBuf {
 }
 
 #[tokio::test]
+async fn a_caught_up_subscriber_gets_the_events_from_the_position_that_is_set() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topic = topic(&world, "t").await;
+    publish_many(&publisher(&topic).await, 3).await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let wishes = [DURABLE, &[("reliability", "ordered")]].concat();
+    subscribe(&topic, &proxy, &wishes).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    for _ in 0..3 {
+        assert_eq!(inbox.operations(3).await, numbered(3));
+        // No event is under way, and the task soon waits for the next one.
+        world
+            .info_when("t", |info| info.subscribers[0].outstanding == 0)
+            .await;
+        soon(topics.set_position("t", "d", "beginning"))
+            .await
+            .unwrap();
+    }
+    assert_eq!(inbox.operations(3).await, numbered(3));
+}
+
+#[tokio::test]
 async fn an_event_whose_acknowledgement_is_late_comes_again() {
     let directory = Directory::new();
     let world = hub_in(&directory.0).await;

@@ -50,8 +50,8 @@ struct DurableDelivery<'a> {
     /// What it is among those that share the subscription.
     member: Member,
     window: Arc<DurableWindow>,
-    /// Ends when the log has events that were not there when it was read last. `None` if it is worth reading.
-    readable: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// Ends when the log has events from this sequence on, where it had none when it was read last.
+    readable: Option<(u64, Pin<Box<dyn Future<Output = ()> + Send>>)>,
     absence: Absence,
 }
 
@@ -86,7 +86,10 @@ impl DurableDelivery<'_> {
             }
             let now = Instant::now();
             let room = self.window.room();
-            let may_read = self.readable.is_none();
+            let may_read = match &self.readable {
+                Some((from, _)) => !reader.reads_from(*from),
+                None => true,
+            };
             let until = match reader.poll(self.member, room, may_read, now) {
                 Batch::Deliver(batch) => {
                     match has_ended_before(subscriber, self.deliver(batch)).await {
@@ -128,7 +131,7 @@ impl DurableDelivery<'_> {
         let is_waiting = self.readable.is_some();
         let readable = async {
             match &mut self.readable {
-                Some(readable) => readable.await,
+                Some((_, readable)) => readable.await,
                 None => pending().await,
             }
         };
@@ -155,7 +158,9 @@ impl DurableDelivery<'_> {
     async fn read(&mut self, to_read: ToRead) {
         match self.reader.read(to_read).await {
             HasRead::Events => {}
-            HasRead::Nothing(from) => self.readable = Some(Box::pin(self.reader.readable(from))),
+            HasRead::Nothing(from) => {
+                self.readable = Some((from, Box::pin(self.reader.readable(from))));
+            }
             HasRead::Again(delivery) => self.deliver(vec![delivery]).await,
             HasRead::Expired => {
                 self.subscriber.lock().subscription.handle_expired(1);

@@ -400,6 +400,11 @@ impl Reader {
         Ok(stamp.map(|stamp| stamp.time).zip(event))
     }
 
+    /// Whether the next read of new events begins at this sequence. It does not any more if the position was set.
+    pub(crate) fn reads_from(&self, sequence: u64) -> bool {
+        self.lock().feed_next == sequence
+    }
+
     /// Waits until the log has an event from this sequence on.
     pub(crate) fn readable(&self, from: u64) -> impl Future<Output = ()> + Send + use<> {
         readable(&*self.log, from, self.level)
