@@ -204,7 +204,11 @@ impl TopicContract for TopicServant {
         match subscribed {
             Ok(()) => Ok(publisher_proxy(&self.registry, name, current)),
             Err(ChangeError::AlreadySubscribed) => Err(AlreadySubscribed {}.into()),
-            Err(error @ (ChangeError::NotDurable(_) | ChangeError::DurableInUse(_))) => {
+            Err(
+                error @ (ChangeError::NotDurable(_)
+                | ChangeError::DurableInUse(_)
+                | ChangeError::KeyDiffers(_)),
+            ) => {
                 let reason = error.to_string();
                 Err(BadQoS { reason }.into())
             }
