@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use floe::contracts::ice_storm::TopicProxy;
+use floe::contracts::ice_storm::{
+    AlreadySubscribedOrBadQoSOrInvalidSubscriberError as SubscribeError, TopicProxy,
+};
 use floe::{Context, InvokeError, OperationMode, Proxy, TypedProxy};
 use floe_hub::contracts::floe::{DurableTopicsProxy, LogContents, LoggedEvent};
 use floe_hub::log::Retention;
@@ -313,6 +315,25 @@ async fn a_caught_up_subscriber_gets_the_events_from_the_position_that_is_set() 
             .unwrap();
     }
     assert_eq!(inbox.operations(3).await, numbered(3));
+}
+
+#[tokio::test]
+async fn a_refusal_after_the_position_has_passed_the_event_leaves_nothing_outstanding() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topic = topic(&world, "t").await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add_stuck("s");
+    subscribe(&topic, &proxy, DURABLE).await;
+    publish(&publisher(&topic).await, "throw").await;
+    assert_eq!(inbox.next().await.operation, "throw");
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    soon(topics.set_position("t", "d", "new")).await.unwrap();
+    assert_eq!(world.info("t").await.subscribers[0].outstanding, 1);
+    inbox.open();
+    let is_settled =
+        |info: &floe_hub::contracts::floe::TopicInfo| info.subscribers[0].outstanding == 0;
+    world.info_when("t", is_settled).await;
 }
 
 #[tokio::test]
@@ -756,8 +777,11 @@ async fn subscribers_that_share_a_subscription_agree_about_its_key_and_programs_
     for wishes in [keyed("b"), [DURABLE, &[("floe.shared", "yes")]].concat()] {
         let wishes = qos(&wishes);
         let refused = topic.subscribe_and_get_publisher(&wishes, Some(&second));
-        let error = soon(refused).await.unwrap_err().to_string();
-        assert!(error.contains("invalid floe.sticky"), "{error}");
+        let error = soon(refused).await.unwrap_err();
+        assert!(
+            matches!(&error, SubscribeError::BadQoS(refused) if refused.reason.contains("invalid floe.sticky")),
+            "{error}"
+        );
     }
     subscribe(&topic, &second, &keyed("a")).await;
     let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));

@@ -18,7 +18,7 @@ use super::durable_window::DurableWindow;
 use crate::core::durable::{Absence, AttemptFailure, Member, NotAcknowledged, stamped};
 use crate::service::dead_letters::{self, DeadLetter};
 use crate::service::directory::ObjectDirectory;
-use crate::service::durable::{Batch, Delivery, HasRead, Reader, ToRead};
+use crate::service::durable::{Batch, Delivery, HasRead, Readable, Reader, ToRead};
 use crate::service::one_line::OneLine;
 use crate::service::subscriber::Subscriber;
 
@@ -50,8 +50,8 @@ struct DurableDelivery<'a> {
     /// What it is among those that share the subscription.
     member: Member,
     window: Arc<DurableWindow>,
-    /// Ends when the log has events from this sequence on, where it had none when it was read last.
-    readable: Option<(u64, Pin<Box<dyn Future<Output = ()> + Send>>)>,
+    /// Where the log had no events when it was read last. `None` if it is worth reading.
+    readable: Option<Readable>,
     absence: Absence,
 }
 
@@ -279,7 +279,7 @@ impl DurableDelivery<'_> {
     async fn handle_refused(&mut self, sequence: u64, reason: &str) {
         let name = self.subscriber.log_name();
         match self.reader.handle_refused(sequence) {
-            NotAcknowledged::Settled => {}
+            NotAcknowledged::Settled => self.subscriber.lock().subscription.handle_unread(1),
             NotAcknowledged::Again { .. } => {
                 self.subscriber.lock().subscription.handle_unread(1);
                 tracing::debug!("event {sequence} is delivered again to {name}: {reason}");

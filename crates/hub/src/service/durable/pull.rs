@@ -1,13 +1,13 @@
 //! Programs that pull the events of a durable subscription.
 
 use std::future::pending;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::time::sleep_until;
 
-use super::reader::{Batch, Delivery, HasRead, Reader};
+use super::reader::{Batch, Delivery, HasRead, Readable, Reader};
 use crate::core::durable::Member;
 
 /// Programs that pull are one member: the hub does not tell them apart.
@@ -23,8 +23,8 @@ pub(crate) async fn pull(reader: &Arc<Reader>, count: usize, until: Instant) -> 
 }
 
 async fn pull_unsaved(reader: &Arc<Reader>, count: usize, until: Instant) -> Vec<Delivery> {
-    // Ends when the log has events from this sequence on, where it had none when it was read last.
-    let mut readable: Option<(u64, Pin<Box<dyn Future<Output = ()> + Send>>)> = None;
+    // Where the log had no events when it was read last.
+    let mut readable: Option<Readable> = None;
     loop {
         let mut changed = pin!(reader.changed());
         changed.as_mut().enable();

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -120,6 +121,9 @@ pub(crate) enum ToRead {
         sequence: u64,
     },
 }
+
+/// The sequence at which the log had no events yet, and a future that ends when it has.
+pub(crate) type Readable = (u64, Pin<Box<dyn Future<Output = ()> + Send>>);
 
 /// What a read brought.
 #[derive(Debug)]
