@@ -79,7 +79,10 @@ impl TopicServant {
         let is_ours = identity.category == self.registry.settings().instance_name
             && identity.name == topic_name(name)
             && facet.is_empty();
-        if is_ours && is_here(topic, current) && self.registry.directory().topic(name).is_some() {
+        // A proxy without endpoints or adapter id counts as an object of the hub.
+        let is_here =
+            matches!(topic.reference().target, Target::WellKnown) || self.is_own(topic.reference());
+        if is_ours && is_here && self.registry.directory().topic(name).is_some() {
             let guard = self.registry.guard();
             guard.check(current, Action::Link, name)?;
             return Ok(None);
@@ -348,20 +351,6 @@ fn encoded_len(proxy: &Proxy) -> usize {
     // A proxy that came over the wire can be encoded.
     let _ = encoder.finish();
     bytes.len()
-}
-
-/// Whether the hub has this object. A proxy without endpoints or adapter id counts as an object of the hub.
-fn is_here(proxy: &Proxy, current: &Current) -> bool {
-    let adapter = current.adapter();
-    match &proxy.reference().target {
-        Target::WellKnown => true,
-        Target::Indirect { adapter_id } => adapter.is_named(adapter_id),
-        Target::Direct(endpoints) => {
-            let (bound, published) = (adapter.endpoints(), adapter.published_endpoints());
-            let is_own = |endpoint| bound.contains(endpoint) || published.contains(endpoint);
-            endpoints.iter().any(is_own)
-        }
-    }
 }
 
 fn bad_qos(error: QosError) -> SubscribeError {
