@@ -277,31 +277,54 @@ fn positions_are_found(open: fn(Retention) -> Subject) {
 
 fn readers_are_woken(open: fn(Retention) -> Subject) {
     let subject = open(Retention::default());
-    let (sender, receiver) = mpsc::channel();
-    let wait = |name: &'static str, from, level| {
-        let sender = sender.clone();
-        subject
-            .log
-            .when_readable(from, level, Box::new(move || _ = sender.send(name)));
+    let wait = |from, level| {
+        let (sender, receiver) = oneshot::channel();
+        subject.log.when_readable(from, level, sender);
+        receiver
     };
-    wait("first", 1, Level::Synced);
-    wait("third", 3, Level::Written);
-    wait("far", 99, Level::Synced);
-    assert!(receiver.try_recv().is_err(), "there is nothing to read");
+    let mut first = wait(1, Level::Synced);
+    let mut third = wait(3, Level::Written);
+    let mut far = wait(99, Level::Synced);
+    for receiver in [&mut first, &mut third, &mut far] {
+        assert!(receiver.try_recv().is_err(), "there is nothing to read");
+    }
     stored(&*subject.log, append(&[b"x", b"y"], 1), Level::Synced).unwrap();
-    assert_eq!(receiver.recv_timeout(PATIENCE), Ok("first"));
+    woken(async { first.await.expect("the log sends") });
+    assert!(third.try_recv().is_err() && far.try_recv().is_err());
     stored(&*subject.log, append(&[b"z"], 1), Level::Written).unwrap();
-    assert_eq!(receiver.recv_timeout(PATIENCE), Ok("third"));
-    wait("past", 2, Level::Written);
-    assert_eq!(
-        receiver.try_recv(),
-        Ok("past"),
-        "it is woken within the call"
-    );
+    woken(async { third.await.expect("the log sends") });
+    let mut past = wait(2, Level::Written);
+    assert_eq!(past.try_recv(), Ok(()), "it is woken within the call");
+    assert!(far.try_recv().is_err());
     subject.log.close();
-    assert_eq!(receiver.recv_timeout(PATIENCE), Ok("far"));
-    wait("closed", 99, Level::Synced);
-    assert_eq!(receiver.try_recv(), Ok("closed"));
+    woken(async { far.await.expect("the log sends") });
+    assert_eq!(wait(99, Level::Synced).try_recv(), Ok(()));
+}
+
+/// Waits until a reader is woken.
+fn woken<T>(woken: impl Future<Output = T>) {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_time().build().expect("a runtime");
+    let woken = runtime.block_on(async { tokio::time::timeout(PATIENCE, woken).await });
+    woken.expect("the reader is woken");
+}
+
+#[test]
+fn readers_that_wait_no_more_take_no_memory() {
+    let mut readers = WaitingReaders::default();
+    let mut kept = Vec::new();
+    for from in 0..100_000 {
+        let (sender, receiver) = oneshot::channel();
+        readers.push(from, Level::Written, sender);
+        if from % 1000 == 0 {
+            kept.push(receiver);
+        }
+        assert!(readers.readers.len() <= 256, "{}", readers.readers.len());
+    }
+    readers.wake(|_| u64::MAX);
+    for receiver in kept {
+        woken(async { receiver.await.expect("the log sends") });
+    }
 }
 
 fn a_closed_log_refuses_and_is_read(open: fn(Retention) -> Subject) {
@@ -501,13 +524,8 @@ fn many_publishers_and_a_reader_agree(open: fn(Retention) -> Subject) {
             ..ReadLimits::default()
         };
         while from <= total {
-            let (sender, receiver) = mpsc::channel();
-            subject
-                .log
-                .when_readable(from, Level::Written, Box::new(move || _ = sender.send(())));
-            receiver
-                .recv_timeout(PATIENCE)
-                .expect("there is more to come");
+            // There is more to come.
+            woken(readable(&*subject.log, from, Level::Written));
             let batch = subject.log.read(from, &limits).unwrap();
             assert_eq!(batch.gap, None);
             for (event, stamp) in batch

@@ -9,7 +9,8 @@ use floe::forwarding::{Event, EventsBuilder};
 
 use super::{
     Acknowledged, Append, AppendError, Contents, Damage, Done, EventLog, EventTime, Gap, GapReason,
-    Level, LogError, Origin, Position, ReadBatch, ReadLimits, Retention, Stamp, Wake,
+    Level, LogError, Origin, Position, ReadBatch, ReadLimits, Retention, Stamp, WaitingReaders,
+    Wake,
 };
 use crate::core::log::{checked, event_key, numbered, until_full};
 
@@ -35,7 +36,7 @@ impl MemoryLog {
                 expired: 1,
                 last_time: EventTime::default(),
                 keys: HashMap::new(),
-                waiting: Vec::new(),
+                waiting: WaitingReaders::default(),
                 is_closed: false,
             }),
         }
@@ -48,13 +49,13 @@ impl MemoryLog {
 
 impl EventLog for MemoryLog {
     fn append(&self, append: Append, level: Level, done: Done) {
-        let (result, woken) = {
+        let result = {
             let mut kept = self.kept();
-            (kept.append(append), kept.woken())
+            let result = kept.append(append);
+            let next = kept.next;
+            kept.waiting.wake(|_| next);
+            result
         };
-        for (_, wake) in woken {
-            wake();
-        }
         done(result.map(|sequences| match level {
             Level::Accepted => Acknowledged::Accepted,
             _ => Acknowledged::Stored(sequences),
@@ -69,13 +70,13 @@ impl EventLog for MemoryLog {
         Ok(self.kept().locate(position))
     }
 
-    fn when_readable(&self, from: u64, _level: Level, wake: Wake) {
+    fn when_readable(&self, from: u64, level: Level, wake: Wake) {
         let mut kept = self.kept();
         if kept.next > from || kept.is_closed {
-            drop(kept);
-            return wake();
+            let _ = wake.send(());
+            return;
         }
-        kept.waiting.push((from, wake));
+        kept.waiting.push(from, level, wake);
     }
 
     fn contents(&self) -> Contents {
@@ -117,14 +118,9 @@ impl EventLog for MemoryLog {
     }
 
     fn close(&self) {
-        let wakes = {
-            let mut kept = self.kept();
-            kept.is_closed = true;
-            std::mem::take(&mut kept.waiting)
-        };
-        for (_, wake) in wakes {
-            wake();
-        }
+        let mut kept = self.kept();
+        kept.is_closed = true;
+        kept.waiting.wake(|_| u64::MAX);
     }
 }
 
@@ -139,7 +135,7 @@ struct Kept {
     last_time: EventTime,
     /// The sequences of each key, if events are kept by key.
     keys: HashMap<Box<[u8]>, VecDeque<u64>>,
-    waiting: Vec<(u64, Wake)>,
+    waiting: WaitingReaders,
     is_closed: bool,
 }
 
@@ -174,14 +170,6 @@ impl Kept {
         }
         self.keep_to_size();
         Ok(first..self.next)
-    }
-
-    /// The readers for which there is something to read now.
-    fn woken(&mut self) -> Vec<(u64, Wake)> {
-        let next = self.next;
-        self.waiting
-            .extract_if(.., |(from, _)| *from < next)
-            .collect()
     }
 
     fn read(&self, from: u64, limits: &ReadLimits) -> ReadBatch {

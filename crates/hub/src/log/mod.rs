@@ -58,9 +58,8 @@ pub trait EventLog: fmt::Debug + Send + Sync {
     /// [`LogError`] if the world failed.
     fn locate(&self, position: Position) -> Result<u64, LogError>;
 
-    /// Calls `wake` as soon as there is an event with this sequence or a higher one that is as safe as `level` says, or
-    /// the log is closed. `wake` is called exactly once: within this call, or later on a thread of the log, where it
-    /// must not block.
+    /// Sends `wake` as soon as there is an event with this sequence or a higher one that is as safe as `level` says, or
+    /// the log is closed: within this call, or later. A log forgets readers whose receivers were dropped.
     fn when_readable(&self, from: u64, level: Level, wake: Wake);
 
     /// What the log holds now.
@@ -106,7 +105,7 @@ pub fn readable(
     level: Level,
 ) -> impl Future<Output = ()> + Send + use<> {
     let (sender, receiver) = oneshot::channel();
-    log.when_readable(from, level, Box::new(move || _ = sender.send(())));
+    log.when_readable(from, level, sender);
     async move {
         let _ = receiver.await;
     }
@@ -125,7 +124,49 @@ impl EventTime {
 pub type Done = Box<dyn FnOnce(Result<Acknowledged, AppendError>) + Send>;
 
 /// Learns that there is something to read.
-pub type Wake = Box<dyn FnOnce() + Send>;
+pub type Wake = oneshot::Sender<()>;
+
+/// The readers of a log that wait for events.
+#[derive(Debug, Default)]
+struct WaitingReaders {
+    readers: Vec<WaitingReader>,
+    /// With this many readers, those that wait no more are looked for.
+    prune_at: usize,
+}
+
+#[derive(Debug)]
+struct WaitingReader {
+    from: u64,
+    level: Level,
+    wake: Wake,
+}
+
+impl WaitingReaders {
+    /// Fewer readers are not worth a search.
+    const PRUNE_MIN: usize = 64;
+
+    fn is_empty(&self) -> bool {
+        self.readers.is_empty()
+    }
+
+    /// Adds a reader. At most about half of all readers wait no more.
+    fn push(&mut self, from: u64, level: Level, wake: Wake) {
+        if self.readers.len() >= self.prune_at {
+            self.readers.retain(|reader| !reader.wake.is_closed());
+            self.prune_at = (2 * self.readers.len()).max(Self::PRUNE_MIN);
+        }
+        self.readers.push(WaitingReader { from, level, wake });
+    }
+
+    /// Wakes the readers for which there is an event: all sequences below `visible` can be read.
+    fn wake(&mut self, visible: impl Fn(Level) -> u64) {
+        let is_woken = |reader: &mut WaitingReader| visible(reader.level) > reader.from;
+        for reader in self.readers.extract_if(.., is_woken) {
+            // A reader that waits no more has dropped its end.
+            let _ = reader.wake.send(());
+        }
+    }
+}
 
 /// Events are as safe as was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use tokio::runtime::Handle;
 use super::storage::{Folder, Storage};
 use super::{
     Acknowledged, Append, AppendError, Contents, Damage, Done, EventLog, EventTime, Level,
-    LogError, Position, ReadBatch, ReadLimits, Retention, Wake,
+    LogError, Position, ReadBatch, ReadLimits, Retention, WaitingReaders, Wake,
 };
 use crate::core::log::{Catalog, Division, checked, segment_name};
 use group_commit::GroupCommit;
@@ -86,7 +86,7 @@ struct Shared {
     /// Guards what waits to be written. Its owner does no I/O.
     queue: Mutex<AppendQueue>,
     /// Guards the readers that wait for events. Its owner does no I/O.
-    readers: Mutex<Vec<WaitingReader>>,
+    readers: Mutex<WaitingReaders>,
     /// Guards where recent reads ended. Its owner does no I/O.
     hints: Mutex<Hints>,
     /// Guards what is known of the segments. Its owners do no I/O, except that they open and rename files. The owner of
@@ -117,12 +117,6 @@ struct Waiting {
     level: Level,
     /// `None` if it has been answered.
     done: Option<Done>,
-}
-
-struct WaitingReader {
-    from: u64,
-    level: Level,
-    wake: Wake,
 }
 
 impl SegmentLog {
@@ -210,10 +204,10 @@ impl EventLog for SegmentLog {
         let queue = self.shared.queue();
         let mut readers = self.shared.readers();
         if queue.is_closed || self.shared.catalog().visible(level) > from {
-            drop((readers, queue));
-            return wake();
+            let _ = wake.send(());
+            return;
         }
-        readers.push(WaitingReader { from, level, wake });
+        readers.push(from, level, wake);
     }
 
     fn contents(&self) -> Contents {
@@ -308,7 +302,7 @@ impl Shared {
         self.queue.lock().expect(POISONED)
     }
 
-    fn readers(&self) -> MutexGuard<'_, Vec<WaitingReader>> {
+    fn readers(&self) -> MutexGuard<'_, WaitingReaders> {
         self.readers.lock().expect(POISONED)
     }
 
@@ -332,15 +326,6 @@ impl fmt::Debug for Waiting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Waiting")
             .field("append", &self.append)
-            .field("level", &self.level)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for WaitingReader {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WaitingReader")
-            .field("from", &self.from)
             .field("level", &self.level)
             .finish_non_exhaustive()
     }

@@ -9,6 +9,17 @@ use super::one_line::OneLine;
 use crate::core::durable::{LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY, with_entries};
 use crate::core::{HOPS_KEY, HOPS_MAX, LIFESPAN_KEY, next_hop};
 
+/// What became of an event that could not be delivered. It needs no further attempt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DeadLetter {
+    /// It is an event of the topic for dead letters.
+    Stored,
+    /// The log has dropped it.
+    Trimmed,
+    /// It has been a dead letter too often.
+    HopLimit,
+}
+
 /// Stores an event as a dead letter: it, with its origin and the reason in its context, becomes an event of another topic.
 ///
 /// # Errors
@@ -19,10 +30,9 @@ pub(super) async fn store(
     sequence: u64,
     attempts: u32,
     reason: &str,
-) -> Result<(), String> {
-    let Some((time, event)) = reader.event(sequence).await else {
-        // The log has dropped it.
-        return Ok(());
+) -> Result<DeadLetter, String> {
+    let Some((time, event)) = reader.event(sequence).await? else {
+        return Ok(DeadLetter::Trimmed);
     };
     let name = reader.dead_letters();
     let topic = name.as_ref().and_then(|name| directory.topic(name));
@@ -37,7 +47,7 @@ pub(super) async fn store(
              subscriptions with floe.deadLetters",
             reader.topic()
         );
-        return Ok(());
+        return Ok(DeadLetter::HopLimit);
     };
     let text = |value: &dyn fmt::Display| value.to_string();
     let origin = [
@@ -56,5 +66,6 @@ pub(super) async fn store(
     let letter = with_entries(event.as_bytes(), &removed, &origin);
     let letter = letter.map_err(|error| error.to_string())?;
     let published = topic.publish(letter.into(), false, Instant::now());
-    published.done().await.map_err(|error| error.to_string())
+    let stored = published.done().await.map_err(|error| error.to_string());
+    stored.map(|()| DeadLetter::Stored)
 }

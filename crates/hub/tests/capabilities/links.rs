@@ -210,6 +210,26 @@ async fn a_link_to_a_hub_that_is_down_is_kept_and_tried_again() {
 }
 
 #[tokio::test]
+async fn a_topic_of_the_hub_is_known_by_any_name_of_this_computer() {
+    let directory = Directory::new();
+    let store = || StoreSettings::Disk(directory.0.clone());
+    let subscribers = Subscribers::start().await;
+    let world = World::with(|settings| settings.store = store()).await;
+    let a = world.create("a").await;
+    let (b, mut in_b) = topic(&world, &subscribers, "b").await;
+    let text = b.as_proxy().to_string().replace("127.0.0.1", "localhost");
+    let other_name = world.client.proxy(&text).unwrap();
+    link(&a, &TopicProxy::from_proxy(other_name), 0).await;
+    world.shut_down().await;
+
+    // The address is not the same any more, and does not matter.
+    let world = World::with(|settings| settings.store = store()).await;
+    let a = soon(world.manager.retrieve("a")).await.unwrap();
+    publish(&publisher(&a).await, "e").await;
+    assert_eq!(in_b.next().await.operation, "e");
+}
+
+#[tokio::test]
 async fn links_survive_a_restart_on_another_port_in_their_order() {
     let directory = Directory::new();
     let store = || StoreSettings::Disk(directory.0.clone());

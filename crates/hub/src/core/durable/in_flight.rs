@@ -177,8 +177,9 @@ impl<H> DurableInFlight<H> {
             Err(AttemptFailure::Refused(_)) => ended.has_refused = true,
             Err(AttemptFailure::Absent(_)) => {
                 ended.undelivered.push(sequence);
-                if ended.undelivered.len() > 1 {
-                    // They share one attempt to reach the subscriber.
+                let last = self.attempts.last();
+                if let Some((_, Err(AttemptFailure::Absent(_)))) = last {
+                    // They share one attempt to reach the subscriber, and one wait before the next.
                     return;
                 }
             }

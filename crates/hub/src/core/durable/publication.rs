@@ -79,6 +79,13 @@ impl Said {
                     level = Some(parsed.map_err(|error| format!("invalid {LEVEL_KEY}: {error}"))?);
                 }
                 LIFESPAN_KEY => drop(lifespan_of(event)?),
+                PUBLISHER_KEY if value.len() > Origin::NAME_LEN_MAX => {
+                    return Err(format!(
+                        "invalid {PUBLISHER_KEY}: expected at most {} bytes, got {}",
+                        Origin::NAME_LEN_MAX,
+                        value.len()
+                    ));
+                }
                 PUBLISHER_KEY => publisher = Some(Arc::from(value)),
                 NUMBER_KEY => {
                     let parsed = value.parse::<u64>();
@@ -183,6 +190,7 @@ mod tests {
 
     #[test]
     fn wrong_entries_are_refused_with_what_was_expected() {
+        let long_name = "p".repeat(Origin::NAME_LEN_MAX + 1);
         for (context, expected) in [
             (&[(LEVEL_KEY, "sure")][..], "invalid floe.acknowledge: "),
             (&[(PUBLISHER_KEY, "p")], "expected both floe.publisher and "),
@@ -191,6 +199,10 @@ mod tests {
                 "invalid floe.lifespan: expected milliseconds, at least 1, got \"0\"",
             ),
             (&[(NUMBER_KEY, "1")], "expected both floe.publisher and "),
+            (
+                &[(PUBLISHER_KEY, &long_name), (NUMBER_KEY, "1")],
+                "invalid floe.publisher: expected at most 255 bytes, got 256",
+            ),
             (
                 &[(PUBLISHER_KEY, "p"), (NUMBER_KEY, "-1")],
                 "invalid floe.publisherSequence: expected a number, got \"-1\"",

@@ -63,7 +63,11 @@ fn micros(text: &str) -> Option<i64> {
     let seconds = days_since_1970(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
     let fraction = match fraction {
         "" => 0,
-        fraction => i64::try_from(digits(&format!("{fraction:0<6}")[..6])?).ok()?,
+        fraction => {
+            let is_plain = fraction.bytes().all(|byte| byte.is_ascii_digit());
+            let micros = is_plain.then(|| format!("{fraction:0<6}"))?;
+            i64::try_from(digits(micros.get(..6)?)?).ok()?
+        }
     };
     Some((seconds - offset) * 1_000_000 + fraction)
 }
@@ -162,6 +166,8 @@ mod tests {
             "time:2026-01-01T00:00:00",
             "time:2026-01-01T00:00:00.äöü+00:00",
             "time:2026-01-01T00:00:00+é0:00",
+            "time:2026-01-31T12:00:00.12345éZ",
+            "time:2026-01-31T12:00:00.123456xZ",
         ];
         for text in bad {
             let error = parse_start(text).unwrap_err();

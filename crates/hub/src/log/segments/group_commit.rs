@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::super::storage::StoredFile;
 use super::super::{Acknowledged, AppendError, Done, EventTime, Level, LogError};
-use super::{POISONED, Shared, Waiting, WaitingReader};
+use super::{POISONED, Shared, Waiting};
 use crate::core::log::{Catalog, Commit, Division, Lost, Segment, Step, Writer, segment_name};
 
 /// Writes the files of a log.
@@ -325,10 +325,7 @@ impl Shared {
             tracing::error!("{error}; events that were acknowledged as written may be lost");
         }
         self.end();
-        let readers = std::mem::take(&mut *self.readers());
-        for reader in readers {
-            (reader.wake)();
-        }
+        self.readers().wake(|_| u64::MAX);
     }
 
     /// Ends all writing, and lets another log use the folder. What waits is refused. A commit that runs is waited for.
@@ -353,15 +350,8 @@ impl Shared {
         if readers.is_empty() {
             return;
         }
-        let woken: Vec<_> = {
-            let catalog = self.catalog();
-            let is_woken = |reader: &mut WaitingReader| catalog.visible(reader.level) > reader.from;
-            readers.extract_if(.., is_woken).collect()
-        };
-        drop(readers);
-        for reader in woken {
-            (reader.wake)();
-        }
+        let catalog = self.catalog();
+        readers.wake(|level| catalog.visible(level));
     }
 }
 

@@ -16,9 +16,9 @@ use tokio::time::{sleep, sleep_until};
 
 use super::durable_window::DurableWindow;
 use crate::core::durable::{Absence, AttemptFailure, Member, NotAcknowledged, stamped};
-use crate::service::dead_letters;
+use crate::service::dead_letters::{self, DeadLetter};
 use crate::service::directory::ObjectDirectory;
-use crate::service::durable::{Batch, Delivery, HasRead, Reader, ToRead};
+use crate::service::durable::{Batch, Delivery, HasRead, Readable, Reader, ToRead};
 use crate::service::one_line::OneLine;
 use crate::service::subscriber::Subscriber;
 
@@ -50,8 +50,8 @@ struct DurableDelivery<'a> {
     /// What it is among those that share the subscription.
     member: Member,
     window: Arc<DurableWindow>,
-    /// Ends when the log has events that were not there when it was read last. `None` if it is worth reading.
-    readable: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// Where the log had no events when it was read last. `None` if it is worth reading.
+    readable: Option<Readable>,
     absence: Absence,
 }
 
@@ -86,7 +86,10 @@ impl DurableDelivery<'_> {
             }
             let now = Instant::now();
             let room = self.window.room();
-            let may_read = self.readable.is_none();
+            let may_read = match &self.readable {
+                Some((from, _)) => !reader.reads_from(*from),
+                None => true,
+            };
             let until = match reader.poll(self.member, room, may_read, now) {
                 Batch::Deliver(batch) => {
                     match has_ended_before(subscriber, self.deliver(batch)).await {
@@ -128,7 +131,7 @@ impl DurableDelivery<'_> {
         let is_waiting = self.readable.is_some();
         let readable = async {
             match &mut self.readable {
-                Some(readable) => readable.await,
+                Some((_, readable)) => readable.await,
                 None => pending().await,
             }
         };
@@ -155,7 +158,9 @@ impl DurableDelivery<'_> {
     async fn read(&mut self, to_read: ToRead) {
         match self.reader.read(to_read).await {
             HasRead::Events => {}
-            HasRead::Nothing(from) => self.readable = Some(Box::pin(self.reader.readable(from))),
+            HasRead::Nothing(from) => {
+                self.readable = Some((from, Box::pin(self.reader.readable(from))));
+            }
             HasRead::Again(delivery) => self.deliver(vec![delivery]).await,
             HasRead::Expired => {
                 self.subscriber.lock().subscription.handle_expired(1);
@@ -274,7 +279,7 @@ impl DurableDelivery<'_> {
     async fn handle_refused(&mut self, sequence: u64, reason: &str) {
         let name = self.subscriber.log_name();
         match self.reader.handle_refused(sequence) {
-            NotAcknowledged::Settled => {}
+            NotAcknowledged::Settled => self.subscriber.lock().subscription.handle_unread(1),
             NotAcknowledged::Again { .. } => {
                 self.subscriber.lock().subscription.handle_unread(1);
                 tracing::debug!("event {sequence} is delivered again to {name}: {reason}");
@@ -285,12 +290,22 @@ impl DurableDelivery<'_> {
                 let stored = Box::pin(storing).await;
                 let subscription = &mut self.subscriber.lock().subscription;
                 match stored {
-                    Ok(()) => {
-                        subscription.handle_dead(1);
+                    Ok(DeadLetter::Trimmed) => {
+                        subscription.handle_unread(1);
+                        subscription.handle_trimmed(1);
                         self.reader.handle_acknowledged([sequence].into_iter());
                         tracing::warn!(
-                            "event {sequence} is a dead letter, because {name} refused it {attempts} times: {reason}"
+                            "lost event {sequence} for {name}: the log of the topic does not have it any more"
                         );
+                    }
+                    Ok(settled) => {
+                        subscription.handle_dead(1);
+                        self.reader.handle_acknowledged([sequence].into_iter());
+                        if settled == DeadLetter::Stored {
+                            tracing::warn!(
+                                "event {sequence} is a dead letter, because {name} refused it {attempts} times: {reason}"
+                            );
+                        }
                     }
                     Err(error) => {
                         subscription.handle_unread(1);

@@ -22,5 +22,5 @@ mod topic_log;
 
 pub(crate) use folders::LogFolders;
 pub(crate) use pull::pull;
-pub(crate) use reader::{Batch, Delivery, HasRead, Reader, ToRead};
+pub(crate) use reader::{Batch, Delivery, HasRead, Readable, Reader, ToRead};
 pub(crate) use topic_log::{Appending, Storing, TopicLog};

@@ -1,13 +1,13 @@
 //! Programs that pull the events of a durable subscription.
 
 use std::future::pending;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::time::sleep_until;
 
-use super::reader::{Batch, Delivery, HasRead, Reader};
+use super::reader::{Batch, Delivery, HasRead, Readable, Reader};
 use crate::core::durable::Member;
 
 /// Programs that pull are one member: the hub does not tell them apart.
@@ -23,8 +23,8 @@ pub(crate) async fn pull(reader: &Arc<Reader>, count: usize, until: Instant) -> 
 }
 
 async fn pull_unsaved(reader: &Arc<Reader>, count: usize, until: Instant) -> Vec<Delivery> {
-    // Ends when the log has events that were not there when it was read last. `None` if it is worth reading.
-    let mut readable: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
+    // Where the log had no events when it was read last.
+    let mut readable: Option<Readable> = None;
     loop {
         let mut changed = pin!(reader.changed());
         changed.as_mut().enable();
@@ -32,7 +32,11 @@ async fn pull_unsaved(reader: &Arc<Reader>, count: usize, until: Instant) -> Vec
         if !reader.late(now).is_empty() {
             return Vec::new();
         }
-        let wake_at = match reader.poll(PULLING, count, readable.is_none(), now) {
+        let may_read = match &readable {
+            Some((from, _)) => !reader.reads_from(*from),
+            None => true,
+        };
+        let wake_at = match reader.poll(PULLING, count, may_read, now) {
             Batch::Deliver(batch) => return batch,
             Batch::Expired(count) => {
                 log_expired(reader, count);
@@ -41,7 +45,9 @@ async fn pull_unsaved(reader: &Arc<Reader>, count: usize, until: Instant) -> Vec
             Batch::Read(to_read) => {
                 match reader.read(to_read).await {
                     HasRead::Again(delivery) => return vec![delivery],
-                    HasRead::Nothing(from) => readable = Some(Box::pin(reader.readable(from))),
+                    HasRead::Nothing(from) => {
+                        readable = Some((from, Box::pin(reader.readable(from))));
+                    }
                     HasRead::Events | HasRead::AfterLoss(0) => {}
                     HasRead::Expired => log_expired(reader, 1),
                     HasRead::AfterLoss(count) => {
@@ -63,7 +69,7 @@ async fn pull_unsaved(reader: &Arc<Reader>, count: usize, until: Instant) -> Vec
         let is_waiting = readable.is_some();
         let has_events = async {
             match &mut readable {
-                Some(readable) => readable.await,
+                Some((_, readable)) => readable.await,
                 None => pending().await,
             }
         };

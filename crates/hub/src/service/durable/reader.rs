@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -120,6 +121,9 @@ pub(crate) enum ToRead {
         sequence: u64,
     },
 }
+
+/// The sequence at which the log had no events yet, and a future that ends when it has.
+pub(crate) type Readable = (u64, Pin<Box<dyn Future<Output = ()> + Send>>);
 
 /// What a read brought.
 #[derive(Debug)]
@@ -380,8 +384,11 @@ impl Reader {
         self.changed.notify_waiters();
     }
 
-    /// An event of the log, and when the hub got it; `None` if the log does not have it any more, or cannot be read.
-    pub(crate) async fn event(&self, sequence: u64) -> Option<(EventTime, Event)> {
+    /// An event of the log, and when the hub got it; `None` if the log does not have it any more.
+    ///
+    /// # Errors
+    /// Why the log cannot be read.
+    pub(crate) async fn event(&self, sequence: u64) -> Result<Option<(EventTime, Event)>, String> {
         let limits = ReadLimits {
             events: 1,
             bytes: READ_BYTES_MAX,
@@ -389,13 +396,17 @@ impl Reader {
         };
         let log = self.log.clone();
         let read = tokio::task::spawn_blocking(move || log.read(sequence, &limits)).await;
-        let batch = read.ok()?.ok()?;
-        let stamp = batch
-            .stamps
-            .first()
-            .filter(|stamp| stamp.sequence == sequence)?;
-        let event = batch.events?.each().next()?;
-        Some((stamp.time, event))
+        let batch = read.map_err(|error| error.to_string())?;
+        let batch = batch.map_err(|error| error.to_string())?;
+        let stamp = batch.stamps.first();
+        let stamp = stamp.filter(|stamp| stamp.sequence == sequence);
+        let event = batch.events.and_then(|events| events.each().next());
+        Ok(stamp.map(|stamp| stamp.time).zip(event))
+    }
+
+    /// Whether the next read of new events begins at this sequence. It does not any more if the position was set.
+    pub(crate) fn reads_from(&self, sequence: u64) -> bool {
+        self.lock().feed_next == sequence
     }
 
     /// Waits until the log has an event from this sequence on.

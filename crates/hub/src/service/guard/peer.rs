@@ -133,7 +133,7 @@ impl Peer {
         let found = users.iter().position(|user| user.token.as_deref() == token);
         match found {
             Some(at) if now < users[at].expires => return Ok(&mut users[at]),
-            Some(at) => drop(users.swap_remove(at)),
+            Some(at) => drop(users.remove(at)),
             None => {}
         }
         let claims = token.map(|token| rules.access.claims(token, now));
@@ -150,9 +150,7 @@ impl Peer {
             None => None,
             Some(name) => Some(connection_of(&name, users, rules.users)?),
         };
-        if users.len() >= USERS_MAX {
-            users.swap_remove(0);
-        }
+        make_room(users, now);
         users.push(User {
             token: token.map(str::to_owned),
             expires,
@@ -170,6 +168,16 @@ impl User {
         let of_topic = self.decisions.get(topic)?;
         let (_, decision) = of_topic.iter().find(|(of, _)| *of == action)?;
         Some(*decision)
+    }
+}
+
+/// Forgets the users whose tokens have ended, and the oldest one if there are still too many.
+fn make_room(users: &mut Vec<User>, now: u64) {
+    if users.len() >= USERS_MAX {
+        users.retain(|user| now < user.expires);
+    }
+    if users.len() >= USERS_MAX {
+        users.remove(0);
     }
 }
 
@@ -201,4 +209,40 @@ pub(super) fn token(current: &Current) -> Option<String> {
 fn seconds() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn user(token: u64, expires: u64) -> User {
+        User {
+            token: Some(token.to_string()),
+            expires,
+            caller: Arc::new(Caller::anonymous(Place::Unknown)),
+            connection: None,
+            decisions: BTreeMap::new(),
+        }
+    }
+
+    fn tokens(users: &[User]) -> Vec<u64> {
+        let tokens = users.iter().filter_map(|user| user.token.as_ref());
+        tokens.map(|token| token.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn the_oldest_users_make_room_and_first_those_whose_tokens_have_ended() {
+        let count = USERS_MAX as u64;
+        let mut users = Vec::new();
+        for token in 0..3 * count {
+            make_room(&mut users, 1);
+            users.push(user(token, 10));
+        }
+        let newest: Vec<u64> = (2 * count..3 * count).collect();
+        assert_eq!(tokens(&users), newest);
+        users[5].expires = 1;
+        make_room(&mut users, 1);
+        assert_eq!(users.len(), USERS_MAX - 1);
+        assert!(!tokens(&users).contains(&newest[5]));
+    }
 }

@@ -95,7 +95,7 @@ impl DurableTopicsServant {
             let directory = self.registry.directory();
             let stored = dead_letters::store(reader, directory, sequence, attempts, reason).await;
             match stored {
-                Ok(()) => reader.handle_acknowledged([sequence].into_iter()),
+                Ok(_) => reader.handle_acknowledged([sequence].into_iter()),
                 Err(error) => {
                     reader.handle_undead(sequence, Duration::from_secs(5));
                     tracing::error!("event {sequence} cannot become a dead letter: {error}");

@@ -79,7 +79,10 @@ impl TopicServant {
         let is_ours = identity.category == self.registry.settings().instance_name
             && identity.name == topic_name(name)
             && facet.is_empty();
-        if is_ours && is_here(topic, current) && self.registry.directory().topic(name).is_some() {
+        // A proxy without endpoints or adapter id counts as an object of the hub.
+        let is_here =
+            matches!(topic.reference().target, Target::WellKnown) || self.is_own(topic.reference());
+        if is_ours && is_here && self.registry.directory().topic(name).is_some() {
             let guard = self.registry.guard();
             guard.check(current, Action::Link, name)?;
             return Ok(None);
@@ -204,7 +207,11 @@ impl TopicContract for TopicServant {
         match subscribed {
             Ok(()) => Ok(publisher_proxy(&self.registry, name, current)),
             Err(ChangeError::AlreadySubscribed) => Err(AlreadySubscribed {}.into()),
-            Err(error @ (ChangeError::NotDurable(_) | ChangeError::DurableInUse(_))) => {
+            Err(
+                error @ (ChangeError::NotDurable(_)
+                | ChangeError::DurableInUse(_)
+                | ChangeError::KeyDiffers(_)),
+            ) => {
                 let reason = error.to_string();
                 Err(BadQoS { reason }.into())
             }
@@ -341,20 +348,6 @@ fn encoded_len(proxy: &Proxy) -> usize {
     // A proxy that came over the wire can be encoded.
     let _ = encoder.finish();
     bytes.len()
-}
-
-/// Whether the hub has this object. A proxy without endpoints or adapter id counts as an object of the hub.
-fn is_here(proxy: &Proxy, current: &Current) -> bool {
-    let adapter = current.adapter();
-    match &proxy.reference().target {
-        Target::WellKnown => true,
-        Target::Indirect { adapter_id } => adapter.is_named(adapter_id),
-        Target::Direct(endpoints) => {
-            let (bound, published) = (adapter.endpoints(), adapter.published_endpoints());
-            let is_own = |endpoint| bound.contains(endpoint) || published.contains(endpoint);
-            endpoints.iter().any(is_own)
-        }
-    }
 }
 
 fn bad_qos(error: QosError) -> SubscribeError {

@@ -272,3 +272,23 @@ fn an_exception_refuses_the_event_and_a_missing_object_does_not() {
         assert_eq!(ended.undelivered.is_empty(), is_refused, "{shown}");
     }
 }
+
+#[test]
+fn replies_that_say_one_after_the_other_that_the_object_is_missing_are_one_attempt() {
+    let now = Instant::now();
+    let mut in_flight = DurableInFlight::<()>::new(Window::new(64, 64));
+    let events = (0..64).map(|sequence| LogEvent { sequence, len: 1 });
+    in_flight.note_sent(events, (0..64).map(|_| ()), now, drop);
+    let mut undelivered = 0;
+    for number in 0..64 {
+        let gone = InvokeError::System(SystemException::ObjectNotExist(Default::default()));
+        let ended = in_flight.handle_answers([(number, Err(gone))], now, drop);
+        undelivered += ended.undelivered.len();
+    }
+    assert_eq!(undelivered, 64);
+    let attempts = in_flight.take_attempts();
+    assert!(
+        matches!(&attempts[..], [(0, Err(AttemptFailure::Absent(_)))]),
+        "{attempts:?}"
+    );
+}
