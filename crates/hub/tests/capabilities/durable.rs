@@ -4,9 +4,8 @@ use std::path::Path;
 
 use floe::contracts::ice_storm::TopicProxy;
 use floe::{Context, InvokeError, OperationMode, Proxy, TypedProxy};
-use floe_hub::contracts::floe::{DurableTopicsProxy, LogContents, LoggedEvent};
 use floe_hub::log::Retention;
-use floe_hub::{DURABLE_TOPICS, DurableSettings, HubSettings, StoreSettings};
+use floe_hub::{DurableSettings, HubSettings, StoreSettings};
 
 use crate::world::{
     Directory, Inbox, Subscribers, World, identity, nothing, numbered, publish, publish_many,
@@ -51,7 +50,7 @@ pub(crate) async fn publish_with(
 pub(crate) const DURABLE: &[(&str, &str)] = &[("floe.durable", "d"), ("floe.from", "beginning")];
 
 /// The operations that came, and that no others did until the position is behind all events.
-async fn all_operations(world: &World, inbox: &mut Inbox, count: usize) -> Vec<String> {
+pub(crate) async fn all_operations(world: &World, inbox: &mut Inbox, count: usize) -> Vec<String> {
     let operations = inbox.operations(count).await;
     let is_done = |info: &floe_hub::contracts::floe::TopicInfo| {
         info.subscribers
@@ -192,82 +191,6 @@ async fn positions_and_events_survive_a_restart_of_the_hub_while_the_subscriber_
 }
 
 #[tokio::test]
-async fn a_refused_event_comes_again_and_then_becomes_a_dead_letter() {
-    let directory = Directory::new();
-    let world = hub_in(&directory.0).await;
-    let topic = topic(&world, "t").await;
-    let publisher = publisher(&topic).await;
-    let subscribers = Subscribers::start().await;
-    let (proxy, mut inbox) = subscribers.add("s");
-    let wishes = [
-        DURABLE,
-        &[
-            ("reliability", "ordered"),
-            ("floe.attempts", "3"),
-            ("floe.backOff", "1"),
-            ("floe.stamps", "yes"),
-        ],
-    ]
-    .concat();
-    subscribe(&topic, &proxy, &wishes).await;
-    for operation in ["before", "throw", "after"] {
-        publish(&publisher, operation).await;
-    }
-    let expected = [
-        ("before", "1", "1"),
-        ("throw", "2", "1"),
-        ("throw", "2", "2"),
-        ("throw", "2", "3"),
-        ("after", "3", "1"),
-    ];
-    for (operation, sequence, attempt) in expected {
-        let received = inbox.next().await;
-        assert_eq!(received.operation, operation);
-        assert_eq!(received.context["floe.sequence"], sequence);
-        assert_eq!(received.context["floe.attempt"], attempt);
-        assert!(received.context["floe.time"].parse::<u64>().is_ok());
-    }
-    let dead = soon(world.manager.retrieve("t.dead")).await.unwrap();
-    let (proxy, mut inbox) = subscribers.add("mourner");
-    subscribe(&dead, &proxy, &[("floe.from", "beginning")]).await;
-    let letter = inbox.next().await;
-    assert_eq!(letter.operation, "throw");
-    let entry = |key: &str| letter.context[key].as_str();
-    assert_eq!(entry("floe.deadTopic"), "t");
-    assert_eq!(entry("floe.deadSubscription"), "d");
-    assert_eq!(entry("floe.deadSequence"), "2");
-    assert_eq!(entry("floe.deadAttempts"), "3");
-    assert!(entry("floe.deadReason").contains("user exception"));
-    let info = world.info_when("t", |info| info.delivered == 2).await;
-    assert_eq!(info.lost.failed, 1);
-}
-
-#[tokio::test]
-async fn an_event_whose_acknowledgement_is_late_comes_again() {
-    let directory = Directory::new();
-    let world = hub_in(&directory.0).await;
-    let topic = topic(&world, "t").await;
-    let subscribers = Subscribers::start().await;
-    let (proxy, mut inbox) = subscribers.add_stuck("s");
-    let wishes = [
-        DURABLE,
-        &[
-            ("floe.deadline", "50"),
-            ("floe.backOff", "1"),
-            ("floe.stamps", "yes"),
-        ],
-    ]
-    .concat();
-    subscribe(&topic, &proxy, &wishes).await;
-    publish(&publisher(&topic).await, "e").await;
-    for attempt in ["1", "2", "3"] {
-        assert_eq!(inbox.next().await.context["floe.attempt"], attempt);
-    }
-    inbox.open();
-    world.info_when("t", |info| info.delivered == 1).await;
-}
-
-#[tokio::test]
 async fn an_event_that_its_publisher_sends_again_is_stored_once() {
     let directory = Directory::new();
     let world = hub_in(&directory.0).await;
@@ -321,29 +244,6 @@ async fn a_publisher_chooses_its_level_and_a_wrong_one_is_refused() {
 }
 
 #[tokio::test]
-async fn subscribers_that_share_a_subscription_get_each_event_once() {
-    let directory = Directory::new();
-    let world = hub_in(&directory.0).await;
-    let topic = topic(&world, "t").await;
-    let subscribers = Subscribers::start().await;
-    let wishes = [DURABLE, &[("floe.shared", "yes")]].concat();
-    let (first, mut first_inbox) = subscribers.add_stuck("first");
-    let (second, mut second_inbox) = subscribers.add_stuck("second");
-    subscribe(&topic, &first, &wishes).await;
-    subscribe(&topic, &second, &wishes).await;
-    publish_many(&publisher(&topic).await, 100).await;
-    // Each takes a few events and answers none. When the second one leaves, the first one gets them.
-    second_inbox.next().await;
-    first_inbox.open();
-    topic.unsubscribe(Some(&second)).await.unwrap();
-    let mut operations = all_operations(&world, &mut first_inbox, 100).await;
-    operations.sort();
-    let mut expected = numbered(100);
-    expected.sort();
-    assert_eq!(operations, expected);
-}
-
-#[tokio::test]
 async fn a_reader_without_a_name_leaves_when_it_is_not_there_and_a_named_one_stays() {
     let directory = Directory::new();
     let world = hub_in(&directory.0).await;
@@ -360,86 +260,6 @@ async fn a_reader_without_a_name_leaves_when_it_is_not_there_and_a_named_one_sta
         .info_when("t", |info| info.subscribers.len() == 1)
         .await;
     assert_eq!(info.subscribers[0].qos["floe.durable"], "d");
-}
-
-#[tokio::test]
-async fn events_are_pulled_acknowledged_and_refused() {
-    let directory = Directory::new();
-    let world = hub_in(&directory.0).await;
-    let publisher = publisher(&topic(&world, "t").await).await;
-    publish_many(&publisher, 5).await;
-    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
-    let wishes = qos(&[DURABLE, &[("floe.backOff", "1")]].concat());
-    soon(topics.open_pull("t", &wishes)).await.unwrap();
-    let numbers = |events: &[LoggedEvent]| events.iter().map(|e| e.number).collect::<Vec<_>>();
-    let pull = async |count| soon(topics.pull("t", "d", count, 10_000)).await.unwrap();
-    let events = pull(3).await;
-    assert_eq!(numbers(&events), [1, 2, 3]);
-    assert_eq!((events[0].operation.as_str(), events[0].attempt), ("e0", 1));
-    topics.acknowledge("t", "d", &[2]).await.unwrap();
-    topics.refuse("t", "d", &[1]).await.unwrap();
-    // The refused event comes again, and the others after it or before it.
-    let mut rest = Vec::new();
-    while rest.len() < 3 {
-        rest.extend(numbers(&pull(10).await));
-    }
-    rest.sort_unstable();
-    assert_eq!(rest, [1, 4, 5]);
-    topics.acknowledge_to("t", "d", 4).await.unwrap();
-    let position = |contents: LogContents| {
-        let of_d = &contents.subscriptions[0];
-        (of_d.position, of_d.pending, of_d.behind)
-    };
-    assert_eq!(position(topics.contents("t").await.unwrap()), (5, 1, 0));
-    assert!(topics.pull("t", "d", 10, 0).await.unwrap().is_empty());
-    // A waiting program gets an event as soon as it comes.
-    let waiting = pull(1);
-    let (pulled, ()) = tokio::join!(waiting, publish(&publisher, "late"));
-    assert_eq!(pulled[0].operation, "late");
-    world.shut_down().await;
-
-    let world = hub_in(&directory.0).await;
-    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
-    let mut again = Vec::new();
-    while again.len() < 2 {
-        let pulled = soon(topics.pull("t", "d", 10, 10_000)).await.unwrap();
-        again.extend(pulled.iter().map(|event| (event.number, event.attempt)));
-    }
-    again.sort_unstable();
-    assert_eq!(again, [(5, 2), (6, 2)], "they were not acknowledged");
-    let error = topics.pull("t", "other", 1, 0).await.unwrap_err();
-    assert!(error.to_string().contains("NoSuchSubscription"), "{error}");
-}
-
-#[tokio::test]
-async fn a_waiting_pull_gets_an_event_that_comes_again_and_a_pull_without_a_wait_gets_what_there_is()
- {
-    let directory = Directory::new();
-    let world = hub_in(&directory.0).await;
-    let publisher = publisher(&topic(&world, "t").await).await;
-    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
-    let rules = [("floe.backOff", "300"), ("floe.deadline", "500")];
-    let wishes = qos(&[DURABLE, &rules].concat());
-    soon(topics.open_pull("t", &wishes)).await.unwrap();
-    publish(&publisher, "e").await;
-    let attempts = async |wait| {
-        let pulled = soon(topics.pull("t", "d", 10, wait)).await.unwrap();
-        pulled.iter().map(|event| event.attempt).collect::<Vec<_>>()
-    };
-    assert_eq!(attempts(0).await, [1]);
-    soon(topics.refuse("t", "d", &[1])).await.unwrap();
-    // It comes again after its back-off.
-    assert_eq!(attempts(30_000).await, [2]);
-    // Nothing acknowledges it, so it comes again after its deadline and its back-off.
-    assert_eq!(attempts(30_000).await, [3]);
-    // Another program refuses it while one waits.
-    let refuse = async {
-        topics.refuse("t", "d", &[1]).await.unwrap();
-    };
-    let (again, ()) = tokio::join!(attempts(30_000), refuse);
-    assert_eq!(again, [4]);
-    soon(topics.acknowledge("t", "d", &[1])).await.unwrap();
-    assert!(attempts(0).await.is_empty());
 }
 
 #[tokio::test]
@@ -602,179 +422,4 @@ async fn a_new_subscriber_that_is_refused_does_not_end_the_one_whose_place_it_wa
     soon(refused).await.expect_err("its name is too long");
     let found = soon(topic.get_subscribers()).await.unwrap();
     assert_eq!(found, [identity("former")]);
-}
-
-#[tokio::test]
-async fn a_dead_letter_of_a_dead_letter_does_not_go_round_for_ever() {
-    let directory = Directory::new();
-    let world = hub_in(&directory.0).await;
-    let topic = topic(&world, "t").await;
-    let subscribers = Subscribers::start().await;
-    let (proxy, mut inbox) = subscribers.add("s");
-    let own_topic = [("floe.attempts", "1"), ("floe.deadLetters", "t")];
-    subscribe(&topic, &proxy, &[DURABLE, &own_topic].concat()).await;
-    let publisher = publisher(&topic).await;
-    publish(&publisher, "throw").await;
-    assert_eq!(inbox.operations(17).await, vec!["throw".to_owned(); 17]);
-    publish(&publisher, "last").await;
-    assert_eq!(
-        all_operations(&world, &mut inbox, 1).await,
-        ["last".to_owned()]
-    );
-}
-
-#[tokio::test]
-async fn the_events_of_a_key_go_to_one_of_those_that_share_and_to_another_when_it_dies() {
-    let directory = Directory::new();
-    let world = hub_in(&directory.0).await;
-    let topic = topic(&world, "t").await;
-    let sticky = [("floe.shared", "yes"), ("floe.sticky", "customer")];
-    let wishes = [DURABLE, &sticky].concat();
-    let dying = Subscribers::start().await;
-    let staying = Subscribers::start().await;
-    let (first, mut first_inbox) = dying.add_stuck("first");
-    let three = [&wishes[..], &[("floe.outstanding", "3")]].concat();
-    subscribe(&topic, &first, &three).await;
-    let publisher = publisher(&topic).await;
-    for number in 0..60 {
-        let customer = format!("c{}", number % 3);
-        let context = [("customer", customer.as_str())];
-        let operation = format!("e{number}");
-        publish_with(&publisher, &operation, &context)
-            .await
-            .unwrap();
-    }
-    // One event of each key is under way, and its member answers none: the others of its keys wait for it.
-    let mut under_way = first_inbox.operations(3).await;
-    under_way.sort();
-    assert_eq!(under_way, ["e0", "e1", "e2"]);
-    let (second, mut inbox) = staying.add("second");
-    subscribe(&topic, &second, &wishes).await;
-    publish(&publisher, "keyless").await;
-    assert_eq!(inbox.operations(1).await, ["keyless"]);
-    assert!(!first_inbox.has_more());
-    dying.communicator.abort();
-    let operations = inbox.operations(60).await;
-    for key in 0..3 {
-        let of_key = |operation: &&String| {
-            let number: usize = operation[1..].parse().expect("a number");
-            number % 3 == key
-        };
-        let of_key: Vec<_> = operations.iter().filter(of_key).cloned().collect();
-        let expected: Vec<_> = (key..60).step_by(3).map(|at| format!("e{at}")).collect();
-        assert_eq!(of_key, expected, "key {key}");
-    }
-    world
-        .info_when("t", |info| info.delivered == 61 && info.published == 61)
-        .await;
-}
-
-#[tokio::test]
-async fn subscribers_that_share_a_subscription_agree_about_its_key_and_programs_do_not_pull_it() {
-    let directory = Directory::new();
-    let world = hub_in(&directory.0).await;
-    let topic = topic(&world, "t").await;
-    let subscribers = Subscribers::start().await;
-    let keyed =
-        |key: &'static str| [DURABLE, &[("floe.shared", "yes"), ("floe.sticky", key)]].concat();
-    let (first, _first) = subscribers.add("first");
-    subscribe(&topic, &first, &keyed("a")).await;
-    let (second, _second) = subscribers.add("second");
-    for wishes in [keyed("b"), [DURABLE, &[("floe.shared", "yes")]].concat()] {
-        let wishes = qos(&wishes);
-        let refused = topic.subscribe_and_get_publisher(&wishes, Some(&second));
-        let error = soon(refused).await.unwrap_err().to_string();
-        assert!(error.contains("invalid floe.sticky"), "{error}");
-    }
-    subscribe(&topic, &second, &keyed("a")).await;
-    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
-    for wishes in [keyed("a"), DURABLE.to_vec()] {
-        let error = soon(topics.open_pull("t", &qos(&wishes)))
-            .await
-            .unwrap_err();
-        assert!(error.to_string().contains("invalid floe.sticky"), "{error}");
-    }
-    let error = soon(topics.pull("t", "d", 1, 0)).await.unwrap_err();
-    assert!(error.to_string().contains("sticky"), "{error}");
-}
-
-#[tokio::test]
-async fn events_of_a_topic_without_a_log_are_pulled_from_a_queue_whose_losses_count() {
-    let world = World::start().await;
-    let topic = world.create("live").await;
-    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
-    let wishes = qos(&[
-        ("floe.pull", "p"),
-        ("floe.queueEvents", "3"),
-        ("floe.patience", "0"),
-    ]);
-    for _ in 0..2 {
-        soon(topics.open_pull("live", &wishes)).await.unwrap();
-    }
-    let pull = async |count, wait| {
-        let pulled = soon(topics.pull("live", "p", count, wait)).await.unwrap();
-        let operations = pulled.into_iter().map(|event| event.operation);
-        operations.collect::<Vec<_>>()
-    };
-    assert!(pull(10, 0).await.is_empty());
-    let publisher = publisher(&topic).await;
-    publish_many(&publisher, 5).await;
-    let info = world
-        .info_when("live", |info| info.lost.overflow == 2)
-        .await;
-    assert_eq!((info.published, info.subscribers.len()), (5, 1));
-    // The queue has room for three, and drops the oldest ones.
-    assert_eq!(pull(2, 0).await, ["e2", "e3"]);
-    assert_eq!(pull(2, 0).await, ["e4"]);
-    // A waiting program gets an event as soon as it comes.
-    let (pulled, ()) = tokio::join!(pull(9, 30_000), publish(&publisher, "late"));
-    assert_eq!(pulled, ["late"]);
-    let info = world.info_when("live", |info| info.delivered == 4).await;
-    assert_eq!((info.lost.overflow, info.lost.removed), (2, 0));
-
-    publish(&publisher, "left").await;
-    let object = world.client.proxy("floe.pull/p").unwrap();
-    topic.unsubscribe(Some(&object)).await.unwrap();
-    let error = soon(topics.pull("live", "p", 1, 0)).await.unwrap_err();
-    assert!(error.to_string().contains("NoSuchSubscription"), "{error}");
-    world.info_when("live", |info| info.lost.removed == 1).await;
-}
-
-#[tokio::test]
-async fn a_queue_that_no_program_pulls_for_long_ends_and_one_of_a_durable_topic_needs_no_position()
-{
-    let directory = Directory::new();
-    let world = hub_in(&directory.0).await;
-    let publisher = publisher(&topic(&world, "t").await).await;
-    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
-    let named = ("floe.pull", "p");
-    soon(topics.open_pull("t", &qos(&[named]))).await.unwrap();
-    publish(&publisher, "e").await;
-    let pulled = soon(topics.pull("t", "p", 1, 30_000)).await.unwrap();
-    assert_eq!((pulled[0].operation.as_str(), pulled[0].number), ("e", 0));
-    let contents = soon(topics.contents("t")).await.unwrap();
-    assert!(contents.subscriptions.is_empty());
-    let short = qos(&[("floe.pull", "short"), ("floe.idle", "1")]);
-    soon(topics.open_pull("t", &short)).await.unwrap();
-    world
-        .info_when("t", |info| info.subscribers.len() == 1)
-        .await;
-    for (wishes, expected) in [
-        (
-            &[("floe.pull", "")][..],
-            "expected a name of 1 to 200 bytes",
-        ),
-        (
-            &[named, ("floe.from", "new")],
-            "expected neither floe.durable nor floe.from",
-        ),
-        (
-            &[("floe.stamps", "yes")],
-            "expected floe.durable or floe.from",
-        ),
-        (&[], "as floe.durable or floe.pull, got neither"),
-    ] {
-        let error = soon(topics.open_pull("t", &qos(wishes))).await.unwrap_err();
-        assert!(error.to_string().contains(expected), "{error}");
-    }
 }
