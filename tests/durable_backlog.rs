@@ -3,7 +3,7 @@
 //!
 //! `FLOE_BACKLOG_EVENTS=10000000 cargo test --release -p floe-tests --test durable_backlog -- --nocapture` does it with a log of more
 //! than 10 GB, which must open within two seconds, and prints what the subscriber costs the live ones. Without it, the test counts
-//! bytes and no times.
+//! bytes and no times. A second test looks at the memory of the hub while a subscriber that is stopped falls behind.
 
 use std::fs;
 use std::process::Command;
@@ -28,6 +28,10 @@ const EVENTS: u64 = 120_000;
 const BEHIND: u64 = 40 * BURST;
 /// The bytes of the parameters of an event.
 const LEN: usize = 1024;
+/// How far a stopped subscriber is behind when the memory of the hub is looked at first: 6 MB.
+const FEW: u64 = 6000;
+/// How much more the hub may have when the subscriber is ten times as far behind, which is 55 MB more.
+const GROWTH_MAX: u64 = 24 << 20;
 /// How many are published at a time.
 const BURST: u64 = 500;
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -76,6 +80,15 @@ impl Dispatcher for Live {
             }
             std::future::ready(request.returned_nothing())
         });
+    }
+}
+
+/// Answers no event.
+struct Stopped;
+
+impl Dispatcher for Stopped {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, |_| std::future::pending());
     }
 }
 
@@ -164,6 +177,40 @@ fn read_len(hub: &Peer) -> Option<u64> {
     line.parse().ok()
 }
 
+/// The bytes that a process has of its own. `None` where the system does not count them.
+fn own_memory(hub: &Peer) -> Option<u64> {
+    let counts = fs::read_to_string(format!("/proc/{}/smaps_rollup", hub.id())).ok()?;
+    let line = counts
+        .lines()
+        .find_map(|line| line.strip_prefix("Anonymous:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
+    Some(kibibytes << 10)
+}
+
+#[tokio::test]
+async fn a_subscriber_that_is_stopped_costs_the_hub_no_memory_however_far_it_falls_behind() {
+    let data = Data::new("durable-memory");
+    let own = Communicator::new();
+    let (hub, manager) = serve(&data, false);
+    let publisher = publisher(&own, &manager).await;
+    let adapter = adapter(&own).await;
+    let stopped = adapter.add("stopped", Stopped).expect("a new name");
+    let wishes = [("floe.durable", "d"), ("floe.from", "beginning")];
+    subscribe(&own, &manager, &stopped, &wishes).await;
+    publish_all(&publisher, FEW).await;
+    let few = own_memory(&hub);
+    publish_all(&publisher, 9 * FEW).await;
+    let many = own_memory(&hub);
+    let contents = topics(&own, &manager).contents("t").await;
+    let behind = contents.expect("the hub answers").subscriptions[0].behind;
+    assert!(behind as u64 > 9 * FEW, "it is {behind} events behind");
+    println!("memory of the hub: {few:?} bytes, and {many:?} later");
+    if let Some((few, many)) = few.zip(many) {
+        assert!(many < few + GROWTH_MAX, "{few} bytes, and {many} later");
+    }
+    own.shutdown().await;
+}
+
 #[test]
 fn a_long_log_opens_fast_and_a_subscriber_that_is_far_behind_gets_all_while_others_get_theirs() {
     let told = std::env::var("FLOE_BACKLOG_EVENTS").ok();
@@ -187,8 +234,7 @@ async fn run(count: u64, is_timed: bool) {
     let (hub, manager) = serve(&data, !is_timed);
     let took = begin.elapsed();
     let read = read_len(&hub);
-    let topics = own.proxy(&format!("{DURABLE_TOPICS}:{}", endpoint(&manager)));
-    let topics = DurableTopicsProxy::from_proxy(topics.expect("a proxy"));
+    let topics = topics(&own, &manager);
     let contents = topics.contents("t").await.expect("the hub answers");
     assert_eq!(contents.next as u64, count + 2);
     println!(
@@ -270,6 +316,11 @@ async fn publisher(communicator: &Communicator, manager: &str) -> Proxy {
     let manager = TopicManagerProxy::from_proxy(communicator.proxy(manager).expect("a proxy"));
     let topic = manager.retrieve("t").await.expect("the hub answers");
     topic.get_publisher().await.expect("the hub answers")
+}
+
+fn topics(communicator: &Communicator, manager: &str) -> DurableTopicsProxy {
+    let proxy = communicator.proxy(&format!("{DURABLE_TOPICS}:{}", endpoint(manager)));
+    DurableTopicsProxy::from_proxy(proxy.expect("a proxy"))
 }
 
 /// The endpoints of a proxy.

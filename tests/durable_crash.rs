@@ -1,10 +1,14 @@
 //! A hub that is killed at any moment, while events are published to a durable topic and a durable subscriber reads them:
 //! each event that was acknowledged is in the log once, nothing is there that was not published, and the subscriber gets
-//! each event in the order of the log.
+//! each event in the order of the log. After each kill, the test leaves behind the last record what a write leaves that the kill of a
+//! machine has torn.
 //!
 //! `FLOE_DURABLE_ROUNDS` says how often it is killed, `FLOE_CRASH_SEED` repeats a run as far as time allows.
 
 use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -24,6 +28,10 @@ const PUBLISHERS: usize = 3;
 const UNANSWERED: usize = 8;
 /// The longest that a hub lives.
 const LIFE_MAX: Duration = Duration::from_millis(200);
+/// The bytes of a segment before its first record, of a record before those that its length counts, and before its sequence.
+const HEADER_LEN: usize = 80;
+const PREFIX_LEN: usize = 8;
+const SEQUENCE_AT: usize = 8;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Starts a hub with the durable topic `t`.
@@ -145,6 +153,7 @@ async fn run(rounds: u64, mut seed: u64) {
     let own = Communicator::new();
     let (_adapter, durable, received) = subscriber(&own, "durable").await;
     let mut fates = vec![BTreeMap::new(); PUBLISHERS];
+    let mut torn_count = 0;
     for round in 0..rounds {
         let (mut hub, manager) = serve(&data, "tcp -h 127.0.0.1 -p 0");
         let communicator = Communicator::new();
@@ -171,7 +180,9 @@ async fn run(rounds: u64, mut seed: u64) {
             fates.extend(publishing.await.expect("no publisher panics"));
         }
         communicator.shutdown().await;
+        torn_count += u64::from(tear(&data, &mut seed));
     }
+    assert!(torn_count > 0, "no segment was torn in {rounds} rounds");
     let acknowledged = fates.iter().flat_map(BTreeMap::values);
     let acknowledged = acknowledged
         .filter(|fate| **fate == Fate::Acknowledged)
@@ -200,10 +211,87 @@ async fn run(rounds: u64, mut seed: u64) {
 }
 
 fn life(seed: &mut u64) -> Duration {
-    // A splitmix64 step.
+    Duration::from_micros(random(seed) % LIFE_MAX.as_micros() as u64)
+}
+
+/// A splitmix64 step.
+fn random(seed: &mut u64) -> u64 {
     *seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let mixed = (*seed ^ (*seed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    Duration::from_micros(mixed % LIFE_MAX.as_micros() as u64)
+    mixed ^ (mixed >> 27)
+}
+
+/// Tears a write behind the last whole record: the kill of a process keeps all that was written before, and what was acknowledged is
+/// there. Returns false if the log has no record yet.
+fn tear(data: &Data, seed: &mut u64) -> bool {
+    let Some((path, bytes)) = newest_segment(data) else {
+        return false;
+    };
+    let Some(last) = last_record(&bytes) else {
+        return false;
+    };
+    let end = last.end;
+    let last = &bytes[last];
+    // The next record: its check sum is that of another one, as if some of its bytes had not reached the disk.
+    let mut next = last.to_vec();
+    let sequence = u64_at(last, SEQUENCE_AT) + 1;
+    next[SEQUENCE_AT..SEQUENCE_AT + 8].copy_from_slice(&sequence.to_le_bytes());
+    let cut = 1 + random(seed) as usize % (next.len() - 1);
+    let random_bytes = |seed: &mut u64| (0..cut * 100).map(|_| random(seed) as u8).collect();
+    let (torn, is_cut): (Vec<u8>, bool) = match random(seed) % 5 {
+        // The zeros that the hub has written ahead did not reach the disk.
+        0 => (Vec::new(), true),
+        // Only the first bytes did, and the file has its length or not.
+        1 => (next[..cut].to_vec(), false),
+        2 => (next[..cut].to_vec(), true),
+        // An old block of the disk stands there: anything, or a record that the log had before.
+        3 => (random_bytes(seed), true),
+        _ => ([last, &next].concat(), false),
+    };
+    let file = OpenOptions::new().write(true).open(path);
+    let mut file = file.expect("the test may write it");
+    let written = file.seek(SeekFrom::Start(end as u64));
+    let written = written.and_then(|_| file.write_all(&torn));
+    written.expect("the disk has room");
+    if is_cut {
+        let len = (end + torn.len()) as u64;
+        file.set_len(len).expect("the test may cut it");
+    }
+    true
+}
+
+/// The segment that was being written, and its bytes.
+fn newest_segment(data: &Data) -> Option<(PathBuf, Vec<u8>)> {
+    let entries = fs::read_dir(data.path().join("topics/t/log")).ok()?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    let segments = paths.filter(|path| path.extension().is_some_and(|it| it == "log"));
+    let newest = segments.max()?;
+    let bytes = fs::read(&newest).expect("the test may read it");
+    Some((newest, bytes))
+}
+
+/// Where the last whole record stands. `crates/hub/src/core/log/record.rs` shows a record, and `segment.rs` what is before.
+fn last_record(bytes: &[u8]) -> Option<std::ops::Range<usize>> {
+    let (mut last, mut at) = (None::<std::ops::Range<usize>>, HEADER_LEN);
+    while let Some(len) = bytes.get(at..at + 4) {
+        let len = u32::from_le_bytes(len.try_into().expect("four bytes")) as usize;
+        let end = at + PREFIX_LEN + len;
+        let sequence = bytes.get(at + SEQUENCE_AT..end.min(at + SEQUENCE_AT + 8));
+        let follows = |sequence: &[u8]| match &last {
+            Some(last) => u64_at(sequence, 0) == u64_at(&bytes[last.clone()], SEQUENCE_AT) + 1,
+            None => u64_at(sequence, 0) > 0,
+        };
+        if end > bytes.len() || !sequence.is_some_and(|it| it.len() == 8 && follows(it)) {
+            return last;
+        }
+        last = Some(at..end);
+        at = end;
+    }
+    last
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
 /// Waits as long as events come.

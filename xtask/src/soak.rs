@@ -1,10 +1,16 @@
-//! `cargo xtask soak` and `cargo xtask memory`: the package `floe-soak`, built as it is needed.
+//! `cargo xtask soak` and `cargo xtask memory`: the package `floe-soak`, built as it is needed, and tests of durable topics with larger
+//! numbers than the gate has time for.
 
 use crate::build;
 use crate::command::{cargo, command, succeeds};
 
 /// Time of the load in the gate, in seconds.
 const SMOKE_SECONDS: &str = "60";
+
+/// Events of a log of more than 10 GB.
+const BACKLOG_EVENTS: &str = "10000000";
+/// How often a hub is killed.
+const KILLS: &str = "500";
 
 /// The soak, optimised, with these options to it, or another part of it named first; whether it passed.
 pub(crate) fn run(options: &[&str]) -> bool {
@@ -13,6 +19,10 @@ pub(crate) fn run(options: &[&str]) -> bool {
             role @ ("attack" | "hub" | "isolation" | "stalled" | "flood"),
             options @ ..,
         ] => run_program(role, options),
+        ["backlog"] => run_test("durable_backlog", "FLOE_BACKLOG_EVENTS", BACKLOG_EVENTS),
+        ["backlog", "--events", count] => run_test("durable_backlog", "FLOE_BACKLOG_EVENTS", count),
+        ["kills"] => run_test("durable_crash", "FLOE_DURABLE_ROUNDS", KILLS),
+        ["kills", "--rounds", count] => run_test("durable_crash", "FLOE_DURABLE_ROUNDS", count),
         options => run_program("run", options),
     }
 }
@@ -40,4 +50,19 @@ fn run_program(role: &str, options: &[&str]) -> bool {
     .concat();
     let run = [&["run", "--quiet"], &package[..], &["--", role], options].concat();
     succeeds(&mut cargo(&build)) && succeeds(&mut cargo(&run))
+}
+
+/// Runs an optimised test with a number that it takes from a variable of the environment.
+fn run_test(test: &str, variable: &str, count: &str) -> bool {
+    let words = [
+        "test",
+        "--release",
+        "--package",
+        "floe-tests",
+        "--test",
+        test,
+        "--",
+        "--nocapture",
+    ];
+    succeeds(cargo(&words).env(variable, count))
 }

@@ -7,6 +7,7 @@
 //! - `latency.rs`: how long events wait, and how long answers take
 //! - `failure.rs`: classifies the failure of a delivery
 //! - `topic_link.rs`: the other end of a link
+//! - `catch_up.rs`: readers that are far behind, and the live traffic beside which they read
 //! - `durable/`: the logs of durable topics, and the positions of their subscriptions
 //! - `subscriber.rs`, `subscribers.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
 //! - `directory.rs`: the objects of the hub by name
@@ -21,6 +22,7 @@
 //! - `servants/`: the objects that peers invoke
 //! - `listeners.rs`, `hub.rs`: the adapters, and the hub as its user sees it
 
+mod catch_up;
 mod count;
 mod dead_letters;
 mod delivery;

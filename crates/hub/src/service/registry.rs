@@ -117,9 +117,10 @@ impl Registry {
         stored: Vec<StoredTopic>,
         communicator: &Communicator,
     ) -> Result<Arc<Self>, StoreError> {
+        let deliveries = Deliveries::start(&settings);
         let registry = Arc::new(Self {
-            logs: LogFolders::new(&settings.store),
-            deliveries: Deliveries::start(&settings),
+            logs: LogFolders::new(&settings.store, deliveries.ready().catch_up()),
+            deliveries,
             guard: Guard::new(&settings),
             counts: RecipientCounts::default(),
             queue_cut: AtomicU64::new(0),

@@ -9,6 +9,7 @@
 //! - `publication.rs`: what a publisher says in the context of its events
 //! - `deduplication.rs`: which events of a publisher have come before
 //! - `sticky.rs`: which member of a shared subscription gets the events of a key
+//! - `throttle.rs`: how fast readers that are far behind may read while the hub has live traffic
 //! - `stamped.rs`: tells a subscriber the sequence and time of an event
 
 mod absence;
@@ -21,6 +22,7 @@ mod redelivery;
 mod stamped;
 mod start;
 mod sticky;
+mod throttle;
 
 pub(crate) use absence::Absence;
 pub(crate) use deduplication::{Deduplication, Novelty};
@@ -32,3 +34,4 @@ pub(crate) use redelivery::Redelivery;
 pub(crate) use stamped::{stamped, with_entries};
 pub(crate) use start::parse_start;
 pub(crate) use sticky::{Member, Sticky};
+pub(crate) use throttle::{Chase, Throttle, Turn};

@@ -388,6 +388,14 @@ impl Encode for SavedPosition {
 }
 
 impl SavedPosition {
+    /// A position before this event, without pending ones.
+    pub(crate) fn at(next: u64) -> Self {
+        Self {
+            next,
+            ..Self::default()
+        }
+    }
+
     /// The bytes of one pending event.
     const PENDING_LEN: usize = 12;
 

@@ -74,6 +74,7 @@ impl DurableWindow {
         let ended = in_flight.note_sent(events, sent, now, PendingEvent::end);
         drop(in_flight);
         self.follow(ended);
+        self.reader.note_busy(now);
         true
     }
 
@@ -150,6 +151,7 @@ impl ReplySink for DurableWindow {
         let ended = in_flight.handle_returned(numbers, now, PendingEvent::end);
         drop(in_flight);
         self.follow(ended);
+        self.reader.note_busy(now);
     }
 
     fn answered(&self, number: u64, answer: Result<Option<Outcome>, InvokeError>) {

@@ -18,6 +18,7 @@ use tokio::runtime::Handle;
 
 use super::topic_log::TopicLog;
 use crate::log::{EventLog, LogSettings, SegmentLog};
+use crate::service::catch_up::CatchUp;
 use crate::settings::{DurableSettings, StoreSettings};
 use crate::store::StoreError;
 
@@ -26,6 +27,8 @@ use crate::store::StoreError;
 pub(crate) struct LogFolders {
     /// `None` if the hub keeps nothing on disk.
     root: Option<PathBuf>,
+    /// The readers that are far behind.
+    catch_up: Arc<CatchUp>,
 }
 
 /// The file with the name of the topic.
@@ -34,12 +37,13 @@ const NAME: &str = "name";
 const DESTROYED: &str = "destroyed";
 
 impl LogFolders {
-    pub(crate) fn new(store: &StoreSettings) -> Self {
+    pub(crate) fn new(store: &StoreSettings, catch_up: &Arc<CatchUp>) -> Self {
         Self {
             root: match store {
                 StoreSettings::Memory => None,
                 StoreSettings::Disk(data) => Some(data.join("topics")),
             },
+            catch_up: catch_up.clone(),
         }
     }
 
@@ -79,7 +83,8 @@ impl LogFolders {
             )));
         }
         let log = open_log(&folder.join("log"), settings)?;
-        TopicLog::open(topic, log, settings.clone(), folder.join("positions"))
+        let positions = folder.join("positions");
+        TopicLog::open(topic, log, settings.clone(), positions, &self.catch_up)
     }
 
     /// Notes that the topic is about to be destroyed. If the hub ends after that, the folder goes if the topic does.

@@ -8,6 +8,7 @@
 //! - `standing.rs`: what a durable subscription tells of itself
 //! - `expiry_clock.rs`: which events are too old to be delivered
 //! - `held.rs`: events of a sticky subscription that wait for the members that get their keys
+//! - `position_saver.rs`: keeps the file of a position up to date
 //! - `position_file.rs`: stores a position
 
 mod arrivals;
@@ -15,6 +16,7 @@ mod expiry_clock;
 mod folders;
 mod held;
 mod position_file;
+mod position_saver;
 mod pull;
 mod reader;
 mod standing;

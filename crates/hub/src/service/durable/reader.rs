@@ -13,13 +13,16 @@ use tokio::sync::futures::Notified;
 use super::expiry_clock::ExpiryClock;
 use super::held::{Keyed, KeyedTaken};
 use super::position_file::PositionFile;
+use super::position_saver::{PositionSaver, UnsyncedPosition};
 use super::standing::Standing;
 use crate::core::OUTSTANDING_LIMIT;
 use crate::core::durable::{
-    Member, NextEvent, NotAcknowledged, Reading, Redelivery, SavedPosition, SubscriptionPosition,
+    Chase, Member, NextEvent, NotAcknowledged, Reading, Redelivery, SavedPosition,
+    SubscriptionPosition, Turn,
 };
 use crate::core::log::{EventTime, Level, ReadLimits, Stamp};
 use crate::log::{EventLog, ReadBatch, readable};
+use crate::service::catch_up::CatchUp;
 use crate::service::lifespan::DefaultLifespan;
 use crate::store::StoreError;
 
@@ -28,20 +31,28 @@ use crate::store::StoreError;
 /// Memory is bounded whatever the distance to the end of the log: a reader holds the events of one read.
 #[derive(Debug)]
 pub(crate) struct Reader {
-    /// The name of the topic.
-    topic: Arc<str>,
+    source: LogSource,
     /// The name of the durable subscription; empty if the position ends with the subscriber.
     name: String,
-    log: Arc<dyn EventLog>,
-    /// Only events that are this safe are delivered.
-    level: Level,
-    /// For events whose publishers give none.
-    lifespan: Arc<DefaultLifespan>,
     /// Guards the position and the events that were read. It is held for a few moves, and while a position of a few bytes
     /// is written into the cache of the system.
     state: Mutex<State>,
     /// Something has changed for the delivery tasks.
     changed: Notify,
+}
+
+/// What a reader reads.
+#[derive(Debug, Clone)]
+pub(super) struct LogSource {
+    /// The name of the topic.
+    pub(super) topic: Arc<str>,
+    pub(super) log: Arc<dyn EventLog>,
+    /// Only events that are this safe are delivered.
+    pub(super) level: Level,
+    /// For events whose publishers give none.
+    pub(super) lifespan: Arc<DefaultLifespan>,
+    /// Decides when a reader that is far behind reads.
+    pub(super) catch_up: Arc<CatchUp>,
 }
 
 #[derive(Debug)]
@@ -62,12 +73,9 @@ struct State {
     /// Changes when the position is set: a read that began before that is of no use.
     feed_number: u64,
     is_reading: bool,
-    /// `None` if the position is not kept.
-    file: Option<PositionFile>,
-    /// Whether the position has changed since it was written, and since the file was synced.
-    is_unsaved: bool,
-    is_unsynced: bool,
-    has_failed_to_save: bool,
+    /// How it comes nearer to the end of the log.
+    chase: Chase,
+    saver: PositionSaver,
     /// How many events expired before they were delivered, since the hub started.
     expired: u64,
 }
@@ -144,55 +152,33 @@ pub(crate) enum HasRead {
 const READ_EVENTS_MAX: usize = 1000;
 /// A read takes at most this many bytes, unless a single event is longer.
 const READ_BYTES_MAX: usize = 256 * 1024;
+/// A short turn takes at most this many bytes, unless a single event is longer.
+const TURN_BYTES_MAX: usize = 64 * 1024;
 /// The wait before a failed read is tried again.
 const READ_PAUSE: Duration = Duration::from_secs(1);
 
 impl Reader {
     /// A reader that begins at this sequence, and whose position is not kept.
-    pub(super) fn transient(
-        topic: &Arc<str>,
-        log: &Arc<dyn EventLog>,
-        level: Level,
-        lifespan: &Arc<DefaultLifespan>,
-        from: u64,
-    ) -> Arc<Self> {
-        let position = SavedPosition {
-            next: from,
-            ..SavedPosition::default()
-        };
-        let name = String::new();
-        Self::of(topic, name, log, level, lifespan, &position, None)
+    pub(super) fn transient(source: LogSource, from: u64) -> Arc<Self> {
+        Self::of(source, String::new(), &SavedPosition::at(from), None)
     }
 
     /// A new durable subscription that begins at this sequence. Its position is on the disk when this returns.
     pub(super) fn create(
-        topic: &Arc<str>,
+        source: LogSource,
         name: &str,
-        log: &Arc<dyn EventLog>,
-        level: Level,
-        lifespan: &Arc<DefaultLifespan>,
         from: u64,
         file: &Path,
     ) -> Result<Arc<Self>, StoreError> {
-        let position = SavedPosition {
-            next: from,
-            ..SavedPosition::default()
-        };
+        let position = SavedPosition::at(from);
         let file = PositionFile::create(file, name, &position)?;
-        let (name, file) = (name.to_owned(), Some(file));
-        Ok(Self::of(topic, name, log, level, lifespan, &position, file))
+        Ok(Self::of(source, name.to_owned(), &position, Some(file)))
     }
 
     /// A durable subscription whose position is in this file.
-    pub(super) fn open(
-        topic: &Arc<str>,
-        log: &Arc<dyn EventLog>,
-        level: Level,
-        lifespan: &Arc<DefaultLifespan>,
-        file: &Path,
-    ) -> Result<Arc<Self>, StoreError> {
+    pub(super) fn open(source: LogSource, file: &Path) -> Result<Arc<Self>, StoreError> {
         let (file, name, mut position) = PositionFile::open(file)?;
-        let end = log.contents().next;
+        let end = source.log.contents().next;
         if position.next > end {
             // After a loss of power, the log may have lost events that were not synced. Later events get their numbers.
             let lost = position.next - end;
@@ -203,27 +189,20 @@ impl Reader {
             position.next = end;
             position.pending.retain(|sequence, _| *sequence < end);
         }
-        let file = Some(file);
-        Ok(Self::of(topic, name, log, level, lifespan, &position, file))
+        Ok(Self::of(source, name, &position, Some(file)))
     }
 
     fn of(
-        topic: &Arc<str>,
+        source: LogSource,
         name: String,
-        log: &Arc<dyn EventLog>,
-        level: Level,
-        lifespan: &Arc<DefaultLifespan>,
         saved: &SavedPosition,
         file: Option<PositionFile>,
     ) -> Arc<Self> {
         let (rules, now) = (Redelivery::default(), Instant::now());
         let position = SubscriptionPosition::restore(saved, rules, OUTSTANDING_LIMIT, now);
         Arc::new(Self {
-            topic: topic.clone(),
+            source,
             name,
-            log: log.clone(),
-            level,
-            lifespan: lifespan.clone(),
             state: Mutex::new(State {
                 feed_next: position.next(),
                 position,
@@ -234,10 +213,8 @@ impl Reader {
                 next_member: 0,
                 feed_number: 0,
                 is_reading: false,
-                file,
-                is_unsaved: false,
-                is_unsynced: false,
-                has_failed_to_save: false,
+                chase: Chase::default(),
+                saver: PositionSaver::new(file),
                 expired: 0,
             }),
             changed: Notify::new(),
@@ -251,7 +228,7 @@ impl Reader {
 
     /// The name of the topic.
     pub(crate) fn topic(&self) -> &str {
-        &self.topic
+        &self.source.topic
     }
 
     /// The name of the topic for events that cannot be delivered.
@@ -263,7 +240,7 @@ impl Reader {
     pub(super) fn configure(&self, reading: &Reading, pending_max: usize) {
         let mut state = self.lock();
         state.position.reconfigure(reading.redelivery, pending_max);
-        state.dead_letters = reading.dead_letters_of(&self.topic);
+        state.dead_letters = reading.dead_letters_of(&self.source.topic);
         state.lifespan = reading.lifespan;
         let known = state.held.as_ref().map(Keyed::context_key);
         if known != reading.sticky.as_deref() {
@@ -325,7 +302,7 @@ impl Reader {
                         break;
                     };
                     let attempt = state.position.handle_delivery(stamp.sequence, now);
-                    state.is_unsaved = true;
+                    state.saver.is_unsaved = true;
                     batch.push(Delivery {
                         sequence: stamp.sequence,
                         time: stamp.time,
@@ -351,26 +328,77 @@ impl Reader {
             reader: self,
             to_read: Some(to_read),
         };
-        let (from, events) = match to_read {
-            ToRead::Next { from, .. } => (from, READ_EVENTS_MAX),
-            ToRead::Again { sequence, .. } | ToRead::Keyed { sequence } => (sequence, 1),
+        let (from, limits) = match to_read {
+            ToRead::Next { from, .. } => (from, self.turn().await),
+            ToRead::Again { sequence, .. } | ToRead::Keyed { sequence } => {
+                (sequence, self.limits(1, READ_BYTES_MAX))
+            }
         };
-        let limits = ReadLimits {
-            events,
-            bytes: READ_BYTES_MAX,
-            level: self.level,
-        };
-        let log = self.log.clone();
-        let read = tokio::task::spawn_blocking(move || log.read(from, &limits)).await;
-        match read {
-            Ok(Ok(batch)) => reading.end(batch),
-            Ok(Err(error)) => {
+        let log = self.source.log.clone();
+        let read = tokio::task::spawn_blocking(move || {
+            let began = Instant::now();
+            (log.read(from, &limits), began.elapsed(), limits)
+        });
+        match read.await {
+            Ok((Ok(batch), took, limits)) => {
+                self.note_read(to_read, &batch, took, &limits);
+                reading.end(batch)
+            }
+            Ok((Err(error), ..)) => {
                 tracing::error!("a durable subscription waits: {error}");
                 tokio::time::sleep(READ_PAUSE).await;
                 HasRead::Events
             }
             // The runtime is shutting down.
             Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// How much it reads next. If it is far behind, it waits for its turn beside live traffic.
+    async fn turn(&self) -> ReadLimits {
+        loop {
+            match self.poll_turn() {
+                Turn::Free => return self.limits(READ_EVENTS_MAX, READ_BYTES_MAX),
+                Turn::Short => return self.limits(Chase::TURN_EVENTS, TURN_BYTES_MAX),
+                Turn::At(time) => tokio::time::sleep_until(time.into()).await,
+            }
+        }
+    }
+
+    fn poll_turn(&self) -> Turn {
+        if !self.lock().chase.is_far_behind() {
+            return Turn::Free;
+        }
+        let end = self.source.log.contents().next;
+        let chase = &mut self.lock().chase;
+        chase.handle_end(end);
+        self.source.catch_up.poll(chase, Instant::now())
+    }
+
+    fn limits(&self, events: usize, bytes: usize) -> ReadLimits {
+        ReadLimits {
+            events,
+            bytes,
+            level: self.source.level,
+        }
+    }
+
+    /// Notes what a read of new events says about the distance to the end of the log.
+    fn note_read(&self, to_read: ToRead, batch: &ReadBatch, took: Duration, limits: &ReadLimits) {
+        if !matches!(to_read, ToRead::Next { .. }) {
+            return;
+        }
+        let len = batch.events.as_ref().map_or(0, |events| events.byte_len());
+        // The next event may not have fitted.
+        let is_full = batch.stamps.len() >= limits.events || len >= limits.bytes / 2;
+        self.lock().chase.handle_read(is_full, took);
+    }
+
+    /// Its sends or replies have kept a processor busy since then.
+    pub(crate) fn note_busy(&self, since: Instant) {
+        let chase = &mut self.lock().chase;
+        if chase.is_far_behind() {
+            chase.handle_busy(since.elapsed());
         }
     }
 
@@ -389,12 +417,8 @@ impl Reader {
     /// # Errors
     /// Why the log cannot be read.
     pub(crate) async fn event(&self, sequence: u64) -> Result<Option<(EventTime, Event)>, String> {
-        let limits = ReadLimits {
-            events: 1,
-            bytes: READ_BYTES_MAX,
-            level: self.level,
-        };
-        let log = self.log.clone();
+        let limits = self.limits(1, READ_BYTES_MAX);
+        let log = self.source.log.clone();
         let read = tokio::task::spawn_blocking(move || log.read(sequence, &limits)).await;
         let batch = read.map_err(|error| error.to_string())?;
         let batch = batch.map_err(|error| error.to_string())?;
@@ -411,14 +435,14 @@ impl Reader {
 
     /// Waits until the log has an event from this sequence on.
     pub(crate) fn readable(&self, from: u64) -> impl Future<Output = ()> + Send + use<> {
-        readable(&*self.log, from, self.level)
+        readable(&*self.source.log, from, self.source.level)
     }
 
     /// Events were acknowledged.
     pub(crate) fn handle_acknowledged(&self, sequences: impl Iterator<Item = u64>) {
         let mut state = self.lock();
         for sequence in sequences {
-            state.is_unsaved |= state.position.handle_acknowledged(sequence);
+            state.saver.is_unsaved |= state.position.handle_acknowledged(sequence);
         }
         state.drop_settled();
         drop(state);
@@ -428,7 +452,7 @@ impl Reader {
     /// An event, and all delivered ones before it, were acknowledged.
     pub(crate) fn handle_acknowledged_to(&self, sequence: u64) {
         let mut state = self.lock();
-        state.is_unsaved |= state.position.handle_acknowledged_to(sequence) > 0;
+        state.saver.is_unsaved |= state.position.handle_acknowledged_to(sequence) > 0;
         state.drop_settled();
         drop(state);
         self.changed.notify_waiters();
@@ -439,7 +463,7 @@ impl Reader {
         let mut state = self.lock();
         let now = Instant::now();
         let verdict = state.position.handle_refused(sequence, now);
-        state.is_unsaved = true;
+        state.saver.is_unsaved = true;
         drop(state);
         self.changed.notify_waiters();
         verdict
@@ -459,7 +483,7 @@ impl Reader {
         let now = Instant::now();
         for sequence in sequences {
             state.position.handle_undelivered(sequence, now);
-            state.is_unsaved = true;
+            state.saver.is_unsaved = true;
         }
         drop(state);
         self.changed.notify_waiters();
@@ -472,59 +496,24 @@ impl Reader {
 
     /// Writes the position, if it has changed. It then survives the end of the process.
     pub(crate) fn save(&self) {
-        let mut guard = self.lock();
-        let state = &mut *guard;
-        if !std::mem::take(&mut state.is_unsaved) {
-            return;
-        }
-        let Some(file) = &mut state.file else {
-            return;
-        };
-        match file.write(&self.name, &state.position.saved()) {
-            Ok(()) => {
-                state.is_unsynced = true;
-                state.has_failed_to_save = false;
-            }
-            Err(error) => {
-                state.is_unsaved = true;
-                if !std::mem::replace(&mut state.has_failed_to_save, true) {
-                    tracing::error!(
-                        "the position of the durable subscription {:?} is not kept: {error}: it is tried again with the next \
-                         acknowledgement",
-                        self.name
-                    );
-                }
-            }
-        }
+        let state = &mut *self.lock();
+        state.saver.save(&self.name, &state.position);
     }
 
     /// Makes the position survive a loss of power. It waits for the disk.
     pub(crate) fn sync(&self) {
         self.save();
-        let mut state = self.lock();
-        if !std::mem::take(&mut state.is_unsynced) {
-            return;
-        }
-        let Some(file) = &state.file else {
-            return;
-        };
-        let (file, path) = (file.syncer(), file.path().to_owned());
+        let unsynced = self.lock().saver.begin_sync();
         // Without the lock, because a disk may be slow.
-        drop(state);
-        let synced = file.and_then(|file| {
-            let synced = file.sync_data();
-            let shown = path.display();
-            synced.map_err(|error| StoreError::because(format!("cannot sync \"{shown}\""), error))
-        });
-        if let Err(error) = synced {
-            self.lock().is_unsynced = true;
+        if let Some(Err(error)) = unsynced.map(UnsyncedPosition::sync) {
+            self.lock().saver.handle_unsynced();
             tracing::error!("{error}");
         }
     }
 
     /// Where the subscription is, and what happened to its events.
     pub(crate) fn standing(&self) -> Standing {
-        let end = self.log.contents().next;
+        let end = self.source.log.contents().next;
         let state = self.lock();
         Standing {
             floor: state.position.floor(),
@@ -545,7 +534,7 @@ impl Reader {
         state.feed_next = next;
         state.feed_number += 1;
         state.is_reading = false;
-        state.is_unsaved = true;
+        state.saver.is_unsaved = true;
         drop(state);
         self.changed.notify_waiters();
     }
@@ -562,7 +551,7 @@ impl Reader {
                 let lost = batch
                     .gap
                     .map_or(0, |gap| state.position.handle_trimmed(gap.sequences.end));
-                state.is_unsaved |= lost > 0;
+                state.saver.is_unsaved |= lost > 0;
                 state.drop_settled();
                 state.feed.extend(read);
                 state.feed_next = batch.next;
@@ -605,7 +594,7 @@ impl Reader {
 
     /// The clock by which events expire.
     fn clock(&self, state: &State) -> ExpiryClock {
-        ExpiryClock::new(self.lifespan.get(), state.lifespan)
+        ExpiryClock::new(self.source.lifespan.get(), state.lifespan)
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -627,15 +616,15 @@ impl State {
         let Some(held) = &mut self.held else {
             return Batch::Wait(None);
         };
-        self.is_unsaved |= held.fill(&mut self.feed, &mut self.position, now);
+        self.saver.is_unsaved |= held.fill(&mut self.feed, &mut self.position, now);
         match held.take(&mut self.position, member, room, now, clock) {
             KeyedTaken::Unread(sequence) => return Batch::Read(ToRead::Keyed { sequence }),
             KeyedTaken::Events(events) if !events.is_empty() => {
-                self.is_unsaved = true;
+                self.saver.is_unsaved = true;
                 return Batch::Deliver(events);
             }
             KeyedTaken::Expired(count) => {
-                (self.expired, self.is_unsaved) = (self.expired + count, true);
+                (self.expired, self.saver.is_unsaved) = (self.expired + count, true);
                 return Batch::Expired(count);
             }
             KeyedTaken::Events(_) => {}
@@ -666,14 +655,14 @@ impl State {
             count += 1;
         }
         self.expired += count;
-        self.is_unsaved |= count > 0;
+        self.saver.is_unsaved |= count > 0;
         count
     }
 
     /// The log has dropped a pending event, or the disk has lost it. Returns how many events are lost.
     fn handle_missing(&mut self, sequence: u64) -> u64 {
         let is_lost = self.position.handle_acknowledged(sequence);
-        self.is_unsaved |= is_lost;
+        self.saver.is_unsaved |= is_lost;
         self.drop_settled();
         is_lost.into()
     }

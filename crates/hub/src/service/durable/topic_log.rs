@@ -12,10 +12,11 @@ use floe::forwarding::Events;
 use super::arrivals::{Arrival, Arrivals};
 use super::expiry_clock::ExpiryClock;
 use super::folders::file_name;
-use super::reader::Reader;
+use super::reader::{LogSource, Reader};
 use crate::core::durable::{LogPublication, Reading, publications};
 use crate::core::log::{Append, EventTime, Level, Position, ReadLimits};
 use crate::log::{Contents, EventLog, MemoryLog, ReadBatch, appended, readable};
+use crate::service::catch_up::CatchUp;
 use crate::service::lifespan::DefaultLifespan;
 use crate::settings::DurableSettings;
 use crate::store::StoreError;
@@ -30,6 +31,8 @@ pub(crate) struct TopicLog {
     arrivals: Arrivals,
     /// For events whose publishers give none. Its readers share it.
     lifespan: Arc<DefaultLifespan>,
+    /// Learns of each append, and lets readers catch up.
+    catch_up: Arc<CatchUp>,
     /// Where positions are stored; `None` if the log is in memory.
     positions: Option<PathBuf>,
     /// The durable subscriptions by name, those without a subscriber included.
@@ -70,6 +73,7 @@ impl TopicLog {
         log: Arc<dyn EventLog>,
         settings: DurableSettings,
         positions: PathBuf,
+        catch_up: &Arc<CatchUp>,
     ) -> Result<Arc<Self>, StoreError> {
         let topic: Arc<str> = topic.into();
         let level = settings.acknowledge;
@@ -81,10 +85,17 @@ impl TopicLog {
             StoreError::because(format!("cannot read \"{shown}\""), error)
         };
         let lifespan = Arc::new(DefaultLifespan::default());
+        let source = LogSource {
+            topic: topic.clone(),
+            log: log.clone(),
+            level,
+            lifespan: lifespan.clone(),
+            catch_up: catch_up.clone(),
+        };
         let mut readers = BTreeMap::new();
         for entry in std::fs::read_dir(&positions).map_err(read)? {
             let path = entry.map_err(read)?.path();
-            match Reader::open(&topic, &log, level, &lifespan, &path) {
+            match Reader::open(source.clone(), &path) {
                 Ok(reader) => drop(readers.insert(reader.name().to_owned(), reader)),
                 Err(error) => tracing::error!("{error}"),
             }
@@ -95,6 +106,7 @@ impl TopicLog {
             settings: RwLock::new(settings),
             arrivals,
             lifespan,
+            catch_up: catch_up.clone(),
             positions: Some(positions),
             readers: Mutex::new(readers),
             is_closed: AtomicBool::new(false),
@@ -102,13 +114,18 @@ impl TopicLog {
     }
 
     /// The log of a topic that remembers events in memory.
-    pub(crate) fn in_memory(topic: &str, settings: DurableSettings) -> Arc<Self> {
+    pub(crate) fn in_memory(
+        topic: &str,
+        settings: DurableSettings,
+        catch_up: &Arc<CatchUp>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             topic: topic.into(),
             log: Arc::new(MemoryLog::new(settings.retention.clone())),
             settings: RwLock::new(settings),
             arrivals: Arrivals::new(PUBLISHERS_MAX),
             lifespan: Arc::default(),
+            catch_up: catch_up.clone(),
             positions: None,
             readers: Mutex::default(),
             is_closed: AtomicBool::new(false),
@@ -136,6 +153,7 @@ impl TopicLog {
             Ok(publications) => publications,
             Err(reason) => return Appending::refused(reason),
         };
+        self.catch_up.note_live();
         let default = self.settings().acknowledge;
         let time = EventTime::now();
         let mut fresh = Vec::new();
@@ -227,21 +245,12 @@ impl TopicLog {
             }
             None => {
                 let from = self.locate(reading.start)?;
-                let level = self.settings().acknowledge;
+                let source = self.source();
                 match reading.name.as_ref().zip(self.positions.as_ref()) {
-                    None => Reader::transient(&self.topic, &self.log, level, &self.lifespan, from),
+                    None => Reader::transient(source, from),
                     Some((name, positions)) => {
                         let file = positions.join(file_name(name));
-                        let lifespan = &self.lifespan;
-                        let reader = Reader::create(
-                            &self.topic,
-                            name,
-                            &self.log,
-                            level,
-                            lifespan,
-                            from,
-                            &file,
-                        )?;
+                        let reader = Reader::create(source, name, from, &file)?;
                         readers.insert(name.clone(), reader.clone());
                         reader
                     }
@@ -338,6 +347,17 @@ impl TopicLog {
             reader.sync();
         }
         self.log.close();
+    }
+
+    /// What a new reader reads.
+    fn source(&self) -> LogSource {
+        LogSource {
+            topic: self.topic.clone(),
+            log: self.log.clone(),
+            level: self.settings().acknowledge,
+            lifespan: self.lifespan.clone(),
+            catch_up: self.catch_up.clone(),
+        }
     }
 
     fn settings(&self) -> std::sync::RwLockReadGuard<'_, DurableSettings> {

@@ -29,7 +29,9 @@ impl Registry {
             is_wanted || settings.durable_topics.contains_key(topic) || self.logs.has(topic);
         let log = match settings.history_of(topic) {
             _ if is_durable => self.logs.open(topic, &settings.durable_of(topic))?,
-            Some(history) => TopicLog::in_memory(topic, history),
+            Some(history) => {
+                TopicLog::in_memory(topic, history, self.deliveries.ready().catch_up())
+            }
             None => return Ok(None),
         };
         if let Ok(runtime) = Handle::try_current() {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::Subscriber;
 use super::connect_permits::ConnectPermits;
 use super::paced_wakes::PacedWakes;
+use crate::service::catch_up::CatchUp;
 use crate::service::latency::Latencies;
 use crate::settings::HubSettings;
 
@@ -26,6 +27,8 @@ pub(crate) struct ReadyQueue {
     wakes: PacedWakes,
     /// Which subscribers may connect.
     connect_permits: ConnectPermits,
+    /// Learns of each round.
+    catch_up: Arc<CatchUp>,
 }
 
 #[derive(Default)]
@@ -76,6 +79,11 @@ impl ReadyQueue {
     /// Which subscribers may connect.
     pub(crate) fn connect_permits(&self) -> &ConnectPermits {
         &self.connect_permits
+    }
+
+    /// The readers that are far behind.
+    pub(crate) fn catch_up(&self) -> &Arc<CatchUp> {
+        &self.catch_up
     }
 
     /// Whether the scheduler rests.
@@ -134,6 +142,7 @@ impl ReadyQueue {
         taken: &mut VecDeque<Arc<Subscriber>>,
         context: &mut Context<'_>,
     ) {
+        self.catch_up.note_live();
         let mut ready = self.lock();
         taken.extend(ready.subscribers.drain(..count));
         match ready.subscribers.is_empty() {

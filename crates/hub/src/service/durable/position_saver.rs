@@ -1,0 +1,92 @@
+//! Keeps the file of a position up to date.
+
+use std::fs::File;
+use std::path::PathBuf;
+
+use super::position_file::PositionFile;
+use crate::core::durable::SubscriptionPosition;
+use crate::store::StoreError;
+
+/// What the file of a position does not have yet.
+#[derive(Debug)]
+pub(super) struct PositionSaver {
+    /// `None` if the position is not kept.
+    file: Option<PositionFile>,
+    /// Whether the position has changed since it was written.
+    pub(super) is_unsaved: bool,
+    /// Whether it has been written since the file was synced.
+    is_unsynced: bool,
+    has_failed: bool,
+}
+
+/// The file of a position that is to be synced.
+#[derive(Debug)]
+pub(super) struct UnsyncedPosition {
+    file: Result<File, StoreError>,
+    path: PathBuf,
+}
+
+impl PositionSaver {
+    pub(super) fn new(file: Option<PositionFile>) -> Self {
+        Self {
+            file,
+            is_unsaved: false,
+            is_unsynced: false,
+            has_failed: false,
+        }
+    }
+
+    /// Writes the position of the subscription of this name, if it has changed.
+    pub(super) fn save(&mut self, name: &str, position: &SubscriptionPosition) {
+        if !std::mem::take(&mut self.is_unsaved) {
+            return;
+        }
+        let Some(file) = &mut self.file else {
+            return;
+        };
+        match file.write(name, &position.saved()) {
+            Ok(()) => {
+                self.is_unsynced = true;
+                self.has_failed = false;
+            }
+            Err(error) => {
+                self.is_unsaved = true;
+                if !std::mem::replace(&mut self.has_failed, true) {
+                    tracing::error!(
+                        "the position of the durable subscription {name:?} is not kept: {error}: it is tried again with the next \
+                         acknowledgement"
+                    );
+                }
+            }
+        }
+    }
+
+    /// What must be synced, if anything has been written.
+    pub(super) fn begin_sync(&mut self) -> Option<UnsyncedPosition> {
+        if !std::mem::take(&mut self.is_unsynced) {
+            return None;
+        }
+        let file = self.file.as_ref()?;
+        Some(UnsyncedPosition {
+            file: file.syncer(),
+            path: file.path().to_owned(),
+        })
+    }
+
+    /// The sync has failed. It is tried again.
+    pub(super) fn handle_unsynced(&mut self) {
+        self.is_unsynced = true;
+    }
+}
+
+impl UnsyncedPosition {
+    /// Syncs it. It waits for the disk.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses.
+    pub(super) fn sync(self) -> Result<(), StoreError> {
+        let synced = self.file?.sync_data();
+        let shown = self.path.display();
+        synced.map_err(|error| StoreError::because(format!("cannot sync \"{shown}\""), error))
+    }
+}

@@ -1,0 +1,169 @@
+//! Programs that pull events, of durable topics and of others.
+
+use floe::TypedProxy;
+use floe_hub::DURABLE_TOPICS;
+use floe_hub::contracts::floe::{DurableTopicsProxy, LogContents, LoggedEvent};
+
+use crate::durable::{DURABLE, hub_in, topic};
+use crate::world::{Directory, World, publish, publish_many, publisher, qos, soon};
+
+#[tokio::test]
+async fn events_are_pulled_acknowledged_and_refused() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let publisher = publisher(&topic(&world, "t").await).await;
+    publish_many(&publisher, 5).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let wishes = qos(&[DURABLE, &[("floe.backOff", "1")]].concat());
+    soon(topics.open_pull("t", &wishes)).await.unwrap();
+    let numbers = |events: &[LoggedEvent]| events.iter().map(|e| e.number).collect::<Vec<_>>();
+    let pull = async |count| soon(topics.pull("t", "d", count, 10_000)).await.unwrap();
+    let events = pull(3).await;
+    assert_eq!(numbers(&events), [1, 2, 3]);
+    assert_eq!((events[0].operation.as_str(), events[0].attempt), ("e0", 1));
+    topics.acknowledge("t", "d", &[2]).await.unwrap();
+    topics.refuse("t", "d", &[1]).await.unwrap();
+    // The refused event comes again, and the others after it or before it.
+    let mut rest = Vec::new();
+    while rest.len() < 3 {
+        rest.extend(numbers(&pull(10).await));
+    }
+    rest.sort_unstable();
+    assert_eq!(rest, [1, 4, 5]);
+    topics.acknowledge_to("t", "d", 4).await.unwrap();
+    let position = |contents: LogContents| {
+        let of_d = &contents.subscriptions[0];
+        (of_d.position, of_d.pending, of_d.behind)
+    };
+    assert_eq!(position(topics.contents("t").await.unwrap()), (5, 1, 0));
+    assert!(topics.pull("t", "d", 10, 0).await.unwrap().is_empty());
+    // A waiting program gets an event as soon as it comes.
+    let waiting = pull(1);
+    let (pulled, ()) = tokio::join!(waiting, publish(&publisher, "late"));
+    assert_eq!(pulled[0].operation, "late");
+    world.shut_down().await;
+
+    let world = hub_in(&directory.0).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let mut again = Vec::new();
+    while again.len() < 2 {
+        let pulled = soon(topics.pull("t", "d", 10, 10_000)).await.unwrap();
+        again.extend(pulled.iter().map(|event| (event.number, event.attempt)));
+    }
+    again.sort_unstable();
+    assert_eq!(again, [(5, 2), (6, 2)], "they were not acknowledged");
+    let error = topics.pull("t", "other", 1, 0).await.unwrap_err();
+    assert!(error.to_string().contains("NoSuchSubscription"), "{error}");
+}
+
+#[tokio::test]
+async fn a_waiting_pull_gets_an_event_that_comes_again_and_a_pull_without_a_wait_gets_what_there_is()
+ {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let publisher = publisher(&topic(&world, "t").await).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let rules = [("floe.backOff", "300"), ("floe.deadline", "500")];
+    let wishes = qos(&[DURABLE, &rules].concat());
+    soon(topics.open_pull("t", &wishes)).await.unwrap();
+    publish(&publisher, "e").await;
+    let attempts = async |wait| {
+        let pulled = soon(topics.pull("t", "d", 10, wait)).await.unwrap();
+        pulled.iter().map(|event| event.attempt).collect::<Vec<_>>()
+    };
+    assert_eq!(attempts(0).await, [1]);
+    soon(topics.refuse("t", "d", &[1])).await.unwrap();
+    // It comes again after its back-off.
+    assert_eq!(attempts(30_000).await, [2]);
+    // Nothing acknowledges it, so it comes again after its deadline and its back-off.
+    assert_eq!(attempts(30_000).await, [3]);
+    // Another program refuses it while one waits.
+    let refuse = async {
+        topics.refuse("t", "d", &[1]).await.unwrap();
+    };
+    let (again, ()) = tokio::join!(attempts(30_000), refuse);
+    assert_eq!(again, [4]);
+    soon(topics.acknowledge("t", "d", &[1])).await.unwrap();
+    assert!(attempts(0).await.is_empty());
+}
+
+#[tokio::test]
+async fn events_of_a_topic_without_a_log_are_pulled_from_a_queue_whose_losses_count() {
+    let world = World::start().await;
+    let topic = world.create("live").await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let wishes = qos(&[
+        ("floe.pull", "p"),
+        ("floe.queueEvents", "3"),
+        ("floe.patience", "0"),
+    ]);
+    for _ in 0..2 {
+        soon(topics.open_pull("live", &wishes)).await.unwrap();
+    }
+    let pull = async |count, wait| {
+        let pulled = soon(topics.pull("live", "p", count, wait)).await.unwrap();
+        let operations = pulled.into_iter().map(|event| event.operation);
+        operations.collect::<Vec<_>>()
+    };
+    assert!(pull(10, 0).await.is_empty());
+    let publisher = publisher(&topic).await;
+    publish_many(&publisher, 5).await;
+    let info = world
+        .info_when("live", |info| info.lost.overflow == 2)
+        .await;
+    assert_eq!((info.published, info.subscribers.len()), (5, 1));
+    // The queue has room for three, and drops the oldest ones.
+    assert_eq!(pull(2, 0).await, ["e2", "e3"]);
+    assert_eq!(pull(2, 0).await, ["e4"]);
+    // A waiting program gets an event as soon as it comes.
+    let (pulled, ()) = tokio::join!(pull(9, 30_000), publish(&publisher, "late"));
+    assert_eq!(pulled, ["late"]);
+    let info = world.info_when("live", |info| info.delivered == 4).await;
+    assert_eq!((info.lost.overflow, info.lost.removed), (2, 0));
+
+    publish(&publisher, "left").await;
+    let object = world.client.proxy("floe.pull/p").unwrap();
+    topic.unsubscribe(Some(&object)).await.unwrap();
+    let error = soon(topics.pull("live", "p", 1, 0)).await.unwrap_err();
+    assert!(error.to_string().contains("NoSuchSubscription"), "{error}");
+    world.info_when("live", |info| info.lost.removed == 1).await;
+}
+
+#[tokio::test]
+async fn a_queue_that_no_program_pulls_for_long_ends_and_one_of_a_durable_topic_needs_no_position()
+{
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let publisher = publisher(&topic(&world, "t").await).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let named = ("floe.pull", "p");
+    soon(topics.open_pull("t", &qos(&[named]))).await.unwrap();
+    publish(&publisher, "e").await;
+    let pulled = soon(topics.pull("t", "p", 1, 30_000)).await.unwrap();
+    assert_eq!((pulled[0].operation.as_str(), pulled[0].number), ("e", 0));
+    let contents = soon(topics.contents("t")).await.unwrap();
+    assert!(contents.subscriptions.is_empty());
+    let short = qos(&[("floe.pull", "short"), ("floe.idle", "1")]);
+    soon(topics.open_pull("t", &short)).await.unwrap();
+    world
+        .info_when("t", |info| info.subscribers.len() == 1)
+        .await;
+    for (wishes, expected) in [
+        (
+            &[("floe.pull", "")][..],
+            "expected a name of 1 to 200 bytes",
+        ),
+        (
+            &[named, ("floe.from", "new")],
+            "expected neither floe.durable nor floe.from",
+        ),
+        (
+            &[("floe.stamps", "yes")],
+            "expected floe.durable or floe.from",
+        ),
+        (&[], "as floe.durable or floe.pull, got neither"),
+    ] {
+        let error = soon(topics.open_pull("t", &qos(wishes))).await.unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
