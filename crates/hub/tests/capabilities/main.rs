@@ -5,6 +5,7 @@ mod backpressure;
 mod client;
 mod delivery;
 mod durable;
+mod durable_refusals;
 mod failures;
 mod info;
 mod late_reports;

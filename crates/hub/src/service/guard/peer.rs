@@ -151,16 +151,6 @@ impl Peer {
     }
 }
 
-/// Forgets the users whose tokens have ended, and the oldest one if there are still too many.
-fn make_room(users: &mut Vec<User>, now: u64) {
-    if users.len() >= USERS_MAX {
-        users.retain(|user| now < user.expires);
-    }
-    if users.len() >= USERS_MAX {
-        users.remove(0);
-    }
-}
-
 /// What counts the connection for the user of this name.
 fn connection_of(
     name: &str,
@@ -177,6 +167,16 @@ fn connection_of(
             .connect(name)
             .map(Arc::new)
             .map_err(NotKnown::Limit),
+    }
+}
+
+/// Forgets the users whose tokens have ended, and the oldest one if there are still too many.
+fn make_room(users: &mut Vec<User>, now: u64) {
+    if users.len() >= USERS_MAX {
+        users.retain(|user| now < user.expires);
+    }
+    if users.len() >= USERS_MAX {
+        users.remove(0);
     }
 }
 
