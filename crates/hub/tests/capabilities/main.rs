@@ -7,6 +7,7 @@ mod dead_endpoints;
 mod dead_letters;
 mod delivery;
 mod durable;
+mod durable_refusals;
 mod failures;
 mod info;
 mod late_reports;
