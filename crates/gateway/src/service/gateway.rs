@@ -37,6 +37,11 @@ pub struct Gateway {
 pub struct GatewayView(Weak<Sessions>);
 
 impl GatewayView {
+    /// Whether the gateway has not ended.
+    pub fn is_running(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
     /// The number of sessions, and the counters. `None` if the gateway has ended.
     pub fn status(&self) -> Option<GatewayStatus> {
         let sessions = self.0.upgrade()?;

@@ -173,6 +173,11 @@ fn open_store(settings: &HubSettings) -> Result<(Box<dyn Store>, Vec<StoredTopic
 pub struct HubView(Weak<Registry>);
 
 impl HubView {
+    /// Whether the hub has not ended.
+    pub fn is_running(&self) -> bool {
+        self.0.strong_count() > 0
+    }
+
     /// The status of the hub and its topics now.
     pub fn status(&self) -> Option<HubStatus> {
         Some(status::of_hub(&*self.0.upgrade()?))

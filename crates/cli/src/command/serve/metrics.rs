@@ -47,13 +47,13 @@ pub(super) fn answer(services: &Services, path: &str) -> Option<Answer> {
         }),
         "/healthz" => Some(Answer::plain(StatusCode::OK, "ok")),
         "/readyz" => {
-            let hub = services.hub.as_ref().map(HubView::status);
-            let gateway = services.gateway.as_ref().map(GatewayView::status);
+            let hub = services.hub.as_ref().map(HubView::is_running);
+            let gateway = services.gateway.as_ref().map(GatewayView::is_running);
             Some(match (hub, gateway) {
-                (Some(None), _) => {
+                (Some(false), _) => {
                     Answer::plain(StatusCode::SERVICE_UNAVAILABLE, "the hub has ended")
                 }
-                (_, Some(None)) => {
+                (_, Some(false)) => {
                     Answer::plain(StatusCode::SERVICE_UNAVAILABLE, "the gateway has ended")
                 }
                 _ => Answer::plain(StatusCode::OK, "ready"),

@@ -207,7 +207,13 @@ impl DurableDelivery<'_> {
             };
             let answer = Box::pin(self.subscriber.proxy().forward(event)).await;
             unsent.pop();
+            let has_failed = answer.is_err();
             self.window.note(sequence, answer);
+            if has_failed {
+                // Those that share the subscription need not wait for the rest while this one settles the failure.
+                drop(unsent);
+                return self.settle_attempts().await;
+            }
             self.settle_attempts().await;
             if self.absence.is_absent() {
                 return;

@@ -14,6 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::Topic;
+use super::published::all;
 use crate::core::Timing;
 use crate::service::subscriber::{HeldPublication, Subscriber};
 
@@ -90,12 +91,11 @@ impl HeldBack {
             Self::Publication(held) => held.released().await,
             Self::FanOut(PendingFanOut { publisher, done }) => {
                 // It fails only if the runtime is shutting down.
-                for held in done.await.unwrap_or_default() {
-                    if let Some(publisher) = publisher.get() {
-                        held.set_publisher(publisher);
-                    }
-                    held.released().await;
+                let held = done.await.unwrap_or_default();
+                if let Some(publisher) = publisher.get() {
+                    held.iter().for_each(|held| held.set_publisher(publisher));
                 }
+                all(held.into_iter().map(HeldPublication::released)).await;
             }
         }
     }

@@ -52,18 +52,22 @@ impl Published {
         for storing in self.stored {
             stored = stored.and(storing.await);
         }
-        let held = self.held.into_iter();
-        let mut held: Vec<_> = held.map(|held| Box::pin(held.released())).collect();
-        poll_fn(|context| {
-            held.retain_mut(|held| held.as_mut().poll(context).is_pending());
-            match held.is_empty() {
-                true => Poll::Ready(()),
-                false => Poll::Pending,
-            }
-        })
-        .await;
+        all(self.held.into_iter().map(HeldBack::released)).await;
         stored
     }
+}
+
+/// Waits for all of them at the same time: a subscriber's patience ends only while somebody waits for it.
+pub(super) async fn all(waits: impl Iterator<Item: Future<Output = ()>>) {
+    let mut waits: Vec<_> = waits.map(Box::pin).collect();
+    poll_fn(|context| {
+        waits.retain_mut(|wait| wait.as_mut().poll(context).is_pending());
+        match waits.is_empty() {
+            true => Poll::Ready(()),
+            false => Poll::Pending,
+        }
+    })
+    .await;
 }
 
 impl From<Vec<HeldBack>> for Published {
