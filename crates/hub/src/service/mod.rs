@@ -6,15 +6,15 @@
 //! - `pace.rs`: long work goes in steps
 //! - `latency.rs`: how long events wait, and how long answers take
 //! - `failure.rs`: classifies the failure of a delivery
+//! - `lifespan.rs`: the lifespan of a topic's events
+//! - `user_accounts.rs`: what each user has of what is limited by user
 //! - `topic_link.rs`: the other end of a link
 //! - `catch_up.rs`: readers that are far behind, and the live traffic beside which they read
 //! - `durable/`: the logs of durable topics, and the positions of their subscriptions
 //! - `subscriber.rs`, `subscribers.rs`, `topic.rs`, `destroyed_topics.rs`: around the pure core
 //! - `directory.rs`: the objects of the hub by name
 //! - `dead_letters.rs`: events that could not be delivered
-//! - `lifespan.rs`: the lifespan of a topic's events
 //! - `delivery/`: how events leave, a file for each mode
-//! - `user_accounts.rs`: what each user has of what is limited by user
 //! - `guard/`: asks the rules who may do what
 //! - `registry.rs`: every change to topics, subscriptions and links
 //! - `queue_memory.rs`: keeps all queues together within their memory
