@@ -206,7 +206,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         self.sender = SendRight::Task;
     }
 
-    /// Whether the delivery task waits for the scheduler, which has finished now. True once.
+    /// Whether the delivery task waits for the scheduler, which has finished now. Returns true once.
     pub(crate) fn poll_sender_awaited(&mut self) -> bool {
         std::mem::take(&mut self.is_sender_awaited)
     }
@@ -261,7 +261,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         self.is_awaited = is_awaited;
     }
 
-    /// Whether the delivery task waits for a reply. True once.
+    /// Whether the delivery task waits for a reply. Returns true once.
     pub(crate) fn poll_awaited(&mut self) -> bool {
         std::mem::take(&mut self.is_awaited)
     }

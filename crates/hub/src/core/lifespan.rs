@@ -39,7 +39,7 @@ impl Timing {
         Self { came, ..self }
     }
 
-    /// Whether the events are worth delivering no more.
+    /// Whether the events have expired.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         self.expires.is_some_and(|expires| expires <= now)
     }
@@ -82,7 +82,7 @@ pub(crate) fn parse_lifespan(text: &str) -> Result<Duration, String> {
 /// A longer value is cut in an error.
 const SHOWN_MAX: usize = 64;
 
-/// Whether an event of a log is worth delivering no more. `lifespans` are all that apply; the shortest counts.
+/// Whether an event of a log has expired. `lifespans` are all that apply; the shortest counts.
 pub(crate) fn is_over(
     time: EventTime,
     lifespans: impl IntoIterator<Item = Option<Duration>>,

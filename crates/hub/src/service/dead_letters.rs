@@ -43,8 +43,8 @@ pub(super) async fn store(
     let next_hop = next_hop(event.as_bytes()).map_err(|error| error.to_string())?;
     let Some(hops) = next_hop else {
         tracing::warn!(
-            "event {sequence} of topic {:?} has been a dead letter {HOPS_MAX} times, and is no more: end the circle of \
-             subscriptions with floe.deadLetters",
+            "dropped event {sequence} of topic {:?}: it has been a dead letter {HOPS_MAX} times; break the cycle of \
+             floe.deadLetters",
             reader.topic()
         );
         return Ok(DeadLetter::HopLimit);

@@ -37,8 +37,8 @@ pub(super) async fn watch(registry: Weak<Registry>) {
         };
         if next.is_some() && cut.is_none() {
             tracing::warn!(
-                "the queues of all topics have {total} bytes, and limits.queue-bytes allows {limit}: the longest ones are \
-                 shortened until there is room; raise it in the hub's floe.toml if the machine has more memory"
+                "the queues of all topics hold {total} bytes, and limits.queue-bytes allows {limit}: shortening the longest \
+                 queues; raise the limit in the hub's floe.toml if the machine has more memory"
             );
         }
         if next != cut {

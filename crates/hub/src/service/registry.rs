@@ -287,7 +287,7 @@ impl Registry {
         self.check_topic_name(&name)?;
         self.usage().check_topics(&self.live_settings().limits)?;
         self.users().check(Counted::Topics, user.as_ref(), 0)?;
-        // The log comes first: a durable topic must not be without.
+        // Create the log first: a durable topic must never exist without one.
         let log = self.log_of(&name, is_durable)?;
         let change = Change::CreateTopic {
             topic: &name,
@@ -425,7 +425,7 @@ impl Registry {
         if let Err(error) = &applied
             && !self.deliveries.are_aborted()
         {
-            tracing::error!("the change was not made: {error}");
+            tracing::error!("cannot store the change: {error}");
         }
         applied
     }

@@ -1,4 +1,4 @@
-//! The subscribers of a topic, in the order of subscription. They begin, end, and are found without a look at all others.
+//! The subscribers of a topic, in the order of subscription. Adding, removing and finding one does not scan the others.
 //!
 //! Maps are trees: an empty one takes half the memory of an empty hash map, and most topics have few subscribers.
 

@@ -183,7 +183,7 @@ impl Topic {
             && !self.has_told_lifespan.swap(true, Ordering::Relaxed)
         {
             tracing::warn!(
-                "events of topic {:?} have the lifespan of the topic, because theirs is wrong: {reason}; later ones are not logged",
+                "ignored an invalid lifespan of an event of topic {:?}: {reason}; further ones are not logged",
                 self.name
             );
         }

@@ -28,7 +28,7 @@ impl fmt::Display for Refusal {
         match self {
             Self::TooLong { len } => write!(
                 f,
-                "an event has {len} bytes, a topic keeps events of at most {EVENT_LEN_MAX}"
+                "the event has {len} bytes; a topic stores at most {EVENT_LEN_MAX}"
             ),
             Self::LongPublisher { len } => {
                 let max = Origin::NAME_LEN_MAX;

@@ -64,7 +64,7 @@ impl GroupCommit {
         match &result {
             Ok(()) if self.is_failing => {
                 tracing::info!(
-                    "the log in \"{}\" is written again",
+                    "writing to the log in \"{}\" works again",
                     shared.storage.path("").display()
                 );
             }

@@ -328,7 +328,7 @@ impl DurableDelivery<'_> {
     fn handle_presence(&mut self) {
         if self.absence.handle_success() {
             let name = self.subscriber.log_name();
-            tracing::info!("{name} is back, and gets the events that waited for it");
+            tracing::info!("{name} can be reached again; delivering the events that waited");
         }
     }
 
@@ -343,11 +343,11 @@ impl DurableDelivery<'_> {
                 .tolerates(self.absence.attempts())
         {
             // No position is kept for it, so nothing is gained if it comes back.
-            tracing::info!("ended the subscription of {name}, which is not there: {error}");
+            tracing::info!("ended the subscription of {name}, which cannot be reached: {error}");
             return self.subscriber.remove();
         }
         if !self.absence.is_absent() {
-            tracing::info!("events for {name} wait in the log, because it is not there: {error}");
+            tracing::info!("{name} cannot be reached; its events wait in the log: {error}");
         }
         let wait = self.absence.handle_failure();
         self.reader.leave(self.member);

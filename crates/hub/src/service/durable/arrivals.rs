@@ -146,7 +146,7 @@ impl Arrivals {
     }
 }
 
-/// Events are in the log, or surely not.
+/// Settles events whose append has succeeded or failed.
 fn settle(under_way: &Mutex<UnderWay>, numbers: Vec<Origin>, result: &Appended) {
     let mut under_way = lock(under_way);
     let mut waiting = Vec::new();

@@ -53,8 +53,8 @@ impl PositionSaver {
                 self.is_unsaved = true;
                 if !std::mem::replace(&mut self.has_failed, true) {
                     tracing::error!(
-                        "the position of the durable subscription {name:?} is not kept: {error}: it is tried again with the next \
-                         acknowledgement"
+                        "cannot save the position of the durable subscription {name:?}; the next acknowledgement tries again: \
+                         {error}"
                     );
                 }
             }

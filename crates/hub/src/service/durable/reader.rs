@@ -345,7 +345,11 @@ impl Reader {
                 reading.end(batch)
             }
             Ok((Err(error), ..)) => {
-                tracing::error!("a durable subscription waits: {error}");
+                let (name, topic) = (self.name(), self.topic());
+                tracing::error!(
+                    "cannot read the log of topic {topic:?} for the durable subscription {name:?}; trying again in \
+                     {READ_PAUSE:?}: {error}"
+                );
                 tokio::time::sleep(READ_PAUSE).await;
                 HasRead::Events
             }

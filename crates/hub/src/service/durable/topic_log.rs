@@ -393,7 +393,7 @@ impl Outcome {
 }
 
 /// The publisher of an event that is too old must not take it for stored.
-const TOO_OLD: &str = "the number of the event is more than 1024 below the highest of its publisher: nothing is known of it any more";
+const TOO_OLD: &str = "its number is more than 1024 below the highest of its publisher: the hub cannot tell whether it came before";
 
 fn refusal(reason: impl std::fmt::Display) -> SystemException {
     SystemException::UnknownException(format!("the event is not stored: {reason}"))

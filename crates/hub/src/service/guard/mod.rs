@@ -201,7 +201,7 @@ impl Guard {
         if self.is_open() {
             return Ok(None);
         }
-        // What comes from the same process is ours.
+        // Calls from the same process are trusted.
         let Some(connection) = current.connection() else {
             return Ok(None);
         };

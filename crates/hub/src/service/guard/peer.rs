@@ -205,7 +205,7 @@ pub(super) fn token(current: &Current) -> Option<String> {
     current.context().remove(TOKEN_KEY)
 }
 
-/// Since 1970.
+/// Seconds since the Unix epoch.
 fn seconds() -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())

@@ -209,7 +209,7 @@ impl Registry {
 }
 
 /// Starts the delivery to a subscriber again if it is dropped by a panic. Without it, the queue of the subscriber would
-/// stay full for ever, and no log would say so.
+/// stay full, and nothing would be logged.
 struct RestartOnPanic {
     registry: Arc<Registry>,
     topic: Arc<Topic>,

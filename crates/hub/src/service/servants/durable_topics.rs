@@ -239,7 +239,7 @@ impl DurableTopics for DurableTopicsServant {
         let mut parsed = Qos::parse(&qos, InvocationMode::Twoway).map_err(bad)?;
         match &mut parsed.reading {
             Some(reading) if reading.sticky.is_some() => {
-                let reason = "invalid floe.sticky: expected none, because the hub does not tell programs that pull apart";
+                let reason = "invalid floe.sticky: expected none, because a subscription that is pulled cannot share by key";
                 return Err(BadRequest {
                     reason: reason.to_owned(),
                 }
@@ -284,8 +284,7 @@ impl DurableTopics for DurableTopicsServant {
         }
         let reader = self.subscription(topic, name, current)?;
         if reader.is_sticky() {
-            let reason =
-                "the subscription is sticky: the hub does not tell programs that pull apart";
+            let reason = "the subscription shares by key (floe.sticky) and cannot be pulled";
             let refused = SystemException::UnknownException(reason.to_owned());
             return Err(InvokeError::from(refused).into());
         }

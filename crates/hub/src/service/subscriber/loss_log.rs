@@ -43,8 +43,8 @@ impl Subscriber {
                  of the hub (`floe serve --queue-bytes`), and floe.queueBytes if the subscriber sets a lower limit"
             ),
             OverflowNotice::Looped => tracing::warn!(
-                "{name} loses events that have passed {HOPS_MAX} hubs: they go round in a loop of subscriptions, \
-                 which you should end"
+                "{name} loses events that have passed {HOPS_MAX} hubs: subscriptions between topics form a loop; remove one of \
+                 them"
             ),
             OverflowNotice::Disconnected => {
                 tracing::warn!("the subscription of {name} ends: its queue is full")

@@ -19,7 +19,7 @@ use crate::core::Timing;
 use crate::service::subscriber::{HeldPublication, Subscriber};
 
 /// How much a publication may take without a wait: the sum over all subscribers of [`STEPS_EACH`] and the number of
-/// events. A full queue looks at each event, which is the slowest that there is.
+/// events. A full queue looks at each event, which is the slowest case.
 const STEPS_WITHOUT_WAIT: usize = if cfg!(test) { 100 } else { 64 * 1024 };
 /// How much a longer one takes before other tasks run.
 const STEPS_PER_ROUND: usize = STEPS_WITHOUT_WAIT / 4;
