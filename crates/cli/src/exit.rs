@@ -68,6 +68,8 @@ pub(crate) struct Failure {
     is_of_connection: bool,
     /// The other side has no object of this identity.
     is_missing_object: bool,
+    /// The rules of the other side refuse what was asked.
+    is_access_refusal: bool,
 }
 
 impl Failure {
@@ -82,6 +84,7 @@ impl Failure {
             is_answer: false,
             is_of_connection: false,
             is_missing_object: false,
+            is_access_refusal: false,
         }
     }
 
@@ -156,6 +159,11 @@ impl Failure {
         self.is_answer
     }
 
+    /// Whether the other side has answered that its rules refuse what was asked.
+    pub(crate) fn is_access_refusal(&self) -> bool {
+        self.is_access_refusal
+    }
+
     /// Whether the other side has answered that it has no such object.
     pub(crate) fn is_missing_object(&self) -> bool {
         self.is_missing_object
@@ -192,6 +200,11 @@ impl fmt::Display for Failure {
 
 impl From<InvokeError> for Failure {
     fn from(error: InvokeError) -> Self {
+        if let Some(refusal) = access_refusal(&error) {
+            let mut failure = Self::new(Exit::Refused, refusal).help(ACCESS_HELP);
+            (failure.is_answer, failure.is_access_refusal) = (true, true);
+            return failure;
+        }
         let exit = exit_of(&error);
         let mut failure = Self::new(exit, &error);
         failure.is_unreachable = is_unreachable(&error);
@@ -249,6 +262,21 @@ impl From<io::Error> for Failure {
     }
 }
 
+/// What to do if rules refuse what was asked.
+const ACCESS_HELP: &str = "a token in FLOE_TOKEN or a certificate (--tls-cert) says who you are, as does --user with \
+                           --router; `floe access check USER ACTION TOPIC`, run with the floe.toml of the hub or gateway, \
+                           shows which rule decides";
+
+/// The refusal, if the other side has answered that its rules refuse what was asked.
+fn access_refusal(error: &InvokeError) -> Option<&str> {
+    match error {
+        InvokeError::System(SystemException::UnknownException(text)) => text
+            .starts_with(floe_access::ACCESS_REFUSED)
+            .then_some(text),
+        _ => None,
+    }
+}
+
 fn exit_of(error: &InvokeError) -> Exit {
     if error.is_timeout() {
         return Exit::TimedOut;
@@ -259,11 +287,7 @@ fn exit_of(error: &InvokeError) -> Exit {
             | SystemException::FacetNotExist(_)
             | SystemException::OperationNotExist(_),
         ) => Exit::NotFound,
-        InvokeError::System(SystemException::UnknownException(text))
-            if text.starts_with(floe_access::ACCESS_REFUSED) =>
-        {
-            Exit::Refused
-        }
+        _ if access_refusal(error).is_some() => Exit::Refused,
         InvokeError::NotDispatched(LocalError::NotRegistered { .. }) => Exit::NotFound,
         InvokeError::NotDispatched(LocalError::Locator { source, .. }) => exit_of(source),
         InvokeError::NotDispatched(error) if is_refused(error) => Exit::Refused,
@@ -374,6 +398,18 @@ mod tests {
         }
         let unknown = SystemException::UnknownException("x".into());
         assert_eq!(exit(unknown.into()), Exit::Failure);
+    }
+
+    #[test]
+    fn a_refusal_by_rules_is_told_as_it_came() {
+        let text = "access refused: anonymous may not create (topic \"t\")";
+        let error = InvokeError::from(SystemException::UnknownException(text.into()));
+        let failure = Failure::from(error);
+        assert_eq!((failure.exit(), failure.message()), (Exit::Refused, text));
+        assert!(failure.is_access_refusal() && !failure.is_of_connection());
+        let help = failure.what_to_do().expect("it has help");
+        assert!(help.contains("floe access check USER ACTION TOPIC"));
+        assert!(help.contains("FLOE_TOKEN"));
     }
 
     #[test]

@@ -304,6 +304,7 @@ impl HubArgument {
     /// Says that it was the hub that did not answer.
     pub(crate) fn unanswered(&self, failure: Failure) -> Failure {
         match failure.exit() {
+            _ if failure.is_access_refusal() => failure,
             Exit::Refused => failure.when("no hub").help(self.refused_help()),
             Exit::NotFound => failure
                 .when("no topic manager")

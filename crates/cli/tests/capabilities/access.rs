@@ -156,7 +156,8 @@ fn a_hub_refuses_by_its_rules_and_takes_other_rules_at_sighup() {
     let create = ["topic", "create", "t", "--hub", hub];
     run(&create)
         .ended(5)
-        .said("access refused: anonymous may not create (topic \"t\")");
+        .said("floe: error: access refused: anonymous may not create (topic \"t\")")
+        .said("floe access check USER ACTION TOPIC");
     // A file that makes no sense keeps the rules as they were.
     std::fs::write(&file, closed.replace("observe", "write")).expect("the same file");
     process.signal("HUP");

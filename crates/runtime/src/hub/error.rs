@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use floe_wire::message::SystemException;
 use floe_wire::reference::{Identity, ParseReferenceError, Readable};
 
 use crate::error::{AdapterError, InvokeError, LocalError};
@@ -82,11 +83,16 @@ impl fmt::Display for HubError {
                 "expected the address of a hub, such as `localhost:10000`, `tcp -h localhost -p 10000` or \
                  `IceStorm/TopicManager:tcp -h localhost -p 10000`, got \"{address}\": {source}"
             ),
-            Self::Hub { hub, source } => write!(
-                f,
-                "the hub \"{}\" did not answer as expected: {source}; does a hub run there?",
-                Readable(hub)
-            ),
+            Self::Hub { hub, source } => match &**source {
+                InvokeError::System(SystemException::UnknownException(reason)) => {
+                    write!(f, "the hub \"{}\" answered: {reason}", Readable(hub))
+                }
+                _ => write!(
+                    f,
+                    "the hub \"{}\" did not answer as expected: {source}; does a hub run there?",
+                    Readable(hub)
+                ),
+            },
             Self::AlreadySubscribed { topic, identity } => write!(
                 f,
                 "topic \"{topic}\" already has a subscriber with identity \"{identity}\": choose another \
@@ -133,5 +139,23 @@ impl std::error::Error for HubError {
 impl From<AdapterError> for HubError {
     fn from(error: AdapterError) -> Self {
         Self::Listen(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_hub_answered_is_told_without_a_doubt_that_it_is_one() {
+        let reason = "access refused: anonymous may not create (topic \"t\")";
+        let error = HubError::Hub {
+            hub: "IceStorm/TopicManager:tcp -h h -p 1".to_owned(),
+            source: Box::new(SystemException::UnknownException(reason.to_owned()).into()),
+        };
+        assert_eq!(
+            format!("{error:?}"),
+            format!("the hub \"IceStorm/TopicManager:tcp -h h -p 1\" answered: {reason}")
+        );
     }
 }

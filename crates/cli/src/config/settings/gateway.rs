@@ -75,8 +75,8 @@ fn sessions() -> Vec<Setting> {
             },
             example: "\"/etc/floe/passwords\"",
             effect: Effect::Restart,
-            meaning: "A file with `USER HASH` in each line. Hashes are SHA-256 (`$5$`) or SHA-512 (`$6$`). Without it and `verifier`, no \
-                      client gets a session by a password.",
+            meaning: "A file with `USER HASH` in each line. Hashes are argon2id (`$argon2id$`), SHA-256 (`$5$`) or SHA-512 (`$6$`). Without it \
+                      and `verifier`, no client gets a session by a password.",
         },
         Setting {
             key: "gateway.verifier",
