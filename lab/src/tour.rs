@@ -204,7 +204,7 @@ impl Leg {
             ("rtt", true) => (1, &["rtt-10000"]),
             ("pubsub-rtt", false) => (3, &PUBSUB_RTT),
             ("pubsub-rtt", true) => (3, &["bytes-1024", "nested-32"]),
-            ("scale", false) => (5, &[]),
+            ("scale", false) => (4, &[]),
             ("scale", true) => (3, &["fan-1-100", "fan-10-10"]),
             ("qos", true) => (
                 3,
