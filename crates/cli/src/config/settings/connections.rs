@@ -32,7 +32,7 @@ fn limits() -> Vec<Setting> {
             }),
             example: "1000",
             effect: Effect::Restart,
-            meaning: "The same for each address of a peer. All Unix sockets together count as one address.",
+            meaning: "The same for each address of a peer; of IPv6 addresses, the first 64 bits count. All Unix sockets together count as one address.",
         },
         Setting {
             key: "connections.handshakes",
