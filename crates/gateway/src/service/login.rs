@@ -133,7 +133,8 @@ impl Login<'_> {
         }
     }
 
-    /// Checks a password as [`Self::check_password`] does, after a wait if others have failed.
+    /// Checks a password as [`Self::check_password`] does, in the turn of the user and the address, after a wait if others have
+    /// failed.
     async fn try_password(
         &self,
         user: &str,
@@ -141,19 +142,31 @@ impl Login<'_> {
         info: &ConnectionInfo,
     ) -> Result<bool, Refusal> {
         let protection = &self.sessions.protection;
-        let address = info.remote_address.map(|address| address.ip());
-        let wait = protection.login_wait(user, address);
-        // Even a sleep of no time ends with the timer's next tick, a millisecond later.
-        if wait != Ok(Duration::ZERO) {
-            self.sessions.counters.logins_slowed.add(1);
-            let wait = wait.map_err(|TooManyAttempts| {
-                Refusal::CannotCreate(overloaded("too many login attempts from this address"))
-            })?;
-            tokio::select! {
-                () = tokio::time::sleep(wait) => {}
-                () = self.connection.closed() => return Err(NoSession::ConnectionClosed.into()),
+        let address = info.remote_network();
+        let turn = async {
+            loop {
+                let wait = protection.login_wait(user, address);
+                // Even a sleep of no time ends with the timer's next tick, a millisecond later.
+                if wait != Ok(Duration::ZERO) {
+                    self.sessions.counters.logins_slowed.add(1);
+                    let wait = wait.map_err(|TooManyAttempts| {
+                        let text = "too many login attempts from this address";
+                        Refusal::CannotCreate(overloaded(text))
+                    })?;
+                    tokio::time::sleep(wait).await;
+                    return Ok(protection.login_turn(user, address).await);
+                }
+                let turn = protection.login_turn(user, address).await;
+                // Others may have failed meanwhile.
+                if !protection.is_slow(user, address) {
+                    return Ok::<_, Refusal>(turn);
+                }
             }
-        }
+        };
+        let _turn = tokio::select! {
+            turn = turn => turn?,
+            () = self.connection.closed() => return Err(NoSession::ConnectionClosed.into()),
+        };
         let checked = self.check_password(user, password).await;
         // A verifier that fails says nothing about the password.
         let is_verdict = match &checked {
@@ -175,6 +188,7 @@ impl Login<'_> {
             )),
             Some(PasswordVerifier::AcceptAll) => Ok(false),
             Some(PasswordVerifier::Users(users)) => {
+                let _thread = self.sessions.protection.thread().await;
                 verified(users.clone(), user.to_owned(), password.to_owned()).await?;
                 Ok(true)
             }
@@ -262,8 +276,7 @@ impl Login<'_> {
             .check_login(&caller)
             .map_err(Refusal::Denied)?;
         let connection_entries = entries(sessions, &self.connection);
-        let address = self.connection.info().remote_address;
-        let address = address.map(|address| address.ip());
+        let address = self.connection.info().remote_network();
         let rates = sessions
             .protection
             .rates(&user, address, &sessions.settings);
@@ -273,6 +286,7 @@ impl Login<'_> {
             client: Client {
                 connection: self.connection.clone(),
                 caller,
+                network: address,
                 connection_entries,
             },
             user_category,

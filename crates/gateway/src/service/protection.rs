@@ -1,9 +1,13 @@
-//! Protection against clients that ask too much: login attempts are slowed, and rates of requests are limited.
+//! Protection against clients that ask too much: login attempts are slowed and take turns, and rates of requests are limited.
+//!
+//! An address is what [`ConnectionInfo::remote_network`](floe::ConnectionInfo::remote_network) says.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::core::{LoginThrottle, TokenBucket, TooManyAttempts};
 use crate::settings::GatewaySettings;
@@ -13,11 +17,18 @@ pub(super) struct Protection {
     started: Instant,
     users: Mutex<LoginThrottle<String>>,
     addresses: Mutex<LoginThrottle<IpAddr>>,
-    rates: Mutex<HashMap<RateKey, Weak<Rate>>>,
+    /// Addresses at which tokens of sessions are guessed.
+    resumptions: Mutex<LoginThrottle<IpAddr>>,
+    /// Turns of those who log in.
+    turns: Mutex<HashMap<ShareKey, Weak<Semaphore>>>,
+    /// Turns for work on a thread of its own.
+    threads: Arc<Semaphore>,
+    rates: Mutex<HashMap<ShareKey, Weak<Rate>>>,
 }
 
+/// Who has a share.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum RateKey {
+enum ShareKey {
     User(String),
     Address(IpAddr),
 }
@@ -35,6 +46,16 @@ pub(super) struct Rates {
 const USER_FREE: u32 = 3;
 /// Failed logins of an address without a wait: many users may share it.
 const ADDRESS_FREE: u32 = 20;
+/// Unknown tokens of an address without a wait: after a restart of the gateway, all tokens of its clients are unknown.
+const RESUMPTIONS_FREE: u32 = 100;
+/// Attempts of one user that are checked at a time. The others wait until these have succeeded or failed, so that attempts at the
+/// same time are no way around the waits.
+const USER_CHECKS: usize = 4;
+/// Attempts from one address that are checked at a time. Those from other addresses need not wait for more.
+const ADDRESS_CHECKS: usize = 16;
+
+/// The turn of an attempt to log in, which ends when this is dropped.
+pub(super) struct LoginTurn(#[expect(dead_code, reason = "held")] Vec<OwnedSemaphorePermit>);
 
 impl Protection {
     pub(super) fn new() -> Self {
@@ -42,6 +63,9 @@ impl Protection {
             started: Instant::now(),
             users: Mutex::new(LoginThrottle::new(USER_FREE)),
             addresses: Mutex::new(LoginThrottle::new(ADDRESS_FREE)),
+            resumptions: Mutex::new(LoginThrottle::new(RESUMPTIONS_FREE)),
+            turns: Mutex::default(),
+            threads: Arc::new(Semaphore::new(threads_for_checks())),
             rates: Mutex::default(),
         }
     }
@@ -58,10 +82,18 @@ impl Protection {
         let now = self.started.elapsed();
         let of_user = lock(&self.users).wait(&user.to_owned(), now);
         let of_address = match address {
-            Some(address) => lock(&self.addresses).take_turn(&address.to_canonical(), now)?,
+            Some(address) => lock(&self.addresses).take_turn(&address, now)?,
             None => Duration::ZERO,
         };
         Ok(of_user.max(of_address))
+    }
+
+    /// Whether the next attempt has to wait.
+    pub(super) fn is_slow(&self, user: &str, address: Option<IpAddr>) -> bool {
+        let now = self.started.elapsed();
+        let of_user = lock(&self.users).wait(&user.to_owned(), now);
+        let of_address = address.map(|address| lock(&self.addresses).wait(&address, now));
+        !of_user.max(of_address.unwrap_or_default()).is_zero()
     }
 
     /// Notes how an attempt has ended. A success of one user forgives nothing to others at the same address: otherwise
@@ -74,7 +106,59 @@ impl Protection {
         }
         lock(&self.users).failed(&user, now);
         if let Some(address) = address {
-            lock(&self.addresses).failed(&address.to_canonical(), now);
+            lock(&self.addresses).failed(&address, now);
+        }
+    }
+
+    /// Waits until this user and this address may have one more password checked. An address comes first, so that one that tries
+    /// much for a user keeps only a few turns of the user.
+    pub(super) async fn login_turn(&self, user: &str, address: Option<IpAddr>) -> LoginTurn {
+        let address = address.map(|address| (ShareKey::Address(address), ADDRESS_CHECKS));
+        let user = (ShareKey::User(user.to_owned()), USER_CHECKS);
+        let mut held = Vec::new();
+        for (key, count) in address.into_iter().chain([user]) {
+            held.push(acquire(self.turns_of(key, count)).await);
+        }
+        LoginTurn(held)
+    }
+
+    fn turns_of(&self, key: ShareKey, count: usize) -> Arc<Semaphore> {
+        let mut turns = lock(&self.turns);
+        if let Some(known) = turns.get(&key).and_then(Weak::upgrade) {
+            return known;
+        }
+        // There are no more of them in use than connections.
+        if turns.len() >= turns.capacity() {
+            turns.retain(|_, other| other.strong_count() > 0);
+        }
+        let semaphore = Arc::new(Semaphore::new(count));
+        turns.insert(key, Arc::downgrade(&semaphore));
+        semaphore
+    }
+
+    /// Waits until there is a thread for the check of a password. It takes tens of milliseconds and megabytes, so that only some
+    /// of the processor's cores do that at a time.
+    pub(super) async fn thread(&self) -> OwnedSemaphorePermit {
+        acquire(self.threads.clone()).await
+    }
+
+    /// How long an attempt to resume a session waits.
+    ///
+    /// # Errors
+    /// Too many attempts wait at this address.
+    pub(super) fn resumption_wait(
+        &self,
+        address: Option<IpAddr>,
+    ) -> Result<Duration, TooManyAttempts> {
+        let now = self.started.elapsed();
+        let turn = |address| lock(&self.resumptions).take_turn(&address, now);
+        address.map_or(Ok(Duration::ZERO), turn)
+    }
+
+    /// Notes that the token of an attempt to resume a session is unknown.
+    pub(super) fn note_unknown_token(&self, address: Option<IpAddr>) {
+        if let Some(address) = address {
+            lock(&self.resumptions).failed(&address, self.started.elapsed());
         }
     }
 
@@ -86,10 +170,9 @@ impl Protection {
         settings: &GatewaySettings,
     ) -> Rates {
         let of_user = settings.user_request_rate;
-        let of_user = of_user.map(|rate| (RateKey::User(user.to_owned()), rate));
+        let of_user = of_user.map(|rate| (ShareKey::User(user.to_owned()), rate));
         let of_address = settings.address_request_rate.zip(address);
-        let of_address =
-            of_address.map(|(rate, address)| (RateKey::Address(address.to_canonical()), rate));
+        let of_address = of_address.map(|(rate, address)| (ShareKey::Address(address), rate));
         let mut known = lock(&self.rates);
         let keys = of_user.into_iter().chain(of_address);
         let buckets = keys.map(|(key, rate)| {
@@ -114,6 +197,17 @@ impl Rates {
         let take = |bucket: &Arc<Rate>| lock(bucket).take(self.started.elapsed());
         self.buckets.iter().all(take)
     }
+}
+
+async fn acquire(semaphore: Arc<Semaphore>) -> OwnedSemaphorePermit {
+    let permit = semaphore.acquire_owned().await;
+    permit.expect("it is never closed")
+}
+
+/// Half of the cores, so that requests have the others.
+fn threads_for_checks() -> usize {
+    let cores = std::thread::available_parallelism();
+    cores.map_or(1, |cores| cores.get().div_ceil(2))
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

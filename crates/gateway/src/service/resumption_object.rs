@@ -14,8 +14,10 @@ use std::time::Duration;
 use floe::dispatch::{DispatchSlot, Request, Requests, Response};
 use floe::{Dispatcher, OperationMode, SystemException};
 
+use super::overload::overloaded;
 use super::router::session_of;
-use super::sessions::Sessions;
+use super::sessions::{Sessions, UNKNOWN_TOKEN};
+use crate::core::TooManyAttempts;
 
 /// The facet.
 pub(crate) const FACET: &str = "floe.session";
@@ -45,8 +47,21 @@ async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, S
             let token: String = request.decode(OperationMode::Normal, |decoder| decoder.get())?;
             let connection = request.current().connection();
             let connection = connection.ok_or_else(|| refused("there is no connection"))?;
+            let address = connection.info().remote_network();
+            let wait = sessions.protection.resumption_wait(address);
+            let wait = wait.map_err(|TooManyAttempts| {
+                let text = "too many unknown tokens of sessions from this address";
+                SystemException::UnknownException(overloaded(text))
+            })?;
+            if !wait.is_zero() {
+                sessions.counters.logins_slowed.add(1);
+                tokio::time::sleep(wait).await;
+            }
             let next = sessions.resume(&token, &connection);
             let next = next.map_err(|reason| {
+                if reason == UNKNOWN_TOKEN {
+                    sessions.protection.note_unknown_token(address);
+                }
                 sessions.counters.logins_refused.add(1);
                 tracing::info!(
                     "no session is resumed for {}: {reason}",

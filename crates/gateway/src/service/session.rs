@@ -1,6 +1,7 @@
 //! A session: the objects that its client can reach, and the forwarders to them and to the client.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
@@ -49,6 +50,8 @@ pub(super) struct Client {
     pub(super) connection: Connection,
     /// Who the rules of access take the client for.
     pub(super) caller: Caller,
+    /// What counts where sessions are limited by address.
+    pub(super) network: Option<IpAddr>,
     /// Context entries that give servers information about the connection.
     pub(super) connection_entries: Context,
 }

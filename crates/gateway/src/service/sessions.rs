@@ -316,7 +316,7 @@ impl Sessions {
         connection: &Connection,
     ) -> Result<String, &'static str> {
         let session = self.lock().by_token.get(token).cloned();
-        let session = session.ok_or("the token is unknown, was used, or has expired")?;
+        let session = session.ok_or(UNKNOWN_TOKEN)?;
         let resumption = session.resumption.get().ok_or("it cannot be resumed")?;
         let info = connection.info();
         let known = session.client();
@@ -358,6 +358,7 @@ impl Sessions {
             session.set_client(Client {
                 connection: connection.clone(),
                 caller,
+                network: info.remote_network(),
                 connection_entries: login::entries(self, connection),
             });
             resumption.attach(connection.clone());
@@ -499,19 +500,21 @@ impl State {
             let all = self.by_connection.values();
             all.filter(|session| is_alike(session)).count()
         };
-        let place = new.client().caller.place;
+        let network = new.client().network;
         let of_user = settings.user_session_limit;
         let of_address = settings.address_session_limit;
         if of_user.is_some_and(|max| count(&|other| other.user == new.user) >= max) {
             return Err(NoSession::TooManyOfUser);
         }
-        if of_address.is_some_and(|max| count(&|other| other.client().caller.place == place) >= max)
-        {
+        if of_address.is_some_and(|max| count(&|other| other.client().network == network) >= max) {
             return Err(NoSession::TooManyOfAddress);
         }
         Ok(())
     }
 }
+
+/// Why a session is not resumed if no session has the token.
+pub(super) const UNKNOWN_TOKEN: &str = "the token is unknown, was used, or has expired";
 
 /// A token that cannot be guessed.
 fn new_token() -> String {

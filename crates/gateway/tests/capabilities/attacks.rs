@@ -200,6 +200,8 @@ impl PermissionsVerifier for SlowVerifier {
 #[tokio::test]
 async fn slow_logins_delay_no_other_client() {
     const ATTACKERS: usize = 10;
+    const AT_A_TIME: usize = 4;
+    const FREE: usize = 3;
     let permits = Arc::new(Semaphore::new(0));
     let waits = Calls::default();
     let back_end = BackEnd::start().await;
@@ -217,12 +219,14 @@ async fn slow_logins_delay_no_other_client() {
         let attacker = Client::connect(&world.gateway).await;
         logins.spawn(async move { attacker.router.create_session("mallory", "guess").await });
     }
-    waits.when(ATTACKERS).await;
+    waits.when(AT_A_TIME).await;
     let client = world.client().await;
     let object = client.routed(&world.back_end.object("good")).await.unwrap();
     call(&object, "unharmed").await.expect("it is served");
     let status = world.gateway.status();
     assert_eq!((status.sessions, status.logins_refused), (1, 0));
+    // As long as these are not refused, the others are not tried.
+    assert_eq!(waits.operations().len(), AT_A_TIME);
     permits.add_permits(ATTACKERS);
     for login in soon(logins.join_all()).await {
         let is_denied = matches!(
@@ -236,6 +240,9 @@ async fn slow_logins_delay_no_other_client() {
         (status.sessions, status.logins_refused),
         (1, ATTACKERS as u64)
     );
+    // Attempts at the same time are no way around the waits.
+    let slowed_min = (ATTACKERS - AT_A_TIME - FREE) as u64;
+    assert!(status.logins_slowed >= slowed_min, "{status:?}");
     call(&object, "unharmed").await.expect("it is served");
     assert_eq!(world.back_end.calls.operations(), ["unharmed"; 2]);
     world.shut_down().await;

@@ -252,6 +252,19 @@ async fn a_token_is_good_for_one_resumption_and_for_the_grace_period() {
 }
 
 #[tokio::test]
+async fn guessed_tokens_are_slowed() {
+    let world = World::start().await;
+    let thief = Client::connect(&world.gateway).await;
+    for attempt in 0..101 {
+        assert!(is_refused(&ask(&thief, "resume", "guessed").await));
+        assert_eq!(world.gateway.status().logins_slowed, 0, "{attempt}");
+    }
+    assert!(is_refused(&ask(&thief, "resume", "guessed").await));
+    assert_eq!(world.gateway.status().logins_slowed, 1);
+    world.shut_down().await;
+}
+
+#[tokio::test]
 async fn a_gateway_that_keeps_no_sessions_says_so() {
     let world = World::with(|settings| settings.resume_grace = None).await;
     let client = world.client().await;

@@ -167,3 +167,55 @@ async fn a_queue_that_no_program_pulls_for_long_ends_and_one_of_a_durable_topic_
         assert!(error.to_string().contains(expected), "{error}");
     }
 }
+
+#[tokio::test]
+async fn a_subscription_never_takes_the_position_of_another_one() {
+    // Both are too long for the name of a file, and the ends of their files' names are the same, for an attacker has searched
+    // for them.
+    let names = ["1371838", "2000402"].map(|end| format!("{}{end}", ".".repeat(90)));
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    publish_many(&publisher(&topic(&world, "t").await).await, 3).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    for (name, acknowledged) in names.iter().zip([2, 1]) {
+        let wishes = qos(&[("floe.durable", name), ("floe.from", "beginning")]);
+        soon(topics.open_pull("t", &wishes)).await.unwrap();
+        soon(topics.pull("t", name, 3, 0)).await.unwrap();
+        let acknowledged = soon(topics.acknowledge_to("t", name, acknowledged));
+        acknowledged.await.unwrap();
+    }
+    world.shut_down().await;
+
+    let world = hub_in(&directory.0).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let positions = async || {
+        let contents = soon(topics.contents("t")).await.unwrap();
+        let positions = contents.subscriptions.into_iter();
+        positions
+            .map(|it| (it.name, it.position))
+            .collect::<Vec<_>>()
+    };
+    let [first, second] = names.clone();
+    let expected = [(first.clone(), 3), (second.clone(), 2)];
+    assert_eq!(positions().await, expected);
+    soon(topics.remove_position("t", &first)).await.unwrap();
+    world.shut_down().await;
+
+    let world = hub_in(&directory.0).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let contents = soon(topics.contents("t")).await.unwrap();
+    assert_eq!(contents.subscriptions.len(), 1);
+    assert_eq!(contents.subscriptions[0].name, second);
+}
+
+#[tokio::test]
+async fn the_quality_of_service_of_a_pulled_subscription_has_limits() {
+    let world = World::start().await;
+    world.create("live").await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let long = "x".repeat(5000);
+    let wishes = qos(&[("floe.pull", "p"), ("unknown", &long)]);
+    let error = soon(topics.open_pull("live", &wishes)).await.unwrap_err();
+    assert!(error.to_string().contains("limits.qos-bytes"), "{error}");
+    assert!(world.info("live").await.subscribers.is_empty());
+}

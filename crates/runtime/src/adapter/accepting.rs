@@ -204,15 +204,14 @@ fn both_limits(core: &AdapterCore) -> [Arc<Admissions>; 2] {
     [core.admissions.clone(), all]
 }
 
-/// The peer's address, if there is a limit for each address.
+/// The peer's address or network, if there is a limit for each address.
 fn address_of(stream: &Stream, limits: &[Arc<Admissions>]) -> Option<IpAddr> {
     if !limits.iter().any(|limit| limit.is_by_address()) {
         return None;
     }
     let mut info = ConnectionInfo::default();
     stream.writer.describe(&mut info);
-    let address = info.remote_address.map(|address| address.ip());
-    address.map(|address| address.to_canonical())
+    info.remote_network()
 }
 
 fn refuse(core: &AdapterCore, peer: &str, why: &str) {

@@ -97,7 +97,8 @@ pub struct Settings {
     /// immediately, with a logged line; existing connections are unaffected. Default 65,536. Each takes a descriptor,
     /// so the system's limit may be reached first.
     pub connection_limit: usize,
-    /// The same limit for each address of a peer; sockets of this host count together. Default none.
+    /// The same limit for each address of a peer; of IPv6 addresses, the first 64 bits count. Sockets of this host count
+    /// together. Default none.
     pub connection_limit_per_address: Option<usize>,
     /// How many connections of one listening socket may be in their TLS handshake or in the opening of their WebSocket
     /// at a time. If one more arrives, the oldest is dropped once it has had 250 ms. Default 256.

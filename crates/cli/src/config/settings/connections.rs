@@ -32,7 +32,7 @@ fn limits() -> Vec<Setting> {
             }),
             example: "1000",
             effect: Effect::Restart,
-            meaning: "How many connections from one address may be open. All Unix sockets together count as one address.",
+            meaning: "How many connections from one address may be open; of IPv6 addresses, the first 64 bits count. All Unix sockets together count as one address.",
         },
         Setting {
             key: "connections.handshakes",

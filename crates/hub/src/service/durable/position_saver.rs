@@ -1,7 +1,7 @@
 //! Keeps the file of a position up to date.
 
 use std::fs::File;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::position_file::PositionFile;
 use crate::core::durable::SubscriptionPosition;
@@ -34,6 +34,11 @@ impl PositionSaver {
             is_unsynced: false,
             has_failed: false,
         }
+    }
+
+    /// Where the position is kept; `None` if it is not.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.file.as_ref().map(PositionFile::path)
     }
 
     /// Writes the position of the subscription of this name, if it has changed.

@@ -1,7 +1,7 @@
 //! A durable subscription: its position in the log of its topic, and the events that it reads next.
 
 use std::collections::VecDeque;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -224,6 +224,11 @@ impl Reader {
     /// The name of the durable subscription; empty if the position is not kept.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Where its position is kept; `None` if it is not.
+    pub(super) fn file(&self) -> Option<PathBuf> {
+        self.lock().saver.path().map(Path::to_owned)
     }
 
     /// The name of the topic.

@@ -1,7 +1,7 @@
 //! The log of a topic: takes the events of publishers, and has the readers.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -12,6 +12,7 @@ use floe::forwarding::Events;
 use super::arrivals::{Arrival, Arrivals};
 use super::expiry_clock::ExpiryClock;
 use super::folders::file_name;
+use super::position_file::PositionFile;
 use super::reader::{LogSource, Reader};
 use crate::core::durable::{LogPublication, Reading, publications};
 use crate::core::log::{Append, EventTime, Level, Position, ReadLimits};
@@ -249,7 +250,7 @@ impl TopicLog {
                 match reading.name.as_ref().zip(self.positions.as_ref()) {
                     None => Reader::transient(source, from),
                     Some((name, positions)) => {
-                        let file = positions.join(file_name(name));
+                        let file = file_for(positions, name);
                         let reader = Reader::create(source, name, from, &file)?;
                         readers.insert(name.clone(), reader.clone());
                         reader
@@ -277,10 +278,9 @@ impl TopicLog {
     /// [`StoreError`] if the system refuses.
     pub(crate) fn forget(&self, name: &str) -> Result<(), StoreError> {
         let mut readers = self.readers();
-        let Some(positions) = &self.positions else {
+        let Some(file) = readers.get(name).and_then(|reader| reader.file()) else {
             return Ok(());
         };
-        let file = positions.join(file_name(name));
         std::fs::remove_file(&file).map_err(|error| {
             StoreError::because(format!("cannot remove \"{}\"", file.display()), error)
         })?;
@@ -376,6 +376,19 @@ impl Appending {
             outcome: Box::pin(std::future::ready(Err(refusal(reason)))),
         }
     }
+}
+
+/// The file for the position of a new subscription. Long names share the name of a file if their checks are the same, and an
+/// attacker can find such names: the file of another subscription is never taken.
+fn file_for(positions: &Path, name: &str) -> PathBuf {
+    let mut file = positions.join(file_name(name));
+    let mut number = 1;
+    // A file without a readable position is of no use to any subscription.
+    while PositionFile::open(&file).is_ok_and(|(_, owner, _)| owner != name) {
+        number += 1;
+        file = positions.join(format!("{}-{number}", file_name(name)));
+    }
+    file
 }
 
 enum Outcome {

@@ -227,6 +227,10 @@ impl DurableTopics for DurableTopicsServant {
         let bad = |error: QosError| BadRequest {
             reason: error.to_string(),
         };
+        let limits = self.registry.live_settings().limits;
+        limits
+            .check_qos(&qos)
+            .map_err(|reason| BadRequest { reason })?;
         if let Some((name, parsed)) = Qos::parse_pull(&qos).map_err(bad)? {
             let topic = self.any_topic::<LocateError>(&topic, Action::Subscribe, current)?;
             let user = self.registry.guard().user(current);
