@@ -41,6 +41,8 @@ pub(crate) struct Reader {
     state: Mutex<State>,
     /// Something has changed for the delivery tasks.
     changed: Notify,
+    /// Held by the program that waits for events to pull. The others wait for their turn.
+    pull_turn: tokio::sync::Mutex<()>,
 }
 
 #[derive(Debug)]
@@ -237,6 +239,7 @@ impl Reader {
                 expired: 0,
             }),
             changed: Notify::new(),
+            pull_turn: tokio::sync::Mutex::default(),
         })
     }
 
@@ -374,6 +377,11 @@ impl Reader {
             // The runtime is shutting down.
             Err(_) => std::future::pending().await,
         }
+    }
+
+    /// Waits for the turn of a program that waits for events. Turns come in the order of the calls.
+    pub(super) async fn pull_turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.pull_turn.lock().await
     }
 
     /// Waits until something has changed for the delivery tasks. It notes changes from the moment when it is enabled.

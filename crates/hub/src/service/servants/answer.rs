@@ -63,9 +63,23 @@ const OVERHEAD: usize = 1_024;
 #[derive(Default)]
 pub(super) struct Pace {
     looked_at: usize,
+    /// Held by an answer that looks at much.
+    permit: Option<SemaphorePermit<'static>>,
 }
 
+/// As many subscribers are looked at while one topic is.
+pub(super) const TOPIC_WEIGHT: usize = 8;
+
 impl Pace {
+    /// For an answer that looks at this many topics. If they are many, it waits for others that do so.
+    pub(super) async fn of_topics(count: usize) -> Self {
+        let mut pace = Self::default();
+        if count >= STEP {
+            pace.permit = LONG_ANSWERS.acquire().await.ok();
+        }
+        pace
+    }
+
     /// This many subscribers were looked at.
     pub(super) async fn pause(&mut self, count: usize) {
         self.looked_at += count;

@@ -6,7 +6,7 @@ use floe::contracts::ice_storm::NoSuchTopic;
 use floe::{Current, InvokeError};
 use floe_access::Action;
 
-use super::answer::{Answer, PAGE_COUNT, Pace, STEP};
+use super::answer::{Answer, PAGE_COUNT, Pace, STEP, TOPIC_WEIGHT};
 use crate::contracts::floe::{
     Backpressure, HubAdmin, HubStatus, IceStormNoSuchTopicError, TopicInfo, TopicPage, TopicStatus,
     TopicTotals, TopicTotalsSeq,
@@ -79,8 +79,9 @@ impl HubAdmin for HubAdminServant {
 
     async fn totals(&self, current: &Current) -> Result<TopicTotals, InvokeError> {
         self.check(current, "")?;
-        let (topics, mut all) = self.registry.directory().topics_and_destroyed();
-        let mut pace = Pace::default();
+        let directory = self.registry.directory();
+        let mut pace = Pace::of_topics(directory.topic_count()).await;
+        let (topics, mut all) = directory.topics_and_destroyed();
         for topic in &topics {
             all += counts_of(topic, &mut pace).await;
         }
@@ -191,7 +192,7 @@ impl HubAdmin for HubAdminServant {
 async fn counts_of(topic: &Topic, pace: &mut Pace) -> TopicCounts {
     let (mut totals, recipients) = topic.ended_and_recipients();
     // A topic without subscribers is looked at, too.
-    pace.pause(1).await;
+    pace.pause(TOPIC_WEIGHT).await;
     for some in recipients.chunks(STEP) {
         some.iter().for_each(|it| totals.add(it));
         pace.pause(some.len()).await;
