@@ -13,6 +13,7 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use crate::admission::Admissions;
 use crate::background;
 use crate::byte_account::ByteAccount;
+use crate::crowd::Crowd;
 use crate::log_limiter::LogLimiter;
 use crate::settings::Settings;
 
@@ -31,6 +32,7 @@ pub(crate) struct Environment {
     admissions: Arc<Admissions>,
     log_limiter: LogLimiter,
     input_memory: Arc<ByteAccount>,
+    crowd: Arc<Crowd>,
     reply_memory: Arc<ByteAccount>,
 }
 
@@ -40,6 +42,7 @@ impl Environment {
             admissions: Arc::new(Admissions::of(&settings)),
             log_limiter: LogLimiter::default(),
             input_memory: Arc::default(),
+            crowd: Arc::default(),
             reply_memory: Arc::default(),
             settings: Arc::new(settings),
             is_blocking,
@@ -62,6 +65,11 @@ impl Environment {
     pub(crate) fn warn_limited(&self, runtime: Option<&Handle>, line: impl FnOnce() -> String) {
         let runtime = runtime.cloned().or_else(|| self.runtime());
         self.log_limiter.warn(runtime, line);
+    }
+
+    /// How many connections are busy.
+    pub(crate) fn crowd(&self) -> &Arc<Crowd> {
+        &self.crowd
     }
 
     /// What the unfinished messages of all connections hold.

@@ -52,6 +52,7 @@ mod communicator;
 mod condition;
 mod connection;
 pub mod contracts;
+mod crowd;
 mod deadline;
 pub mod dispatch;
 pub mod encoding;

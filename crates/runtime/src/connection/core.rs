@@ -31,6 +31,7 @@ use super::{budget, reentrancy_guard};
 use crate::admission::Admission;
 use crate::byte_account::ByteAccount;
 use crate::condition::wait_for;
+use crate::crowd::Crowd;
 use crate::dispatch::{AdapterCore, AdapterSlot, Origin, RequestSource};
 use crate::environment::{Environment, Tasks};
 use crate::error::{AttemptError, LocalError};
@@ -275,6 +276,12 @@ impl ConnectionCore {
     /// Waits until the connection is closed for any reason.
     pub(crate) async fn closed(&self) {
         wait_for(&self.changed, || self.lock().machine.is_closed()).await;
+    }
+
+    /// How many connections of the communicator are busy.
+    pub(super) fn crowd(&self) -> Option<Arc<Crowd>> {
+        let connections = self.connections.upgrade()?;
+        Some(connections.environment().crowd().clone())
     }
 
     /// Returns the count of what the unfinished messages of all connections hold; `None` if the communicator is gone.

@@ -79,8 +79,8 @@ impl Dispatching {
     pub(super) fn new(connection: Arc<ConnectionCore>) -> Self {
         Self {
             budget: Budget::of(&connection),
+            quantum: Quantum::new(connection.crowd()),
             connection,
-            quantum: Quantum::default(),
             replies: Buffer::default(),
             reply_count: 0,
             parts: None,

@@ -2,10 +2,12 @@
 //!
 //! The task that reads a connection continues for as long as there is input. If a peer sends faster than this side
 //! handles its input, all other connections would wait. So the task yields when its quantum is spent, and continues
-//! later. ADR 58.
+//! later. If many connections are busy, each has a shorter quantum. ADR 58.
 
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use crate::crowd::{Crowd, Window};
 use crate::dispatch::LentQuantum;
 use crate::settings::Settings;
 
@@ -23,9 +25,20 @@ pub(super) struct Quantum {
     /// When the clock was first checked in this quantum.
     begun: Option<Instant>,
     is_over: bool,
+    /// The busy connections of the communicator; `None` if this one shares nothing with them.
+    crowd: Option<Arc<Crowd>>,
+    /// When the crowd was told of this connection.
+    noted: Option<Window>,
 }
 
 impl Quantum {
+    pub(super) fn new(crowd: Option<Arc<Crowd>>) -> Self {
+        Self {
+            crowd,
+            ..Self::default()
+        }
+    }
+
     /// Notes that requests were dispatched.
     #[inline]
     pub(super) fn spend_requests(&mut self, count: usize, settings: &Settings) {
@@ -54,8 +67,20 @@ impl Quantum {
 
     /// Checks the clock. The time of a quantum begins with its first check.
     pub(super) fn look(&mut self, settings: &Settings) {
-        let begun = *self.begun.get_or_insert_with(Instant::now);
-        self.is_over |= begun.elapsed() >= settings.turn_time_max;
+        let now = Instant::now();
+        let begun = *self.begun.get_or_insert(now);
+        self.is_over |= now.duration_since(begun) >= self.time_max(now, settings);
+    }
+
+    /// How long it may last.
+    fn time_max(&mut self, now: Instant, settings: &Settings) -> Duration {
+        match &self.crowd {
+            Some(crowd) => {
+                crowd.note(&mut self.noted, now);
+                crowd.share(settings.turn_time_max)
+            }
+            None => settings.turn_time_max,
+        }
     }
 
     /// The part of the quantum that a dispatcher may use for `count` requests.
@@ -65,7 +90,7 @@ impl Quantum {
             .saturating_sub(self.request_count);
         let end = (count >= LOOK_INTERVAL).then(|| {
             let begun = *self.begun.get_or_insert_with(Instant::now);
-            begun.checked_add(settings.turn_time_max)
+            begun.checked_add(self.time_max(begun, settings))
         });
         LentQuantum {
             left_min: count.saturating_sub(allowed),
@@ -82,7 +107,11 @@ impl Quantum {
     /// Begins the next quantum, after other tasks could run.
     #[inline]
     pub(super) fn begin(&mut self) {
-        *self = Self::default();
+        self.request_count = 0;
+        self.inflated_len = 0;
+        self.next_look = 0;
+        self.begun = None;
+        self.is_over = false;
     }
 
     /// Yields, so that other tasks run and new I/O events are seen, and begins the next quantum.
@@ -94,8 +123,6 @@ impl Quantum {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn settings() -> Settings {

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::time::sleep_until;
+use tokio::time::{sleep_until, timeout_at};
 
 use super::reader::{Batch, Delivery, HasRead, Readable, Reader};
 use crate::core::durable::Member;
@@ -16,7 +16,19 @@ const PULLING: Member = Member(0);
 /// Takes events for a program that asks for them, at least one if one comes in time. They are delivered again if no
 /// acknowledgement comes. Returns none earlier if acknowledgements are late: the caller refuses those events, and pulls
 /// again.
+///
+/// Of the programs that wait, one waits for events, and the others for their turn: an event wakes one, however many there are.
 pub(crate) async fn pull(reader: &Arc<Reader>, count: usize, until: Instant) -> Vec<Delivery> {
+    let waits = until > Instant::now();
+    let turn = async {
+        match waits {
+            true => Some(reader.pull_turn().await),
+            false => None,
+        }
+    };
+    let Ok(_turn) = timeout_at(until.into(), turn).await else {
+        return Vec::new();
+    };
     let pulled = pull_unsaved(reader, count, until).await;
     reader.save();
     pulled

@@ -39,6 +39,8 @@ pub(crate) struct Reader {
     state: Mutex<State>,
     /// Something has changed for the delivery tasks.
     changed: Notify,
+    /// Held by the program that waits for events to pull. The others wait for their turn.
+    pull_turn: tokio::sync::Mutex<()>,
 }
 
 /// What a reader reads.
@@ -218,6 +220,7 @@ impl Reader {
                 expired: 0,
             }),
             changed: Notify::new(),
+            pull_turn: tokio::sync::Mutex::default(),
         })
     }
 
@@ -409,6 +412,11 @@ impl Reader {
         if chase.is_far_behind() {
             chase.handle_busy(since.elapsed());
         }
+    }
+
+    /// Waits for the turn of a program that waits for events. Turns come in the order of the calls.
+    pub(super) async fn pull_turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.pull_turn.lock().await
     }
 
     /// Waits until something has changed for the delivery tasks. It notes changes from the moment when it is enabled.

@@ -1,0 +1,128 @@
+//! How many connections are busy at a time, so that they share the time that others wait for them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Counts the busy connections of a communicator in windows of [`WINDOW`].
+///
+/// ```text
+/// 0        32                      48                     64
+/// | window | count in this window | count in the last one |
+/// ```
+#[derive(Debug)]
+pub(crate) struct Crowd {
+    started: Instant,
+    state: AtomicU64,
+}
+
+/// The number of a window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Window(u32);
+
+const WINDOW: Duration = Duration::from_millis(20);
+/// As many busy connections have their whole time. If there are more, each has less, so that all together take no longer.
+const WHOLE_TURNS: u32 = 10;
+
+impl Default for Crowd {
+    fn default() -> Self {
+        Self {
+            started: Instant::now(),
+            state: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Crowd {
+    /// Notes that a connection is busy, at most once in a window: `noted` is the one in which it was noted last.
+    pub(crate) fn note(&self, noted: &mut Option<Window>, now: Instant) {
+        let since = now.saturating_duration_since(self.started);
+        // It begins anew after years.
+        let window = (since.as_millis() / WINDOW.as_millis()) as u32;
+        if noted.replace(Window(window)) == Some(Window(window)) {
+            return;
+        }
+        let count = |state| Some(Counts::of(state).with_one_more(window).packed());
+        let _ = self
+            .state
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, count);
+    }
+
+    /// How long a connection may go on that could take `whole` if it were alone.
+    pub(crate) fn share(&self, whole: Duration) -> Duration {
+        let Counts { now, before, .. } = Counts::of(self.state.load(Ordering::Relaxed));
+        match u32::from(now.max(before)) {
+            ..=WHOLE_TURNS => whole,
+            count => whole.saturating_mul(WHOLE_TURNS) / count,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Counts {
+    window: u32,
+    now: u16,
+    before: u16,
+}
+
+impl Counts {
+    fn of(state: u64) -> Self {
+        Self {
+            window: (state >> 32) as u32,
+            now: (state >> 16) as u16,
+            before: state as u16,
+        }
+    }
+
+    fn packed(self) -> u64 {
+        u64::from(self.window) << 32 | u64::from(self.now) << 16 | u64::from(self.before)
+    }
+
+    fn with_one_more(self, window: u32) -> Self {
+        let (now, before) = match window.wrapping_sub(self.window) {
+            0 => (self.now, self.before),
+            1 => (0, self.now),
+            _ => (0, 0),
+        };
+        Self {
+            window,
+            now: now.saturating_add(1),
+            before,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TURN: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn busy_connections_share_the_time_that_others_wait() {
+        let crowd = Crowd::default();
+        let now = crowd.started;
+        let mut noted = vec![None; 200];
+        for (count, noted) in noted.iter_mut().enumerate() {
+            let expected = match count {
+                0..=10 => TURN,
+                count => TURN * 10 / count as u32,
+            };
+            assert_eq!(crowd.share(TURN), expected, "{count}");
+            crowd.note(noted, now);
+            crowd.note(noted, now);
+        }
+        // A window later, it is not forgotten, and after another one it is.
+        crowd.note(&mut noted[0], now + WINDOW);
+        assert_eq!(crowd.share(TURN), TURN / 20);
+        crowd.note(&mut noted[0], now + 2 * WINDOW);
+        assert_eq!(crowd.share(TURN), TURN);
+    }
+
+    #[test]
+    fn a_crowd_of_any_size_has_a_share() {
+        let crowd = Crowd::default();
+        (0..70_000).for_each(|_| crowd.note(&mut None, crowd.started));
+        assert_eq!(crowd.share(TURN), TURN * 10 / u32::from(u16::MAX));
+        assert!(crowd.share(Duration::MAX) > TURN);
+    }
+}
