@@ -22,6 +22,10 @@ pub struct HubLimits {
     pub connections_per_user: usize,
     /// Links of all topics together. Default 10,000.
     pub links: usize,
+    /// Topics with a log on disk, which count among the topics, too. Each takes two open files and a folder. Default 5,000.
+    pub durable_topics: usize,
+    /// Durable subscriptions of all topics together, those without a subscriber included. Each takes an open file. Default 10,000.
+    pub durable_subscriptions: usize,
     /// Bytes of the events in all queues together, each counted once for its topic. Beyond it, the longest queues become
     /// shorter. Default 1 GiB. It is checked several times a second, so that it may be exceeded for a moment.
     pub queue_bytes: usize,
@@ -45,6 +49,8 @@ impl Default for HubLimits {
             subscriptions_per_user: 50_000,
             connections_per_user: 32 * 1024,
             links: 10_000,
+            durable_topics: 5_000,
+            durable_subscriptions: 10_000,
             queue_bytes: 1024 * 1024 * 1024,
             qos_entries: 64,
             qos_bytes: 4 * 1024,
@@ -60,6 +66,8 @@ pub(crate) struct Usage {
     pub(crate) topics: usize,
     pub(crate) subscriptions: usize,
     pub(crate) links: usize,
+    pub(crate) durable_topics: usize,
+    pub(crate) durable_subscriptions: usize,
     /// Bytes of queued events.
     pub(crate) queue_bytes: usize,
 }
@@ -94,8 +102,31 @@ impl Usage {
         check("links", "limits.links", self.links, limits.links)
     }
 
+    /// Whether there may be one more durable topic.
+    pub(crate) fn check_durable_topics(&self, limits: &HubLimits) -> Result<(), LimitReached> {
+        check(
+            "durable topics",
+            "limits.durable-topics",
+            self.durable_topics,
+            limits.durable_topics,
+        )
+    }
+
+    /// Whether there may be one more durable subscription.
+    pub(crate) fn check_durable_subscriptions(
+        &self,
+        limits: &HubLimits,
+    ) -> Result<(), LimitReached> {
+        check(
+            "durable subscriptions",
+            "limits.durable-subscriptions",
+            self.durable_subscriptions,
+            limits.durable_subscriptions,
+        )
+    }
+
     /// The use of each limit, by the name of its setting.
-    pub(crate) fn of_limits(&self, limits: &HubLimits) -> [LimitUse; 4] {
+    pub(crate) fn of_limits(&self, limits: &HubLimits) -> [LimitUse; 6] {
         [
             ("limits.topics", self.topics, limits.topics),
             (
@@ -104,6 +135,16 @@ impl Usage {
                 limits.subscriptions,
             ),
             ("limits.links", self.links, limits.links),
+            (
+                "limits.durable-topics",
+                self.durable_topics,
+                limits.durable_topics,
+            ),
+            (
+                "limits.durable-subscriptions",
+                self.durable_subscriptions,
+                limits.durable_subscriptions,
+            ),
             ("limits.queue-bytes", self.queue_bytes, limits.queue_bytes),
         ]
         .map(|(setting, used, limit)| LimitUse {

@@ -254,6 +254,8 @@ impl Registry {
             topics: self.directory.topic_count(),
             subscriptions: self.counts.subscriptions.load(Ordering::Relaxed),
             links: self.counts.links.load(Ordering::Relaxed),
+            durable_topics: self.logs.counts().topics(),
+            durable_subscriptions: self.logs.counts().subscriptions(),
             queue_bytes: self.counts.queue_bytes.load(Ordering::Relaxed),
         }
     }
@@ -285,7 +287,11 @@ impl Registry {
             return Err(ChangeError::TopicExists);
         }
         self.check_topic_name(&name)?;
-        self.usage().check_topics(&self.live_settings().limits)?;
+        let (usage, limits) = (self.usage(), self.live_settings().limits);
+        usage.check_topics(&limits)?;
+        if is_durable || self.is_durable(&name) {
+            usage.check_durable_topics(&limits)?;
+        }
         self.users().check(Counted::Topics, user.as_ref(), 0)?;
         // Create the log first: a durable topic must never exist without one.
         let log = self.log_of(&name, is_durable)?;

@@ -8,9 +8,13 @@ use floe::contracts::ice_storm::{
     TopicProxy,
 };
 use floe::{EncodingVersion, OperationMode, Proxy, TypedProxy};
-use floe_hub::contracts::floe::HubAdminProxy;
+use floe_hub::DURABLE_TOPICS;
+use floe_hub::contracts::floe::{DurableTopicsProxy, HubAdminProxy};
 
-use crate::world::{Inbox, Subscribers, World, encapsulation, publisher, soon, subscribe};
+use crate::durable::{hub_with, topic};
+use crate::world::{
+    Directory, Inbox, Subscribers, World, encapsulation, publisher, qos, soon, subscribe,
+};
 
 async fn refusal(
     topic: &TopicProxy,
@@ -102,6 +106,8 @@ async fn topics_and_subscriptions_beyond_the_limit_are_refused_until_others_are_
         ("limits.topics", 2),
         ("limits.subscriptions", 1),
         ("limits.links", 1),
+        ("limits.durable-topics", 0),
+        ("limits.durable-subscriptions", 0),
         ("limits.queue-bytes", 0),
     ];
     assert_eq!(used, expected);
@@ -230,4 +236,42 @@ async fn the_longest_queues_give_way_when_all_have_too_much() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     inboxes.iter().for_each(Inbox::open);
+}
+
+#[tokio::test]
+async fn durable_topics_and_subscriptions_beyond_the_limit_are_refused_by_its_name() {
+    let directory = Directory::new();
+    let limited = || {
+        hub_with(&directory.0, |settings| {
+            settings.limits.durable_topics = 2;
+            settings.limits.durable_subscriptions = 1;
+        })
+    };
+    let durable = |world: &World| DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let named = |name| qos(&[("floe.durable", name), ("floe.from", "beginning")]);
+
+    let world = limited().await;
+    let topics = durable(&world);
+    soon(topics.create("u")).await.unwrap();
+    let refused = soon(topics.create("v")).await.unwrap_err().to_string();
+    assert!(refused.contains("limits.durable-topics"), "{refused}");
+    soon(topics.open_pull("t", &named("a"))).await.unwrap();
+    soon(topics.open_pull("t", &named("a"))).await.unwrap();
+    let refused = soon(topics.open_pull("u", &named("b"))).await;
+    let refused = refused.unwrap_err().to_string();
+    assert!(
+        refused.contains("limits.durable-subscriptions"),
+        "{refused}"
+    );
+    world.shut_down().await;
+
+    // What is on disk counts after a restart, and what is removed does not.
+    let world = limited().await;
+    let topics = durable(&world);
+    soon(topics.open_pull("u", &named("b"))).await.unwrap_err();
+    soon(topics.remove_position("t", "a")).await.unwrap();
+    soon(topics.open_pull("u", &named("b"))).await.unwrap();
+    soon(topic(&world, "u").await.destroy()).await.unwrap();
+    soon(topics.create("v")).await.unwrap();
+    soon(topics.open_pull("v", &named("c"))).await.unwrap();
 }

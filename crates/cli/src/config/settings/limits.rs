@@ -53,6 +53,21 @@ fn of_hub() -> Vec<Setting> {
             meaning: "How many links all topics together may have.",
         },
         Setting {
+            key: "limits.durable-topics",
+            field: Field::Count(|draft| &mut draft.hub().limits.durable_topics),
+            example: "500",
+            effect: Effect::Immediate,
+            meaning: "How many of the topics may be durable. Each takes two open files.",
+        },
+        Setting {
+            key: "limits.durable-subscriptions",
+            field: Field::Count(|draft| &mut draft.hub().limits.durable_subscriptions),
+            example: "1000",
+            effect: Effect::Immediate,
+            meaning: "How many durable subscriptions all topics together may have, those without a subscriber included. Each takes an \
+                      open file.",
+        },
+        Setting {
             key: "limits.queue-bytes",
             field: Field::Bytes(|draft| &mut draft.hub().limits.queue_bytes),
             example: "\"256 MiB\"",

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 
+use super::log_counts::LogCounts;
 use super::topic_log::TopicLog;
 use crate::log::{EventLog, LogSettings, SegmentLog};
 use crate::service::catch_up::CatchUp;
@@ -29,6 +30,7 @@ pub(crate) struct LogFolders {
     root: Option<PathBuf>,
     /// The readers that are far behind.
     catch_up: Arc<CatchUp>,
+    counts: Arc<LogCounts>,
 }
 
 /// The file with the name of the topic.
@@ -44,7 +46,13 @@ impl LogFolders {
                 StoreSettings::Disk(data) => Some(data.join("topics")),
             },
             catch_up: catch_up.clone(),
+            counts: Arc::default(),
         }
+    }
+
+    /// How many logs and durable subscriptions there are.
+    pub(crate) fn counts(&self) -> &LogCounts {
+        &self.counts
     }
 
     /// Whether a topic is durable.
@@ -84,7 +92,15 @@ impl LogFolders {
         }
         let log = open_log(&folder.join("log"), settings)?;
         let positions = folder.join("positions");
-        TopicLog::open(topic, log, settings.clone(), positions, &self.catch_up)
+        let counts = self.counts.clone();
+        TopicLog::open(
+            topic,
+            log,
+            settings.clone(),
+            positions,
+            &self.catch_up,
+            counts,
+        )
     }
 
     /// Notes that the topic is about to be destroyed. If the hub ends after that, the folder goes if the topic does.

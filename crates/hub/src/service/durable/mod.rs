@@ -15,6 +15,7 @@ mod arrivals;
 mod expiry_clock;
 mod folders;
 mod held;
+mod log_counts;
 mod position_file;
 mod position_saver;
 mod pull;

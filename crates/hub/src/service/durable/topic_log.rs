@@ -12,6 +12,7 @@ use floe::forwarding::Events;
 use super::arrivals::{Arrival, Arrivals};
 use super::expiry_clock::ExpiryClock;
 use super::folders::file_name;
+use super::log_counts::LogCounts;
 use super::position_file::PositionFile;
 use super::reader::{LogSource, Reader};
 use crate::core::durable::{LogPublication, Reading, publications};
@@ -39,6 +40,8 @@ pub(crate) struct TopicLog {
     /// The durable subscriptions by name, those without a subscriber included.
     readers: Mutex<BTreeMap<String, Arc<Reader>>>,
     is_closed: AtomicBool,
+    /// Where the log counts as long as it is open; `None` if it is in memory.
+    counts: Option<Arc<LogCounts>>,
 }
 
 /// Events that are on their way into a log.
@@ -52,8 +55,6 @@ pub(crate) struct Appending {
 /// Ends when events are as safe as their publisher wants, or says why they are not.
 pub(crate) type Storing = Pin<Box<dyn Future<Output = Result<(), SystemException>> + Send>>;
 
-/// How many durable subscriptions a topic has at most. Each takes a file of a few kilobytes.
-const SUBSCRIPTIONS_MAX: usize = 10_000;
 /// How many publishers with numbered events a topic knows.
 const PUBLISHERS_MAX: usize = 10_000;
 /// Events in one reply, in bytes, unless a single event is longer. Peers refuse messages of more than 1 MiB by default.
@@ -75,6 +76,7 @@ impl TopicLog {
         settings: DurableSettings,
         positions: PathBuf,
         catch_up: &Arc<CatchUp>,
+        counts: Arc<LogCounts>,
     ) -> Result<Arc<Self>, StoreError> {
         let topic: Arc<str> = topic.into();
         let level = settings.acknowledge;
@@ -101,6 +103,8 @@ impl TopicLog {
                 Err(error) => tracing::error!("{error}"),
             }
         }
+        counts.add_topic();
+        counts.add_subscriptions(readers.len());
         Ok(Arc::new(Self {
             topic,
             log,
@@ -111,6 +115,7 @@ impl TopicLog {
             positions: Some(positions),
             readers: Mutex::new(readers),
             is_closed: AtomicBool::new(false),
+            counts: Some(counts),
         }))
     }
 
@@ -130,6 +135,7 @@ impl TopicLog {
             positions: None,
             readers: Mutex::default(),
             is_closed: AtomicBool::new(false),
+            counts: None,
         })
     }
 
@@ -237,13 +243,6 @@ impl TopicLog {
         let known = reading.name.as_ref().and_then(|name| readers.get(name));
         let reader = match known {
             Some(known) => known.clone(),
-            None if readers.len() >= SUBSCRIPTIONS_MAX => {
-                return Err(StoreError::new(format!(
-                    "topic {:?} has {SUBSCRIPTIONS_MAX} durable subscriptions, which is the most: remove some with \
-                     floe topic position --remove",
-                    self.topic
-                )));
-            }
             None => {
                 let from = self.locate(reading.start)?;
                 let source = self.source();
@@ -253,6 +252,9 @@ impl TopicLog {
                         let file = file_for(positions, name);
                         let reader = Reader::create(source, name, from, &file)?;
                         readers.insert(name.clone(), reader.clone());
+                        if let Some(counts) = self.open_counts() {
+                            counts.add_subscriptions(1);
+                        }
                         reader
                     }
                 }
@@ -285,6 +287,9 @@ impl TopicLog {
             StoreError::because(format!("cannot remove \"{}\"", file.display()), error)
         })?;
         readers.remove(name);
+        if let Some(counts) = self.open_counts() {
+            counts.remove_subscriptions(1);
+        }
         Ok(())
     }
 
@@ -342,10 +347,14 @@ impl TopicLog {
 
     /// Takes no more events, and syncs all. It waits for the disk.
     pub(crate) fn close(&self) {
-        self.is_closed.store(true, Ordering::Release);
-        for reader in self.readers().values() {
+        let readers = self.readers();
+        if !self.is_closed.swap(true, Ordering::AcqRel) {
+            self.leave_counts(readers.len());
+        }
+        for reader in readers.values() {
             reader.sync();
         }
+        drop(readers);
         self.log.close();
     }
 
@@ -360,12 +369,35 @@ impl TopicLog {
         }
     }
 
+    /// Where the log counts while it is open. Asked with the readers locked, since it closes so.
+    fn open_counts(&self) -> Option<&LogCounts> {
+        let is_open = !self.is_closed.load(Ordering::Acquire);
+        self.counts.as_deref().filter(|_| is_open)
+    }
+
+    fn leave_counts(&self, subscriptions: usize) {
+        if let Some(counts) = &self.counts {
+            counts.remove_topic();
+            counts.remove_subscriptions(subscriptions);
+        }
+    }
+
     fn settings(&self) -> std::sync::RwLockReadGuard<'_, DurableSettings> {
         self.settings.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn readers(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Reader>>> {
         self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for TopicLog {
+    fn drop(&mut self) {
+        // The topic was not created.
+        if !*self.is_closed.get_mut() {
+            let subscriptions = self.readers().len();
+            self.leave_counts(subscriptions);
+        }
     }
 }
 

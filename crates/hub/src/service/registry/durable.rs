@@ -18,6 +18,11 @@ use crate::store::Change;
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
 
 impl Registry {
+    /// Whether a topic is durable, because the settings say so, or its log is there.
+    pub(super) fn is_durable(&self, topic: &str) -> bool {
+        self.live_settings().durable_topics.contains_key(topic) || self.logs.has(topic)
+    }
+
     /// The log of a topic, opened or created, if it is durable or `is_wanted` so, or remembers events in memory.
     pub(super) fn log_of(
         &self,
@@ -25,10 +30,10 @@ impl Registry {
         is_wanted: bool,
     ) -> Result<Option<Arc<TopicLog>>, StoreError> {
         let settings = self.live_settings();
-        let is_durable =
-            is_wanted || settings.durable_topics.contains_key(topic) || self.logs.has(topic);
         let log = match settings.history_of(topic) {
-            _ if is_durable => self.logs.open(topic, &settings.durable_of(topic))?,
+            _ if is_wanted || self.is_durable(topic) => {
+                self.logs.open(topic, &settings.durable_of(topic))?
+            }
             Some(history) => {
                 TopicLog::in_memory(topic, history, self.deliveries.ready().catch_up())
             }
@@ -154,6 +159,14 @@ impl Registry {
             ) => outstanding_max,
             _ => OUTSTANDING_LIMIT,
         };
+        if reading
+            .name
+            .as_ref()
+            .is_some_and(|name| log.named(name).is_none())
+        {
+            let limits = &self.live_settings().limits;
+            self.usage().check_durable_subscriptions(limits)?;
+        }
         let mut reading = reading.clone();
         let deadline = &mut reading.redelivery.deadline;
         *deadline = deadline.or(self.live_settings().send_timeout);
