@@ -12,8 +12,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::admission::Admissions;
 use crate::background;
+use crate::busy_connections::BusyConnections;
 use crate::byte_account::ByteAccount;
-use crate::crowd::Crowd;
 use crate::log_limiter::LogLimiter;
 use crate::settings::Settings;
 
@@ -32,7 +32,7 @@ pub(crate) struct Environment {
     admissions: Arc<Admissions>,
     log_limiter: LogLimiter,
     input_memory: Arc<ByteAccount>,
-    crowd: Arc<Crowd>,
+    busy_connections: Arc<BusyConnections>,
     reply_memory: Arc<ByteAccount>,
 }
 
@@ -42,7 +42,7 @@ impl Environment {
             admissions: Arc::new(Admissions::of(&settings)),
             log_limiter: LogLimiter::default(),
             input_memory: Arc::default(),
-            crowd: Arc::default(),
+            busy_connections: Arc::default(),
             reply_memory: Arc::default(),
             settings: Arc::new(settings),
             is_blocking,
@@ -68,8 +68,8 @@ impl Environment {
     }
 
     /// How many connections are busy.
-    pub(crate) fn crowd(&self) -> &Arc<Crowd> {
-        &self.crowd
+    pub(crate) fn busy_connections(&self) -> &Arc<BusyConnections> {
+        &self.busy_connections
     }
 
     /// What the unfinished messages of all connections hold.

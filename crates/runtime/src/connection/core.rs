@@ -29,9 +29,9 @@ use super::stream_compression::StreamCompression;
 use super::wait::wait_depth;
 use super::{budget, reentrancy_guard};
 use crate::admission::Admission;
+use crate::busy_connections::BusyConnections;
 use crate::byte_account::ByteAccount;
 use crate::condition::wait_for;
-use crate::crowd::Crowd;
 use crate::dispatch::{AdapterCore, AdapterSlot, Origin, RequestSource};
 use crate::environment::{Environment, Tasks};
 use crate::error::{AttemptError, LocalError};
@@ -279,9 +279,9 @@ impl ConnectionCore {
     }
 
     /// How many connections of the communicator are busy.
-    pub(super) fn crowd(&self) -> Option<Arc<Crowd>> {
+    pub(super) fn busy_connections(&self) -> Option<Arc<BusyConnections>> {
         let connections = self.connections.upgrade()?;
-        Some(connections.environment().crowd().clone())
+        Some(connections.environment().busy_connections().clone())
     }
 
     /// Returns the count of what the unfinished messages of all connections hold; `None` if the communicator is gone.

@@ -79,7 +79,7 @@ impl Dispatching {
     pub(super) fn new(connection: Arc<ConnectionCore>) -> Self {
         Self {
             budget: Budget::of(&connection),
-            quantum: Quantum::new(connection.crowd()),
+            quantum: Quantum::new(connection.busy_connections()),
             connection,
             replies: Buffer::default(),
             reply_count: 0,

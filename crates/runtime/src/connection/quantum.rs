@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::crowd::{Crowd, Window};
+use crate::busy_connections::{BusyConnections, CountWindow};
 use crate::dispatch::LentQuantum;
 use crate::settings::Settings;
 
@@ -26,15 +26,15 @@ pub(super) struct Quantum {
     begun: Option<Instant>,
     is_over: bool,
     /// The busy connections of the communicator; `None` if this one shares nothing with them.
-    crowd: Option<Arc<Crowd>>,
-    /// When the crowd was told of this connection.
-    noted: Option<Window>,
+    busy_connections: Option<Arc<BusyConnections>>,
+    /// When this connection last counted as busy.
+    noted: Option<CountWindow>,
 }
 
 impl Quantum {
-    pub(super) fn new(crowd: Option<Arc<Crowd>>) -> Self {
+    pub(super) fn new(busy_connections: Option<Arc<BusyConnections>>) -> Self {
         Self {
-            crowd,
+            busy_connections,
             ..Self::default()
         }
     }
@@ -74,10 +74,10 @@ impl Quantum {
 
     /// How long it may last.
     fn time_max(&mut self, now: Instant, settings: &Settings) -> Duration {
-        match &self.crowd {
-            Some(crowd) => {
-                crowd.note(&mut self.noted, now);
-                crowd.share(settings.turn_time_max)
+        match &self.busy_connections {
+            Some(busy_connections) => {
+                busy_connections.note(&mut self.noted, now);
+                busy_connections.share(settings.turn_time_max)
             }
             None => settings.turn_time_max,
         }

@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 /// | window | count in this window | count in the last one |
 /// ```
 #[derive(Debug)]
-pub(crate) struct Crowd {
+pub(crate) struct BusyConnections {
     started: Instant,
     state: AtomicU64,
 }
 
 /// The number of a window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Window(u32);
+pub(crate) struct CountWindow(u32);
 
 const WINDOW: Duration = Duration::from_millis(20);
 /// As many busy connections have their whole time. If there are more, each has less, so that all together take no longer.
 const WHOLE_TURNS: u32 = 10;
 
-impl Default for Crowd {
+impl Default for BusyConnections {
     fn default() -> Self {
         Self {
             started: Instant::now(),
@@ -32,13 +32,13 @@ impl Default for Crowd {
     }
 }
 
-impl Crowd {
+impl BusyConnections {
     /// Notes that a connection is busy, at most once in a window: `noted` is the one in which it was noted last.
-    pub(crate) fn note(&self, noted: &mut Option<Window>, now: Instant) {
+    pub(crate) fn note(&self, noted: &mut Option<CountWindow>, now: Instant) {
         let since = now.saturating_duration_since(self.started);
         // It begins anew after years.
         let window = (since.as_millis() / WINDOW.as_millis()) as u32;
-        if noted.replace(Window(window)) == Some(Window(window)) {
+        if noted.replace(CountWindow(window)) == Some(CountWindow(window)) {
             return;
         }
         let count = |state| Some(Counts::of(state).with_one_more(window).packed());
@@ -99,30 +99,33 @@ mod tests {
 
     #[test]
     fn busy_connections_share_the_time_that_others_wait() {
-        let crowd = Crowd::default();
-        let now = crowd.started;
+        let busy_connections = BusyConnections::default();
+        let now = busy_connections.started;
         let mut noted = vec![None; 200];
         for (count, noted) in noted.iter_mut().enumerate() {
             let expected = match count {
                 0..=10 => TURN,
                 count => TURN * 10 / count as u32,
             };
-            assert_eq!(crowd.share(TURN), expected, "{count}");
-            crowd.note(noted, now);
-            crowd.note(noted, now);
+            assert_eq!(busy_connections.share(TURN), expected, "{count}");
+            busy_connections.note(noted, now);
+            busy_connections.note(noted, now);
         }
         // A window later, it is not forgotten, and after another one it is.
-        crowd.note(&mut noted[0], now + WINDOW);
-        assert_eq!(crowd.share(TURN), TURN / 20);
-        crowd.note(&mut noted[0], now + 2 * WINDOW);
-        assert_eq!(crowd.share(TURN), TURN);
+        busy_connections.note(&mut noted[0], now + WINDOW);
+        assert_eq!(busy_connections.share(TURN), TURN / 20);
+        busy_connections.note(&mut noted[0], now + 2 * WINDOW);
+        assert_eq!(busy_connections.share(TURN), TURN);
     }
 
     #[test]
-    fn a_crowd_of_any_size_has_a_share() {
-        let crowd = Crowd::default();
-        (0..70_000).for_each(|_| crowd.note(&mut None, crowd.started));
-        assert_eq!(crowd.share(TURN), TURN * 10 / u32::from(u16::MAX));
-        assert!(crowd.share(Duration::MAX) > TURN);
+    fn any_number_of_busy_connections_has_a_share() {
+        let busy_connections = BusyConnections::default();
+        (0..70_000).for_each(|_| busy_connections.note(&mut None, busy_connections.started));
+        assert_eq!(
+            busy_connections.share(TURN),
+            TURN * 10 / u32::from(u16::MAX)
+        );
+        assert!(busy_connections.share(Duration::MAX) > TURN);
     }
 }
