@@ -174,3 +174,9 @@ async fn served(dispatcher: impl Dispatcher) -> (Adapter, Proxy) {
     adapter.activate();
     (adapter, proxy)
 }
+
+#[test]
+fn an_error_that_main_returns_is_a_sentence() {
+    let thrown = E0OrE1OrEClassError::from(E0 {});
+    assert_eq!(format!("{thrown:?}"), "::M::E0");
+}

@@ -311,9 +311,9 @@ impl HubArgument {
                 .help("give the whole proxy of the topic manager with --hub"),
             Exit::Usage => failure.when("the hub does not answer"),
             _ if failure.is_answer() => failure.reported_by("the hub"),
-            _ if failure.is_unreachable() => {
-                failure.when("the hub did not answer").help(WHERE_HELP)
-            }
+            _ if failure.is_unreachable() => failure
+                .when("the hub did not answer")
+                .help(UNREACHABLE_HELP),
             _ => failure.when("the hub did not answer"),
         }
     }
@@ -331,6 +331,8 @@ impl HubArgument {
 }
 
 const WHERE_HELP: &str = "start one with `floe serve`, or say with --hub where it listens";
+
+const UNREACHABLE_HELP: &str = "is the host spelt right, is it on, and can this computer reach it?";
 
 /// Whether a text names a hub on this computer, as far as the text says.
 fn is_of_this_computer(hub: &str) -> bool {
@@ -406,8 +408,7 @@ pub(crate) fn no_topic(name: &str) -> Failure {
     Failure::not_found(format_args!("no topic `{name}`")).help(TOPIC_HELP)
 }
 
-const TOPIC_HELP: &str =
-    "`floe topic list` shows the topics, `floe topic create` or --create makes one";
+const TOPIC_HELP: &str = "`floe topic list` shows the topics, and `floe topic create` makes one; `floe pub` and `floe sub` do with --create";
 
 fn admin_identity() -> Identity {
     HUB_ADMIN

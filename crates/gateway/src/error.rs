@@ -5,7 +5,7 @@ use std::fmt;
 use floe::AdapterError;
 
 /// Why a gateway could not be started.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum GatewayError {
     /// It cannot listen at its endpoints, or cannot register its servants.
@@ -21,6 +21,13 @@ pub enum GatewayError {
         /// The verifier that is missing.
         verifier: &'static str,
     },
+}
+
+/// The text of `Display`: `main` prints the error that it returns in this form.
+impl fmt::Debug for GatewayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for GatewayError {

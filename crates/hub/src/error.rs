@@ -8,7 +8,7 @@ use crate::core::LimitReached;
 pub use crate::store::StoreError;
 
 /// Why a hub could not be started.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum HubError {
     /// It cannot listen at its endpoints.
@@ -24,6 +24,13 @@ pub enum HubError {
     NoInstanceName,
     /// The store cannot be read or written.
     Store(StoreError),
+}
+
+/// The text of `Display`: `main` prints the error that it returns in this form.
+impl fmt::Debug for HubError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
 }
 
 impl fmt::Display for HubError {

@@ -143,12 +143,17 @@ impl Doctor {
                 return Check::well(NAME, "not known: it is no Floe hub");
             }
             Err(failure) => {
-                return Check::problem(NAME, failure.message(), "look at the log of the hub");
+                let help = failure.what_to_do().unwrap_or("look at the log of the hub");
+                return Check::problem(NAME, failure.message(), help);
             }
         };
         let problems = status::problems(&status, &status::sum(&status));
         match problems.is_empty() {
-            true => Check::well(NAME, format!("{} topics, no problems", status.topics.len())),
+            true => {
+                let count = status.topics.len();
+                let noun = if count == 1 { "topic" } else { "topics" };
+                Check::well(NAME, format!("{count} {noun}, no problems"))
+            }
             false => Check::problem(
                 NAME,
                 problems.join("; "),

@@ -38,7 +38,7 @@ pub struct ResumableSession {
 }
 
 /// Why there is no session, or no longer.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum SessionError {
     /// The gateway does not answer, or refuses.
@@ -279,6 +279,13 @@ impl SessionError {
             Self::Invoke(InvokeError::System(_)) | Self::BadRouter(_) => true,
             _ => false,
         }
+    }
+}
+
+/// The text of `Display`: `main` prints the error that it returns in this form.
+impl fmt::Debug for SessionError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

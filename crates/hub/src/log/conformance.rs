@@ -344,7 +344,7 @@ fn what_is_too_long_is_refused(open: fn(Retention) -> Subject) {
     let long = vec![0; EVENT_LEN_MAX];
     let error = stored(log, append(&[b"a", &long], 1), Level::Synced).unwrap_err();
     assert!(
-        error.to_string().starts_with("an event has 671088"),
+        error.to_string().starts_with("the event has 671088"),
         "{error}"
     );
     let named = |len| Append {

@@ -13,7 +13,6 @@ macro_rules! __errors {
         $(classes $classes:path)?
     ) => {
         $(#[$about])*
-        #[derive(Debug)]
         #[non_exhaustive]
         pub enum $name {
             $(
@@ -30,6 +29,13 @@ macro_rules! __errors {
                     $(Self::$variant(exception) => ::std::fmt::Display::fmt(exception, f),)+
                     Self::Invoke(error) => ::std::fmt::Display::fmt(error, f),
                 }
+            }
+        }
+
+        // `main` prints the error that it returns in this form.
+        impl ::std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(self, f)
             }
         }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use super::InvokeError;
 
 /// Why a locator rejected the registration of an adapter.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum RegistrationError {
     /// The locator knows no adapter with this id, and accepts no new one.
@@ -27,6 +27,13 @@ impl RegistrationError {
     /// Whether the locator may have accepted the registration anyway.
     pub(crate) fn may_be_registered(&self) -> bool {
         matches!(self, Self::Invoke(error) if !error.is_surely_not_dispatched())
+    }
+}
+
+/// The text of `Display`: `main` prints the error that it returns in this form.
+impl fmt::Debug for RegistrationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -6,7 +6,7 @@ use std::fmt;
 use super::settings::TlsFile;
 
 /// Certificates or keys cannot be used. The text says why.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct TlsError {
     message: String,
 }
@@ -45,6 +45,13 @@ impl TlsError {
         Self {
             message: super::absent::NOT_BUILT.to_owned(),
         }
+    }
+}
+
+/// The text of `Display`: `main` prints the error that it returns in this form.
+impl fmt::Debug for TlsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
