@@ -332,7 +332,7 @@ impl HubArgument {
 
 const WHERE_HELP: &str = "start one with `floe serve`, or say with --hub where it listens";
 
-const UNREACHABLE_HELP: &str = "is the host spelt right, is it on, and can this computer reach it?";
+const UNREACHABLE_HELP: &str = "is the host spelt right, is it on, and can this computer reach it? --hub says where the hub listens";
 
 /// Whether a text names a hub on this computer, as far as the text says.
 fn is_of_this_computer(hub: &str) -> bool {

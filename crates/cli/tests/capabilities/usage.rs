@@ -124,7 +124,7 @@ fn a_hub_on_an_unknown_host_comes_with_help() {
     run(&["topic", "list", "--hub", hub])
         .ended(1)
         .said("cannot connect")
-        .said("say with --hub where it listens");
+        .said("is the host spelt right");
 }
 
 #[test]
