@@ -157,11 +157,11 @@ fn cell(value: &Json) -> String {
     }
 }
 
-/// What a peer sent must not move the cursor.
+/// What a peer sent must not move the cursor, nor change the order in which the rest of a line is shown.
 fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-        .collect()
+    let is_obeyed =
+        |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    text.replace(is_obeyed, "\u{fffd}")
 }
 
 fn pad(text: &str, width: usize, is_right: bool) -> String {
@@ -249,5 +249,6 @@ mod tests {
     #[test]
     fn control_characters_do_not_reach_the_terminal() {
         assert_eq!(cell(&json!("a\x1b[2Jb")), "a\u{fffd}[2Jb");
+        assert_eq!(cell(&json!("a\u{202e}b\u{2066}")), "a\u{fffd}b\u{fffd}");
     }
 }

@@ -3,6 +3,7 @@
 use floe::TypedProxy;
 use floe_hub::DURABLE_TOPICS;
 use floe_hub::contracts::floe::{DurableTopicsProxy, LogContents, LoggedEvent};
+use tokio::task::JoinSet;
 
 use crate::durable::{DURABLE, hub_in, topic};
 use crate::world::{Directory, World, publish, publish_many, publisher, qos, soon};
@@ -218,4 +219,27 @@ async fn the_quality_of_service_of_a_pulled_subscription_has_limits() {
     let error = soon(topics.open_pull("live", &wishes)).await.unwrap_err();
     assert!(error.to_string().contains("limits.qos-bytes"), "{error}");
     assert!(world.info("live").await.subscribers.is_empty());
+}
+
+#[tokio::test]
+async fn of_many_programs_that_wait_each_gets_an_event() {
+    // The connection of the publisher has room for as many calls and one more.
+    const COUNT: usize = 8;
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let publisher = publisher(&topic(&world, "t").await).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    soon(topics.open_pull("t", &qos(DURABLE))).await.unwrap();
+    let mut waiting = JoinSet::new();
+    for _ in 0..COUNT {
+        let topics = topics.clone();
+        waiting.spawn(async move { topics.pull("t", "d", 1, 30_000).await.unwrap() });
+    }
+    // The turns of others do not make a program wait longer than it asked for.
+    assert!(soon(topics.pull("t", "d", 1, 1)).await.unwrap().is_empty());
+    publish_many(&publisher, COUNT).await;
+    let pulled = soon(waiting.join_all()).await;
+    let mut numbers: Vec<_> = pulled.iter().flatten().map(|event| event.number).collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=COUNT as i64).collect::<Vec<_>>());
 }
