@@ -31,7 +31,7 @@ impl ReconnectArgument {
 pub(crate) async fn until_it_succeeds<T>(
     mut attempt: impl AsyncFnMut() -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    let mut pause = PAUSE_MIN;
+    let mut tries = 0;
     let mut told = String::new();
     loop {
         let failure = match attempt().await {
@@ -46,9 +46,14 @@ pub(crate) async fn until_it_succeeds<T>(
             output::talk(format_args!("{reason}: waiting for it"));
         }
         reason.clone_into(&mut told);
-        tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(PAUSE_MAX);
+        tokio::time::sleep(pause(tries)).await;
+        tries = tries.saturating_add(1);
     }
+}
+
+/// How long to pause after this many tries that came to nothing.
+pub(crate) fn pause(tries: u32) -> Duration {
+    PAUSE_MIN.saturating_mul(1 << tries.min(10)).min(PAUSE_MAX)
 }
 
 /// Whether another try may succeed although nobody changes what was asked.

@@ -86,6 +86,27 @@ fn an_event_that_is_lost_under_way_is_published_again_without_waiting_for_anothe
 }
 
 #[test]
+fn an_event_that_is_too_long_for_the_hub_is_given_up_with_its_length() {
+    let port = free_port();
+    let at = format!("127.0.0.1:{port}");
+    let contract = "module M { interface I { void note(string text); } }";
+    let file = slice_file("too-long.ice", contract);
+    let _hub = hub(&port, &["--transient"]);
+    let common = ["--create", "--slice", &file, "--hub", &at];
+    let publish = [&["pub", "t", "note"], &common[..]].concat();
+    let (publisher, mut lines) = publisher(&publish);
+    writeln!(lines, "[\"short\"]").expect("it reads");
+    // The hub may end the connection while this is still written.
+    let _ = writeln!(lines, "[\"{}\"]", "x".repeat(2_000_000));
+    drop(lines);
+    publisher
+        .end()
+        .ended(1)
+        .said("the event has 2000011 bytes")
+        .said("connections.message-bytes");
+}
+
+#[test]
 fn a_hub_that_keeps_subscriptions_delivers_everything_after_its_restart() {
     let port = free_port();
     let at = format!("127.0.0.1:{port}");

@@ -33,6 +33,10 @@ pub(super) struct Sending<'a> {
     pub(super) published: u64,
     /// The number of batched events that were lost with a connection.
     pub(super) lost: u64,
+    /// How often in a row the hub came back, and was lost again before it had accepted an event.
+    fruitless: u32,
+    /// What `published` was when the hub came back last.
+    published_before: u64,
     pub(super) progress: ProgressLine,
     start: Instant,
     shown: Instant,
@@ -40,6 +44,9 @@ pub(super) struct Sending<'a> {
 
 /// How often the progress is shown.
 const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+
+/// Parameters from this length on may be too long for a hub with the default limit of 1 MiB: the head of the message counts, too.
+const LONG: usize = 1024 * 1024 - 4 * 1024;
 
 impl<'a> Sending<'a> {
     pub(super) fn new(
@@ -58,6 +65,8 @@ impl<'a> Sending<'a> {
             begun: 0,
             published: 0,
             lost: 0,
+            fruitless: 0,
+            published_before: 0,
             progress: ProgressLine::new(),
             start: now,
             shown: now,
@@ -168,6 +177,15 @@ impl<'a> Sending<'a> {
         if !self.arguments.reconnect.is_wanted() || !is_lost(&error) {
             return Err(self.arguments.not_accepted(error));
         }
+        let len = event.parameters.len();
+        if self.fruitless > 0 && self.published == self.published_before && len >= LONG {
+            // A hub ends the connection at a message that is too long for it, without an answer.
+            let failure = self.arguments.not_accepted(error);
+            return Err(failure.help(format_args!(
+                "the event has {len} bytes, and the connection was lost with it more than once: a hub accepts messages of 1 MiB, \
+                 unless connections.message-bytes in its floe.toml says more"
+            )));
+        }
         self.progress.clear();
         if self.unsent.is_empty() {
             let reason = readable(&error.to_string());
@@ -188,6 +206,7 @@ impl<'a> Sending<'a> {
             let found =
                 reconnect::until_it_succeeds(async || arguments.publisher(communicator).await);
             self.publisher = found.await?;
+            self.pause_if_fruitless().await;
             let again = std::mem::take(&mut self.unsent);
             output::talk(format_args!(
                 "the hub is back: publishing {} again",
@@ -198,6 +217,18 @@ impl<'a> Sending<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Waits a moment if the hub has accepted no event since it came back last: it may be lost again immediately.
+    async fn pause_if_fruitless(&mut self) {
+        match self.published > self.published_before {
+            true => self.fruitless = 0,
+            false => self.fruitless += 1,
+        }
+        self.published_before = self.published;
+        if self.fruitless > 1 {
+            tokio::time::sleep(reconnect::pause(self.fruitless - 2)).await;
+        }
     }
 
     /// Waits for all events in the window, also after one of them has failed.
