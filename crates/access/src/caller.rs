@@ -3,6 +3,7 @@
 use core::net::IpAddr;
 use std::fmt;
 
+use crate::direction::changes_order;
 use crate::distinguished_name::DistinguishedName;
 
 /// What is known of a peer that makes a request.
@@ -89,7 +90,7 @@ pub fn check_name(name: &str) -> Result<(), String> {
             "expected a name of at most {NAME_LEN_MAX} bytes, got {len}"
         ));
     }
-    if name.contains(|c: char| c.is_control() || c.is_whitespace()) {
+    if name.contains(|c: char| c.is_control() || c.is_whitespace() || changes_order(c)) {
         return Err(format!(
             "expected a name without blanks and control characters, got {name:?}"
         ));
@@ -112,7 +113,16 @@ mod tests {
             assert_eq!(check_name(good), Ok(()), "{good}");
         }
         let long = "x".repeat(NAME_LEN_MAX + 1);
-        for bad in ["", " ann", "a b", "a\nb", "a\u{1b}[0m", "anonymous", &long] {
+        for bad in [
+            "",
+            " ann",
+            "a b",
+            "a\nb",
+            "a\u{1b}[0m",
+            "a\u{202e}b",
+            "anonymous",
+            &long,
+        ] {
             assert!(check_name(bad).is_err(), "{bad:?}");
         }
     }

@@ -6,6 +6,8 @@ mod certificate;
 use std::fmt;
 use std::str::FromStr;
 
+use crate::direction::changes_order;
+
 /// A distinguished name: attributes with their values, such as `CN=ann,O=ZeroC`.
 ///
 /// Rules compare names with [`DistinguishedName::has_all_of`], which ignores the order of attributes.
@@ -235,7 +237,8 @@ const KINDS: [(&str, &str); 18] = [
     ("E", "1.2.840.113549.1.9.1"),
 ];
 
-/// The name in the form of RFC 2253, in one line: control characters are escaped.
+/// The name in the form of RFC 2253, in one line: control characters are escaped, and so are those that change the order
+/// of a line.
 impl fmt::Display for DistinguishedName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, attribute) in self.attributes.iter().enumerate() {
@@ -260,7 +263,7 @@ fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
             ',' | '+' | '"' | '\\' | '<' | '>' | ';' => write!(f, "\\{c}")?,
             '#' if at == 0 => f.write_str("\\#")?,
             ' ' if at == 0 || at == last => f.write_str("\\ ")?,
-            c if c.is_control() || c == '\u{2028}' || c == '\u{2029}' => {
+            c if c.is_control() || changes_order(c) => {
                 let mut buffer = [0; 4];
                 let mut bytes = c.encode_utf8(&mut buffer).bytes();
                 bytes.try_for_each(|byte| write!(f, "\\{byte:02X}"))?;
@@ -296,6 +299,7 @@ mod tests {
         assert_eq!(dn("CN= a b  ,O=c"), dn("CN=a b,O=c"));
         assert_ne!(dn("CN=a\\ ,O=c"), dn("CN=a,O=c"));
         assert_eq!(dn("CN=a\\ ").to_string(), "CN=a\\ ");
+        assert_eq!(dn("CN=a\u{202e}b").to_string(), "CN=a\\E2\\80\\AEb");
     }
 
     #[test]

@@ -11,6 +11,7 @@
 //! - `action.rs`, `pattern.rs`, `network.rs`: the parts of a rule
 //! - `caller.rs`: what is known of a peer
 //! - `callback.rs`: the addresses at which a subscriber may be called
+//! - `direction.rs`: characters that change the order of a line
 //! - `distinguished_name.rs`, `trust.rs`: subjects of certificates, and IceSSL's `TrustOnly`
 //! - `users.rs`, `password.rs`: the users' file; `decoys.rs`: what hides the users in it
 //! - `token.rs`, `keys.rs`: signed tokens, and the keys that prove them
@@ -23,6 +24,7 @@ mod audit;
 mod callback;
 mod caller;
 mod decoys;
+mod direction;
 mod distinguished_name;
 mod keys;
 mod network;

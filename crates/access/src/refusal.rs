@@ -12,6 +12,9 @@ use crate::rules::Decided;
 use crate::token::TokenError;
 
 /// A refused action: the caller, the action, the topic and the reason. It contains no token and no password.
+///
+/// Callers choose some of its texts, such as the name of a topic that does not exist. Long ones are shortened, so that a
+/// refusal is short in the audit log and as an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
     /// The caller's name, or what else is known of it.
@@ -48,11 +51,15 @@ pub const ACCESS_REFUSED: &str = "access refused: ";
 impl Refusal {
     /// A refusal for this caller.
     pub fn of(caller: &Caller, action: Action, topic: &str, reason: Reason) -> Self {
+        let reason = match reason {
+            Reason::Address(proxy) => Reason::Address(shortened(&proxy)),
+            reason => reason,
+        };
         Self {
-            who: caller.to_string(),
+            who: shortened(&caller.to_string()),
             from: caller.place,
             action,
-            topic: topic.to_owned(),
+            topic: shortened(topic),
             call: None,
             reason,
         }
@@ -61,7 +68,7 @@ impl Refusal {
     /// The refusal of a call through a gateway.
     pub fn of_call(caller: &Caller, called: &Called<'_>, reason: Reason) -> Self {
         Self {
-            call: Some((called.identity.to_owned(), called.operation.to_owned())),
+            call: Some((shortened(called.identity), shortened(called.operation))),
             ..Self::of(caller, Action::Call, "", reason)
         }
     }
@@ -150,6 +157,18 @@ impl fmt::Display for Reason {
     }
 }
 
+/// The largest length of a text of a refusal, in bytes. Names of topics and users are shorter.
+const TEXT_LEN_MAX: usize = 512;
+
+/// A text, or its beginning and its length if it is long.
+fn shortened(text: &str) -> String {
+    if text.len() <= TEXT_LEN_MAX {
+        return text.to_owned();
+    }
+    let start = &text[..text.floor_char_boundary(TEXT_LEN_MAX)];
+    format!("{start}... ({} bytes)", text.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -172,6 +191,33 @@ mod tests {
             "{line}"
         );
         assert!(!line.contains('\n'));
+    }
+
+    #[test]
+    fn long_texts_of_a_caller_make_no_long_lines() {
+        let long = "\u{1}ü".repeat(300_000);
+        let caller = Caller::anonymous(Place::Here);
+        let called = Called {
+            identity: &long,
+            category: &long,
+            adapter: None,
+            operation: &long,
+        };
+        let refused = || Reason::Rules(Decided::NoRule);
+        for refusal in [
+            Refusal::of(&caller, Action::Create, &long, refused()),
+            Refusal::of(
+                &caller,
+                Action::Subscribe,
+                "t",
+                Reason::Address(long.clone()),
+            ),
+            Refusal::of_call(&caller, &called, refused()),
+        ] {
+            let (line, answer) = (refusal.to_json(7), refusal.to_string());
+            assert!(line.len() < 8_000 && answer.len() < 8_000, "{line:.200}");
+            assert!(line.contains("... (900000 bytes)"), "{line:.200}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The subject of a certificate as a distinguished name.
 
-use x509_parser::der_parser::asn1_rs::{FromDer, ToDer};
+use x509_parser::der_parser::asn1_rs::{Any, FromDer, Tag, ToDer};
 use x509_parser::prelude::X509Certificate;
 use x509_parser::x509::{AttributeTypeAndValue, X509Name};
 
@@ -23,13 +23,42 @@ impl DistinguishedName {
 }
 
 fn attribute(attribute: &AttributeTypeAndValue<'_>) -> Attribute {
-    let value = match attribute.as_str() {
-        Ok(text) => Value::Text(text.to_owned()),
-        Err(_) => Value::Der(attribute.attr_value().to_der_vec().unwrap_or_default()),
-    };
+    let value = attribute.attr_value();
     Attribute {
         kind: kind_of(&attribute.attr_type().to_id_string()),
-        value,
+        value: match text(value) {
+            Some(text) => Value::Text(text),
+            None => Value::Der(value.to_der_vec().unwrap_or_default()),
+        },
+    }
+}
+
+/// The text of a value, whichever string type it has. A certificate must not escape a rule because its text has another
+/// type. As in OpenSSL, a `TeletexString` is read as Latin-1.
+fn text(value: &Any<'_>) -> Option<String> {
+    let bytes = value.as_bytes();
+    match value.tag() {
+        Tag::NumericString
+        | Tag::PrintableString
+        | Tag::Utf8String
+        | Tag::Ia5String
+        | Tag::VisibleString => String::from_utf8(bytes.to_vec()).ok(),
+        Tag::TeletexString => Some(bytes.iter().copied().map(char::from).collect()),
+        Tag::BmpString => {
+            let (units, []) = bytes.as_chunks::<2>() else {
+                return None;
+            };
+            let units: Vec<u16> = units.iter().copied().map(u16::from_be_bytes).collect();
+            String::from_utf16(&units).ok()
+        }
+        Tag::UniversalString => {
+            let (chars, []) = bytes.as_chunks::<4>() else {
+                return None;
+            };
+            let chars = chars.iter().copied().map(u32::from_be_bytes);
+            chars.map(char::from_u32).collect()
+        }
+        _ => None,
     }
 }
 
@@ -62,5 +91,33 @@ mod tests {
         assert!(name.has_all_of(&dn("O=\"Acme, Inc.\",C=NO")));
         assert_eq!(dn(&name.to_string()), name);
         assert_eq!(DistinguishedName::of_certificate(b"no certificate"), None);
+    }
+
+    #[test]
+    fn a_rule_holds_for_each_type_of_string() {
+        use rcgen::string::{BmpString, Ia5String, TeletexString, UniversalString};
+        use rcgen::{CertificateParams, DistinguishedName as Subject, DnType, DnValue, KeyPair};
+
+        let name = "Mallory";
+        let values = [
+            DnValue::BmpString(BmpString::try_from(name).expect("it fits")),
+            DnValue::UniversalString(UniversalString::try_from(name).expect("it fits")),
+            DnValue::TeletexString(TeletexString::try_from(name).expect("it fits")),
+            DnValue::Ia5String(Ia5String::try_from(name).expect("it fits")),
+            DnValue::Utf8String(name.to_owned()),
+        ];
+        let trust: crate::TrustOnly = "O=Acme; !CN=Mallory".parse().expect("entries");
+        for value in values {
+            let mut subject = Subject::new();
+            subject.push(DnType::OrganizationName, "Acme");
+            subject.push(DnType::CommonName, value.clone());
+            let mut params = CertificateParams::default();
+            params.distinguished_name = subject;
+            let key = KeyPair::generate().expect("a key");
+            let certificate = params.self_signed(&key).expect("a certificate");
+            let name = DistinguishedName::of_certificate(certificate.der()).expect("a subject");
+            assert_eq!(name, dn("CN=Mallory,O=Acme"), "{value:?}");
+            assert!(!trust.trusts(Some(&name)), "{value:?}");
+        }
     }
 }
