@@ -261,7 +261,9 @@ impl Finder {
     pub(crate) fn may_find(&self, topic: &str) -> bool {
         match self {
             Self::Everything => true,
-            Self::Allowed(access, caller) => access.may_find(caller, topic),
+            Self::Allowed(access, caller) => {
+                !peer::is_too_long(topic) && access.may_find(caller, topic)
+            }
             Self::Nothing => false,
         }
     }

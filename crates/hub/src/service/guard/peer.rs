@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use floe::{Connection, Current};
-use floe_access::{Access, Action, Caller, Decision, DistinguishedName, Place, TokenError};
+use floe_access::{
+    Access, Action, Caller, Decided, Decision, DistinguishedName, Place, TokenError,
+};
 
 use crate::core::{LimitReached, TOKEN_KEY};
 use crate::service::user_accounts::{UserAccounts, UserConnection};
@@ -57,6 +59,15 @@ const USERS_MAX: usize = 64;
 /// Topics about which decisions for one user are remembered. Then all are forgotten, and begin anew.
 const TOPICS_MAX: usize = 64;
 
+/// The largest length of a name that rules are asked about, in bytes. No topic has a longer one, because its key in the
+/// store has at most 511 bytes. Callers cannot make the rules match long texts, nor have them remembered.
+const TOPIC_LEN_MAX: usize = 512;
+
+/// Whether there is no topic of this name because it is too long.
+pub(super) fn is_too_long(topic: &str) -> bool {
+    topic.len() > TOPIC_LEN_MAX
+}
+
 impl Peer {
     pub(super) fn new(connection: &Connection) -> Self {
         let info = connection.info();
@@ -97,6 +108,13 @@ impl Peer {
             };
         }
         let user = self.user(&mut known.users, rules, token)?;
+        if is_too_long(topic) {
+            let decision = Decision {
+                is_allowed: false,
+                decided: Decided::NoRule,
+            };
+            return Ok((user.caller.clone(), decision));
+        }
         let decision = match user.decided(action, topic) {
             Some(decision) => decision,
             None => {
@@ -244,5 +262,35 @@ mod tests {
         make_room(&mut users, 1);
         assert_eq!(users.len(), USERS_MAX - 1);
         assert!(!tokens(&users).contains(&newest[5]));
+    }
+
+    #[test]
+    fn names_that_no_topic_can_have_are_refused_and_not_remembered() {
+        let settings = "[[access.rule]]\nallow = \"create\"\nanyone = true\n";
+        let settings = floe_access::Settings::parse(settings).expect("a rule");
+        let access = Access::load(&settings, &|_, _| Err("no file".to_owned())).expect("rules");
+        let accounts = Arc::new(UserAccounts::new(crate::core::HubLimits::default()));
+        let rules = Rules {
+            version: 1,
+            access: &access,
+            users: &accounts,
+        };
+        let peer = Peer {
+            place: Place::Here,
+            certificate: None,
+            known: Mutex::default(),
+        };
+        let ask = |topic: &str| {
+            let Ok((_, decision)) = peer.ask(rules, None, Action::Create, topic) else {
+                panic!("the caller shows no token");
+            };
+            decision.is_allowed
+        };
+        let longest = "t".repeat(TOPIC_LEN_MAX);
+        assert!(ask(&longest));
+        assert!(!ask(&format!("{longest}t")));
+        let known = peer.known.lock().expect("unpoisoned");
+        let remembered: Vec<&String> = known.users[0].decisions.keys().collect();
+        assert_eq!(remembered, [&longest]);
     }
 }
