@@ -3,6 +3,7 @@
 //! An address is what [`ConnectionInfo::remote_network`](floe::ConnectionInfo::remote_network) says.
 
 use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -15,7 +16,9 @@ use crate::settings::GatewaySettings;
 /// What is remembered of users and addresses.
 pub(super) struct Protection {
     started: Instant,
-    users: Mutex<LoginThrottle<String>>,
+    /// Makes the keys of users.
+    hashing: RandomState,
+    users: Mutex<LoginThrottle<UserKey>>,
     addresses: Mutex<LoginThrottle<IpAddr>>,
     /// Addresses at which tokens of sessions are guessed.
     resumptions: Mutex<LoginThrottle<IpAddr>>,
@@ -26,10 +29,15 @@ pub(super) struct Protection {
     rates: Mutex<HashMap<ShareKey, Weak<Rate>>>,
 }
 
+/// A user, as a hash of the name. Failures are remembered for thousands of names, and a client may send names of any
+/// length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct UserKey(u64);
+
 /// Who has a share.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum ShareKey {
-    User(String),
+    User(UserKey),
     Address(IpAddr),
 }
 
@@ -61,6 +69,7 @@ impl Protection {
     pub(super) fn new() -> Self {
         Self {
             started: Instant::now(),
+            hashing: RandomState::new(),
             users: Mutex::new(LoginThrottle::new(USER_FREE)),
             addresses: Mutex::new(LoginThrottle::new(ADDRESS_FREE)),
             resumptions: Mutex::new(LoginThrottle::new(RESUMPTIONS_FREE)),
@@ -80,7 +89,7 @@ impl Protection {
         address: Option<IpAddr>,
     ) -> Result<Duration, TooManyAttempts> {
         let now = self.started.elapsed();
-        let of_user = lock(&self.users).wait(&user.to_owned(), now);
+        let of_user = lock(&self.users).wait(&self.key(user), now);
         let of_address = match address {
             Some(address) => lock(&self.addresses).take_turn(&address, now)?,
             None => Duration::ZERO,
@@ -91,7 +100,7 @@ impl Protection {
     /// Whether the next attempt has to wait.
     pub(super) fn is_slow(&self, user: &str, address: Option<IpAddr>) -> bool {
         let now = self.started.elapsed();
-        let of_user = lock(&self.users).wait(&user.to_owned(), now);
+        let of_user = lock(&self.users).wait(&self.key(user), now);
         let of_address = address.map(|address| lock(&self.addresses).wait(&address, now));
         !of_user.max(of_address.unwrap_or_default()).is_zero()
     }
@@ -99,7 +108,7 @@ impl Protection {
     /// Notes how an attempt has ended. A success of one user forgives nothing to others at the same address: otherwise
     /// an attacker with an account of its own would not be slowed.
     pub(super) fn note_login(&self, user: &str, address: Option<IpAddr>, has_succeeded: bool) {
-        let (now, user) = (self.started.elapsed(), user.to_owned());
+        let (now, user) = (self.started.elapsed(), self.key(user));
         if has_succeeded {
             lock(&self.users).succeeded(&user);
             return;
@@ -114,12 +123,16 @@ impl Protection {
     /// much for a user keeps only a few turns of the user.
     pub(super) async fn login_turn(&self, user: &str, address: Option<IpAddr>) -> LoginTurn {
         let address = address.map(|address| (ShareKey::Address(address), ADDRESS_CHECKS));
-        let user = (ShareKey::User(user.to_owned()), USER_CHECKS);
+        let user = (ShareKey::User(self.key(user)), USER_CHECKS);
         let mut held = Vec::new();
         for (key, count) in address.into_iter().chain([user]) {
             held.push(acquire(self.turns_of(key, count)).await);
         }
         LoginTurn(held)
+    }
+
+    fn key(&self, user: &str) -> UserKey {
+        UserKey(self.hashing.hash_one(user))
     }
 
     fn turns_of(&self, key: ShareKey, count: usize) -> Arc<Semaphore> {
@@ -170,7 +183,7 @@ impl Protection {
         settings: &GatewaySettings,
     ) -> Rates {
         let of_user = settings.user_request_rate;
-        let of_user = of_user.map(|rate| (ShareKey::User(user.to_owned()), rate));
+        let of_user = of_user.map(|rate| (ShareKey::User(self.key(user)), rate));
         let of_address = settings.address_request_rate.zip(address);
         let of_address = of_address.map(|(rate, address)| (ShareKey::Address(address), rate));
         let mut known = lock(&self.rates);
@@ -212,4 +225,22 @@ fn threads_for_checks() -> usize {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_are_remembered_by_user_without_the_name() {
+        let protection = Protection::new();
+        let names = ["a", "b"].map(|name| name.repeat(1_000_000));
+        for _ in 0..=USER_FREE {
+            protection.note_login(&names[0], None, false);
+        }
+        assert!(protection.is_slow(&names[0], None));
+        assert!(!protection.is_slow(&names[1], None));
+        // A key has no memory of its own, however long the name is.
+        assert!(!std::mem::needs_drop::<UserKey>() && !std::mem::needs_drop::<ShareKey>());
+    }
 }

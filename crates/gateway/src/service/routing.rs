@@ -63,6 +63,11 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
             operation: ADD_PROXY.to_owned(),
         }));
     };
+    if is_login_elsewhere(&identity, request.operation()) {
+        sessions.counters.requests_refused.add(1);
+        let text = SESSION_FOR_ALL.to_owned();
+        return Err(SystemException::UnknownException(text));
+    }
     // After the look-up: a client whose object was evicted is asked to register it again.
     let (guard, reference) = (&sessions.guard, route.twoway.reference());
     let client = session.client();
@@ -86,6 +91,16 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
     let answer = resumption.once(number, floor, execute).await;
     outgoing::respond(request, answer)
 }
+
+/// Whether a request would create a session with another gateway. All clients of this gateway share its connection to the
+/// other one. They would share the session, too, with the rights of the one who made it. With such sessions, requests
+/// could also go round between gateways for ever.
+fn is_login_elsewhere(identity: &Identity, operation: &str) -> bool {
+    identity.name == "router" && operation.starts_with("createSession")
+}
+
+const SESSION_FOR_ALL: &str = "expected a session with one gateway, got createSession for another gateway behind it: \
+    all clients of this gateway would share that session; connect to the other gateway directly";
 
 /// The operation in an exception that asks the client to register the object.
 const ADD_PROXY: &str = "ice_add_proxy";

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use floe::contracts::glacier2::{
     CannotCreateSessionOrPermissionDeniedError, PermissionDeniedError, PermissionsVerifier,
-    PermissionsVerifierDispatcher,
+    PermissionsVerifierDispatcher, RouterProxy,
 };
-use floe::{Current, Identity, InvokeError, Proxy, Reference, SystemException};
+use floe::{Current, Identity, InvokeError, Proxy, Reference, SystemException, TypedProxy};
 use floe_access::Users;
 use floe_gateway::{GatewaySettings, OVERLOADED, PasswordVerifier};
 use tokio::sync::Semaphore;
@@ -294,4 +294,22 @@ async fn a_user_and_an_address_have_no_more_sessions_than_their_share() {
         others.push(client);
     }
     world.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_client_makes_no_session_with_a_gateway_behind_the_gateway() {
+    let scene = Scene::set(|_| ()).await;
+    let behind = World::with(|settings| settings.instance_name = "Behind".to_owned()).await;
+    let attacker = scene.attacker().await;
+    let router: Proxy = attacker
+        .communicator
+        .proxy(&behind.gateway.router())
+        .expect("a proxy");
+    let router = attacker.routed(&router).await.expect("it may be called");
+    let router = RouterProxy::from_proxy(router);
+    let refused = soon(router.create_session("mallory", "secret")).await;
+    let refused = refused.expect_err("all clients would share it").to_string();
+    assert!(refused.contains("would share that session"), "{refused}");
+    behind.shut_down().await;
+    scene.end_unharmed().await;
 }
