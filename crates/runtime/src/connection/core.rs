@@ -169,6 +169,11 @@ impl ConnectionCore {
         }
     }
 
+    /// Whether this side made the connection.
+    pub(super) fn is_outgoing(&self) -> bool {
+        self.key.is_some()
+    }
+
     /// Returns the address that the last datagram came from, for logs; `None` for a stream.
     pub(crate) fn sender(&self) -> Option<String> {
         self.output

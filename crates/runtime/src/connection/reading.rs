@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Waker};
 
-use floe_wire::compression::Decompressor;
+use floe_wire::compression::{Compression, Decompressor};
 use floe_wire::connection::{ConnectionEvent, Input, Replies};
 use floe_wire::message::{HeaderCache, ProtocolError, SingleRequest};
 #[cfg(unix)]
@@ -68,7 +68,7 @@ pub(super) struct Reading {
 impl Reading {
     pub(super) fn new(connection: Arc<ConnectionCore>) -> Self {
         Self {
-            decompressor: Decompressor::with_ratio_max(connection.settings.inflation_ratio_max),
+            decompressor: decompressor(&connection),
             dispatching: Dispatching::new(connection.clone()),
             connection,
             polling: AdaptivePoll::default(),
@@ -483,6 +483,18 @@ impl Reading {
         }
         let has_output = queue.end() > end;
         (event, has_output)
+    }
+}
+
+/// The decompressor of a connection. A server takes the streams that it offers, and a client those that it may have asked
+/// for: each takes memory while its connection is open.
+fn decompressor(connection: &ConnectionCore) -> Decompressor {
+    let settings = &connection.settings;
+    let decompressor = Decompressor::with_ratio_max(settings.inflation_ratio_max);
+    let offers_stream = settings.compressions.contains(&Compression::ZstdStream);
+    match connection.is_outgoing() || offers_stream {
+        true => decompressor,
+        false => decompressor.without_stream(),
     }
 }
 

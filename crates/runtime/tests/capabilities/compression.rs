@@ -86,7 +86,12 @@ struct World {
 impl World {
     /// A server and a client of it, with what they say to each other heard.
     async fn start(client: Settings) -> Self {
-        let server = Server::start().await;
+        let mut settings = Settings::default();
+        settings.compressions = Compression::ALL.into();
+        Self::before(Server::with_settings(settings).await, client).await
+    }
+
+    async fn before(server: Server, client: Settings) -> Self {
         let (port, heard) = listen_in(server.adapter.endpoints()[0].port().unwrap()).await;
         let client = Communicator::with_settings(client);
         let proxy = client.proxy(&format!("echo:tcp -h 127.0.0.1 -p {port}"));
@@ -325,6 +330,17 @@ async fn a_stream_keeps_its_order_with_many_callers() {
         soon(call).await.unwrap();
     }
     assert_eq!(world.heard.connection_count.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test]
+async fn a_server_takes_no_stream_that_it_does_not_offer() {
+    let world = World::before(Server::start().await, Settings::default()).await;
+    // The offer is not the server's own.
+    let proxy = world.offered(Compression::ZstdStream);
+    let refused = returned(&proxy, "echo", &long()).await;
+    assert!(refused.is_err(), "the connection is closed");
+    let proxy = world.offered(Compression::Zstd);
+    check_echo(&proxy, &long()).await;
 }
 
 #[tokio::test]

@@ -14,6 +14,7 @@ use crate::message::{Compression, CompressionError, HEADER_LEN, Message, Protoco
 #[derive(Debug)]
 pub struct Decompressor {
     ratio_max: usize,
+    takes_stream: bool,
     #[cfg(feature = "zstd")]
     stream: Option<super::stream::StreamDecoder>,
 }
@@ -34,8 +35,17 @@ impl Decompressor {
     pub fn with_ratio_max(ratio_max: usize) -> Self {
         Self {
             ratio_max,
+            takes_stream: true,
             #[cfg(feature = "zstd")]
             stream: None,
+        }
+    }
+
+    /// The same, which takes no [`Compression::ZstdStream`]: a stream holds over 1 MiB for as long as its connection is open.
+    pub fn without_stream(self) -> Self {
+        Self {
+            takes_stream: false,
+            ..self
         }
     }
 
@@ -69,6 +79,9 @@ impl Decompressor {
         compression: Compression,
         size_max: usize,
     ) -> Result<Bytes, CompressionError> {
+        if compression == Compression::ZstdStream && !self.takes_stream {
+            return Err(CompressionError::NotOffered(compression));
+        }
         let claimed = claimed_size(message, size_max)?;
         self.check_ratio(claimed, message.len(), compression)?;
         let mut plain = Vec::with_capacity(claimed.min(message.len().saturating_mul(GROWTH)));

@@ -244,6 +244,19 @@ fn a_stream_without_its_beginning_is_refused() {
 }
 
 #[test]
+fn a_stream_that_is_not_offered_is_refused_before_it_takes_memory() {
+    let mut sending = StreamCompressor::default();
+    let mut first = message(&[7; 500]);
+    first[9] = 74;
+    sending.compress(&mut first, 0, LEN_MIN_DEFAULT);
+    let mut decompressor = Decompressor::default().without_stream();
+    let refused = decompressor.decompress(split(&first), 10_000).unwrap_err();
+    let text = refused.to_string();
+    assert!(text.contains("this side does not offer it"), "{text}");
+    assert!(format!("{decompressor:?}").contains("stream: None"));
+}
+
+#[test]
 fn a_window_above_the_limit_is_refused() {
     // A frame with a window of 128 MiB: a descriptor without a size, and window byte 17 << 3.
     let frame = [0x28, 0xB5, 0x2F, 0xFD, 0x00, 17 << 3, 0x01, 0x00, 0x00];

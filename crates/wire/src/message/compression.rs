@@ -109,6 +109,8 @@ impl fmt::Display for Compression {
 pub enum CompressionError {
     /// This build lacks the compression.
     NotBuilt(Compression),
+    /// The peer began a stream, which takes memory for as long as the connection is open, and this side offers none.
+    NotOffered(Compression),
     /// The message ends before its uncompressed size.
     Truncated,
     /// The uncompressed size that it claims is smaller than a header.
@@ -153,6 +155,11 @@ impl fmt::Display for CompressionError {
             Self::NotBuilt(compression) => write!(
                 f,
                 "this build has no {compression}: build floe with that feature, or turn compression off at the peer"
+            ),
+            Self::NotOffered(compression) => write!(
+                f,
+                "expected no {compression}, because this side does not offer it: offer it in the settings of this side \
+                 if the peer is legitimate"
             ),
             Self::Truncated => {
                 f.write_str("expected the size before compression, the message ends before it")
