@@ -9,6 +9,7 @@
 //! - `tls/`, `ws.rs`: layers over another stream
 //! - `multicast.rs`: multicast groups, for `udp.rs`
 //! - `connection_info.rs`: the description of a connection
+//! - `overhead.rs`: when input without payload gives way, for the layers
 //! - `address.rs`: addresses of hosts and wildcards
 //!
 //! To add a transport, add a file, and a line in [`connect`], [`listen`] and [`can_connect`]. `tests.rs` tests the
@@ -17,6 +18,7 @@
 mod address;
 mod connection_info;
 mod multicast;
+mod overhead;
 #[cfg(unix)]
 pub(crate) mod plain;
 mod tcp;

@@ -23,6 +23,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 use sending::WsSending;
 
 use super::ConnectionInfo;
+use super::overhead::Overhead;
 use super::{Stream, StreamWriter, address};
 
 /// Bytes that are read before any of them is taken out of its frame.
@@ -137,6 +138,8 @@ fn framed(stream: Stream, side: Side, input: BytesMut) -> Stream {
             inner: stream.reader,
             frames: FrameReader::new(side),
             input,
+            overhead: Overhead::default(),
+            ping: None,
             end: None,
             is_at_end: false,
         }),
@@ -164,6 +167,9 @@ struct WsReader {
     frames: FrameReader,
     /// Bytes that were read and are still in their frames.
     input: BytesMut,
+    overhead: Overhead,
+    /// The last ping of the input, until it is answered.
+    ping: Option<Vec<u8>>,
     /// How the frames ended, until the reader was told.
     end: Option<StreamEnd>,
     is_at_end: bool,
@@ -180,7 +186,7 @@ impl WsReader {
     /// Moves payload from the frames of the input into `out`. Returns true if there was any, or if the end has come.
     fn take(&mut self, out: &mut ReadBuf<'_>) -> io::Result<bool> {
         let before = out.filled().len();
-        while out.remaining() > 0 && self.end.is_none() && !self.is_at_end {
+        while self.may_take(out) {
             let room = out.initialize_unfilled();
             let (count, event) = match self.frames.read(&self.input, room) {
                 Ok(read) => read,
@@ -190,13 +196,18 @@ impl WsReader {
                 }
             };
             self.input.advance(count);
+            self.overhead.add_input(count);
             match event {
-                Some(Incoming::Data(len)) => out.advance(len),
-                Some(event) => self.handle_control(event)?,
+                Some(Incoming::Data(len)) => {
+                    out.advance(len);
+                    self.overhead.take_off_payload(len);
+                }
+                Some(event) => self.handle_control(event),
                 None if count == 0 => break,
                 None => {}
             }
         }
+        self.answer_ping()?;
         // Pings before the end are answered first, if that needs no wait.
         if out.filled().len() > before {
             return Ok(true);
@@ -207,20 +218,29 @@ impl WsReader {
         Ok(self.is_at_end)
     }
 
-    fn handle_control(&mut self, event: Incoming) -> io::Result<()> {
+    fn may_take(&self, out: &ReadBuf<'_>) -> bool {
+        let is_open = self.end.is_none() && !self.is_at_end;
+        is_open && out.remaining() > 0 && !self.overhead.is_long()
+    }
+
+    fn handle_control(&mut self, event: Incoming) {
         match event {
-            Incoming::Ping(payload) => {
-                let mut sending = self.shared.lock();
-                // Only the last of several pings is answered, so that answers cannot pile up.
-                sending.pong = Some(payload);
-                return sending.send_pong(&*self.shared.writer);
-            }
+            Incoming::Ping(payload) => self.ping = Some(payload),
             Incoming::Close(code) => {
                 self.end = Some(StreamEnd::Closed(code.unwrap_or(CLOSE_NORMAL)))
             }
             Incoming::Pong | Incoming::Data(_) => {}
         }
-        Ok(())
+    }
+
+    /// Answers only the last of several pings, so that answers neither pile up nor cost a write for each ping.
+    fn answer_ping(&mut self) -> io::Result<()> {
+        let Some(payload) = self.ping.take() else {
+            return Ok(());
+        };
+        let mut sending = self.shared.lock();
+        sending.pong = Some(payload);
+        sending.send_pong(&*self.shared.writer)
     }
 
     /// Answers a close frame with our own.
@@ -249,9 +269,17 @@ impl AsyncRead for WsReader {
             if this.take(out)? {
                 return Poll::Ready(Ok(()));
             }
+            if this.overhead.is_long() {
+                ready!(this.overhead.poll_give_way(context));
+                continue;
+            }
             let mut buffer = [0; READ_LEN];
             let mut read = ReadBuf::new(&mut buffer);
-            ready!(Pin::new(&mut this.inner).poll_read(context, &mut read))?;
+            let polled = Pin::new(&mut this.inner).poll_read(context, &mut read);
+            if polled.is_pending() {
+                this.overhead.end_turn();
+            }
+            ready!(polled)?;
             match read.filled() {
                 [] => this.is_at_end = true,
                 bytes => this.input.extend_from_slice(bytes),
@@ -337,3 +365,6 @@ impl From<String> for Refusal {
         Self(text)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,7 @@ use rustls::{
 use super::TlsError;
 use super::load::{self, Identity};
 use super::settings::{ClientCertificates, TlsFile, TlsSettings};
+use super::turns::HandshakeTurns;
 
 /// Loaded certificates and trust of a communicator. Clones share them.
 #[derive(Clone)]
@@ -27,6 +28,7 @@ pub struct Tls {
 
 struct TlsCore {
     settings: TlsSettings,
+    turns: HandshakeTurns,
     /// Replaced by a reload; read when a connection is made.
     loaded: RwLock<Loaded>,
 }
@@ -46,7 +48,11 @@ impl Tls {
     pub fn load(settings: TlsSettings) -> Result<Self, TlsError> {
         let loaded = RwLock::new(Loaded::new(&settings)?);
         Ok(Self {
-            inner: Arc::new(TlsCore { settings, loaded }),
+            inner: Arc::new(TlsCore {
+                settings,
+                turns: HandshakeTurns::new(),
+                loaded,
+            }),
         })
     }
 
@@ -70,6 +76,10 @@ impl Tls {
 
     pub(super) fn server_config(&self) -> Result<Arc<ServerConfig>, Arc<str>> {
         self.loaded().server.clone()
+    }
+
+    pub(super) fn handshake_turns(&self) -> &HandshakeTurns {
+        &self.inner.turns
     }
 
     fn loaded(&self) -> std::sync::RwLockReadGuard<'_, Loaded> {

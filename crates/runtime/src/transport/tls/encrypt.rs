@@ -15,18 +15,20 @@ pub(in crate::transport) async fn client(
     host: &str,
     tls: Option<&Tls>,
 ) -> io::Result<Stream> {
-    let config = required(tls)?.client_config().map_err(unusable)?;
+    let tls = required(tls)?;
+    let config = tls.client_config().map_err(unusable)?;
     let name = ServerName::try_from(host.to_owned())
         .map_err(|_| unusable(format!("expected a host name or address, got \"{host}\"")))?;
     let connection = ClientConnection::new(config, name).map_err(io::Error::other)?;
-    session::open(stream, connection.into()).await
+    session::open(stream, connection.into(), tls.handshake_turns()).await
 }
 
 /// Encrypts a stream from a client. The handshake takes as long as the client likes.
 pub(in crate::transport) async fn server(stream: Stream, tls: Option<Tls>) -> io::Result<Stream> {
-    let config = required(tls.as_ref())?.server_config().map_err(unusable)?;
+    let tls = required(tls.as_ref())?;
+    let config = tls.server_config().map_err(unusable)?;
     let connection = ServerConnection::new(config).map_err(io::Error::other)?;
-    session::open(stream, connection.into()).await
+    session::open(stream, connection.into(), tls.handshake_turns()).await
 }
 
 /// Checks, before the server listens, that it has all that TLS needs.

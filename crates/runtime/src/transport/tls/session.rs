@@ -10,7 +10,9 @@ use rustls::Connection;
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::explain::explain;
+use super::turns::HandshakeTurns;
 use crate::transport::ConnectionInfo;
+use crate::transport::overhead::Overhead;
 use crate::transport::{Stream, StreamWriter};
 
 /// Bytes that are encrypted before any of them is written: four records.
@@ -18,8 +20,12 @@ const CHUNK_LEN: usize = 64 * 1024;
 /// Bytes that are read before any of them is decrypted: one record.
 const READ_LEN: usize = 16 * 1024;
 
-/// Performs the handshake over a stream, and returns the encrypted stream.
-pub(super) async fn open(stream: Stream, connection: Connection) -> io::Result<Stream> {
+/// Performs the handshake over a stream, and returns the encrypted stream. Each step of it that computes takes a turn.
+pub(super) async fn open(
+    stream: Stream,
+    connection: Connection,
+    turns: &HandshakeTurns,
+) -> io::Result<Stream> {
     let shared = Arc::new(TlsShared {
         session: Mutex::new(TlsSession {
             connection,
@@ -31,6 +37,7 @@ pub(super) async fn open(stream: Stream, connection: Connection) -> io::Result<S
         shared: shared.clone(),
         inner: stream.reader,
         rest: Vec::new(),
+        overhead: Overhead::default(),
         first: Vec::new(),
     };
     loop {
@@ -38,10 +45,14 @@ pub(super) async fn open(stream: Stream, connection: Connection) -> io::Result<S
         if !shared.lock().connection.is_handshaking() {
             break;
         }
-        if !poll_fn(|context| reader.poll_fill(context)).await? {
+        let has_input = poll_fn(|context| reader.poll_input(context)).await?;
+        if !has_input {
             let what = "the peer ended the stream in the middle of the TLS handshake";
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
         }
+        let turn = turns.take().await;
+        poll_fn(|context| reader.poll_fill(context)).await?;
+        turn.end().await;
     }
     // The first bytes are not needed after the handshake.
     reader.first = Vec::new();
@@ -133,11 +144,23 @@ struct TlsReader {
     inner: Box<dyn AsyncRead + Send + Unpin>,
     /// Bytes that were read but not decrypted, because enough was ready to hand out.
     rest: Vec<u8>,
+    overhead: Overhead,
     /// The first bytes of the stream, for errors about peers that do not speak TLS. Empty after the handshake.
     first: Vec<u8>,
 }
 
 impl TlsReader {
+    /// Waits for bytes of the peer, and keeps them for [`Self::poll_fill`]. Returns false at the end of the stream.
+    fn poll_input(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
+        if self.rest.is_empty() {
+            let mut buffer = [0; READ_LEN];
+            let mut read = ReadBuf::new(&mut buffer);
+            ready!(Pin::new(&mut self.inner).poll_read(context, &mut read))?;
+            self.rest.extend_from_slice(read.filled());
+        }
+        Poll::Ready(Ok(!self.rest.is_empty()))
+    }
+
     /// Reads and decrypts some bytes. Returns false at the end of the stream.
     fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<io::Result<bool>> {
         let mut buffer = [0; READ_LEN];
@@ -165,6 +188,7 @@ impl TlsReader {
         drop(session);
         let count = decrypted?;
         self.rest = bytes[count..].to_vec();
+        self.overhead.add_input(count);
         Poll::Ready(Ok(!bytes.is_empty()))
     }
 }
@@ -175,11 +199,19 @@ impl AsyncRead for TlsReader {
         context: &mut Context<'_>,
         out: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        let before = out.filled().len();
         loop {
             if self.shared.lock().take(out)? {
+                let len = out.filled().len() - before;
+                self.overhead.take_off_payload(len);
                 return Poll::Ready(Ok(()));
             }
-            ready!(self.poll_fill(context))?;
+            ready!(self.overhead.poll_give_way(context));
+            let polled = self.poll_fill(context);
+            if polled.is_pending() {
+                self.overhead.end_turn();
+            }
+            ready!(polled)?;
         }
     }
 }

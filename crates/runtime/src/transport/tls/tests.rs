@@ -7,10 +7,11 @@ use rcgen::{
     KeyPair, date_time_ymd,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::JoinSet;
 
 use super::{ClientCertificates, Tls, TlsFile, TlsIdentity, TlsSettings};
 use crate::transport::tests::{accept_result, connect_with, in_time, listen_with};
-use crate::transport::{Setup, Stream};
+use crate::transport::{Accepted, Setup, Stream};
 
 /// A CA for tests.
 pub(in crate::transport) struct Authority(CertifiedIssuer<'static, KeyPair>);
@@ -395,4 +396,46 @@ async fn a_slow_handshake_can_be_cancelled() {
         .unwrap();
     let waited = tokio::time::timeout(Duration::from_millis(50), accept_result(&listening)).await;
     assert!(waited.is_err(), "it waits for the client");
+}
+
+/// The first bytes of a client.
+fn client_hello(authority: &Authority) -> Vec<u8> {
+    let tls = Tls::load(authority.settings("127.0.0.1")).unwrap();
+    let name = "127.0.0.1".try_into().unwrap();
+    let mut client = rustls::ClientConnection::new(tls.client_config().unwrap(), name).unwrap();
+    let mut hello = Vec::new();
+    client.write_tls(&mut hello).unwrap();
+    hello
+}
+
+#[tokio::test]
+async fn other_tasks_run_between_the_handshakes_of_many_clients() {
+    const COUNT: usize = 40;
+    let authority = Authority::new("CA");
+    let setup = setup(authority.settings("127.0.0.1"));
+    let listening = listen_with("ssl -h 127.0.0.1 -p 0", &setup).await.unwrap();
+    let address = ("127.0.0.1", listening.published[0].port().unwrap());
+    let hello = client_hello(&authority);
+    let (mut clients, mut accepted) = (Vec::new(), Vec::new());
+    for _ in 0..COUNT {
+        let mut client = std::net::TcpStream::connect(address).unwrap();
+        std::io::Write::write_all(&mut client, &hello).unwrap();
+        client.set_nonblocking(true).unwrap();
+        clients.push(client);
+        match in_time(listening.listeners[0].accept()).await.unwrap() {
+            Accepted::Opening { opening, .. } => accepted.push(opening),
+            Accepted::Ready(_) => panic!("a handshake comes first"),
+        }
+    }
+    let _openings: JoinSet<_> = accepted.into_iter().collect();
+    // Each look counts the handshakes that were answered since the look before.
+    let mut answered_at_once = Vec::new();
+    while !clients.is_empty() {
+        let before = clients.len();
+        clients.retain(|client| client.peek(&mut [0]).is_err());
+        answered_at_once.push(before - clients.len());
+        tokio::task::yield_now().await;
+    }
+    let most = answered_at_once.iter().max().unwrap();
+    assert!(*most <= COUNT / 4, "{answered_at_once:?}");
 }
