@@ -1,5 +1,7 @@
 //! The hub as an argument, and what there is to ask of any event service that speaks IceStorm.
 
+mod pages;
+
 use std::borrow::Cow;
 
 use clap::Args;
@@ -9,7 +11,7 @@ use floe::contracts::ice_storm::{
 use floe::{Communicator, Identity, InvokeError, SystemException, TypedProxy};
 use floe_hub::contracts::floe::{
     Backpressure, DurableTopicsProxy, HubAdminProxy, HubStatus, IceStormNoSuchTopicError, Losses,
-    TopicInfo, TopicPage, TopicStatus, TopicTotals,
+    TopicInfo, TopicStatus, TopicTotals,
 };
 use floe_hub::{DURABLE_TOPICS, HUB_ADMIN};
 
@@ -196,12 +198,13 @@ impl HubArgument {
         name: &str,
     ) -> Result<Option<TopicStatus>, Failure> {
         let admin = self.admin(communicator)?;
-        let answer = match status_in_pages(&admin, name).await {
+        let answer = match admin.topic_page(name, 0).await {
+            Ok(first) => pages::rest_of_topic(&admin, name, first, self).await?,
             // An older hub has no pages.
             Err(IceStormNoSuchTopicError::Invoke(error)) if tells_nothing(&error) => {
                 admin.topic_status(name).await
             }
-            answer => answer,
+            Err(error) => Err(error),
         };
         match answer {
             Ok(status) => Ok(Some(status)),
@@ -253,16 +256,7 @@ impl HubArgument {
         communicator: &Communicator,
     ) -> Result<Vec<TopicTotals>, Failure> {
         let admin = self.admin(communicator)?;
-        let mut topics: Vec<TopicTotals> = Vec::new();
-        loop {
-            let last = topics.last().map_or("", |topic| &topic.name);
-            let page = admin.topics_after(last).await;
-            let page = page.map_err(|error| self.unanswered(error.into()))?;
-            if page.is_empty() {
-                return Ok(topics);
-            }
-            topics.extend(page);
-        }
+        pages::topics(&admin, self).await
     }
 
     /// All topics of the hub together, those that were destroyed included; `None` from an older hub.
@@ -337,23 +331,6 @@ const UNREACHABLE_HELP: &str = "is the host spelt right, is it on, and can this 
 /// Whether a text names a hub on this computer, as far as the text says.
 fn is_of_this_computer(hub: &str) -> bool {
     hub.contains("127.0.0.1") || hub.contains("localhost") || hub.contains("::1")
-}
-
-/// What a hub knows of a topic, however many subscribers it has.
-async fn status_in_pages(
-    admin: &HubAdminProxy,
-    name: &str,
-) -> Result<TopicStatus, IceStormNoSuchTopicError> {
-    let TopicPage {
-        mut status,
-        mut next,
-    } = admin.topic_page(name, 0).await?;
-    while next != 0 {
-        let page = admin.topic_page(name, next).await?;
-        status.subscribers.extend(page.status.subscribers);
-        next = page.next;
-    }
-    Ok(status)
 }
 
 /// Whether there is no such object, or it has no such operation: an IceStorm, or an older hub.

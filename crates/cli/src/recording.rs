@@ -5,12 +5,15 @@
 //! encoding `slice`.
 //!
 //! - `recording/writer.rs`: writes a recording
-//! - `recording/reader.rs`: reads one, which may come from anywhere; `recording/framing.rs` checks it first
+//! - `recording/reader.rs`: reads one, which may come from anywhere; `recording/framing.rs` checks it first;
+//!   `recording/read_ahead.rs` reads while others publish
 
 mod framing;
+mod read_ahead;
 mod reader;
 mod writer;
 
+pub(crate) use read_ahead::ReadAhead;
 pub(crate) use reader::{RecordedEvent, RecordingError, RecordingReader};
 pub(crate) use writer::{RecordingWriter, Schema};
 

@@ -12,7 +12,6 @@ use floe::forwarding::EventParts;
 use floe::message::Outcome;
 use floe::{Communicator, Connection, Context, EncodingVersion, InvokeError, Proxy, TypedProxy};
 use serde_json::json;
-use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::publish::window::{self, Window};
@@ -21,7 +20,7 @@ use crate::exit::{Exit, Failure};
 use crate::hub::HubArgument;
 use crate::output::{self, Format, Output};
 use crate::peer::{self, TimeoutArgument, parse_time};
-use crate::recording::{RecordedEvent, RecordingError, RecordingReader};
+use crate::recording::{ReadAhead, RecordedEvent, RecordingError, RecordingReader};
 
 /// Publishes the events of an MCAP file that `floe record` made
 ///
@@ -114,19 +113,10 @@ impl Replay {
 
     /// Publishes the recording once. Returns how much of the file could not be published.
     async fn round(&self, sending: &mut Sending<'_>) -> Result<u64, Failure> {
-        let mut reader = self.open()?;
-        let (sender, mut events) = mpsc::channel(QUEUE_LEN);
-        let reading = tokio::task::spawn_blocking(move || {
-            while let Some(event) = reader.next()? {
-                if sender.blocking_send(event).is_err() {
-                    break;
-                }
-            }
-            Ok(reader.skipped() + u64::from(reader.is_cut()))
-        });
+        let mut events = ReadAhead::start(self.open()?);
         let start = Instant::now();
         let mut first_time = None;
-        while let Some(event) = events.recv().await {
+        while let Some(event) = events.next().await {
             let first_time = *first_time.get_or_insert(event.time);
             let after = Duration::from_nanos(event.time.saturating_sub(first_time));
             if self.to.is_some_and(|to| after > to) {
@@ -141,11 +131,12 @@ impl Replay {
             }
             sending.send(event).await?;
         }
-        drop(events);
-        let read = reading
+        let read = events
+            .end()
             .await
             .map_err(|error| Failure::new(Exit::Failure, error))?;
-        read.map_err(|error| self.unreadable(&error))
+        let reader = read.map_err(|error| self.unreadable(&error))?;
+        Ok(reader.skipped() + u64::from(reader.is_cut()))
     }
 
     fn is_wanted(&self, topic: &str) -> bool {
@@ -288,6 +279,3 @@ fn parse_speed(text: &str) -> Result<Speed, String> {
         .map(Speed::Times)
         .ok_or_else(|| format!("expected a factor from 0.001 to 1000000, or max, got `{text}`"))
 }
-
-/// Events that are read ahead.
-const QUEUE_LEN: usize = 1024;

@@ -15,13 +15,16 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{AbortHandle, JoinHandle, JoinSet};
+use tokio::sync::Semaphore;
+use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
 
 /// Bytes of a request with all its headers, the least that hyper allows. Scrapers send some hundred.
 const REQUEST_LEN_MAX: usize = 8 * 1024;
 /// Connections at a time. When one more comes, the oldest is dropped.
 const CONNECTION_MAX: usize = 16;
+/// Answers that are made at a time. The second one lets a short answer pass while a long one is made.
+const ANSWERS_AT_A_TIME: usize = 2;
 /// How long a request may take to arrive, from the beginning of the connection.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(1);
 /// How long a connection may take in all.
@@ -135,7 +138,7 @@ async fn serve(stream: TcpStream, pages: &Pages) -> hyper::Result<()> {
         .max_buf_size(REQUEST_LEN_MAX)
         .timer(TokioTimer::new())
         .header_read_timeout(REQUEST_PATIENCE);
-    let service = service_fn(|request| begin_answer(request, pages));
+    let service = service_fn(|request| answer_in_turn(request, pages));
     let mut connection = http.serve_connection(TokioIo::new(stream), service);
     let served = poll_fn(|context| connection.poll_without_shutdown(context)).await;
     let mut stream = connection.into_parts().io.into_inner();
@@ -147,10 +150,21 @@ async fn serve(stream: TcpStream, pages: &Pages) -> hyper::Result<()> {
     served
 }
 
-/// Answers on a thread of its own: the counts of many topics take long to add up, and the runtime's threads have others to serve.
-fn begin_answer(request: Request<Incoming>, pages: &Pages) -> JoinHandle<Response<String>> {
+/// Answers on a thread that may block: the counts of many topics take long to add up, and the runtime's threads have
+/// others to serve. A client that breaks off does not end the work for its answer, so few answers are made at a time.
+async fn answer_in_turn(
+    request: Request<Incoming>,
+    pages: &Pages,
+) -> Result<Response<String>, JoinError> {
+    static TURNS: Semaphore = Semaphore::const_new(ANSWERS_AT_A_TIME);
+    let turn = TURNS.acquire().await.expect("it is never closed");
     let pages = pages.clone();
-    tokio::task::spawn_blocking(move || answer(&request, &pages))
+    tokio::task::spawn_blocking(move || {
+        let answer = answer(&request, &pages);
+        drop(turn);
+        answer
+    })
+    .await
 }
 
 /// The answer to a request. Hyper leaves the text out where a HEAD asks.
@@ -182,6 +196,8 @@ fn with_text(answer: Answer) -> Response<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
     use tokio::io::AsyncReadExt;
 
@@ -278,6 +294,32 @@ mod tests {
         request.resize(REQUEST_LEN_MAX, b'x');
         let answer = ask(server.address, &request).await;
         assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+        server.stop().await;
+    }
+
+    #[tokio::test]
+    async fn many_requests_take_few_threads() {
+        let running = Arc::new(AtomicUsize::new(0));
+        let most = Arc::new(AtomicUsize::new(0));
+        let (counted, noted) = (running.clone(), most.clone());
+        let pages: Pages = Arc::new(move |_| {
+            let count = counted.fetch_add(1, Ordering::SeqCst) + 1;
+            noted.fetch_max(count, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(20));
+            counted.fetch_sub(1, Ordering::SeqCst);
+            Some(Answer::plain(StatusCode::OK, "page"))
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
+        let server = Server::start(listener, pages).expect("an address");
+        let mut clients = JoinSet::new();
+        for _ in 0..10 {
+            let address = server.address;
+            clients.spawn(async move { ask(address, b"GET /metrics HTTP/1.1\r\n\r\n").await });
+        }
+        for answer in clients.join_all().await {
+            assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
+        }
+        assert!((1..=ANSWERS_AT_A_TIME).contains(&most.load(Ordering::SeqCst)));
         server.stop().await;
     }
 }
