@@ -105,7 +105,7 @@ fn bytes_that_are_left_over_are_refused_with_their_offset() {
     assert_eq!(
         refused.map_err(|error| error.to_string()),
         Err(
-            "value: cannot decode value at byte 2: 1 bytes are left after the last value"
+            "value: cannot decode value at byte 2: 1 byte is left after the last value"
                 .to_owned()
         )
     );

@@ -6,6 +6,7 @@
 use std::any::Any;
 use std::fmt;
 use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -664,12 +665,14 @@ impl ConnectionCore {
         if self.lock().queue.written() >= sent.end {
             return Ok(());
         }
-        Err(self.narrow(AttemptError::perhaps_sent(error), sent.start))
+        Err(self.narrow(AttemptError::perhaps_sent(error), sent.start..sent.end))
     }
 
-    /// Applies [`AttemptError::narrow`] with the part of the send queue that was taken for writing.
-    pub(super) fn narrow(&self, mut failure: AttemptError, start: u64) -> AttemptError {
-        failure.narrow(start, self.lock().queue.taken());
+    /// Applies [`AttemptError::narrow`] with the part of the send queue that was taken for writing. `at` is the position
+    /// of the message in the queue.
+    pub(super) fn narrow(&self, mut failure: AttemptError, at: Range<u64>) -> AttemptError {
+        failure.narrow(at.start, self.lock().queue.taken());
+        failure.name_length(at.end - at.start);
         failure
     }
 
@@ -726,7 +729,7 @@ pub(crate) enum SendUntil {
 pub(super) struct Appended<T> {
     pub(super) value: T,
     pub(super) start: u64,
-    end: u64,
+    pub(super) end: u64,
     /// True if the transport was already given as much as it takes.
     is_tried: bool,
 }

@@ -1,6 +1,7 @@
 //! A request in flight, as the future of its reply.
 
 use std::future::Future;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -29,7 +30,7 @@ pub(crate) struct Reply {
     /// The id of the request while it is in flight.
     id: Option<RequestId>,
     /// Position of the request in the send queue.
-    start: u64,
+    at: Range<u64>,
 }
 
 impl Reply {
@@ -54,7 +55,7 @@ impl Reply {
             connection,
             pending: Some(pending),
             id: Some(sent.value),
-            start: sent.start,
+            at: sent.start..sent.end,
         }))
     }
 
@@ -130,7 +131,7 @@ impl Reply {
         answer: Result<T, Box<AttemptError>>,
     ) -> Result<T, Box<AttemptError>> {
         self.id = None;
-        answer.map_err(|failure| Box::new(self.connection.narrow(*failure, self.start)))
+        answer.map_err(|failure| Box::new(self.connection.narrow(*failure, self.at.clone())))
     }
 }
 

@@ -143,6 +143,15 @@ impl Request {
         if self.parts.current.mode() != mode {
             self.check_mode(mode)?;
         }
+        let decoded = self.decode_parameters(decode);
+        decoded.map_err(|error| self.undecodable(&error))
+    }
+
+    #[inline]
+    fn decode_parameters<T>(
+        &self,
+        decode: impl FnOnce(&mut Decoder<'_>) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
         let origin = &self.parts.current.origin;
         let encapsulation = self.parts.current.request.encapsulation();
         let mut decoder = encapsulation
@@ -154,6 +163,18 @@ impl Request {
         let parameters = decode(&mut decoder)?;
         decoder.finish()?;
         Ok(parameters)
+    }
+
+    /// Makes the answer when the parameters cannot be decoded. The usual cause is a caller with another contract.
+    #[cold]
+    fn undecodable(&self, error: &DecodeError) -> SystemException {
+        SystemException::UnknownLocalException(format!(
+            "the parameters of operation \"{}\" of object \"{}\" do not match the server's contract: {error}; \
+             caller and server may have been built from different versions of the contract: \
+             `floe slice breaking OLD NEW` compares two",
+            self.operation(),
+            self.current().identity()
+        ))
     }
 
     /// Checks the mode, and that the unused parameters can be skipped.

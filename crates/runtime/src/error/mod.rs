@@ -80,8 +80,8 @@ impl fmt::Display for InvokeError {
             ),
             Self::BadReply(error) => write!(
                 f,
-                "the reply does not match the contract: {error}: \
-                 compile both sides from the same contract"
+                "the reply does not match the caller's contract: {error}; caller and server may have been built from \
+                 different versions of the contract: `floe slice breaking OLD NEW` compares two"
             ),
             Self::NotDispatched(LocalError::Timeout { operation, after }) => write!(
                 f,

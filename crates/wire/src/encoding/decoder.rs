@@ -321,7 +321,7 @@ impl<'a> Decoder<'a> {
     /// else is left. In 1.0 one surplus byte is accepted, as in Ice.
     ///
     /// # Errors
-    /// [`DecodeErrorKind::TrailingBytes`], or the error of a malformed tagged value.
+    /// [`DecodeErrorKind::TrailingBytes`].
     #[inline]
     pub fn finish(mut self) -> Result<(), DecodeError> {
         if self.remaining() == 0 {

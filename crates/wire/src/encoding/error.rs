@@ -96,6 +96,7 @@ impl fmt::Display for DecodeErrorKind {
             }
             Self::UnknownEnumerator(value) => write!(f, "no enumerator has the value {value}"),
             Self::InvalidValue(value) => write!(f, "unexpected value {value}"),
+            Self::TrailingBytes(1) => f.write_str("1 byte is left after the last value"),
             Self::TrailingBytes(count) => write!(f, "{count} bytes are left after the last value"),
             Self::UnsupportedEncoding(version) => {
                 write!(f, "encoding {version} is not supported, 1.0 and 1.1 are")

@@ -166,7 +166,9 @@ impl fmt::Display for CompressionError {
             Self::SizeTooLarge { size, limit } => write!(
                 f,
                 "expected a size before compression of at most {limit} bytes, it claims {size}: \
-                 raise the message size limit on this side if the message is legitimate"
+                 if the message is legitimate, raise the limit on this side \
+                 (connections.message-bytes in the floe.toml of `floe serve`, Settings::message_size_max, or \
+                 Ice.MessageSizeMax)"
             ),
             Self::InflatesTooMuch {
                 claimed,

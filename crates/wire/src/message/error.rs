@@ -92,7 +92,9 @@ impl fmt::Display for ProtocolError {
             Self::SizeTooLarge { size, limit } => write!(
                 f,
                 "expected a message of at most {limit} bytes, its header says {size}: \
-                 raise the message size limit on this side if the message is legitimate"
+                 if the message is legitimate, raise the limit on this side \
+                 (connections.message-bytes in the floe.toml of `floe serve`, Settings::message_size_max, or \
+                 Ice.MessageSizeMax)"
             ),
             Self::UnknownMessageType(kind) => {
                 write!(f, "expected a message type from 0 to 4, got {kind}")

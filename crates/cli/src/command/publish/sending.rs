@@ -179,11 +179,10 @@ impl<'a> Sending<'a> {
         }
         let len = event.parameters.len();
         if self.fruitless > 0 && self.published == self.published_before && len >= LONG {
-            // A hub ends the connection at a message that is too long for it, without an answer.
+            // A hub ends the connection at a message that is too long for it, without an answer. The error says so.
             let failure = self.arguments.not_accepted(error);
             return Err(failure.help(format_args!(
-                "the event has {len} bytes, and the connection was lost with it more than once: a hub accepts messages of 1 MiB, \
-                 unless connections.message-bytes in its floe.toml says more"
+                "the event has {len} bytes, and the connection was lost with it more than once"
             )));
         }
         self.progress.clear();
