@@ -6,7 +6,7 @@
 //! no file and uses no clock and no network: its user passes in texts, times and addresses.
 //!
 //! - `access.rs`: the rules, users and token keys that are in force
-//! - `settings.rs`: the table `[access]` of `floe.toml`
+//! - `settings.rs`: the table `[access]` of `floe.toml`; `table.rs`: how its values are read
 //! - `rules.rs`: all rules, and which of them decides; `rule.rs`: one rule
 //! - `action.rs`, `pattern.rs`, `network.rs`: the parts of a rule
 //! - `caller.rs`: what is known of a peer
@@ -33,6 +33,7 @@ mod refusal;
 mod rule;
 mod rules;
 mod settings;
+mod table;
 mod token;
 mod trust;
 mod users;
