@@ -2,15 +2,15 @@
 
 use toml::de::{DeTable, DeValue};
 
-use super::entry::{Entry, Problem, Value, nearest};
+use super::entry::{Entry, Problem, Value};
 use super::setting::{Draft, Setting};
-use super::{Configuration, settings};
+use super::{Configuration, nearest, settings};
 
 /// The settings, and all that is wrong with the text.
 pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem> {
     let entries = match entries(text) {
         Ok(entries) => entries,
-        Err(problem) => return vec![problem],
+        Err(problems) => return problems,
     };
     let mut problems = Vec::new();
     let mut draft = Draft::new(configuration);
@@ -77,19 +77,41 @@ fn unknown(entry: &Entry) -> Problem {
 }
 
 /// All settings of a text, with their lines.
-fn entries(text: &str) -> Result<Vec<Entry>, Problem> {
+///
+/// # Errors
+/// Each line that is not TOML.
+fn entries(text: &str) -> Result<Vec<Entry>, Vec<Problem>> {
     let line_of = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
-    let table = DeTable::parse(text).map_err(|error| {
-        let line = error.span().map_or(0, |span| line_of(span.start));
-        let message = error.message().trim().replace('\n', ", ");
-        Problem::new(line, format_args!("expected TOML: {message}"))
-    })?;
+    let (table, errors) = DeTable::parse_recoverable(text);
+    if !errors.is_empty() {
+        let problem = |error: &toml::de::Error| {
+            let line = error.span().map_or(0, |span| line_of(span.start));
+            let message = error.message().trim().replace('\n', ", ");
+            let help =
+                quoted_line(text, line).map(|quoted| format!("; a text needs quotes: {quoted}"));
+            let help = help.unwrap_or_default();
+            Problem::new(line, format_args!("expected TOML: {message}{help}"))
+        };
+        let mut problems: Vec<_> = errors.iter().map(problem).collect();
+        problems.sort_by_key(|problem| problem.line);
+        // A mistake may have others on its line as a consequence.
+        problems.dedup_by_key(|problem| problem.line);
+        return Err(problems);
+    }
     let mut table = table.into_inner();
     // It has lists of tables, and a reader of its own.
     table.remove("access");
     let mut entries = Vec::new();
     flatten(&table, &[], &line_of, &mut entries);
     Ok(entries)
+}
+
+/// A line that sets a key to a bare word, with its value in quotes.
+fn quoted_line(text: &str, line: usize) -> Option<String> {
+    let (key, value) = text.lines().nth(line.checked_sub(1)?)?.split_once('=')?;
+    let value = value.split('#').next()?.trim();
+    let is_bare = !value.is_empty() && !value.contains(['"', '\'', '[', ']', '{', '}', '=']);
+    is_bare.then(|| format!("{} = \"{value}\"", key.trim()))
 }
 
 fn flatten(

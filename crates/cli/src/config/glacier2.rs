@@ -10,10 +10,11 @@ use floe_gateway::{
     ForwardingSettings, GatewaySettings, PasswordVerifier, UserCategory,
 };
 
-use super::entry::{Problem, nearest};
+use super::entry::Problem;
 use super::gateway::users;
 use super::ice::Ice;
 use super::known_properties::is_known;
+use super::nearest;
 use super::properties::Property;
 use super::{Configuration, known_properties};
 

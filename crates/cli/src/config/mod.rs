@@ -14,9 +14,6 @@ mod access;
 mod admin;
 mod durable;
 mod entry;
-
-pub(crate) use entry::nearest;
-pub(crate) use settings::POLLING_MAX;
 mod floe_toml;
 mod gateway;
 mod glacier2;
@@ -31,12 +28,14 @@ pub(crate) mod settings;
 use std::path::Path;
 
 use floe::Settings;
+pub(crate) use floe::hub::nearest_name as nearest;
 use floe_gateway::GatewaySettings;
 use floe_hub::HubSettings;
 
 use crate::exit::Failure;
 use crate::tls::TlsArguments;
 use entry::Problem;
+pub(crate) use settings::POLLING_MAX;
 
 /// What a file says, over the defaults.
 #[derive(Debug)]

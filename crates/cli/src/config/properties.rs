@@ -9,9 +9,10 @@ use floe_hub::{OverflowPolicy, StoreSettings};
 use floe_wire::reference::{parse_endpoints, parse_published_endpoints};
 
 use super::admin::{Admin, MapText};
-use super::entry::{Problem, endpoints, nearest};
+use super::entry::{Problem, endpoints};
 use super::ice::Ice;
 use super::known_properties::is_known;
+use super::nearest;
 use super::{Configuration, glacier2, known_properties};
 
 /// A line of the file.
