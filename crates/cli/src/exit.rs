@@ -241,6 +241,10 @@ impl From<InvokeError> for Failure {
             _ if failure.is_missing_object => failure.help(
                 "is this the identity of the object, in the same case, and the right server?",
             ),
+            InvokeError::System(SystemException::FacetNotExist(failed)) => failure.help(format_args!(
+                "the object exists, and has no facet `{}`: omit --facet for the object itself",
+                failed.facet
+            )),
             InvokeError::System(SystemException::OperationNotExist(_)) => failure.help(
                 "does the object have the interface that you expect? `floe call PROXY ice_ids` shows its interfaces",
             ),

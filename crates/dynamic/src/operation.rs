@@ -206,7 +206,7 @@ impl Operation {
         }
     }
 
-    fn inputs(&self) -> Vec<Slot<'_>> {
+    pub(crate) fn inputs(&self) -> Vec<Slot<'_>> {
         self.declared().inputs().map(Slot::from).collect()
     }
 

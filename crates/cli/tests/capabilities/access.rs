@@ -122,7 +122,7 @@ fn what_a_hub_would_not_take_ends_a_check_with_2() {
     );
     check(&wrong, &["ann", "publish", "x"])
         .ended(2)
-        .said("wrong-rules.toml:1: allow: expected one of create");
+        .said("wrong-rules.toml:2: allow: expected one of create");
     let lost = slice_file("lost-users.toml", "[access]\nusers = \"/nowhere\"\n");
     check(&lost, &["ann", "publish", "x"])
         .ended(2)
