@@ -25,7 +25,8 @@ pub(crate) fn compile_project() {
     let path = "../docs/guides/events.md";
     println!("cargo:rerun-if-changed={path}");
     let page = std::fs::read_to_string(path).expect("the guide");
-    let [contract] = &blocks(&page, "slice")[..] else {
+    let contracts = blocks(&page, "slice");
+    let [contract] = &contracts[..] else {
         panic!("{path}: expected one contract");
     };
     let file = out_dir().join("Ticker.ice");
