@@ -85,7 +85,7 @@ impl Change {
 }
 
 impl Recipient {
-    /// Whether a topic cannot have both.
+    /// Returns true if a topic cannot have both.
     fn is_alike(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Link(to, _), Self::Link(other, _)) => to == other,

@@ -12,7 +12,7 @@ use crate::stage::until;
 #[derive(Clone, Default)]
 pub(crate) struct Log {
     lines: Arc<Mutex<Vec<String>>>,
-    /// Whether they go to standard error, too.
+    /// True if they go to standard error, too.
     is_shown: bool,
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct Seen {
     pub(crate) is_client: bool,
     pub(crate) is_reply_due: bool,
     pub(crate) is_dispatching: bool,
-    /// Whether this side does not read, because of a limit of its own.
+    /// True if this side does not read, because of a limit of its own.
     pub(crate) is_paused: bool,
 }
 

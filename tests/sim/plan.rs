@@ -40,7 +40,7 @@ pub(crate) struct Plan {
     pub(crate) refused_percent: usize,
     /// Graceful closes by each side.
     pub(crate) closes: [usize; 2],
-    /// Whether both sides close at about the same time, too.
+    /// True if both sides close at about the same time, too.
     pub(crate) closes_together: bool,
     /// Troubles of each kind, in a rough run.
     pub(crate) cut_count: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Plan {
     pub(crate) silence_count: usize,
     pub(crate) stall_count: usize,
     pub(crate) jump_count: usize,
-    /// Whether the senders of each side are blocking threads.
+    /// True if the senders of each side are blocking threads.
     pub(crate) has_blocking_senders: [bool; 2],
     /// Bytes that may wait in an output.
     pub(crate) output_limit: usize,

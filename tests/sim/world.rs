@@ -78,7 +78,7 @@ pub(crate) struct World {
     pub(crate) joints: Vec<Joint>,
     pub(crate) pool: Pool,
     pub(crate) close_count: usize,
-    /// Whether the sides have stopped to look: then the agenda runs empty.
+    /// True if the sides have stopped to look: then the agenda runs empty.
     is_over: bool,
     is_traced: bool,
 }
@@ -120,7 +120,7 @@ impl World {
         self.agenda.insert((time, self.added_count), action);
     }
 
-    /// Whether nothing goes wrong in this run.
+    /// Returns true if nothing goes wrong in this run.
     pub(crate) fn is_gentle(&self) -> bool {
         self.plan.trouble == Trouble::Gentle
     }

@@ -46,7 +46,7 @@ struct Arrows {
     uses: &'static [&'static str],
     builds_with: &'static [&'static str],
     tests_with: &'static [&'static str],
-    /// Whether it is pure, so that nothing of the world may come in by a library either.
+    /// True if it is pure, so that nothing of the world may come in by a library either.
     pure: bool,
 }
 

@@ -114,7 +114,7 @@ impl Layout {
         })
     }
 
-    /// Whether a module only names the nouns below it.
+    /// Returns true if a module only names the nouns below it.
     fn is_map(&self, module: &[String]) -> bool {
         match module {
             [] => true,

@@ -22,7 +22,7 @@ impl File {
         }
     }
 
-    /// Whether this is Rust source.
+    /// Returns true if this is Rust source.
     pub(crate) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }

@@ -12,7 +12,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// What an error may take, whatever the length of the input.
+/// Bytes that an error may take, for input of any length.
 const ERROR_LEN: usize = 16 * 1024;
 
 /// How many types stand in one another in the deepest of [`SLICE`].

@@ -57,7 +57,7 @@ pub struct Options {
     pub undefines: Vec<String>,
     /// The version of the language.
     pub language: Language,
-    /// Whether warnings in files of other projects are shown: those included in angle brackets, and the
+    /// True if warnings in files of other projects are shown: those included in angle brackets, and the
     /// files that they include. Default: false. Errors are always shown, and a file that is compiled itself
     /// is never one of another project.
     pub warn_foreign: bool,
@@ -77,7 +77,7 @@ pub struct Compilation {
 }
 
 impl Compilation {
-    /// Whether there is an error (as opposed to warnings).
+    /// Returns true if there is an error (as opposed to warnings).
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }

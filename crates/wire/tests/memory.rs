@@ -11,7 +11,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// What the tables of ids take at the least, whatever the length of the input.
+/// Bytes that the tables of ids take at least, for input of any length.
 const BASE_LEN: usize = 16 * 1024;
 
 #[test]

@@ -18,7 +18,7 @@ const COUNT: usize = 20_000;
 /// Four levels of sequences.
 type Deep<T> = Vec<Vec<Vec<Vec<T>>>>;
 
-/// The same in other containers.
+/// Four levels of linked lists.
 type Linked<T> = LinkedList<LinkedList<LinkedList<LinkedList<T>>>>;
 type Queues<T> = Collected<VecDeque<Collected<VecDeque<Collected<VecDeque<T>>>>>>;
 

@@ -57,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// Whether it may be executed more than once.
+    /// Returns true if it may be executed more than once.
     pub(crate) fn may_repeat(self) -> bool {
         self == Self::Again
     }

@@ -79,7 +79,7 @@ impl Mistakes {
         }
     }
 
-    /// Whether to make this one now; asked once for each call.
+    /// Returns true if to make this one now; asked once for each call.
     pub(crate) fn is_due(&self, mistake: Mistake) -> bool {
         self.mistake == Some(mistake)
             && (1 + self.count.fetch_add(1, Ordering::Relaxed)).is_multiple_of(mistake.rarity())

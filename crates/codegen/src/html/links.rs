@@ -36,13 +36,13 @@ impl<'m> Links<'m> {
         links
     }
 
-    /// Whether a definition stands on the page.
+    /// Returns true if a definition stands on the page.
     pub(super) fn is_shown(&self, id: DefinitionId) -> bool {
         let file = self.model.definition(id).file;
         self.model.files[file.0].is_main
     }
 
-    /// Whether this scoped name has an anchor on the page.
+    /// Returns true if this scoped name has an anchor on the page.
     pub(super) fn has(&self, scoped: &str) -> bool {
         self.names.contains(scoped)
     }

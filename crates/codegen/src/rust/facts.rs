@@ -19,7 +19,7 @@ pub(super) struct Facts {
     pub(super) type_names: BTreeSet<String>,
     /// The names of modules that do not have their usual one, by their Slice names.
     pub(super) modules: BTreeMap<Vec<String>, String>,
-    /// Whether a name of the model was changed, so that it may not be in the style of Rust.
+    /// True if a name of the model was changed, so that it may not be in the style of Rust.
     pub(super) has_changed_names: bool,
     /// The classes of Ice 3.7 that have proxies and servants.
     pub(super) objects: BTreeSet<DefinitionId>,
@@ -96,18 +96,18 @@ impl Facts {
         name
     }
 
-    /// Whether values of the type cannot be compared exactly.
+    /// Returns true if values of the type cannot be compared exactly.
     pub(super) fn is_inexact(&self, r#type: Type) -> bool {
         is_inexact(&self.inexact, r#type)
     }
 
-    /// Whether a member has no default.
+    /// Returns true if a member has no default.
     pub(super) fn is_without_default(&self, member: &Member) -> bool {
         is_without_default(&self.without_default, member)
     }
 }
 
-/// Whether a definition is a class whose members are known.
+/// Returns true if a definition is a class whose members are known.
 pub(super) fn is_complete_class(definition: &Definition) -> bool {
     matches!(&definition.kind, DefinitionKind::Class(class) if class.is_complete)
 }

@@ -91,7 +91,7 @@ fn generate(resolved: &Resolved<'_>, options: &RustOptions) -> Result<String, Ve
     Ok(text.finish())
 }
 
-/// Whether the file of a warning wants none.
+/// Returns true if the file of a warning wants none.
 fn is_suppressed(model: &Model, warning: &Diagnostic) -> bool {
     let file = warning.span.and_then(|span| model.files.get(span.file.0));
     let mut metadata = file.into_iter().flat_map(|file| &file.metadata);

@@ -69,7 +69,7 @@ impl Scope<'_> {
         self.path(id, &format!("{suffix}Blocking"))
     }
 
-    /// Whether there is Rust for a definition that may be declared only: a module that is taken from
+    /// Returns true if there is Rust for a definition that may be declared only: a module that is taken from
     /// elsewhere may not have it either.
     pub(super) fn is_known(&self, id: DefinitionId, is_complete: bool) -> bool {
         let scoped = &self.model.definition(id).scoped;
@@ -125,7 +125,7 @@ impl Scope<'_> {
     }
 }
 
-/// Whether a definition is taken from existing Rust.
+/// Returns true if a definition is taken from existing Rust.
 pub(super) fn is_external(options: &RustOptions, definition: &Definition) -> bool {
     options.external_path(&definition.scoped).is_some()
         || (1..=definition.modules.len()).any(|depth| {

@@ -67,7 +67,7 @@ impl Scope<'_> {
         self.or_unset(borrowed, tag)
     }
 
-    /// Whether [`borrowed`](Self::borrowed) gives a type with a lifetime.
+    /// Returns true if [`borrowed`](Self::borrowed) gives a type with a lifetime.
     pub(super) fn is_borrowed(&self, r#type: Type) -> bool {
         !matches!(self.shape(r#type), Shape::Number(_) | Shape::Enumeration(_))
     }

@@ -212,7 +212,7 @@ impl Layout {
     }
 }
 
-/// Whether no blank line parts an item from the one before it: the macro call that implements traits
+/// Returns true if no blank line parts an item from the one before it: the macro call that implements traits
 /// stands right behind the type, and constants stand together.
 fn belongs(entry: &Entry<'_>, previous: &Entry<'_>) -> bool {
     let ends_statement =

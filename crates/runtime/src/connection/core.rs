@@ -67,7 +67,7 @@ pub(crate) struct ConnectionCore {
     pub(super) remembered: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
 
-/// What a connection is for: its direction, with what that direction needs.
+/// The direction of a connection, with the values that this direction needs.
 pub(crate) struct Purpose {
     role: Role,
     settings: Arc<Settings>,

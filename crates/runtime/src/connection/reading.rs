@@ -133,7 +133,7 @@ impl Reading {
         unfinished.hold(self.input.memory(), settings)
     }
 
-    /// Whether a part of a message is there, for a thread that is about to wait for the rest.
+    /// Returns true if a part of a message is there, for a thread that is about to wait for the rest.
     #[cfg(unix)]
     pub(super) fn is_in_message(&self) -> bool {
         self.input.len() > 0

@@ -198,7 +198,8 @@ impl SendHalf {
         self.check_replies(connection, used);
     }
 
-    /// The same under the lock. Returns how many bytes all connections have, if this one has more than before.
+    /// Counts the unread replies of this connection. Returns the bytes that all connections hold, if this one holds
+    /// more than before.
     fn count_in(&self, shared: &mut ConnectionState) -> Option<usize> {
         let len = shared.queue.replies_len();
         let unread = &mut shared.unread_replies;

@@ -311,7 +311,7 @@ impl Request {
 }
 
 impl Response {
-    /// Whether the servant threw a user exception. Always false for a oneway request.
+    /// Returns true if the servant threw a user exception. Always false for a oneway request.
     pub fn is_user_exception(&self) -> bool {
         reply::is_user_exception(self.parts.buffer.bytes())
     }

@@ -125,7 +125,7 @@ pub(crate) struct FollowingState {
     pub(crate) parameters_len_max: usize,
     /// Length of the events that were taken.
     pub(crate) taken_len: usize,
-    /// What is left of the connection's quantum.
+    /// The rest of the connection's quantum.
     pub(crate) quantum: LentQuantum,
 }
 
@@ -142,7 +142,7 @@ impl LentQuantum {
     /// Requests between two looks at the clock, so that a look costs each of them next to nothing.
     pub(crate) const LOOK_INTERVAL: usize = 32;
 
-    /// Whether it is over when this many requests are left.
+    /// Returns true if it is over when this many requests are left.
     #[inline]
     fn is_over(&self, left: usize) -> bool {
         left <= self.left_min
@@ -262,7 +262,7 @@ impl FollowingState {
             .next_alike(&mut parts.current.request, self.parameters_len_max)
     }
 
-    /// Whether a look-up would find the same dispatcher, and the adapter's budget has room for the request.
+    /// Returns true if a look-up would find the same dispatcher, and the adapter's budget has room for the request.
     #[inline]
     fn is_current(&self, origin: &Origin) -> bool {
         // A servant may return the response to a request of another connection.

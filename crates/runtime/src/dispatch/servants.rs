@@ -231,7 +231,7 @@ impl Dispatcher for InterceptedServant {
     }
 }
 
-/// Whether two texts are equal.
+/// Returns true if two texts are equal.
 ///
 /// Most categories and facets are empty, and an empty string has a dangling pointer. The comparison of some C libraries
 /// reads there anyway, under a mask, which stalls processors for a hundred nanoseconds.

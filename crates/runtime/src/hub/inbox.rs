@@ -46,7 +46,7 @@ impl Arrivals {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Whether a request is in dispatch: then the consumer may delay the hub.
+    /// Returns true if a request is in dispatch: then the consumer may delay the hub.
     pub(super) fn is_dispatching(&self) -> bool {
         self.dispatching.load(Ordering::Acquire) > 0
     }
@@ -95,7 +95,7 @@ impl<A: Answer> Dispatcher for CountedDispatcher<A> {
 /// Puts events into a stream. If the stream is full, the request is answered once there is room.
 pub(super) struct EventServant<E> {
     pub(super) events: mpsc::Sender<Arrival<E>>,
-    /// Whether a request is answered only when the consumer is done with its event: the answer acknowledges it.
+    /// True if a request is answered only when the consumer is done with its event: the answer acknowledges it.
     pub(super) awaits_consumer: bool,
 }
 

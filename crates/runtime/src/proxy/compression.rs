@@ -8,7 +8,7 @@ use super::route::RoutedConnection;
 /// The compression options of a proxy.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Compress {
-    /// Whether to compress; `None` leaves it to the endpoint.
+    /// True if to compress; `None` leaves it to the endpoint.
     pub(super) is_on: Option<bool>,
     /// The algorithm, if the peer offers it.
     pub(super) compression: Compression,
@@ -27,7 +27,7 @@ impl Proxy {
         preferred.iter().copied().find(is_offered)
     }
 
-    /// Whether messages on this connection are compressed.
+    /// Returns true if messages on this connection are compressed.
     #[inline]
     pub(crate) fn compresses(&self, found: &RoutedConnection) -> bool {
         let Some(communicator) = self.communicator() else {

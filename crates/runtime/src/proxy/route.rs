@@ -20,7 +20,7 @@ use crate::transport;
 #[derive(Clone)]
 pub(crate) struct RoutedConnection {
     pub(crate) connection: Arc<ConnectionCore>,
-    /// Whether the endpoint of the proxy has `-z`.
+    /// True if the endpoint of the proxy has `-z`.
     pub(crate) wants_compression: bool,
 }
 
@@ -41,7 +41,7 @@ impl RoutedConnection {
     }
 }
 
-/// The same without ownership: the pool owns the connection.
+/// A [`RoutedConnection`] without ownership: the pool owns the connection.
 #[derive(Clone, Default)]
 pub(crate) struct CachedConnection {
     connection: Weak<ConnectionCore>,
@@ -65,7 +65,7 @@ impl CachedConnection {
 }
 
 impl Proxy {
-    /// Whether the next invocation has a connection ready.
+    /// Returns true if the next invocation has a connection ready.
     pub fn is_connected(&self) -> bool {
         self.cached().is_some()
     }
@@ -84,7 +84,7 @@ impl Proxy {
         cached.filter(|found| found.connection.is_active())
     }
 
-    /// Whether the next invocation uses this connection.
+    /// Returns true if the next invocation uses this connection.
     pub(crate) fn uses(&self, connection: &Arc<ConnectionCore>) -> bool {
         self.cached_connection()
             .is_some_and(|cached| Arc::ptr_eq(&cached, connection))

@@ -38,7 +38,7 @@ const ADD_PROXIES: OperationInfo =
 /// object each time.
 pub(crate) const ADDITIONS_MAX: usize = 20;
 
-/// Whether the error says that the router does not know the object.
+/// Returns true if the error says that the router does not know the object.
 pub(crate) fn wants_object(reply: &IncomingReply) -> bool {
     reply.is_of_missing_object()
         && matches!(
@@ -49,7 +49,7 @@ pub(crate) fn wants_object(reply: &IncomingReply) -> bool {
 }
 
 impl Proxy {
-    /// The same proxy with another router; `None` for no router.
+    /// Returns a copy of the proxy with another router; `None` for no router.
     pub(super) fn with_router(&self, router: Option<&Self>) -> Self {
         let router = self
             .communicator()

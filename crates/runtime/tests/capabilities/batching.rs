@@ -1,4 +1,4 @@
-//! What is collected and given up before it leaves: it stays collected, and nothing is lost without a word.
+//! Requests that are collected and given up before they leave stay collected, and none is lost silently.
 
 use std::pin::pin;
 use std::task::Poll;

@@ -390,7 +390,7 @@ impl BlocksForItself {
     }
 }
 
-/// What a servant that blocks for itself is told.
+/// Returns the error that a servant gets if it blocks on a call to itself.
 fn told(proxy: &Proxy) -> String {
     let results = returned(proxy, "op", &NOTHING).unwrap();
     String::from_utf8_lossy(&results[7..]).into_owned()

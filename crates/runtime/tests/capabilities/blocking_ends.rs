@@ -1,4 +1,4 @@
-//! What ends the wait of a thread: time, a peer that goes or is silent, and shutdown.
+//! A thread's wait ends by its time limit, by a peer that goes or is silent, and by shutdown.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

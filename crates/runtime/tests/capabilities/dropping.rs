@@ -1,4 +1,4 @@
-//! What users give to the runtime may do as it likes when it is dropped: nothing is locked then.
+//! Values that users give to the runtime are dropped without a lock held, so their drop may call the runtime.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};

@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use crate::echo::{NOTHING, soon};
 use crate::raw::header;
 
-/// What was told of an event.
+/// The outcome that was reported for an event.
 #[derive(Debug, PartialEq, Eq)]
 enum Told {
     Nothing,

@@ -339,7 +339,7 @@ fn events_that_come_together_are_taken_together_by_the_servant_that_is_there() {
     }
 }
 
-/// What one holds another one waits for, although it comes alone.
+/// A request that comes alone still waits for the permit that another one holds.
 #[test]
 fn a_request_alone_waits_for_the_budget_as_all_do() {
     for is_blocking in [true, false] {

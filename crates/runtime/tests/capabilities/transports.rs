@@ -238,7 +238,7 @@ fn frame(start: u8, payload: &[u8]) -> Vec<u8> {
     [&[start, len, 0, 0, 0, 0], payload].concat()
 }
 
-/// What a client says that opens a WebSocket.
+/// The request with which a client opens a WebSocket.
 const OPENING: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n\
                          Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
                          Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n";

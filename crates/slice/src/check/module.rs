@@ -382,7 +382,7 @@ impl Checker {
     }
 }
 
-/// Whether a definition comes into being at its end only. Observed: to slice2cpp of Ice 3.7.8 and slice2py
+/// Returns true if a definition comes into being at its end only. Observed: to slice2cpp of Ice 3.7.8 and slice2py
 /// of Ice 3.8.3, `K` in `const int K = K;` is one of an outer module.
 fn is_unseen_by_itself(kind: &Kind) -> bool {
     matches!(

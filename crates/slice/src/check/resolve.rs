@@ -176,7 +176,7 @@ impl Checker {
         None
     }
 
-    /// Whether a name that means nothing else is that of the definition whose own text it stands in.
+    /// Returns true if a name that means nothing else is that of the definition whose own text it stands in.
     fn names_unseen(&mut self, name: &ScopedName, context: Context) -> bool {
         let unseen = self.unseen.take();
         let found = self.lookup_quietly(name, context);
@@ -184,7 +184,7 @@ impl Checker {
         found == unseen
     }
 
-    /// Whether something that differs from a name only in case keeps it from meaning what is farther
+    /// Returns true if something that differs from a name only in case keeps it from meaning what is farther
     /// out. Ice looks past modules and constants for a type.
     fn hides_outer(&self, entry: &Entry, wanted: &str) -> bool {
         match entry.target {

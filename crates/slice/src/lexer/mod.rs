@@ -27,9 +27,9 @@ pub(crate) struct Lexer {
     file: FileId,
     text: Arc<str>,
     at: usize,
-    /// Whether only white space stood before `at` on its line.
+    /// True if only white space stood before `at` on its line.
     at_line_start: bool,
-    /// Whether something stood between the last token and `at`.
+    /// True if something stood between the last token and `at`.
     spaced: bool,
     problems: Vec<Problem>,
 }

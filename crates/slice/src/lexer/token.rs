@@ -12,11 +12,11 @@ pub(crate) struct Token {
     pub(crate) span: Span,
     /// The doc comment before it; only set on the output of the preprocessor.
     pub(crate) doc: Option<Rc<str>>,
-    /// Whether it is the first token of its line.
+    /// True if it is the first token of its line.
     pub(crate) starts_line: bool,
-    /// Whether white space or a comment stands before it.
+    /// True if white space or a comment stands before it.
     pub(crate) spaced: bool,
-    /// Whether it is the name of a macro that must not be expanded any more.
+    /// True if it is the name of a macro that must not be expanded any more.
     pub(crate) is_final: bool,
 }
 

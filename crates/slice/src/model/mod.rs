@@ -115,7 +115,7 @@ impl Model {
         chain
     }
 
-    /// Whether a value of the type may hold a class instance.
+    /// Returns true if a value of the type may hold a class instance.
     pub fn uses_classes(&self, r#type: Type) -> bool {
         crate::check::uses_classes(&self.definitions, r#type)
     }

@@ -8,7 +8,7 @@ use crate::diagnostic::Span;
 pub struct Operation {
     /// Its name.
     pub name: String,
-    /// Whether it may be retried.
+    /// True if it may be retried.
     pub is_idempotent: bool,
     /// What it returns; `None` for `void`.
     pub returns: Option<Returned>,
@@ -63,7 +63,7 @@ impl Operation {
         self.parameters.iter().filter(|parameter| parameter.is_out)
     }
 
-    /// Whether only a twoway invocation makes sense: something comes back.
+    /// Returns true if only a twoway invocation makes sense: something comes back.
     pub fn returns_data(&self) -> bool {
         self.returns.is_some() || self.outputs().next().is_some() || !self.throws.is_empty()
     }
@@ -85,7 +85,7 @@ pub struct Parameter {
     pub name: String,
     /// Its type.
     pub r#type: Type,
-    /// Whether it travels from the servant to the caller.
+    /// True if it travels from the servant to the caller.
     pub is_out: bool,
     /// The tag of an optional parameter.
     pub tag: Option<i32>,

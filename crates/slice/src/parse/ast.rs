@@ -9,7 +9,7 @@ pub(crate) struct Unit {
     pub(crate) items: Vec<Item>,
     /// The `[[...]]` metadata with the file that it stands in.
     pub(crate) file_metadata: Vec<(FileId, Metadata)>,
-    /// Whether an included file was not found.
+    /// True if an included file was not found.
     pub(crate) lacks_files: bool,
 }
 
@@ -86,7 +86,7 @@ pub(crate) enum Kind {
     },
     Struct {
         members: Vec<Member>,
-        /// Whether members are missing here because they could not be parsed.
+        /// True if members are missing here because they could not be parsed.
         has_errors: bool,
     },
     Enum {

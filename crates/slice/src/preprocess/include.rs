@@ -11,7 +11,7 @@ use crate::model::FileId;
 /// What an `#include` names.
 struct Header {
     name: String,
-    /// Whether it is in quotes: then the directory of the including file is searched first.
+    /// True if it is in quotes: then the directory of the including file is searched first.
     is_quoted: bool,
     span: Span,
 }

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {
     pub(super) bits: i64,
-    /// Whether it is the number of the same bits without a sign. What is computed of it is unsigned too.
+    /// True if it is the number of the same bits without a sign. What is computed of it is unsigned too.
     pub(super) is_unsigned: bool,
 }
 

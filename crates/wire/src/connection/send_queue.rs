@@ -17,7 +17,7 @@ use crate::encoding::Buffer;
 const GAP: Duration = Duration::from_micros(5);
 /// A queue of this many bytes is written without further delay.
 const FLUSH_LEN: usize = 64 * 1024;
-/// The same limit for requests. It is lower, because the peer can begin to dispatch them meanwhile.
+/// [`FLUSH_LEN`] for requests. It is lower, because the peer can begin to dispatch them meanwhile.
 const FLUSH_LEN_REQUESTS: usize = 16 * 1024;
 
 /// The send queue of a connection: one buffer grows while another one is being written.
@@ -73,7 +73,7 @@ pub enum FlushPolicy {
     Oneway,
 }
 
-/// What the sender does with the messages that it has just appended.
+/// The next step of a sender that has just appended messages.
 #[derive(Debug)]
 pub enum Flush {
     /// Write this batch.
@@ -394,7 +394,7 @@ mod tests {
         );
     }
 
-    /// Whether a message without a reply leaves immediately, which is noted to be written a moment later.
+    /// Returns true if a message without a reply leaves immediately. It is then noted as written a moment later.
     fn leaves(output: &mut SendQueue, now: Instant) -> bool {
         const WRITE_TIME: Duration = Duration::from_micros(20);
         output.bytes().push(0);

@@ -108,7 +108,7 @@ pub struct RequestHead<'a> {
     pub target: &'a RequestTarget,
     /// The operation.
     pub operation: &'a str,
-    /// Whether the request may be repeated.
+    /// The mode, which says whether the request may be repeated.
     pub mode: OperationMode,
     /// Text that travels with the request.
     pub context: &'a Context,
@@ -182,7 +182,7 @@ impl RequestHead<'_> {
 #[derive(Debug, Clone)]
 pub struct PreparedHead {
     message: Vec<u8>,
-    /// The same with zeros after it, if it is short enough.
+    /// The head with zeros after it, if it is short enough.
     padded: Option<[u8; PADDED_LEN]>,
     encoding: EncodingVersion,
 }

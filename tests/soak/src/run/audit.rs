@@ -24,7 +24,7 @@ struct Call {
     called_back_count: u16,
     end: Option<Note>,
     is_overdue: bool,
-    /// Whether its client had time to note all that belongs to it.
+    /// True if its client had time to note all that belongs to it.
     is_settled: bool,
 }
 

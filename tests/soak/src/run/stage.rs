@@ -33,7 +33,7 @@ pub(super) enum Part {
 pub(super) struct Actor {
     pub(super) name: String,
     pub(super) part: Part,
-    /// Whether it lives through the run; then it is watched.
+    /// True if it lives through the run; then it is watched.
     pub(super) is_elder: bool,
     command: Box<Casting>,
     life: Option<Member>,

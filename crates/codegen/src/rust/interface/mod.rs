@@ -42,7 +42,7 @@ fn bases(scope: &Scope<'_>, id: DefinitionId) -> Vec<DefinitionId> {
     bases
 }
 
-/// Whether there are proxies and servants of an interface or class.
+/// Returns true if there are proxies and servants of an interface or class.
 fn is_object(scope: &Scope<'_>, id: DefinitionId) -> bool {
     match scope.model.definition(id).kind {
         DefinitionKind::Class(_) => scope.facts.objects.contains(&id),
@@ -112,7 +112,7 @@ fn format<'m>(scope: &Scope<'m>, declaring: DefinitionId, operation: &'m Operati
         .unwrap_or("default")
 }
 
-/// Whether class instances are sent with the sizes of their slices; compact is the default.
+/// Returns true if class instances are sent with the sizes of their slices; compact is the default.
 fn is_sliced(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> bool {
     format(scope, declaring, operation) == "sliced"
 }

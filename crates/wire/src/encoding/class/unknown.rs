@@ -45,7 +45,7 @@ impl UnknownSlice {
         }
     }
 
-    /// Whether there are tagged members among [`bytes`](Self::bytes).
+    /// Returns true if there are tagged members among [`bytes`](Self::bytes).
     pub fn has_tagged(&self) -> bool {
         self.has_tagged
     }
