@@ -23,7 +23,7 @@ use super::driver::{is_transient, receive_polling};
 use super::followers::{Followers, WakeStandby};
 use super::pending_reply::PendingReply;
 use super::reading::Reading;
-use super::received_reply::{ReadReply, ShortReply};
+use super::reply::{ReadReply, ShortReply};
 use super::wait::Sleeper;
 use crate::transport::plain::PlainSocket;
 

@@ -19,8 +19,8 @@ use super::{DispatchSlot, Dispatched, Origin, Request, RequestParts, Response, T
 
 /// One or more requests to one object, which arrived together.
 pub struct Requests {
-    pub(super) front: Request,
-    pub(super) rest: Following,
+    pub(crate) front: Request,
+    pub(crate) rest: Following,
 }
 
 impl Requests {
@@ -160,7 +160,7 @@ impl Following {
     /// Waits for a servant. If the servant is not done at the first poll, the requests return to the connection, which
     /// dispatches them meanwhile.
     #[inline]
-    pub(super) fn lent_until_pending<'a, F: Future>(
+    pub(crate) fn lent_until_pending<'a, F: Future>(
         &'a mut self,
         servant: Pin<&'a mut F>,
     ) -> LentUntilPending<'a, F> {
@@ -175,7 +175,7 @@ impl Following {
     /// # Errors
     /// The response, which the connection does not have yet, if there is no such request.
     #[inline]
-    pub(super) fn next(&mut self, response: Response) -> Result<Request, Response> {
+    pub(crate) fn next(&mut self, response: Response) -> Result<Request, Response> {
         match &mut self.state {
             Some(state) => state.next(response),
             None => Err(response),
@@ -278,7 +278,7 @@ impl FollowingState {
 }
 
 /// Runs a servant whose request others may follow.
-pub(super) struct LentUntilPending<'a, F> {
+pub(crate) struct LentUntilPending<'a, F> {
     servant: Pin<&'a mut F>,
     rest: &'a mut Following,
 }

@@ -7,9 +7,9 @@ use floe_wire::message::{OperationMode, SystemException};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::{Interruption, TypedEvent};
+use crate::codegen::{Answer, dispatch};
 use crate::codegen::{Answered, builtin};
 use crate::condition::wait_for;
-use crate::dispatch::generated::{Answer, dispatch};
 use crate::dispatch::{DispatchSlot, Dispatcher, Request, Requests};
 
 /// An item of a subscription's stream.
@@ -179,7 +179,7 @@ impl<T: InterruptionSink> Answer for LossServant<T> {
                 &["::Floe::LossListener", "::Ice::Object"],
             );
         }
-        // The topic and the count. The totals follow, of which later hubs may have more.
+        // The topic and the count. The totals follow; later hubs may have more of them.
         let count = request.decode(OperationMode::Normal, |decoder| {
             let (_topic, count): (String, i64) = (decoder.get()?, decoder.get()?);
             while decoder.remaining() >= size_of::<i64>() {

@@ -49,10 +49,10 @@ pub(crate) struct CachedConnection {
 }
 
 impl CachedConnection {
-    fn of(found: &RoutedConnection) -> Self {
+    fn of(routed: &RoutedConnection) -> Self {
         Self {
-            connection: Arc::downgrade(&found.connection),
-            wants_compression: found.wants_compression,
+            connection: Arc::downgrade(&routed.connection),
+            wants_compression: routed.wants_compression,
         }
     }
 
@@ -72,7 +72,7 @@ impl Proxy {
 
     /// The connection that is ready for the next invocation.
     pub(crate) fn cached_connection(&self) -> Option<Arc<ConnectionCore>> {
-        self.cached().map(|found| found.connection)
+        self.cached().map(|routed| routed.connection)
     }
 
     /// The connection that is ready for the next invocation, with its endpoint's properties.
@@ -81,7 +81,7 @@ impl Proxy {
             Some(fixed) => Some(RoutedConnection::fixed(fixed)),
             None => self.lock_cached().upgrade(),
         };
-        cached.filter(|found| found.connection.is_active())
+        cached.filter(|routed| routed.connection.is_active())
     }
 
     /// Returns true if the next invocation uses this connection.
@@ -115,16 +115,16 @@ impl Proxy {
             return self.routed_connection(router).await;
         }
         if self.inner.options.is_connection_cached
-            && let Some(found) = self.cached()
+            && let Some(routed) = self.cached()
         {
-            return Ok(found);
+            return Ok(routed);
         }
-        let found = self.new_connection().await?;
-        *self.lock_cached() = CachedConnection::of(&found);
+        let routed = self.new_connection().await?;
+        *self.lock_cached() = CachedConnection::of(&routed);
         // An object found by a locator may have moved once its connection is lost, so each call must check.
         let is_remote = !self.is_located();
         self.inner.is_remote.store(is_remote, Ordering::Relaxed);
-        Ok(found)
+        Ok(routed)
     }
 
     /// Makes the next invocation select a connection anew, and ask the locator again.
@@ -170,12 +170,12 @@ impl Proxy {
         let connections = communicator.core().connections();
         let id = &self.inner.options.connection_id;
         if self.inner.options.is_connection_cached
-            && let Some(found) = endpoints.iter().find_map(|endpoint| {
+            && let Some(routed) = endpoints.iter().find_map(|endpoint| {
                 let connection = connections.existing(endpoint, id)?;
                 Some(RoutedConnection::by(endpoint, connection))
             })
         {
-            return Ok(found);
+            return Ok(routed);
         }
         let mut last = self.no_endpoint("an endpoint");
         for endpoint in endpoints {

@@ -53,7 +53,7 @@ pub fn offered(compression: Compression, endpoints: &[Endpoint], at: &Endpoint) 
     })
 }
 
-/// Returns true if an endpoint is an offer, to which nobody connects.
+/// Returns true if an endpoint is an offer. No peer connects to it.
 pub fn is_offer(endpoint: &Endpoint) -> bool {
     matches!(endpoint, Endpoint::Opaque(opaque) if opaque.type_code == OFFER_TYPE_CODE)
 }

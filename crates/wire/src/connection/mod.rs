@@ -20,6 +20,7 @@ mod retry;
 mod send_queue;
 #[cfg(test)]
 mod tests;
+mod write_batch;
 
 use bytes::BytesMut;
 use in_flight::InFlight;
@@ -27,7 +28,8 @@ use in_flight::InFlight;
 pub use liveness::{Heartbeats, IdleCheck, Liveness, TICK_MAX};
 pub use liveness_check::{LivenessAction, LivenessCheck, Marks};
 pub use retry::{AttemptEnd, Retries};
-pub use send_queue::{Flush, FlushPolicy, SendQueue, WriteBatch};
+pub use send_queue::{Flush, FlushPolicy, SendQueue};
+pub use write_batch::WriteBatch;
 
 use crate::compression::CompressionError;
 use crate::encoding::DecodeError;
@@ -201,6 +203,21 @@ impl<T> StateMachine<T> {
             self.in_flight.insert(id(at), token(at));
         }
         Ok(first)
+    }
+
+    /// Appends messages without replies, which `write` encodes.
+    ///
+    /// # Errors
+    /// [`NotAppended::NotActive`], or the error of `write`; the driver then removes what was written.
+    #[inline]
+    pub fn append_messages<E>(
+        &self,
+        write: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), NotAppended<E>> {
+        match self.is_active() {
+            true => write().map_err(NotAppended::Unwritten),
+            false => Err(NotAppended::NotActive),
+        }
     }
 
     /// Reserves an id for a request that is written before it can be appended. The id is given to

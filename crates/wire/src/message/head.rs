@@ -1,8 +1,10 @@
 //! The common part of many requests, encoded once.
 
+use std::collections::BTreeMap;
+
 use super::header::{begin_message, end_encapsulated, end_encapsulation, end_message, take_off};
 use super::system_exception::encode_facet;
-use super::{Context, HEADER_LEN, MessageType, OperationMode, RequestId};
+use super::{HEADER_LEN, MessageType, OperationMode, RequestId};
 use crate::encoding::{
     ENCAPSULATION_HEADER_LEN, Encapsulation, Encode, EncodeError, Encoder, EncodingVersion, Sink,
 };
@@ -93,6 +95,9 @@ impl RequestTarget {
 
 /// The longest block for such copies.
 pub(super) const BLOCK_MAX: usize = 64;
+
+/// Keys and values that a caller sends along with a request, next to the parameters.
+pub type Context = BTreeMap<String, String>;
 
 /// The head of a request: all fields but the parameters.
 ///
