@@ -1,4 +1,5 @@
-//! The addresses to which a hub may deliver, so that nobody can use the hub to reach addresses that only it can reach.
+//! The addresses to which a hub may deliver, so that no subscriber can use the hub to reach addresses that only it can
+//! reach.
 
 use core::net::IpAddr;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::password::{Cost, PasswordHash, ROUNDS_MIN};
 
-/// The costs of all hashes of a file. Each login costs the same, whoever logs in: the hash of the user, and decoys for
+/// The costs of all hashes of a file. Each login costs the same for every user: the hash of the user, and decoys for
 /// the rest.
 ///
 /// - For SHA-crypt, the rounds of the hash and of the decoy add up to a fixed number.

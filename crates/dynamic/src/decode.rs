@@ -304,7 +304,7 @@ impl ValueDecoder<'_, '_, '_> {
         self.decoder.get().map_err(Located::new)
     }
 
-    /// A type that nests too deep, or one of a model that nobody checked.
+    /// A type that nests too deep, or one of an unchecked model.
     fn unsupported(&self) -> Failure {
         let kind = DecodeErrorKind::NotSupported("values of this type");
         Located::new(self.decoder.error("value", kind))

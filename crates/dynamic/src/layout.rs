@@ -94,7 +94,7 @@ impl Layouts {
             )
         };
         let known = model.definitions.iter().map(|definition| {
-            // Only a model that nobody checked has a type that contains itself.
+            // Only an unchecked model has a type that contains itself.
             is_class(&definition.kind)
                 .then_some(Layout::CLASS)
                 .ok_or_else(|| Unsupported::TooDeep("a type that contains itself".to_owned()))

@@ -79,7 +79,7 @@ fn memory_for_hostile_bytes_is_bounded_by_their_number() {
             }
         }
     }
-    // The test would show nothing if these bytes were refused at once.
+    // The test would show nothing if these bytes were refused immediately.
     assert!(
         most > size_of::<Value>(),
         "{most} bytes for a byte of input at most"

@@ -30,7 +30,7 @@ fn memory_for_hostile_instances_is_bounded_by_their_bytes() {
         );
         most = most.max(taken / bytes.len());
     }
-    // The test would show nothing if these bytes were refused at once.
+    // The test would show nothing if these bytes were refused immediately.
     assert!(most > 32, "{most} bytes for a byte of input at most");
 }
 

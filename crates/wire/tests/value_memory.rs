@@ -63,7 +63,7 @@ fn memory_for_hostile_values_is_bounded_by_their_bytes() {
         viewed::<Vec<BTreeMap<&str, &str>>>("borrowed entries", &entries),
         viewed::<Deep<Deep<Deep<Deep<&str>>>>>("borrowed promises", &promises),
     ];
-    // The test would show nothing if these bytes were refused at once.
+    // The test would show nothing if these bytes were refused immediately.
     let most = most.into_iter().max().unwrap_or_default();
     assert!(most > VALUE_MEMORY_PER_BYTE / 2, "{most}");
 }

@@ -10,7 +10,7 @@ pub(super) struct Links<'m> {
     model: &'m Model,
     /// The scoped names of all definitions, members, enumerators and operations on the page.
     names: HashSet<String>,
-    /// What uses a definition as a type, base or exception: scoped names.
+    /// The users of a definition as a type, base or exception: scoped names.
     users: BTreeMap<DefinitionId, BTreeSet<String>>,
 }
 
@@ -47,7 +47,7 @@ impl<'m> Links<'m> {
         self.names.contains(scoped)
     }
 
-    /// What uses a definition, by scoped name.
+    /// Returns the scoped names of the definitions that use this one.
     pub(super) fn users(&self, id: DefinitionId) -> impl Iterator<Item = &str> {
         self.users
             .get(&id)

@@ -1,4 +1,4 @@
-//! What keeps a model from becoming Rust, found before any code is made.
+//! Checks that a model can become Rust, before any code is made.
 //!
 //! Metadata for Rust can be malformed (`own_metadata.rs`), and can give one name to two things. Names
 //! that become one without them have been parted before (`clashes.rs`).

@@ -1,4 +1,4 @@
-//! What is found out of a model once, before code is made.
+//! Facts about a model, found once before code is made.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -181,7 +181,7 @@ fn table<'m>(
 /// The definitions whose values cannot be compared exactly: a `float` or `double` is inside, a
 /// class instance, or a container without an order.
 ///
-/// What a definition uses stands before it in the model, so one pass is enough.
+/// One pass is enough, because the definitions that a definition uses stand before it in the model.
 fn inexact(model: &Model) -> BTreeSet<DefinitionId> {
     let is_class = |definition: &Definition| matches!(definition.kind, DefinitionKind::Class(_));
     let classes = model.iter().filter(|(_, definition)| is_class(definition));

@@ -9,13 +9,13 @@ use super::facts::Facts;
 use super::views;
 use crate::names;
 
-/// What the code of one module sees.
+/// The scope of the code of one module.
 pub(super) struct Scope<'a> {
     pub(super) model: &'a Model,
     pub(super) options: &'a RustOptions,
     /// Slice names of the modules around the code, outermost first.
     pub(super) modules: &'a [String],
-    /// What is known of the whole model.
+    /// The facts about the whole model.
     pub(super) facts: &'a Facts,
     /// The path to the crate `floe`: to parse it anew wherever it stands takes its time.
     pub(super) root: TokenStream,

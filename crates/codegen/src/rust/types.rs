@@ -9,7 +9,7 @@ use super::members::tag_literal;
 use super::own_metadata::is_nonnull;
 use super::scope::Scope;
 
-/// What a Slice type is in Rust.
+/// The shape of a Slice type in Rust.
 enum Shape {
     /// A number or truth value.
     Number(TokenStream),

@@ -17,7 +17,7 @@ use super::members::{has_default, member_ident};
 use super::scope::{Scope, type_name};
 use crate::names;
 
-/// What a name of a view ends with.
+/// The last word in the name of a view.
 pub(super) const SUFFIX: &str = "View";
 
 /// Returns true if a definition asks for a view.
@@ -127,7 +127,7 @@ fn own(scope: &Scope<'_>, member: &Member) -> TokenStream {
     }
 }
 
-/// What is viewed of a type; what is not is owned.
+/// The part of a type that is viewed; the rest is owned.
 enum Shape {
     Number,
     Text,

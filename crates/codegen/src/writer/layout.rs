@@ -225,7 +225,7 @@ fn belongs(entry: &Entry<'_>, previous: &Entry<'_>) -> bool {
 /// How long a line may be.
 const WIDTH: usize = 100;
 
-/// What is no longer stays between its brackets on one line: `(&'call self)`.
+/// Content up to this length stays between its brackets on one line: `(&'call self)`.
 const SHORT: usize = 12;
 
 const INDENT: usize = 4;

@@ -16,13 +16,13 @@ pub(super) enum Token {
     Operator(String),
     /// The line of a doc comment.
     Doc(String),
-    /// What stands in the brackets of an attribute.
+    /// The content of an attribute's brackets.
     Attribute(Vec<Self>),
-    /// What stands in brackets.
+    /// The content of brackets.
     Group(Delimiter, Vec<Self>),
 }
 
-/// What stands on lines of its own where a group is broken: an item, a statement, a field, an argument.
+/// The parts that stand on lines of their own where a group is broken: an item, a statement, a field, an argument.
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'t> {
     pub(super) attributes: &'t [Token],
@@ -357,7 +357,7 @@ const KEYWORDS: [&str; 16] = [
     "mut", "return", "use", "where",
 ];
 
-/// What begins an item or an expression whose block is never on one line.
+/// The keywords of items and expressions whose block is never on one line.
 const BLOCKS: [&str; 8] = [
     "enum", "fn", "impl", "loop", "match", "mod", "struct", "trait",
 ];

@@ -1,4 +1,4 @@
-//! The blocking face together with the rest: compression, interceptors, TLS, calls within one
+//! The blocking API together with the rest: compression, interceptors, TLS, calls within one
 //! communicator, and calls back.
 
 use std::sync::atomic::Ordering;

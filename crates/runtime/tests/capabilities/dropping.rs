@@ -38,7 +38,7 @@ fn within_time(run: impl FnOnce() + Send + 'static) {
     let (sender, done) = channel();
     let running = thread::spawn(move || {
         run();
-        // Nobody waits any more if it took too long.
+        // The test no longer waits if it took too long.
         let _ = sender.send(());
     });
     let waited = done.recv_timeout(Duration::from_secs(20));

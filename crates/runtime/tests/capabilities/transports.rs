@@ -45,7 +45,7 @@ over_each_transport! {
     wss: "wss -h 127.0.0.1 -p 0";
 }
 
-/// A path in the folder of temporary files that nobody else uses.
+/// Returns a unique path in the folder of temporary files.
 pub(crate) fn unix_endpoint() -> String {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static COUNT: AtomicUsize = AtomicUsize::new(0);

@@ -5,7 +5,7 @@ use super::{ChangeCode, Comparison};
 use crate::check::uses_classes;
 use crate::model::{Definition, DefinitionId, DefinitionKind, Metadata, Model, Operation};
 
-/// What declares operations, in one of the models: an interface, or a class of Ice 3.7.
+/// An interface, or a class of Ice 3.7, that declares operations in one of the models.
 #[derive(Clone, Copy)]
 pub(super) struct Side<'m> {
     pub(super) id: DefinitionId,

@@ -1,4 +1,4 @@
-//! Whether two types have the same bytes.
+//! Compares the encodings of two types.
 
 use std::collections::HashSet;
 

@@ -50,7 +50,7 @@ impl Names {
         });
     }
 
-    /// What of this definition itself a simple name means, or would mean but for case, if it stands
+    /// Returns the part of this definition that a simple name means, or would mean but for case, if it stands
     /// before the name.
     fn hiding(&self, name: &ScopedName) -> Option<&Defined> {
         let [only] = name.parts.as_slice() else {

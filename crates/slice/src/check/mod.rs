@@ -76,7 +76,7 @@ pub(crate) struct Checker {
     found: Vec<Diagnostic>,
 }
 
-/// What the checker knows of a definition beside the model.
+/// The checker's facts about a definition, beside the model.
 #[derive(Debug, Clone, Default)]
 struct Facts {
     is_local: bool,

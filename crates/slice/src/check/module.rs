@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{Definition, DefinitionId, DefinitionKind};
 use crate::parse::ast::{self, Item, Kind, Module, Name};
 
-/// What to do with the body of a definition.
+/// The action for the body of a definition.
 enum Declared {
     /// It is new.
     New,

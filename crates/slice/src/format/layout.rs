@@ -52,7 +52,7 @@ enum Block {
 struct Layout<'p, 't> {
     pieces: &'p [Piece<'t>],
     at: usize,
-    /// What came since the last statement ended.
+    /// The pieces since the last statement ended.
     statement: Vec<Piece<'t>>,
     /// Parentheses and brackets that are open in it.
     depth: usize,

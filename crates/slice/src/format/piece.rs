@@ -6,7 +6,7 @@ use super::FormatError;
 use crate::lexer::{Lexer, TokenKind};
 use crate::model::FileId;
 
-/// What a piece is.
+/// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// An identifier or keyword.

@@ -1,4 +1,4 @@
-//! Whether a space stands between two tokens of one line.
+//! Spaces between two tokens of one line.
 
 use super::piece::{Kind, Piece};
 

@@ -265,7 +265,7 @@ impl Lexer {
 /// stand alone would be read as often as it has some.
 const CHARACTER_LEN_MAX: usize = 128;
 
-/// What Slice, the preprocessor and its conditions are punctuated with.
+/// The punctuation of Slice, of the preprocessor and of its conditions.
 const PUNCTUATION: &str = "{}()[]<>,;:=*+-/%!&|^~?#";
 
 fn is_number_part(byte: u8) -> bool {

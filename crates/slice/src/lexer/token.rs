@@ -1,4 +1,4 @@
-//! What the lexer produces.
+//! Tokens, the output of the lexer.
 
 use std::rc::Rc;
 
@@ -29,9 +29,9 @@ pub(crate) enum TokenKind {
     Escaped(Rc<str>),
     /// A number, not yet checked.
     Number(Rc<str>),
-    /// What stands between the quotes of a string, escapes not yet resolved.
+    /// The text between the quotes of a string, escapes not yet resolved.
     Str(Rc<str>),
-    /// What stands between the apostrophes of a character constant, escapes not yet resolved; only in
+    /// The text between the apostrophes of a character constant, escapes not yet resolved; only in
     /// conditions.
     Char(Rc<str>),
     /// `::`

@@ -39,11 +39,11 @@ pub struct Definition {
     pub metadata: Vec<Metadata>,
     /// Its doc comment, markers and leading stars removed, lines joined by `\n`.
     pub doc: Option<String>,
-    /// What it is.
+    /// The kind of definition.
     pub kind: DefinitionKind,
 }
 
-/// What a definition is.
+/// The kind of a definition.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum DefinitionKind {

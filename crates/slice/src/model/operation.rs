@@ -10,7 +10,7 @@ pub struct Operation {
     pub name: String,
     /// True if it may be retried.
     pub is_idempotent: bool,
-    /// What it returns; `None` for `void`.
+    /// The return value; `None` for `void`.
     pub returns: Option<Returned>,
     /// All parameters in order of declaration, in-parameters before out-parameters.
     pub parameters: Vec<Parameter>,
@@ -24,7 +24,7 @@ pub struct Operation {
     pub span: Span,
 }
 
-/// What a request says about repeating it; the discriminants are those of the wire.
+/// The operation mode, which says whether a request may be repeated; the discriminants are those of the wire.
 ///
 /// Source: Ice manual, "Request Message Body".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

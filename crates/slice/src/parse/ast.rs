@@ -13,7 +13,7 @@ pub(crate) struct Unit {
     pub(crate) lacks_files: bool,
 }
 
-/// What stands in a module, or at the top of a file.
+/// The content of a module, or of the top of a file.
 #[derive(Debug)]
 pub(crate) enum Item {
     Module(Module),
@@ -28,7 +28,7 @@ pub(crate) struct Module {
     pub(crate) items: Vec<Item>,
 }
 
-/// What may stand before a definition, member, operation or enumerator.
+/// The metadata and the comment before a definition, member, operation or enumerator.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Prelude {
     pub(crate) metadata: Vec<Metadata>,

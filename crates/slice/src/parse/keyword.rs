@@ -49,7 +49,7 @@ pub(super) const DEFINITION_KEYWORDS: &[&str] = &[
     "const",
 ];
 
-/// What other languages call a definition, and its keyword here.
+/// Keywords of other languages for a definition, with the keyword here.
 pub(super) const FOREIGN_KEYWORDS: &[(&str, &str)] = &[
     ("namespace", "module"),
     ("package", "module"),

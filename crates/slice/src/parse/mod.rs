@@ -237,7 +237,7 @@ impl Parser<'_> {
         Err(Failed)
     }
 
-    /// What comes next, in words.
+    /// Describes the next token in words.
     fn describe(&self) -> String {
         match self.peek() {
             None => "the end of the file".to_owned(),

@@ -79,10 +79,10 @@ impl Conditions {
     }
 }
 
-/// What is wrong with an expression, and where if a token is to blame.
+/// Describes the error in an expression, and its place if a token is to blame.
 pub(super) type ExpressionError = (Option<Span>, String);
 
-/// Whether an expression is true whose macros are expanded and whose `defined` are replaced.
+/// Evaluates an expression whose macros are expanded and whose `defined` are replaced.
 pub(super) fn evaluate(tokens: &[Token]) -> Result<bool, ExpressionError> {
     let mut parser = Expression {
         tokens,

@@ -50,15 +50,15 @@ pub(crate) struct Preprocessor<'a, 'l> {
     expansion_left: usize,
     /// The doc comment that belongs to the next token.
     doc: Option<String>,
-    /// What `#line` has said of the file that is being read.
+    /// The place that `#line` has set for the file that is being read.
     place: Place,
     output: Vec<Token>,
 }
 
-/// What `__LINE__` and `__FILE__` are, if not the place in the file.
+/// The values of `__LINE__` and `__FILE__`, if not the place in the file.
 #[derive(Debug, Default)]
 struct Place {
-    /// What is added to the number of a line.
+    /// The number that is added to the number of a line.
     shift: i64,
     /// The name of the file as a string literal has it.
     name: Option<Rc<str>>,

@@ -1,6 +1,6 @@
 //! Parameters and results of an operation: their types, and how they stand on the wire.
 //!
-//! What is always there comes first: the in-parameters, or the out-parameters and then the return
+//! Values that are always present come first: the in-parameters, or the out-parameters and then the return
 //! value. Tagged ones follow in order of their tags, and in encoding 1.0 the class instances.
 
 use floe_slice::model::{Operation, Parameter, Type};
@@ -212,7 +212,7 @@ impl Values {
         quote!(|#pattern, #encoder| { #body })
     }
 
-    /// What class instances need before and behind the values.
+    /// Returns the code that class instances need before and after the values.
     fn around(
         &self,
         scope: &Scope<'_>,
