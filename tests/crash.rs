@@ -152,7 +152,7 @@ impl Service {
         }
     }
 
-    /// What the hub has of a client.
+    /// Returns the topics of a client in the hub.
     async fn topics(&self, client: usize) -> Topics {
         let all = self.manager.retrieve_all().await.expect("topics");
         let mut topics = Topics::new();

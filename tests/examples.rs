@@ -69,7 +69,7 @@ fn every_example_has_what_a_reader_looks_for() {
     }
 }
 
-/// What `example.toml` says.
+/// The content of `example.toml`.
 #[derive(Debug)]
 struct Example {
     name: String,

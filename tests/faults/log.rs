@@ -1,4 +1,4 @@
-//! What is logged, line by line: warnings and errors of all tests of this process.
+//! The log, line by line: warnings and errors of all tests of this process.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex, OnceLock};

@@ -1,4 +1,4 @@
-//! What a seed decides before anything happens: limits, weather, and what will go wrong.
+//! The plan that a seed makes before a run: limits, weather, and faults.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::keepalive::Manner;
 use crate::pipe::Weather;
 use crate::random::Random;
 
-/// What may go wrong.
+/// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// Nothing but closes in order: then nothing may be lost.
@@ -15,10 +15,10 @@ pub(crate) enum Trouble {
     Rough,
 }
 
-/// What happens in one run.
+/// The plan of one run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    /// What may go wrong.
+    /// The faults of the run.
     pub(crate) trouble: Trouble,
     /// How the network treats bytes.
     pub(crate) weather: Weather,

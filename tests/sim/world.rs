@@ -142,7 +142,7 @@ impl World {
         self.judge();
     }
 
-    /// What is known of a call that never ends.
+    /// Describes a call that never ends.
     fn stuck(&self) -> String {
         let call = self.book.calls.iter().find(|call| call.told.is_none());
         let joint = call.and_then(|call| call.in_flight.map(|(joint, _)| joint).or(call.bound_to));

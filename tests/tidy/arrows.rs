@@ -41,7 +41,7 @@ fn check(file: &File) -> Vec<String> {
         .collect()
 }
 
-/// What a package may use of ours, by kind of dependency.
+/// The packages of ours that a package may use, by kind of dependency.
 struct Arrows {
     uses: &'static [&'static str],
     builds_with: &'static [&'static str],

@@ -42,7 +42,7 @@ const CRATES: [Layout; 3] = [
 /// A path of modules, from the root of the crate.
 type Path = Vec<String>;
 
-/// What a noun imports: each other noun, with the first place that does.
+/// The imports of a noun: each other noun, with the first place that does.
 type Arrows = BTreeMap<String, BTreeMap<String, String>>;
 
 impl Layout {

@@ -45,13 +45,14 @@ fn is_plain(path: &str) -> bool {
         && !path.contains("/contracts/")
 }
 
-const PLAIN: [&str; 6] = [
+const PLAIN: [&str; 7] = [
     "crates/access/",
     "crates/codegen/",
     "crates/dynamic/",
     "crates/runtime/",
     "crates/slice/",
     "crates/wire/",
+    "tests/",
 ];
 
 /// Lines of texts for users with such words.
@@ -88,7 +89,7 @@ fn is_for_users(path: &str) -> bool {
     !may_quote.iter().any(|prefix| path.starts_with(prefix))
 }
 
-/// What was hard to read, and what says the same.
+/// Phrases that were hard to read, with plain ones.
 const RIDDLES: [(&str, &str); 8] = [
     (
         "Whom the locator",

@@ -251,7 +251,7 @@ impl Ice {
         IceStorm::start("")
     }
 
-    /// The same with further properties, a line each.
+    /// Starts a real IceStorm with further properties, a line each.
     ///
     /// # Panics
     /// If it does not become ready.

@@ -10,14 +10,14 @@ use crate::journal::Note;
 /// another thread than its call.
 const LAST_NOTES: usize = 100;
 
-/// What all members noted.
+/// The notes of all members.
 #[derive(Debug, Default)]
 pub(super) struct Audit {
     calls: HashMap<CallId, Call>,
     panic_count: usize,
 }
 
-/// What is known of a call.
+/// The facts about a call.
 #[derive(Debug, Default, Clone, Copy)]
 struct Call {
     executed_count: u16,
