@@ -41,12 +41,12 @@ fn check(file: &File) -> Vec<String> {
         .collect()
 }
 
-/// What a package may use of ours, by kind of dependency.
+/// The packages of ours that a package may use, by kind of dependency.
 struct Arrows {
     uses: &'static [&'static str],
     builds_with: &'static [&'static str],
     tests_with: &'static [&'static str],
-    /// Whether it is pure, so that nothing of the world may come in by a library either.
+    /// True if it is pure, so that nothing of the world may come in by a library either.
     pure: bool,
 }
 

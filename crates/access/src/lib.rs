@@ -1,4 +1,4 @@
-//! Who may do what: names, credentials, rules; pure decisions.
+//! Access control: names, credentials and rules. It makes pure decisions about who may do what.
 //!
 //! A [`Caller`] holds what is known of a peer: the name and groups that its token proves, the subject of its
 //! certificate, and the place from which it calls. [`Access`] holds what an operator allows, as read from `floe.toml`

@@ -74,7 +74,7 @@ impl ContractArguments {
         Ok(contract.unwrap_or_else(|| Contract::new(check_source(b"").model)))
     }
 
-    /// Whether a Slice file was given.
+    /// Returns true if a Slice file was given.
     pub(crate) fn is_given(&self) -> bool {
         !self.files.is_empty()
     }

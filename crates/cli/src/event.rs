@@ -39,7 +39,7 @@ pub(crate) struct Servant {
     events: mpsc::UnboundedSender<Arrival>,
     /// A permit for each event that may wait.
     room: Arc<Semaphore>,
-    /// Whether an event is answered only when it was printed.
+    /// True if an event is answered only when it was printed.
     awaits_print: bool,
 }
 

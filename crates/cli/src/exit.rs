@@ -149,22 +149,22 @@ impl Failure {
         self.help.as_deref()
     }
 
-    /// Whether nothing could be sent, for there was no connection.
+    /// Returns true if nothing could be sent, for there was no connection.
     pub(crate) fn is_unreachable(&self) -> bool {
         self.is_unreachable
     }
 
-    /// Whether the other side has answered that it failed.
+    /// Returns true if the other side has answered that it failed.
     pub(crate) fn is_answer(&self) -> bool {
         self.is_answer
     }
 
-    /// Whether the other side has answered that its rules refuse what was asked.
+    /// Returns true if the other side has answered that its rules refuse what was asked.
     pub(crate) fn is_access_refusal(&self) -> bool {
         self.is_access_refusal
     }
 
-    /// Whether the other side has answered that it has no such object.
+    /// Returns true if the other side has answered that it has no such object.
     pub(crate) fn is_missing_object(&self) -> bool {
         self.is_missing_object
     }
@@ -300,7 +300,7 @@ fn exit_of(error: &InvokeError) -> Exit {
     }
 }
 
-/// Whether nothing was sent, for we have no certificates to go by.
+/// Returns true if nothing was sent, for we have no certificates to go by.
 fn needs_certificates(error: &InvokeError) -> bool {
     matches!(error, InvokeError::NotDispatched(LocalError::Connect { endpoint, source })
         if source.kind() == io::ErrorKind::InvalidInput
@@ -356,7 +356,7 @@ fn is_of_connection(error: &InvokeError) -> bool {
     }
 }
 
-/// Whether the other side ended while it was being connected to.
+/// Returns true if the other side ended while it was being connected to.
 fn is_cut_off(error: &InvokeError) -> bool {
     matches!(error, InvokeError::NotDispatched(LocalError::Connect { source, .. })
         if source.kind() == io::ErrorKind::UnexpectedEof)

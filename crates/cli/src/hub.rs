@@ -331,7 +331,7 @@ const WHERE_HELP: &str = "start one with `floe serve`, or say with --hub where i
 
 const UNREACHABLE_HELP: &str = "is the host spelt right, is it on, and can this computer reach it? --hub says where the hub listens";
 
-/// Whether a text names a hub on this computer, as far as the text says.
+/// Returns true if a text names a hub on this computer, as far as the text says.
 fn is_of_this_computer(hub: &str) -> bool {
     hub.contains("127.0.0.1") || hub.contains("localhost") || hub.contains("::1")
 }
@@ -353,7 +353,7 @@ async fn status_in_pages(
     Ok(status)
 }
 
-/// Whether there is no such object, or it has no such operation: an IceStorm, or an older hub.
+/// Returns true if there is no such object, or it has no such operation: an IceStorm, or an older hub.
 fn tells_nothing(error: &InvokeError) -> bool {
     matches!(
         error,

@@ -143,12 +143,12 @@ impl Output {
         Some((width.into(), height.into()))
     }
 
-    /// Whether colour may be used.
+    /// Returns true if colour may be used.
     pub(crate) fn has_colour(&self) -> bool {
         self.can_redraw() && is_colour_wanted()
     }
 
-    /// Whether the cursor may be moved.
+    /// Returns true if the cursor may be moved.
     pub(crate) fn can_redraw(&self) -> bool {
         self.is_terminal && !is_terminal_dumb()
     }
@@ -160,12 +160,12 @@ pub(crate) fn talk(text: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Whether colour may be used on standard error.
+/// Returns true if colour may be used on standard error.
 pub(crate) fn has_talk_colour() -> bool {
     io::stderr().is_terminal() && !is_terminal_dumb() && is_colour_wanted()
 }
 
-/// Whether `NO_COLOR` is unset or empty.
+/// Returns true if `NO_COLOR` is unset or empty.
 fn is_colour_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -135,7 +135,7 @@ const STAND_INS: &[(&str, &[&str])] = &[
     ("Ice/ValueFactory.ice", &[]),
 ];
 
-/// What the types of the runtime are made of.
+/// The files that the types of the runtime are made of.
 const RUNTIME: &[&str] = &[
     "Ice/BuiltinSequences.ice",
     "Ice/Context.ice",

@@ -241,7 +241,7 @@ impl Publish {
         line
     }
 
-    /// Whether the hub says of each event that it has accepted it.
+    /// Returns true if the hub says of each event that it has accepted it.
     fn is_answered(&self) -> bool {
         !self.oneway && !self.batch
     }

@@ -25,7 +25,7 @@ pub(super) struct ViewText {
     line: usize,
     /// What its maps are like, unless it says which maps it has.
     pub(super) all: MapText,
-    /// Whether it says which maps it has: then it has no others.
+    /// True if it says which maps it has: then it has no others.
     pub(super) has_maps: bool,
     pub(super) topics: Option<MapText>,
     pub(super) subscribers: Option<MapText>,

@@ -37,7 +37,7 @@ const fn property(
     }
 }
 
-/// Whether these contain a property of this name.
+/// Returns true if these contain a property of this name.
 pub(super) fn is_known(known: &[KnownProperty], name: &str) -> bool {
     known.iter().any(|property| property.name == name)
 }

@@ -42,7 +42,7 @@ pub(crate) use settings::POLLING_MAX;
 pub(crate) struct Configuration {
     /// Settings of the hub.
     pub(crate) hub: HubSettings,
-    /// Whether there is a hub.
+    /// True if there is a hub.
     pub(crate) has_hub: bool,
     /// Settings of the gateway, if there is one.
     pub(crate) gateway: Option<GatewaySettings>,

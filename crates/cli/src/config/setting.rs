@@ -203,7 +203,7 @@ impl<'a> Draft<'a> {
 }
 
 impl Setting {
-    /// Whether this path is its key.
+    /// Returns true if this path is its key.
     pub(super) fn is_at(&self, path: &[String]) -> bool {
         let mut segments = self.key.split('.');
         let mut path = path.iter();
@@ -226,7 +226,7 @@ impl Setting {
         segments.collect::<Vec<&str>>().join(".")
     }
 
-    /// Whether it is about something that the file names.
+    /// Returns true if it is about something that the file names.
     pub(super) fn has_placeholder(&self) -> bool {
         self.key.split('.').any(is_placeholder)
     }
@@ -340,7 +340,7 @@ impl Setting {
 
 const GROUPING: &str = "attributes to group by, such as \"id\" or \"topic/state\"";
 
-/// Whether a segment of a key stands for any name.
+/// Returns true if a segment of a key stands for any name.
 pub(super) fn is_placeholder(segment: &str) -> bool {
     segment.bytes().all(|byte| byte.is_ascii_uppercase())
 }

@@ -188,7 +188,7 @@ fn a_hub_that_others_reach_without_rules_warns_unless_told_otherwise() {
     assert!(!warns(&[&everywhere[..], &["--insecure"]].concat()));
 }
 
-/// Whether this computer has an address that others could reach.
+/// Returns true if this computer has an address that others could reach.
 fn has_network() -> bool {
     let routes = std::fs::read_to_string("/proc/net/route").unwrap_or_default();
     routes.lines().count() > 1

@@ -21,10 +21,9 @@ use super::budget::Budget;
 use super::pending_dispatch::{compressed_exception, finish, finish_serial};
 use super::quantum::Quantum;
 use super::reply_flush::{ReplyFlush, run_ready_tasks};
-use super::servant_cache::ServantCache;
 use crate::dispatch::{
     DispatchSlot, Dispatched, Following, FollowingState, REPLIES_MAX, Request, RequestParts,
-    Requests, Response, ReturnSlot, append, panicked,
+    Requests, Response, ReturnSlot, ServantCache, append, panicked,
 };
 pub(super) use fast_path::Handled;
 

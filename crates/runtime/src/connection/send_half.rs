@@ -1,4 +1,4 @@
-//! The sending half of a connection: the send queue and the writing.
+//! The sending half of a connection: the send queue, the writing, and the lock that senders and reader share.
 //!
 //! A sender encodes its messages straight into the send queue and writes the queue itself, unless another thread or
 //! task is writing. A task takes over only when the transport is full. The send queue decides which messages wait for
@@ -9,17 +9,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use bytes::Buf;
-use floe_wire::connection::{Flush, FlushPolicy, WriteBatch};
+use floe_wire::connection::{Flush, FlushPolicy, SendQueue, StateMachine, WriteBatch};
 use floe_wire::encoding::Buffer;
 use tokio::sync::Notify;
 
 use super::ConnectionCore;
 use super::flush_thread::{flush_on_thread, policy_of_thread};
-use super::state::ConnectionState;
+use super::reply_sink::ReplyRecipient;
 use super::stream_compression::StreamCompression;
 use crate::byte_account::{ByteAccount, HeldBytes};
 use crate::condition::wait_for;
 use crate::environment::Environment;
+use crate::error::LocalError;
 use crate::settings::Settings;
 use crate::transport::StreamWriter;
 
@@ -32,7 +33,7 @@ const SINGLE_REPLY_MAX: usize = 8 * 1024;
 /// The sending half of a connection.
 pub(super) struct SendHalf {
     writer: Box<dyn StreamWriter>,
-    /// A panic under this lock leaves whole messages behind: see [`super::state::AppendGuard`].
+    /// A panic under this lock leaves whole messages behind: see [`SendQueue::append`].
     shared: Mutex<ConnectionState>,
     /// Wakes tasks after bytes of the send queue were written.
     room: Notify,
@@ -45,6 +46,31 @@ pub(super) struct SendHalf {
     reply_memory: Arc<ByteAccount>,
     /// Most bytes of these, [`Settings::reply_memory_max`].
     reply_memory_max: usize,
+}
+
+/// The state that the lock of a connection guards: the order of all messages sent, and the protocol's state machine.
+/// The lock is never held across an await or a system call.
+pub(super) struct ConnectionState {
+    pub(super) machine: StateMachine<ReplyRecipient>,
+    pub(super) queue: SendQueue,
+    /// True if a task waits for the send queue to be written.
+    pub(super) has_room_waiters: bool,
+    /// The replies that the peer does not read, in the account of all connections; set while the transport is full.
+    pub(super) unread_replies: Option<Box<HeldBytes>>,
+    /// The reason why the connection is closed, once it is.
+    pub(super) error: Option<LocalError>,
+}
+
+impl ConnectionState {
+    pub(super) fn new(machine: StateMachine<ReplyRecipient>, queue: SendQueue) -> Self {
+        Self {
+            machine,
+            queue,
+            has_room_waiters: false,
+            unread_replies: None,
+            error: None,
+        }
+    }
 }
 
 impl SendHalf {
@@ -127,14 +153,14 @@ impl SendHalf {
         loop {
             match written {
                 Ok(0) => {
-                    connection.lose(&io::ErrorKind::WriteZero.into());
+                    connection.abort(io::ErrorKind::WriteZero.to_string());
                     return None;
                 }
                 Ok(count) => batch = self.written(batch, count)?,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Some(batch),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    connection.lose(&error);
+                    connection.abort(error.to_string());
                     return None;
                 }
             }
@@ -198,7 +224,8 @@ impl SendHalf {
         self.check_replies(connection, used);
     }
 
-    /// The same under the lock. Returns how many bytes all connections have, if this one has more than before.
+    /// Counts the unread replies of this connection. Returns the bytes that all connections hold, if this one holds
+    /// more than before.
     fn count_in(&self, shared: &mut ConnectionState) -> Option<usize> {
         let len = shared.queue.replies_len();
         let unread = &mut shared.unread_replies;

@@ -332,7 +332,7 @@ impl Request {
 }
 
 impl Response {
-    /// Whether the servant threw a user exception. Always false for a oneway request.
+    /// Returns true if the servant threw a user exception. Always false for a oneway request.
     pub fn is_user_exception(&self) -> bool {
         reply::is_user_exception(self.parts.buffer.bytes())
     }
@@ -363,4 +363,27 @@ fn unencodable(current: &Current, error: EncodeError) -> SystemException {
         "the result of a servant cannot be encoded, so its caller gets UnknownLocalException: {error}"
     );
     SystemException::UnknownLocalException(error.to_string())
+}
+
+/// The bytes of the reply. Ignore them for a oneway request.
+pub(crate) fn encode_reply(
+    request: &IncomingRequest,
+    result: Result<Response, SystemException>,
+) -> Buffer {
+    match result {
+        Ok(response) => response.into_parts().buffer,
+        Err(exception) => encode_exception(request, exception),
+    }
+}
+
+pub(crate) fn encode_exception(request: &IncomingRequest, exception: SystemException) -> Buffer {
+    let exception = exception.with_target(&request.target());
+    let mut buffer = Buffer::default();
+    let written = reply::write_outcome(&mut buffer, request.id(), &Outcome::System(exception));
+    if let Err(error) = written {
+        let exception = SystemException::UnknownLocalException(error.to_string());
+        // Encoding a short text cannot fail.
+        let _ = reply::write_outcome(&mut buffer, request.id(), &Outcome::System(exception));
+    }
+    buffer
 }

@@ -18,7 +18,7 @@ pub enum AdapterError {
     Endpoints {
         /// The text.
         endpoints: String,
-        /// What is wrong with the text.
+        /// The error in the text.
         source: ParseReferenceError,
     },
     /// No transport of this build can listen on the endpoint.

@@ -9,7 +9,7 @@ use super::{InvokeError, LocalError};
 #[derive(Debug, Clone)]
 pub(crate) struct AttemptError {
     pub(crate) error: LocalError,
-    /// Whether the request may have reached the servant.
+    /// True if the request may have reached the servant.
     pub(crate) perhaps_dispatched: bool,
 }
 
@@ -30,7 +30,7 @@ impl AttemptError {
         }
     }
 
-    /// Whether another attempt is safe.
+    /// Decides whether another attempt is safe.
     pub(crate) fn end(&self) -> AttemptEnd {
         attempt_end(&self.error, self.perhaps_dispatched)
     }
@@ -71,7 +71,7 @@ impl From<AttemptError> for InvokeError {
 /// a lower one.
 const LONG_MESSAGE: u64 = 64 * 1024;
 
-/// What the end of one attempt means for the next.
+/// Decides what the end of one attempt means for the next.
 pub(crate) fn attempt_end(error: &LocalError, perhaps_dispatched: bool) -> AttemptEnd {
     match error {
         // Another attempt would get the same reply.
@@ -88,7 +88,7 @@ pub(crate) fn attempt_end(error: &LocalError, perhaps_dispatched: bool) -> Attem
     }
 }
 
-/// Whether the peer answered in the regular way, and its answer is at fault.
+/// Returns true if the peer answered in the regular way, and its answer is at fault.
 ///
 /// Source: observed: Ice 3.7.8, which sends an idempotent request again after all other faults.
 fn is_malformed_reply(error: &ProtocolError) -> bool {

@@ -154,7 +154,7 @@ impl fmt::Debug for HubClient {
     }
 }
 
-/// The same object with a limit for each call.
+/// Returns a proxy for the object that limits the time of each call.
 pub(super) fn with_answer_timeout<P: TypedProxy>(proxy: &P) -> P {
     match proxy.as_proxy().timeout() {
         Some(_) => proxy.clone(),

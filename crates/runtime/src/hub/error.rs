@@ -16,7 +16,7 @@ pub enum HubError {
     Address {
         /// The text.
         address: String,
-        /// What is wrong with the text.
+        /// The error in the text.
         source: ParseReferenceError,
     },
     /// The hub did not answer, or answered unlike a hub.
@@ -70,7 +70,7 @@ pub enum HubError {
 }
 
 impl HubError {
-    /// Whether the communicator is shut down, so that another attempt cannot succeed.
+    /// Returns true if the communicator is shut down, so that another attempt cannot succeed.
     pub(super) fn is_shutdown(&self) -> bool {
         match self {
             Self::Hub { source, .. } => matches!(

@@ -17,7 +17,7 @@ use super::session::{Session, SubscriptionConfig};
 use super::subscription::{ServantSubscription, Subscription, SubscriptionTask};
 use super::{HubError, Qos, Topic, TypedEvent};
 use crate::adapter::{IntoIdentity, unique_name};
-use crate::dispatch::generated::Answer;
+use crate::codegen::Answer;
 use crate::error::AdapterError;
 
 /// Default capacity of a stream of events: a consumer may pause for a moment.

@@ -1,4 +1,4 @@
-//! What callers are told when things break.
+//! The errors that callers get when things break.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

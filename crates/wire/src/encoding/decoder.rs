@@ -45,7 +45,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The same decoder with a context for values that need one: a proxy gets its communicator from it.
+    /// Sets the context for values that need one: a proxy gets its communicator from it.
     #[must_use]
     #[inline]
     pub fn with_context(mut self, context: &'a (dyn Any + Send + Sync)) -> Self {
@@ -58,7 +58,7 @@ impl<'a> Decoder<'a> {
         self.context
     }
 
-    /// The same decoder with the shared bytes that contain its slice, for example a message. `Bytes` are then decoded
+    /// Sets the shared bytes that contain the decoder's slice, for example a message. `Bytes` are then decoded
     /// as slices of them, and keep all of them in memory.
     #[must_use]
     #[inline]

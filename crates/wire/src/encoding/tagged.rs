@@ -25,7 +25,7 @@ pub trait Tagged: Encode {
     /// The number of bytes of every value, if it is always the same. An enumeration has none.
     const FIXED_LEN: Option<usize> = None;
 
-    /// Whether a value of format [`TagFormat::VSize`] starts with its length, as strings and sequences of one-byte
+    /// True if a value of format [`TagFormat::VSize`] starts with its length, as strings and sequences of one-byte
     /// elements do. Other values are preceded by it.
     const HAS_OWN_LEN: bool = false;
 

@@ -71,7 +71,7 @@ impl Compression {
         Self::ALL.into_iter().find(|it| it.compressed() == status)
     }
 
-    /// Whether this build has it: the feature with its name is on.
+    /// Returns true if this build has it: the feature with its name is on.
     pub const fn is_built(self) -> bool {
         match self {
             Self::Bzip2 => cfg!(feature = "bzip2"),

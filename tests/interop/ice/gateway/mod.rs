@@ -20,7 +20,7 @@ fn converse(ice: &Ice, name: &str, properties: &str, options: &[String]) -> Vec<
     converse_in(Python, ice, name, properties, options)
 }
 
-/// The same with a client in this language.
+/// Converses with a client in this language.
 fn converse_in(
     language: Language,
     ice: &Ice,

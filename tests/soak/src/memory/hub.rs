@@ -1,4 +1,4 @@
-//! What a hub takes of memory: idle, with many topics, with many subscribers of one.
+//! The memory of a hub: idle, with many topics, with many subscribers of one.
 
 use std::process::Command;
 use std::thread::sleep;
@@ -69,7 +69,7 @@ pub(super) fn figures(topic_count: usize, subscriber_count: usize) -> Vec<Figure
     ]
 }
 
-/// What is resident as soon as it stays the same.
+/// Returns the resident memory once it stays the same.
 fn settled(resident: impl Fn() -> u64) -> u64 {
     let limit = Instant::now() + CALM_LIMIT;
     let (mut since, mut last) = (Instant::now(), resident());

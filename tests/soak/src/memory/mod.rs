@@ -1,5 +1,5 @@
-//! What a server takes of memory: idle, with many idle connections, and called by many at once; and what a hub
-//! takes.
+//! The memory of a server: idle, with many idle connections, and with many concurrent callers; and the memory that a
+//! hub takes.
 //!
 //! The server is a process of its own, with one adapter over tcp; its peers are others.
 //!
@@ -25,7 +25,7 @@ use talker::Talker;
 
 /// An idle server stays below this many resident bytes.
 const IDLE_MAX: u64 = 5_000_000;
-/// The same for one built without optimisation, whose code is several times as long.
+/// [`IDLE_MAX`] for a build without optimisation, whose code is several times as long.
 const IDLE_MAX_DEV: u64 = 12_000_000;
 /// An idle connection stays below this many bytes beyond the kernel's.
 const CONNECTION_MAX: u64 = 4_000;

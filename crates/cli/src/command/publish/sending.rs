@@ -285,7 +285,7 @@ impl<'a> Sending<'a> {
     }
 }
 
-/// Whether the connection is lost, or the hub has restarted without the topic. Both may come back.
+/// Returns true if the connection is lost, or the hub has restarted without the topic. Both may come back.
 fn is_lost(error: &InvokeError) -> bool {
     let is_missing = matches!(
         error,
@@ -294,7 +294,8 @@ fn is_lost(error: &InvokeError) -> bool {
     is_missing || local(error).is_some_and(is_of_connection)
 }
 
-/// Whether the connection failed. A timeout of the invocation does not count, because a slow hub may have the event.
+/// Returns true if the connection failed. A timeout of the invocation does not count, because a slow hub may have the
+/// event.
 fn is_of_connection(error: &LocalError) -> bool {
     match error {
         LocalError::BatchLost { source, .. } => is_of_connection(source),

@@ -282,7 +282,7 @@ fn nested(key: &str, value: Json) -> Json {
         })
 }
 
-/// Whether a schema accepts a value, apart from patterns of texts.
+/// Returns true if a schema accepts a value, apart from patterns of texts.
 fn accepts(schema: &Json, value: &Json) -> bool {
     if let Some(any) = schema["anyOf"].as_array() {
         return any.iter().any(|schema| accepts(schema, value));
