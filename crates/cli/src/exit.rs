@@ -180,9 +180,10 @@ impl Failure {
         if self.message.is_empty() {
             return;
         }
-        output::talk(format_args!("floe: error: {}", self.message));
+        let message = output::shown_in_talk(&self.message);
+        output::talk(format_args!("floe: error: {message}"));
         if let Some(help) = &self.help {
-            output::talk(format_args!("  help: {help}"));
+            output::talk(format_args!("  help: {}", output::shown_in_talk(help)));
         }
     }
 }

@@ -26,6 +26,7 @@
 //! - [`contracts`]: how a hub shows its status and metrics
 //! - `settings.rs`, `error.rs`
 
+mod blocking_work;
 pub mod contracts;
 mod core;
 mod error;

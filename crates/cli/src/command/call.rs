@@ -289,6 +289,7 @@ fn show_results(results: &Json, output: &Output) -> Result<(), Failure> {
 fn show_exception(thrown: &Json, output: &Output) -> Result<(), Failure> {
     let type_id = output::bare(&thrown[EXCEPTION_KEY]);
     output.value(thrown, thrown)?;
+    let type_id = output::shown_in_talk(&type_id);
     output::talk(format_args!("floe: error: the operation threw {type_id}"));
     Ok(())
 }

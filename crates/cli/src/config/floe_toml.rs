@@ -48,7 +48,13 @@ fn setting_at(path: &[String]) -> Option<&'static Setting> {
 }
 
 /// What the command can be told and a file cannot.
-const OPTIONS: [&str; 4] = ["metrics", "metrics-subscribers", "threads", "offer"];
+const OPTIONS: [&str; 5] = [
+    "metrics",
+    "metrics-host",
+    "metrics-subscribers",
+    "threads",
+    "offer",
+];
 
 fn unknown(entry: &Entry) -> Problem {
     let name = entry.name();

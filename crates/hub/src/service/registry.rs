@@ -30,6 +30,7 @@ use super::pace::Pace;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
 use super::user_accounts::{Counted, UserAccounts, UserName};
+use crate::blocking_work::{self, WorkKind};
 use crate::core::{Usage, is_too_long, publisher_name, receiver_name, topic_name};
 use crate::error::{ChangeError, StoreError};
 use crate::settings::{HubSettings, LiveSettings};
@@ -118,10 +119,12 @@ impl Registry {
         communicator: &Communicator,
     ) -> Result<Arc<Self>, StoreError> {
         let deliveries = Deliveries::start(&settings);
+        let guard = Guard::new(&settings);
+        let catch_up = deliveries.ready().catch_up();
         let registry = Arc::new(Self {
-            logs: LogFolders::new(&settings.store, deliveries.ready().catch_up()),
+            logs: LogFolders::new(&settings.store, catch_up, guard.users().clone()),
             deliveries,
-            guard: Guard::new(&settings),
+            guard,
             counts: RecipientCounts::default(),
             queue_cut: AtomicU64::new(0),
             settings: LiveSettings::new(settings),
@@ -289,10 +292,12 @@ impl Registry {
         self.check_topic_name(&name)?;
         let (usage, limits) = (self.usage(), self.live_settings().limits);
         usage.check_topics(&limits)?;
+        self.users().check(Counted::Topics, user.as_ref(), 0)?;
         if is_durable || self.is_durable(&name) {
             usage.check_durable_topics(&limits)?;
+            self.users()
+                .check(Counted::DurableTopics, user.as_ref(), 0)?;
         }
-        self.users().check(Counted::Topics, user.as_ref(), 0)?;
         // Create the log first: a durable topic must never exist without one.
         let log = self.log_of(&name, is_durable)?;
         let change = Change::CreateTopic {
@@ -313,6 +318,9 @@ impl Registry {
         user: Option<UserName>,
     ) -> Arc<Topic> {
         self.users().add(Counted::Topics, user.as_ref());
+        if log.as_ref().is_some_and(|log| log.is_durable()) {
+            self.users().add(Counted::DurableTopics, user.as_ref());
+        }
         let lifespan = self.live_settings().lifespan_of(&name);
         let topic = self.directory.add_topic(name, log, user);
         topic.set_lifespan(lifespan);
@@ -374,6 +382,7 @@ impl Registry {
         }
         if topic.is_durable() {
             self.logs.remove(name);
+            self.users().remove(Counted::DurableTopics, topic.user());
         }
         self.directory.remove_topic(name);
         self.users().remove(Counted::Topics, topic.user());
@@ -390,7 +399,7 @@ impl Registry {
             return change(self);
         }
         let registry = self.clone();
-        let changed = tokio::task::spawn_blocking(move || change(&registry)).await;
+        let changed = blocking_work::run(WorkKind::Change, move || change(&registry)).await;
         match changed.map_err(tokio::task::JoinError::try_into_panic) {
             Ok(changed) => changed,
             Err(Ok(panic)) => std::panic::resume_unwind(panic),

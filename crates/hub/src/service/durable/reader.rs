@@ -15,6 +15,7 @@ use super::held::{Keyed, KeyedTaken};
 use super::position_file::PositionFile;
 use super::position_saver::{PositionSaver, UnsyncedPosition};
 use super::standing::Standing;
+use crate::blocking_work::{self, WorkKind};
 use crate::core::OUTSTANDING_LIMIT;
 use crate::core::durable::{
     Chase, Member, NextEvent, NotAcknowledged, Reading, Redelivery, SavedPosition,
@@ -24,6 +25,7 @@ use crate::core::log::{EventTime, Level, ReadLimits, Stamp};
 use crate::log::{EventLog, ReadBatch, readable};
 use crate::service::catch_up::CatchUp;
 use crate::service::lifespan::DefaultLifespan;
+use crate::service::user_accounts::UserName;
 use crate::store::StoreError;
 
 /// Reads the log of a topic for one subscriber, or for several that share a subscription.
@@ -169,11 +171,12 @@ impl Reader {
     pub(super) fn create(
         source: LogSource,
         name: &str,
+        user: Option<&UserName>,
         from: u64,
         file: &Path,
     ) -> Result<Arc<Self>, StoreError> {
         let position = SavedPosition::at(from);
-        let file = PositionFile::create(file, name, &position)?;
+        let file = PositionFile::create(file, name, user, &position)?;
         Ok(Self::of(source, name.to_owned(), &position, Some(file)))
     }
 
@@ -227,6 +230,11 @@ impl Reader {
     /// The name of the durable subscription; empty if the position is not kept.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The user who began the durable subscription.
+    pub(super) fn user(&self) -> Option<UserName> {
+        self.lock().saver.user().cloned()
     }
 
     /// Where its position is kept; `None` if it is not.
@@ -343,7 +351,7 @@ impl Reader {
             }
         };
         let log = self.source.log.clone();
-        let read = tokio::task::spawn_blocking(move || {
+        let read = blocking_work::run(WorkKind::Read, move || {
             let began = Instant::now();
             (log.read(from, &limits), began.elapsed(), limits)
         });
@@ -436,7 +444,7 @@ impl Reader {
     pub(crate) async fn event(&self, sequence: u64) -> Result<Option<(EventTime, Event)>, String> {
         let limits = self.limits(1, READ_BYTES_MAX);
         let log = self.source.log.clone();
-        let read = tokio::task::spawn_blocking(move || log.read(sequence, &limits)).await;
+        let read = blocking_work::run(WorkKind::Read, move || log.read(sequence, &limits)).await;
         let batch = read.map_err(|error| error.to_string())?;
         let batch = batch.map_err(|error| error.to_string())?;
         let stamp = batch.stamps.first();

@@ -20,6 +20,7 @@ use crate::core::log::{Append, EventTime, Level, Position, ReadLimits};
 use crate::log::{Contents, EventLog, MemoryLog, ReadBatch, appended, readable};
 use crate::service::catch_up::CatchUp;
 use crate::service::lifespan::DefaultLifespan;
+use crate::service::user_accounts::UserName;
 use crate::settings::DurableSettings;
 use crate::store::StoreError;
 
@@ -104,7 +105,9 @@ impl TopicLog {
             }
         }
         counts.add_topic();
-        counts.add_subscriptions(readers.len());
+        for reader in readers.values() {
+            counts.add_subscription(reader.user().as_ref());
+        }
         Ok(Arc::new(Self {
             topic,
             log,
@@ -229,8 +232,8 @@ impl TopicLog {
         }
     }
 
-    /// The reader for a subscriber: the one of this name goes on at its position, and another one is created. It may wait
-    /// for the disk.
+    /// The reader for a subscriber of this user: the one of this name goes on at its position, and another one is created.
+    /// It may wait for the disk.
     ///
     /// # Errors
     /// [`StoreError`] if the system refuses.
@@ -238,6 +241,7 @@ impl TopicLog {
         &self,
         reading: &Reading,
         pending_max: usize,
+        user: Option<&UserName>,
     ) -> Result<Arc<Reader>, StoreError> {
         let mut readers = self.readers();
         let known = reading.name.as_ref().and_then(|name| readers.get(name));
@@ -250,10 +254,10 @@ impl TopicLog {
                     None => Reader::transient(source, from),
                     Some((name, positions)) => {
                         let file = file_for(positions, name);
-                        let reader = Reader::create(source, name, from, &file)?;
+                        let reader = Reader::create(source, name, user, from, &file)?;
                         readers.insert(name.clone(), reader.clone());
                         if let Some(counts) = self.open_counts() {
-                            counts.add_subscriptions(1);
+                            counts.add_subscription(user);
                         }
                         reader
                     }
@@ -286,9 +290,8 @@ impl TopicLog {
         std::fs::remove_file(&file).map_err(|error| {
             StoreError::because(format!("cannot remove \"{}\"", file.display()), error)
         })?;
-        readers.remove(name);
-        if let Some(counts) = self.open_counts() {
-            counts.remove_subscriptions(1);
+        if let Some((counts, reader)) = self.open_counts().zip(readers.remove(name)) {
+            counts.remove_subscription(reader.user().as_ref());
         }
         Ok(())
     }
@@ -349,7 +352,7 @@ impl TopicLog {
     pub(crate) fn close(&self) {
         let readers = self.readers();
         if !self.is_closed.swap(true, Ordering::AcqRel) {
-            self.leave_counts(readers.len());
+            self.leave_counts(&readers);
         }
         for reader in readers.values() {
             reader.sync();
@@ -375,10 +378,12 @@ impl TopicLog {
         self.counts.as_deref().filter(|_| is_open)
     }
 
-    fn leave_counts(&self, subscriptions: usize) {
+    fn leave_counts(&self, readers: &BTreeMap<String, Arc<Reader>>) {
         if let Some(counts) = &self.counts {
             counts.remove_topic();
-            counts.remove_subscriptions(subscriptions);
+            for reader in readers.values() {
+                counts.remove_subscription(reader.user().as_ref());
+            }
         }
     }
 
@@ -395,8 +400,7 @@ impl Drop for TopicLog {
     fn drop(&mut self) {
         // The topic was not created.
         if !*self.is_closed.get_mut() {
-            let subscriptions = self.readers().len();
-            self.leave_counts(subscriptions);
+            self.leave_counts(&self.readers());
         }
     }
 }

@@ -18,6 +18,7 @@ pub(crate) use address::is_one_of;
 use audit::Audit;
 use peer::{NotKnown, Peer, Rules};
 
+use crate::service::client::Client;
 use crate::service::user_accounts::{UserAccounts, UserName};
 use crate::settings::HubSettings;
 
@@ -88,6 +89,17 @@ impl Guard {
     pub(crate) fn user(&self, current: &Current) -> Option<UserName> {
         let verdict = self.verdict(current, Action::Observe, "").ok()??;
         verdict.caller.name().map(UserName::from)
+    }
+
+    /// The client that calls.
+    pub(crate) fn client(&self, current: &Current) -> Client {
+        let connection = current.connection();
+        let address = connection.and_then(|it| it.info().remote_network());
+        match (self.user(current), address) {
+            (Some(user), _) => Client::User(user),
+            (None, Some(address)) => Client::Address(address),
+            (None, None) => Client::Unknown,
+        }
     }
 
     /// How many requests were refused.

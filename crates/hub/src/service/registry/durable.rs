@@ -7,11 +7,12 @@ use tokio::runtime::Handle;
 use tokio::time::sleep;
 
 use super::Registry;
+use crate::blocking_work::{self, WorkKind};
 use crate::core::{DeliveryMode, OUTSTANDING_LIMIT, Qos};
 use crate::error::{ChangeError, StoreError};
 use crate::service::durable::{Reader, TopicLog};
 use crate::service::topic::Topic;
-use crate::service::user_accounts::UserName;
+use crate::service::user_accounts::{Counted, UserName};
 use crate::store::Change;
 
 /// How often logs are maintained.
@@ -81,7 +82,7 @@ impl Registry {
         qos: &Qos,
         user: Option<UserName>,
     ) -> Result<(), ChangeError> {
-        self.create_dead_letters(topic, qos, user)?;
+        self.create_dead_letters(topic, qos, user.clone())?;
         let _changes = self.begin_change_of(topic)?;
         let name = qos.reading.as_ref().and_then(|it| it.name.as_deref());
         let known = topic
@@ -91,7 +92,7 @@ impl Registry {
         if let Some(known) = known.filter(|known| known.is_sticky()) {
             return Err(ChangeError::KeyDiffers(known.name().to_owned()));
         }
-        self.reader_for(topic, qos).map(drop)
+        self.reader_for(topic, qos, user.as_ref()).map(drop)
     }
 
     /// Forgets the position of a durable subscription, and ends the subscriptions of its subscribers.
@@ -137,11 +138,12 @@ impl Registry {
         }
     }
 
-    /// What reads the log of the topic for a subscriber; `None` if it gets events as they are published.
+    /// What reads the log of the topic for a subscriber of this user; `None` if it gets events as they are published.
     pub(super) fn reader_for(
         &self,
         topic: &Topic,
         qos: &Qos,
+        user: Option<&UserName>,
     ) -> Result<Option<Arc<Reader>>, ChangeError> {
         let Some(reading) = &qos.reading else {
             return Ok(None);
@@ -166,11 +168,12 @@ impl Registry {
         {
             let limits = &self.live_settings().limits;
             self.usage().check_durable_subscriptions(limits)?;
+            self.users().check(Counted::DurableSubscriptions, user, 0)?;
         }
         let mut reading = reading.clone();
         let deadline = &mut reading.redelivery.deadline;
         *deadline = deadline.or(self.live_settings().send_timeout);
-        Ok(Some(log.reader(&reading, pending_max)?))
+        Ok(Some(log.reader(&reading, pending_max, user)?))
     }
 }
 
@@ -182,6 +185,6 @@ async fn maintain(log: Weak<TopicLog>) {
             return;
         };
         // If the runtime is shutting down, the log is closed.
-        let _ = tokio::task::spawn_blocking(move || log.maintain()).await;
+        let _ = blocking_work::run(WorkKind::Maintenance, move || log.maintain()).await;
     }
 }

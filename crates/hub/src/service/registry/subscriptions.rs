@@ -11,6 +11,7 @@ use floe::{Communicator, Identity, Proxy, Reference};
 use super::{Changes, Registry, name_taken, too_long};
 use crate::core::{Qos, is_too_long, subscriber_publisher_name};
 use crate::error::ChangeError;
+use crate::service::client::Client;
 use crate::service::directory::Object;
 use crate::service::durable::Reader;
 use crate::service::one_line::OneLine;
@@ -27,8 +28,9 @@ impl Registry {
         proxy: &Proxy,
         qos_text: BTreeMap<String, String>,
         qos: Qos,
-        user: Option<UserName>,
+        client: Client,
     ) -> Result<(), ChangeError> {
+        let user = client.user();
         let mut changes = self.begin_change_of(topic)?;
         let identity = &proxy.reference().identity;
         // Nothing changes before all is checked.
@@ -44,15 +46,15 @@ impl Registry {
         self.check_subscriber_name(topic.name(), identity, former.as_ref())?;
         let usage = self.usage().without_subscriptions(leaving.len());
         usage.check_subscriptions(&self.live_settings().limits)?;
-        let own = leaving.iter().filter(|it| it.user() == user.as_ref());
+        let own = leaving.iter().filter(|it| it.user() == user);
         let (counted, own) = (Counted::Subscriptions, own.count());
-        self.users().check(counted, user.as_ref(), own)?;
-        let reader = self.reader_for(topic, &qos)?;
+        self.users().check(counted, user, own)?;
+        let reader = self.reader_for(topic, &qos, user)?;
         self.remove(&mut changes, topic, &leaving)?;
         let subscription = StoredSubscription {
             subscriber: proxy.reference().clone(),
             qos: qos_text,
-            user: user.as_deref().map(str::to_owned),
+            user: user.map(|user| user.to_string()),
         };
         let change = Change::Subscribe {
             topic: topic.name(),
@@ -66,7 +68,7 @@ impl Registry {
                 "subscribed \"{shown}\" to topic {:?}, over its own connection",
                 topic.name()
             );
-            self.add_subscriber(topic, proxy, subscription, qos, reader);
+            self.add_subscriber(topic, proxy, subscription, qos, reader, client);
             return Ok(());
         }
         self.replace(&mut changes, topic, former, &change)?;
@@ -74,7 +76,7 @@ impl Registry {
         if let Err(error) = proxy.check_endpoints() {
             tracing::warn!("the first event will fail: {}", OneLine(error));
         }
-        self.add_subscriber(topic, proxy, subscription, qos, reader);
+        self.add_subscriber(topic, proxy, subscription, qos, reader, client);
         Ok(())
     }
 
@@ -118,7 +120,8 @@ impl Registry {
             qos: qos_text,
             user: user.as_deref().map(str::to_owned),
         };
-        self.add_subscriber(topic, &proxy, subscription, qos, None);
+        let client = Client::of_user(user);
+        self.add_subscriber(topic, &proxy, subscription, qos, None, client);
         Ok(())
     }
 
@@ -221,13 +224,15 @@ impl Registry {
             if let Some(reading) = &mut parsed.reading {
                 reading.go_on_after_restart();
             }
-            let reader = self.reader_for(topic, &parsed);
+            let user = subscription.user.as_deref().map(UserName::from);
+            let reader = self.reader_for(topic, &parsed, user.as_ref());
             Ok((parsed, reader.map_err(|error| error.to_string())?))
         });
         match parsed {
             Ok((parsed, reader)) => {
                 let proxy = communicator.proxy_from(subscriber.clone());
-                self.add_subscriber(topic, &proxy, subscription, parsed, reader);
+                let client = Client::of_user(subscription.user.as_deref().map(UserName::from));
+                self.add_subscriber(topic, &proxy, subscription, parsed, reader, client);
             }
             Err(reason) => tracing::error!(
                 "ignored the stored subscription of \"{}\" to topic {:?}: {}",
@@ -245,16 +250,12 @@ impl Registry {
         subscription: StoredSubscription,
         qos: Qos,
         reader: Option<Arc<Reader>>,
+        client: Client,
     ) {
         let (name, settings) = (topic.shared_name(), self.queue_settings());
         let ready = self.deliveries.ready();
-        let StoredSubscription {
-            qos: qos_text,
-            user,
-            ..
-        } = subscription;
-        let subscriber = Subscriber::new(name, proxy, qos_text, qos, &settings, ready);
-        let subscriber = subscriber.with_user(user.map(UserName::from));
+        let subscriber = Subscriber::new(name, proxy, subscription.qos, qos, &settings, ready);
+        let subscriber = subscriber.with_client(client);
         let subscriber = Arc::new(subscriber.with_reader(reader));
         self.directory.add_publisher(topic, &subscriber);
         self.add_recipient(topic, subscriber);

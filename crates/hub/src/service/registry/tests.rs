@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::core::Qos;
+use crate::service::client::Client;
 use crate::service::directory::Object;
 use crate::service::pace::LOOKED_AT_MAX;
 use crate::service::pace::tests::pauses;
@@ -84,7 +85,8 @@ impl World {
         let proxy = self.communicator.proxy(&text).unwrap();
         let qos = Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway).unwrap();
         let qos_text = BTreeMap::new();
-        self.registry.subscribe(topic, &proxy, qos_text, qos, None)
+        self.registry
+            .subscribe(topic, &proxy, qos_text, qos, Client::Unknown)
     }
 
     pub(in crate::service) fn subscribe(&self, topic: &Arc<Topic>, name: &str) -> Arc<Subscriber> {

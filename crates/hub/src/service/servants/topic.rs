@@ -196,12 +196,12 @@ impl TopicContract for TopicServant {
             Qos::parse(&qos, *mode).map_err(|error| self.refused(identity, bad_qos(error)))?;
         check_dead_letters(&self.registry, &parsed, current).map_err(InvokeError::from)?;
         let name = subscriber_publisher_name(self.topic.name(), identity);
-        let (topic, user) = (self.topic.clone(), self.registry.guard().user(current));
+        let (topic, client) = (self.topic.clone(), self.registry.guard().client(current));
         let subscribed = self
             .registry
             .change(move |registry| {
-                registry.create_dead_letters(&topic, &parsed, user.clone())?;
-                registry.subscribe(&topic, &subscriber, qos, parsed, user)
+                registry.create_dead_letters(&topic, &parsed, client.user().cloned())?;
+                registry.subscribe(&topic, &subscriber, qos, parsed, client)
             })
             .await;
         match subscribed {
