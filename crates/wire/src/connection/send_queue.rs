@@ -60,7 +60,7 @@ pub enum FlushPolicy {
     /// Immediately.
     Now,
     /// Together with later messages if other requests are in flight, because then the sender does not wait for this
-    /// reply alone. For twoway requests.
+    /// reply alone. For twoway requests, and for the replies to them that become ready one by one.
     WithOthers,
     /// Together with later messages if it closely follows another one. For messages without a reply.
     Oneway,
@@ -95,8 +95,9 @@ impl SendQueue {
         }
     }
 
-    /// Says what to do with the messages just appended. `in_flight` is the number of requests whose replies are due.
-    /// `now` is called only if the answer depends on the time.
+    /// Says what to do with the messages just appended. `in_flight` is the number of requests whose replies are due:
+    /// from the peer if the messages are requests, from this side if they are replies. It includes those of the
+    /// messages. `now` is called only if the answer depends on the time.
     #[inline]
     pub fn flush(
         &mut self,
@@ -139,6 +140,12 @@ impl SendQueue {
                         .is_some_and(|before| now().duration_since(before) < GAP)
             }
         }
+    }
+
+    /// Returns true if a batch or a single reply is being written.
+    #[inline]
+    pub fn is_writing(&self) -> bool {
+        self.is_writing
     }
 
     /// Takes the messages that were collected. Messages appended later are still part of the same arrangement, until
