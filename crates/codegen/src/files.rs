@@ -70,6 +70,7 @@ macro_rules! contracts {
 }
 
 const BUILT_IN: &[(&str, &str)] = contracts![
+    "Glacier2/Metrics.ice",
     "Glacier2/PermissionsVerifier.ice",
     "Glacier2/Router.ice",
     "Glacier2/SSLInfo.ice",

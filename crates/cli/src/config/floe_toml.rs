@@ -4,7 +4,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::entry::{Entry, Problem, Value};
 use super::setting::{Draft, Setting};
-use super::{Configuration, nearest, settings};
+use super::views::Views;
+use super::{Configuration, nearest, settings, views};
 
 /// The settings, and all that is wrong with the text.
 pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem> {
@@ -26,12 +27,13 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
         };
         problems.extend(applied.err());
     }
-    let mut admin = draft.finish(&mut problems);
+    let (mut admin, views) = draft.finish(&mut problems);
     admin.service_name = Some(configuration.hub.instance_name.clone());
     admin
         .instance_name
         .get_or_insert_with(|| configuration.hub.instance_name.clone());
-    configuration.hub.admin = admin.finish("admin.listen", &mut problems);
+    configuration.hub.admin = admin.finish();
+    give(&views, configuration, &mut problems);
     problems.extend(super::access::read(text, configuration));
     if !configuration.has_hub && configuration.gateway.is_none() {
         let message =
@@ -40,6 +42,22 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
     }
     problems.sort_by_key(|problem| problem.line);
     problems
+}
+
+/// Gives the views of metrics to the administrative objects of the hub and of the gateway.
+fn give(views: &Views, configuration: &mut Configuration, problems: &mut Vec<Problem>) {
+    let gateway = configuration.gateway.as_mut();
+    let gateway = gateway.and_then(|gateway| gateway.admin.as_mut());
+    let hub = configuration.hub.admin.as_mut();
+    if hub.is_none() && gateway.is_none() {
+        views.refuse("admin.listen or gateway.admin.listen", problems);
+    }
+    if let Some(hub) = hub {
+        hub.views = views.finish(&views::HUB, problems);
+    }
+    if let Some(gateway) = gateway {
+        gateway.views = views.finish(&views::GATEWAY, problems);
+    }
 }
 
 /// The setting of which this is the key.

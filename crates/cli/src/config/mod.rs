@@ -1,7 +1,7 @@
 //! The file that `floe serve --config` reads: what it says, whether it makes sense, and where it does not.
 //!
 //! - `access.rs`: who may do what
-//! - `admin.rs`: what both say of the administrative object and its metrics
+//! - `admin.rs`: what both say of the administrative object; `views.rs`: and of its metrics
 //! - `durable.rs`: durable topics
 //! - `entry.rs`: one setting with its place, and what values may be
 //! - `floe_toml.rs`: `floe.toml`, Floe's own names; `gateway.rs`: values of its table of a gateway
@@ -24,6 +24,7 @@ pub(crate) mod reference;
 pub(crate) mod schema;
 pub(crate) mod setting;
 pub(crate) mod settings;
+mod views;
 
 use std::path::Path;
 

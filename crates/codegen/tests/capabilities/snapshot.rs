@@ -75,10 +75,11 @@ fn committed_rust_has_at_most_four_lines_for_a_line_of_slice() {
             &["contracts/Floe/Hub.ice"],
         ),
         (
-            "crates/hub/src/contracts/ice_mx.rs",
+            "crates/metrics/src/contracts/ice_mx.rs",
             &[
                 "contracts/Ice/Metrics.ice",
                 "contracts/IceStorm/Metrics.ice",
+                "contracts/Glacier2/Metrics.ice",
             ],
         ),
     ];

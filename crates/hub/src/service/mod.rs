@@ -50,4 +50,5 @@ mod user_accounts;
 
 pub use hub::{Hub, HubView};
 pub use latency::{HubLatencies, LatencyCounts};
+pub use observe::measured::METRICS_MAPS;
 pub use servants::{DURABLE_TOPICS, HUB_ADMIN};

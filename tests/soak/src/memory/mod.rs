@@ -1,14 +1,15 @@
 //! The memory of a server: idle, with many idle connections, and with many concurrent callers; and the memory that a
-//! hub takes.
+//! hub and a gateway take.
 //!
 //! The server is a process of its own, with one adapter over tcp; its peers are others.
 //!
-//! - `hub.rs`: the hub
+//! - `hub.rs`: the hub; `gateway.rs`: the gateway
 //! - `roles.rs`: what those processes do
 //! - `talker.rs`: a process that is told what to do, line by line
 //! - `figure.rs`: a figure and its bound
 
 mod figure;
+mod gateway;
 mod hub;
 pub(crate) mod roles;
 mod talker;
@@ -40,7 +41,7 @@ const ROUNDS: usize = 20;
 /// Descriptors of a process that are not connections of the test.
 const OTHER_DESCRIPTORS: usize = 200;
 
-/// Measures what a server and a hub take of memory, and fails if that is too much.
+/// Measures what a server, a hub and a gateway take of memory, and fails if that is too much.
 #[derive(Debug, Args)]
 pub(crate) struct Memory {
     /// How many idle connections to make; fewer where the system allows no more descriptors
@@ -55,6 +56,9 @@ pub(crate) struct Memory {
     /// How many subscribers one of them has
     #[arg(long, default_value_t = 1_000)]
     subscribers: usize,
+    /// How many sessions the gateway has
+    #[arg(long, default_value_t = 1_000)]
+    sessions: usize,
 }
 
 impl Memory {
@@ -65,6 +69,7 @@ impl Memory {
         figures.extend(idle_connections(self.connections.min(most)));
         figures.extend(crowd(self.clients.min(most)));
         figures.extend(hub::figures(self.topics, self.subscribers));
+        figures.push(gateway::figure(self.sessions.min(most)));
         figures.iter().for_each(|figure| println!("{figure}"));
         let broken = figures.iter().filter(|figure| !figure.holds()).count();
         match broken {

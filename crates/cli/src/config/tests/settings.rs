@@ -146,7 +146,10 @@ fn each_property_is_read_and_names_a_setting() {
     let storm = "S.TopicManager.Endpoints=tcp\n";
     let of_storm = |known: &KnownProperty| (storm, format!("S.{}", known.name));
     let of_admin = |known: &KnownProperty| {
-        let more = "S.TopicManager.Endpoints=tcp\nIce.Admin.Endpoints=tcp\n";
+        let more = match known.name.contains(".Map.Session.") {
+            true => "Glacier2.Client.Endpoints=tcp\nIce.Admin.Endpoints=tcp\n",
+            false => "S.TopicManager.Endpoints=tcp\nIce.Admin.Endpoints=tcp\n",
+        };
         (more, known.name.replace("VIEW", "V"))
     };
     let of_ice = |known: &KnownProperty| (storm, known.name.to_owned());

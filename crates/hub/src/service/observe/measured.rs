@@ -1,111 +1,53 @@
-//! The metrics views of a hub, with the metrics of topics and subscribers that IceStorm has.
-//!
-//! MetricsViews are measured when a program reads them. A subscriber that comes and goes between two reads is not measured.
+//! Topics and subscribers, as the metrics views of a hub measure them. The metrics are those that IceStorm has.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Instant;
 
-use floe::{Identity, InvocationMode, Proxy};
-use tokio::sync::Mutex;
-
-use crate::core::{
-    GroupMetrics, GroupedMetrics, Measured, MetricsReading, SubscriptionState, receiver_name,
+use floe::classes::Link;
+use floe::{Current, Identity, InvocationMode, InvokeError, Proxy};
+use floe_access::Action;
+use floe_metrics::contracts::ice_mx::{Metrics, SubscriberMetrics, TopicMetrics};
+use floe_metrics::{
+    GroupMetrics, MapKind, Measured, MetricsSource, Request, Values, count, small_count,
 };
-use crate::service::pace::{Pace, STEP};
+
+use crate::core::{SubscriptionState, receiver_name};
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::Topic;
-use crate::settings::{AdminSettings, MetricsMap, MetricsView};
+use crate::settings::AdminSettings;
 
-/// The views of a hub.
-pub(crate) struct MetricsViews {
+/// The maps that a metrics view of a hub can have.
+pub const METRICS_MAPS: [MapKind; 2] = [TOPICS, SUBSCRIBERS];
+
+const TOPICS: MapKind = MapKind {
+    name: "Topic",
+    attributes: &["id", "parent", "none", "topic", "service"],
+};
+
+/// The attribute `qos.` with a key is a QoS that the subscriber asked for.
+const SUBSCRIBERS: MapKind = MapKind {
+    name: "Subscriber",
+    attributes: &[
+        "id", "parent", "none", "topic", "service", "identity", "facet", "encoding", "mode",
+        "proxy", "link", "state", "qos.*",
+    ],
+};
+
+/// The positions of the maps.
+const TOPIC: usize = 0;
+const SUBSCRIBER: usize = 1;
+
+/// A hub whose metrics are read.
+pub(crate) struct MeasuredHub {
     registry: Arc<Registry>,
     service_name: Arc<str>,
-    /// The lock is held for a reading, which takes many steps if there are many objects.
-    views: Mutex<BTreeMap<String, ViewState>>,
 }
 
-/// A view, with its maps if it is enabled.
-struct ViewState {
-    settings: MetricsView,
-    maps: Option<Maps>,
-}
-
-struct Maps {
-    topics: Option<GroupedMetrics<MeasuredTopic>>,
-    subscribers: Option<GroupedMetrics<MeasuredSubscriber>>,
-}
-
-/// What a view has measured, by map.
-pub(crate) struct ViewMetrics {
-    /// Counts `published` and `forwarded`.
-    pub(crate) topics: Option<Vec<GroupMetrics>>,
-    /// Counts `delivered`; `queued` and `outstanding` are amounts.
-    pub(crate) subscribers: Option<Vec<GroupMetrics>>,
-}
-
-/// The hub has no such view.
-pub(crate) struct NoSuchView;
-
-impl MetricsViews {
+impl MeasuredHub {
     pub(crate) fn new(registry: &Arc<Registry>, settings: &AdminSettings) -> Self {
-        let view = |(name, settings): (&String, &MetricsView)| {
-            let view = ViewState {
-                settings: settings.clone(),
-                // The counts of restored topics begin at zero, so that there is nothing to subtract.
-                maps: settings.is_enabled.then(|| Maps::new(settings)),
-            };
-            (name.clone(), view)
-        };
         Self {
             registry: registry.clone(),
             service_name: settings.service_name.as_str().into(),
-            views: Mutex::new(settings.views.iter().map(view).collect()),
-        }
-    }
-
-    /// The names of the enabled views, and of the disabled ones.
-    pub(crate) async fn names(&self) -> (Vec<String>, Vec<String>) {
-        let views = self.views.lock().await;
-        let names_of = |is_enabled: bool| {
-            let named = views
-                .iter()
-                .filter(|(_, view)| view.maps.is_some() == is_enabled);
-            named.map(|(name, _)| name.clone()).collect()
-        };
-        (names_of(true), names_of(false))
-    }
-
-    /// Enables a view: it measures from now on.
-    pub(crate) async fn enable(&self, name: &str) -> Result<(), NoSuchView> {
-        let mut views = self.views.lock().await;
-        let view = views.get_mut(name).ok_or(NoSuchView)?;
-        if view.maps.is_none() {
-            let mut maps = Maps::new(&view.settings);
-            maps.start_with(self.topics(), Instant::now()).await;
-            view.maps = Some(maps);
-        }
-        Ok(())
-    }
-
-    /// Disables a view: it forgets what it has measured.
-    pub(crate) async fn disable(&self, name: &str) -> Result<(), NoSuchView> {
-        let mut views = self.views.lock().await;
-        views.get_mut(name).ok_or(NoSuchView)?.maps = None;
-        Ok(())
-    }
-
-    /// What a view has measured; nothing if it is disabled. If there are many objects, other tasks run in between.
-    pub(crate) async fn read(&self, name: &str) -> Result<ViewMetrics, NoSuchView> {
-        let mut views = self.views.lock().await;
-        let view = views.get_mut(name).ok_or(NoSuchView)?;
-        match &mut view.maps {
-            Some(maps) => Ok(maps.read(self.topics(), Instant::now()).await),
-            None => Ok(ViewMetrics {
-                topics: None,
-                subscribers: None,
-            }),
         }
     }
 
@@ -121,91 +63,98 @@ impl MetricsViews {
     }
 }
 
-impl Maps {
-    fn new(settings: &MetricsView) -> Self {
-        Self {
-            topics: settings.topics.as_ref().map(measured),
-            subscribers: settings.subscribers.as_ref().map(measured),
+impl MetricsSource for MeasuredHub {
+    type Object = MeasuredObject;
+
+    const MAPS: &'static [MapKind] = &METRICS_MAPS;
+
+    fn objects(&self) -> impl Iterator<Item = (usize, MeasuredObject)> + Send {
+        self.topics().flat_map(|topic| {
+            let of_topic = (TOPIC, MeasuredObject::Topic(topic.clone()));
+            let subscribers = topic.into_subscribers();
+            subscribers
+                .map(|subscriber| (SUBSCRIBER, MeasuredObject::Subscriber(subscriber)))
+                .chain([of_topic])
+        })
+    }
+
+    fn metrics(map: usize, group: GroupMetrics) -> Link<Metrics> {
+        match map {
+            TOPIC => {
+                let [published, forwarded, ..] = group.counts.map(count);
+                Link::new(TopicMetrics {
+                    base: group.into(),
+                    published,
+                    forwarded,
+                })
+            }
+            _ => {
+                let [delivered, ..] = group.counts.map(count);
+                let [queued, outstanding, ..] = group.amounts.map(small_count);
+                Link::new(SubscriberMetrics {
+                    base: group.into(),
+                    queued,
+                    outstanding,
+                    delivered,
+                })
+            }
         }
     }
 
-    /// Subtracts what these topics and their subscribers have counted so far.
-    async fn start_with(&mut self, topics: impl Iterator<Item = MeasuredTopic>, now: Instant) {
-        let mut pace = Pace::default();
-        for topic in topics {
-            if let Some(map) = &mut self.subscribers {
-                for subscriber in topic.subscribers() {
-                    map.start_with(subscriber, now);
-                    pace.pause(MEASURE_COST).await;
-                }
-            }
-            if let Some(map) = &mut self.topics {
-                map.start_with(topic, now);
-            }
-            pace.pause(MEASURE_COST).await;
-        }
+    fn check(&self, current: &Current, request: Request) -> Result<(), InvokeError> {
+        let action = match request {
+            Request::Read => Action::Observe,
+            Request::Change => Action::Admin,
+        };
+        Ok(self.registry.guard().check(current, action, "")?)
     }
+}
 
-    async fn read(
-        &mut self,
-        topics: impl Iterator<Item = MeasuredTopic>,
-        now: Instant,
-    ) -> ViewMetrics {
-        let mut pace = Pace::default();
-        let of_topics = self.topics.as_mut().map(GroupedMetrics::begin_reading);
-        let of_subscribers = self.subscribers.as_mut().map(GroupedMetrics::begin_reading);
-        for topic in topics {
-            if let Some(map) = &mut self.subscribers {
-                for subscriber in topic.subscribers() {
-                    map.see(subscriber, now);
-                    pace.pause(MEASURE_COST).await;
-                }
-            }
-            if let Some(map) = &mut self.topics {
-                map.see(topic, now);
-            }
-            pace.pause(MEASURE_COST).await;
-        }
-        ViewMetrics {
-            topics: finish(&mut self.topics, of_topics, &mut pace, now).await,
-            subscribers: finish(&mut self.subscribers, of_subscribers, &mut pace, now).await,
+/// A topic, a subscriber or a link to be measured.
+pub(crate) enum MeasuredObject {
+    Topic(MeasuredTopic),
+    Subscriber(MeasuredSubscriber),
+}
+
+impl MeasuredObject {
+    fn measured(&self) -> &dyn Measured {
+        match self {
+            Self::Topic(topic) => topic,
+            Self::Subscriber(subscriber) => subscriber,
         }
     }
 }
 
-/// A measurement makes texts and looks into maps: it takes as long as this many looks.
-const MEASURE_COST: usize = 8;
-
-/// Brings a reading to its end.
-async fn finish<T: Measured>(
-    map: &mut Option<GroupedMetrics<T>>,
-    reading: Option<MetricsReading>,
-    pace: &mut Pace,
-    now: Instant,
-) -> Option<Vec<GroupMetrics>> {
-    let (map, mut reading) = map.as_mut().zip(reading)?;
-    while map.go_on(&mut reading, STEP, now) {
-        pace.pause(STEP * MEASURE_COST).await;
+impl Measured for MeasuredObject {
+    fn number(&self) -> usize {
+        self.measured().number()
     }
-    Some(reading.finish())
-}
 
-fn measured<T: Measured>(settings: &MetricsMap) -> GroupedMetrics<T> {
-    GroupedMetrics::new(settings.group_by.clone(), settings.retained_max)
+    fn counts(&self) -> Values {
+        self.measured().counts()
+    }
+
+    fn amounts(&self) -> Values {
+        self.measured().amounts()
+    }
+
+    fn attribute(&self, name: &str) -> String {
+        self.measured().attribute(name)
+    }
 }
 
 /// A topic to be measured.
 #[derive(Clone)]
-struct MeasuredTopic {
+pub(crate) struct MeasuredTopic {
     topic: Arc<Topic>,
     registry: Arc<Registry>,
     service_name: Arc<str>,
 }
 
 impl MeasuredTopic {
-    fn subscribers(&self) -> impl Iterator<Item = MeasuredSubscriber> {
+    fn into_subscribers(self) -> impl Iterator<Item = MeasuredSubscriber> {
         let subscribers = self.topic.subscribers();
-        subscribers.map(|subscriber| MeasuredSubscriber {
+        subscribers.map(move |subscriber| MeasuredSubscriber {
             subscriber,
             topic: self.clone(),
         })
@@ -217,12 +166,12 @@ impl Measured for MeasuredTopic {
         Arc::as_ptr(&self.topic) as usize
     }
 
-    fn counts(&self) -> [u64; 2] {
-        [self.topic.published(), self.topic.forwarded()]
+    fn counts(&self) -> Values {
+        [self.topic.published(), self.topic.forwarded(), 0, 0]
     }
 
-    fn amounts(&self) -> [u64; 2] {
-        [0, 0]
+    fn amounts(&self) -> Values {
+        Values::default()
     }
 
     fn attribute(&self, name: &str) -> String {
@@ -234,7 +183,7 @@ impl Measured for MeasuredTopic {
 }
 
 /// A subscriber or a link to be measured.
-struct MeasuredSubscriber {
+pub(crate) struct MeasuredSubscriber {
     subscriber: Arc<Subscriber>,
     topic: MeasuredTopic,
 }
@@ -244,13 +193,13 @@ impl Measured for MeasuredSubscriber {
         Arc::as_ptr(&self.subscriber) as usize
     }
 
-    fn counts(&self) -> [u64; 2] {
-        [self.subscriber.snapshot().accounts.delivered, 0]
+    fn counts(&self) -> Values {
+        [self.subscriber.snapshot().accounts.delivered, 0, 0, 0]
     }
 
-    fn amounts(&self) -> [u64; 2] {
+    fn amounts(&self) -> Values {
         let snapshot = self.subscriber.snapshot();
-        [snapshot.queued, snapshot.outstanding]
+        [snapshot.queued, snapshot.outstanding, 0, 0]
     }
 
     fn attribute(&self, name: &str) -> String {
@@ -318,46 +267,5 @@ fn state(state: SubscriptionState) -> &'static str {
         SubscriptionState::Online => "online",
         SubscriptionState::Offline => "offline",
         SubscriptionState::Failed | SubscriptionState::Gone => "error",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::service::pace::LOOKED_AT_MAX;
-    use crate::service::pace::tests::pauses;
-    use crate::service::registry::tests::World;
-    use crate::service::subscriber::ReadyQueue;
-
-    #[tokio::test]
-    async fn other_tasks_run_while_a_view_of_many_topics_or_subscribers_is_read() {
-        let world = World::new();
-        let ready = Arc::<ReadyQueue>::default();
-        let many = world.create("many");
-        let count = LOOKED_AT_MAX / MEASURE_COST;
-        for number in 0..count {
-            many.add(Subscriber::unreachable(&ready));
-            world.create(&number.to_string());
-        }
-        let view = MetricsView {
-            is_enabled: false,
-            ..MetricsView::default()
-        };
-        let mut settings = AdminSettings::new("tcp");
-        settings.views.insert("v".to_owned(), view);
-        let views = MetricsViews::new(&world.registry, &settings);
-        let given_way = pauses(views.enable("v")).await;
-        assert!(given_way >= 2, "{given_way}");
-        let mut read = None;
-        // All are seen, then added up, then told of by group.
-        let given_way = pauses(async { read = views.read("v").await.ok() }).await;
-        assert!(given_way >= 4, "{given_way}");
-        let present = |groups: Option<Vec<GroupMetrics>>| -> u64 {
-            let groups = groups.expect("the view has the map");
-            groups.iter().map(|group| group.current).sum()
-        };
-        let read = read.expect("there is the view");
-        assert_eq!(present(read.topics), count as u64 + 1);
-        assert_eq!(present(read.subscribers), count as u64);
     }
 }
