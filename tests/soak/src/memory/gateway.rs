@@ -67,8 +67,9 @@ async fn make_sessions(router: &str, count: usize) -> Vec<Communicator> {
     for number in 0..count {
         let client = Communicator::new();
         let router: RouterProxy = client.proxy(router).expect("a proxy");
-        let session = router.create_session(&format!("user-{number}"), "secret");
-        session.await.expect("a session");
+        let user = format!("user-{number}");
+        let session = router.create_session(&user, "secret").await;
+        session.expect("a session");
         let object: Proxy = client.proxy(&object.to_string()).expect("a proxy");
         let routed = object.ice_router(Some(router.as_proxy()));
         let called = routed.invoke("op", floe::OperationMode::Normal, NOTHING);
