@@ -24,11 +24,12 @@
 //! - `store/`: keeps topics and subscriptions when the process ends
 //! - [`log`]: keeps the events of durable topics
 //! - [`contracts`]: how a hub shows its status and metrics
-//! - `settings.rs`, `error.rs`
+//! - `settings.rs`, `error.rs`, `lock.rs`
 
 pub mod contracts;
 mod core;
 mod error;
+mod lock;
 pub mod log;
 #[cfg(test)]
 mod random;

@@ -3,8 +3,8 @@
 //! MetricsViews are measured when a program reads them. A subscriber that comes and goes between two reads is not measured.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Instant;
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use floe::{Identity, InvocationMode, Proxy};
 use tokio::sync::Mutex;
@@ -44,6 +44,9 @@ pub(crate) struct ViewMetrics {
     /// Counts `delivered`; `queued` and `outstanding` are amounts.
     pub(crate) subscribers: Option<Vec<GroupMetrics>>,
 }
+
+/// How long objects that are gone are kept if no program reads a view.
+const RELEASE_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The hub has no such view.
 pub(crate) struct NoSuchView;
@@ -106,6 +109,26 @@ impl MetricsViews {
                 topics: None,
                 subscribers: None,
             }),
+        }
+    }
+
+    /// Lets go of topics and subscribers that are gone, although no program reads the views. Runs until the views are gone.
+    pub(crate) async fn release(views: Weak<Self>) {
+        loop {
+            tokio::time::sleep(RELEASE_INTERVAL).await;
+            let Some(own) = views.upgrade() else {
+                return;
+            };
+            own.release_gone().await;
+        }
+    }
+
+    /// Adds up the counts of objects that are gone, and keeps them no longer.
+    async fn release_gone(&self) {
+        let (enabled, _) = self.names().await;
+        for name in enabled {
+            // A reading does all that, and its result is of no use.
+            let _ = self.read(&name).await;
         }
     }
 
@@ -359,5 +382,26 @@ mod tests {
         let read = read.expect("there is the view");
         assert_eq!(present(read.topics), count as u64 + 1);
         assert_eq!(present(read.subscribers), count as u64);
+    }
+
+    #[tokio::test]
+    async fn a_destroyed_topic_is_kept_no_longer_although_no_program_reads_the_view() {
+        let world = World::new();
+        let topic = world.create("t");
+        let mut settings = AdminSettings::new("tcp");
+        settings
+            .views
+            .insert("v".to_owned(), MetricsView::default());
+        let views = MetricsViews::new(&world.registry, &settings);
+        let _ = views.read("v").await;
+        let weak = Arc::downgrade(&topic);
+        world.registry.destroy(topic).await.expect("it is there");
+        views.release_gone().await;
+        // Reading the counts releases topics that nothing else refers to.
+        world.registry.directory().counting().finish();
+        assert!(weak.upgrade().is_none());
+        let topics = views.read("v").await.ok().and_then(|read| read.topics);
+        let topics = topics.expect("the view has the map");
+        assert_eq!((topics[0].total, topics[0].current), (1, 0));
     }
 }

@@ -19,11 +19,11 @@ use crate::service::registry::Registry;
 
 pub(super) struct MetricsAdminServant {
     registry: Arc<Registry>,
-    metrics: MetricsViews,
+    metrics: Arc<MetricsViews>,
 }
 
 impl MetricsAdminServant {
-    pub(super) fn new(registry: &Arc<Registry>, metrics: MetricsViews) -> Self {
+    pub(super) fn new(registry: &Arc<Registry>, metrics: Arc<MetricsViews>) -> Self {
         Self {
             registry: registry.clone(),
             metrics,

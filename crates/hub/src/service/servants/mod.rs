@@ -66,7 +66,9 @@ pub(super) fn register_admin(
     settings: &AdminSettings,
 ) -> Result<(), AdapterError> {
     let identity = Identity::with_category("admin", &settings.instance_name);
-    let servant = MetricsAdminServant::new(registry, MetricsViews::new(registry, settings));
+    let views = Arc::new(MetricsViews::new(registry, settings));
+    tokio::spawn(MetricsViews::release(Arc::downgrade(&views)));
+    let servant = MetricsAdminServant::new(registry, views);
     let servant = Arc::new(MetricsAdminDispatcher::new(servant));
     let of_service = format!("IceBox.Service.{}.Metrics", settings.service_name);
     for facet in ["Metrics", &of_service] {
