@@ -18,6 +18,10 @@ pub struct HubLimits {
     pub topics_per_user: usize,
     /// Subscriptions that one user has made. Default 50,000.
     pub subscriptions_per_user: usize,
+    /// Durable topics that one user has created. Default 2,500.
+    pub durable_topics_per_user: usize,
+    /// Durable subscriptions that one user has begun, those without a subscriber included. Default 5,000.
+    pub durable_subscriptions_per_user: usize,
     /// Open connections over which one user has shown its name. Default 32,768, half of all connections.
     pub connections_per_user: usize,
     /// Links of all topics together. Default 10,000.
@@ -48,6 +52,8 @@ impl Default for HubLimits {
             subscriptions: 100_000,
             topics_per_user: 50_000,
             subscriptions_per_user: 50_000,
+            durable_topics_per_user: 2_500,
+            durable_subscriptions_per_user: 5_000,
             connections_per_user: 32 * 1024,
             links: 10_000,
             durable_topics: 5_000,

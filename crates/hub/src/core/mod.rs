@@ -24,7 +24,6 @@
 //! - `hops.rs`: how many hubs an event has passed
 //! - `token.rs`: the token of a publisher, which its subscribers do not get
 //! - `durable/`: positions of durable subscriptions, redelivery, start positions, duplicates
-//! - `metrics/`: what a metrics view keeps
 //! - `names.rs`: which object an identity names
 
 mod accounts;
@@ -40,7 +39,6 @@ mod lifespan;
 mod limits;
 mod link;
 pub(crate) mod log;
-mod metrics;
 mod names;
 mod outstanding;
 mod overflow;
@@ -67,8 +65,6 @@ pub(crate) use in_flight::{InFlightEvents, Load, Resend, Sendable, WindowRoom, m
 pub(crate) use lifespan::{ByLifespan, LIFESPAN_KEY, Timing, is_over, lifespan_of};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};
-pub use metrics::{GroupBy, GroupByError};
-pub(crate) use metrics::{GroupMetrics, GroupedMetrics, Measured, MetricsReading};
 pub(crate) use names::{
     ObjectName, is_too_long, named_topic, publisher_name, receiver_name, subscriber_publisher_name,
     topic_name,

@@ -33,6 +33,7 @@ use super::pace::Pace;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
 use super::user_accounts::{Counted, UserAccounts, UserName};
+use crate::blocking_work::{self, WorkKind};
 use crate::core::{Usage, is_too_long, publisher_name, receiver_name, topic_name};
 use crate::error::{ChangeError, StoreError};
 use crate::lock::Mutex;
@@ -122,10 +123,12 @@ impl Registry {
         communicator: &Communicator,
     ) -> Result<Arc<Self>, StoreError> {
         let deliveries = Deliveries::start(&settings);
+        let guard = Guard::new(&settings);
+        let catch_up = deliveries.ready().catch_up();
         let registry = Arc::new(Self {
-            logs: LogFolders::new(&settings.store, deliveries.ready().catch_up()),
+            logs: LogFolders::new(&settings.store, catch_up, guard.users().clone()),
             deliveries,
-            guard: Guard::new(&settings),
+            guard,
             counts: RecipientCounts::default(),
             queue_cut: AtomicU64::new(0),
             settings: LiveSettings::new(settings),
@@ -300,6 +303,9 @@ impl Registry {
         user: Option<UserName>,
     ) -> Arc<Topic> {
         self.users().add(Counted::Topics, user.as_ref());
+        if log.as_ref().is_some_and(|log| log.is_durable()) {
+            self.users().add(Counted::DurableTopics, user.as_ref());
+        }
         let lifespan = self.live_settings().lifespan_of(&name);
         let topic = self.directory.add_topic(name, log, user);
         topic.set_lifespan(lifespan);
@@ -361,6 +367,7 @@ impl Registry {
         }
         if topic.is_durable() {
             self.logs.remove(name);
+            self.users().remove(Counted::DurableTopics, topic.user());
         }
         self.directory.remove_topic(name);
         self.users().remove(Counted::Topics, topic.user());
@@ -377,7 +384,7 @@ impl Registry {
             return change(self);
         }
         let registry = self.clone();
-        let changed = tokio::task::spawn_blocking(move || change(&registry)).await;
+        let changed = blocking_work::run(WorkKind::Change, move || change(&registry)).await;
         match changed.map_err(tokio::task::JoinError::try_into_panic) {
             Ok(changed) => changed,
             Err(Ok(panic)) => std::panic::resume_unwind(panic),

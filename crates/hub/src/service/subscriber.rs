@@ -31,6 +31,7 @@ use std::time::{Duration, Instant};
 use floe::forwarding::{Events, PendingEvent};
 use floe::{Identity, InvokeError, Proxy, TypedProxy};
 
+use super::client::Client;
 use super::durable::Reader;
 use super::latency::{Latencies, SentBatches};
 use super::topic_link::TopicLink;
@@ -59,8 +60,8 @@ pub(crate) struct Subscriber {
     pulls: Option<Arc<Pulls>>,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
-    /// Who subscribed it, if the hub knows.
-    user: Option<UserName>,
+    /// The client that subscribed it.
+    client: Client,
     /// Whether events for it count their hops, because it is a publisher object.
     counts_hops: bool,
     /// Guards the queue, the state, the accounts, the events in flight, and the waker. It is held for a few moves, and
@@ -162,7 +163,7 @@ impl Subscriber {
             pulls,
             qos_text,
             qos,
-            user: None,
+            client: Client::Unknown,
             counts_hops,
             shared: Mutex::new(GuardedState {
                 subscription,
@@ -200,15 +201,15 @@ impl Subscriber {
         Self { reader, ..self }
     }
 
-    /// Notes who subscribed it.
+    /// Notes the client that subscribed it.
     #[must_use]
-    pub(crate) fn with_user(self, user: Option<UserName>) -> Self {
-        Self { user, ..self }
+    pub(crate) fn with_client(self, client: Client) -> Self {
+        Self { client, ..self }
     }
 
     /// Who subscribed it, if the hub knows.
     pub(crate) fn user(&self) -> Option<&UserName> {
-        self.user.as_ref()
+        self.client.user()
     }
 
     /// What reads the log of the topic for it.
@@ -480,7 +481,10 @@ impl Subscriber {
     pub(super) async fn connect_permit(&self) -> Option<ConnectPermit> {
         match self.proxy.is_connected() {
             true => None,
-            false => self.ready.connect_permits().acquire(&self.proxy).await,
+            false => {
+                let permits = self.ready.connect_permits();
+                permits.acquire(&self.proxy, &self.client).await
+            }
         }
     }
 

@@ -261,7 +261,7 @@ impl Topic {
 
     /// The subscribers and links in the order of subscription, without those that are about to be removed. Some are taken
     /// at a time, so that nothing waits for a look at all of them.
-    pub(crate) fn subscribers(&self) -> impl Iterator<Item = Arc<Subscriber>> {
+    pub(crate) fn subscribers(self: &Arc<Self>) -> impl Iterator<Item = Arc<Subscriber>> + use<> {
         let all = self.all_subscribers();
         all.filter(|subscriber| !subscriber.is_gone())
     }
@@ -288,10 +288,12 @@ impl Topic {
     }
 
     /// The subscribers and links, with those that are about to be removed.
-    pub(super) fn all_subscribers(&self) -> impl Iterator<Item = Arc<Subscriber>> {
-        let mut from = Some(0);
+    pub(super) fn all_subscribers(
+        self: &Arc<Self>,
+    ) -> impl Iterator<Item = Arc<Subscriber>> + use<> {
+        let (topic, mut from) = (self.clone(), Some(0));
         let pages = from_fn(move || {
-            let (page, next) = self.page(from?, STEP);
+            let (page, next) = topic.page(from?, STEP);
             from = next;
             Some(page)
         });

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use floe::forwarding::Event;
 
 use super::reader::READ_BYTES_MAX;
+use crate::blocking_work::{self, WorkKind};
 use crate::core::log::{EventTime, Level, ReadLimits};
 use crate::log::{EventLog, LogError, ReadBatch, readable};
 use crate::service::catch_up::CatchUp;
@@ -40,7 +41,7 @@ impl LogSource {
     /// Reads where a thread may block. It waits for ever if the runtime is shutting down.
     pub(super) async fn read(&self, from: u64, limits: ReadLimits) -> TimedRead {
         let log = self.log.clone();
-        let read = tokio::task::spawn_blocking(move || {
+        let read = blocking_work::run(WorkKind::Read, move || {
             let began = Instant::now();
             (log.read(from, &limits), began.elapsed())
         });

@@ -8,6 +8,7 @@ use floe::encoding::{Decoder, Encoder};
 use floe::{EncodeError, EncodingVersion};
 
 use crate::core::durable::SavedPosition;
+use crate::service::user_accounts::UserName;
 use crate::store::StoreError;
 
 /// A file with two slots, of which the one with the higher number holds. One slot is safe on the disk. Positions are
@@ -16,14 +17,15 @@ use crate::store::StoreError;
 ///
 /// ```text
 /// 0       8        16      20      24
-/// | magic | number | size | check | name, position |     at 0 and at SLOT_LEN
+/// | magic | number | size | check | name, position, user |     at 0 and at SLOT_LEN
 /// ```
 ///
-/// Integers are little-endian; `check` is the CRC-32C of the number, the size and all that follows.
+/// The user who began the subscription is absent if the hub does not know it. Integers are little-endian; `check` is the CRC-32C of the number, the size and all that follows.
 #[derive(Debug)]
 pub(super) struct PositionFile {
     file: File,
     path: PathBuf,
+    user: Option<UserName>,
     /// The number of the position that was written last.
     number: u64,
     /// The slot into which positions are written: 0 or 1.
@@ -31,8 +33,10 @@ pub(super) struct PositionFile {
     bytes: Vec<u8>,
 }
 
-/// A position has at most 1024 pending events of 12 bytes, and a name of 200 bytes.
+/// A position has at most 1024 pending events of 12 bytes, and a name of 200 bytes. 3 KiB remain for the user.
 const SLOT_LEN: u64 = 16 * 1024;
+/// Longest name of a user, in bytes.
+const USER_LEN_MAX: usize = 3 * 1024;
 const HEAD_LEN: usize = 24;
 const MAGIC: [u8; 8] = *b"floepos1";
 
@@ -44,13 +48,22 @@ impl PositionFile {
     pub(super) fn create(
         path: &Path,
         name: &str,
+        user: Option<&UserName>,
         position: &SavedPosition,
     ) -> Result<Self, StoreError> {
+        if let Some(user) = user.filter(|user| user.len() > USER_LEN_MAX) {
+            let text = format!(
+                "expected a user name of at most {USER_LEN_MAX} bytes for a durable subscription, got {}",
+                user.len()
+            );
+            return Err(StoreError::new(text));
+        }
         let create = || {
             let file = open_options().create(true).truncate(true).open(path)?;
             let mut created = Self {
                 file,
                 path: path.to_owned(),
+                user: user.cloned(),
                 number: 0,
                 slot: 0,
                 bytes: Vec::new(),
@@ -89,6 +102,7 @@ impl PositionFile {
         let opened = Self {
             file,
             path: path.to_owned(),
+            user: slot.user,
             number: slot.number,
             slot: at,
             bytes: Vec::new(),
@@ -113,6 +127,9 @@ impl PositionFile {
         let mut encoder = Encoder::new(&mut self.bytes, EncodingVersion::V1_1);
         encoder.string(name);
         encoder.put(position);
+        if let Some(user) = &self.user {
+            encoder.string(user);
+        }
         let encoded: Result<(), EncodeError> = encoder.finish();
         encoded.map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
         let size = self.bytes.len() - HEAD_LEN;
@@ -144,6 +161,11 @@ impl PositionFile {
         self.slot = 1 - self.slot;
     }
 
+    /// The user who began the subscription.
+    pub(super) fn user(&self) -> Option<&UserName> {
+        self.user.as_ref()
+    }
+
     /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
@@ -155,6 +177,7 @@ struct Slot {
     number: u64,
     name: String,
     position: SavedPosition,
+    user: Option<UserName>,
 }
 
 /// The position in this slot; `None` if there is none, or it was torn.
@@ -178,10 +201,15 @@ fn parse_slot(bytes: &[u8]) -> Option<Slot> {
     let mut decoder = Decoder::new(&slot[HEAD_LEN..], EncodingVersion::V1_1);
     let name = decoder.str("name of a subscription").ok()?.to_owned();
     let position = SavedPosition::decode(&mut decoder).ok()?;
+    let user = match decoder.remaining() {
+        0 => None,
+        _ => Some(decoder.str("user of a subscription").ok()?.into()),
+    };
     Some(Slot {
         number,
         name,
         position,
+        user,
     })
 }
 
@@ -273,7 +301,7 @@ mod tests {
     fn the_position_that_was_written_last_is_read() {
         let folder = Folder::new("last");
         let path = folder.0.join("p");
-        let mut file = PositionFile::create(&path, "billing", &position(1)).unwrap();
+        let mut file = PositionFile::create(&path, "billing", None, &position(1)).unwrap();
         for next in 2..6 {
             file.write("billing", &position(next)).unwrap();
             let (_, name, read) = PositionFile::open(&path).unwrap();
@@ -285,7 +313,7 @@ mod tests {
     fn a_loss_of_power_leaves_the_position_that_was_synced_last() {
         let folder = Folder::new("power");
         let path = folder.0.join("p");
-        let mut file = PositionFile::create(&path, "n", &position(1)).unwrap();
+        let mut file = PositionFile::create(&path, "n", None, &position(1)).unwrap();
         file.write("n", &position(2)).unwrap();
         file.handle_synced();
         for open_again in [false, true] {
@@ -313,7 +341,7 @@ mod tests {
     fn a_torn_write_leaves_the_position_before_it() {
         let folder = Folder::new("torn");
         let path = folder.0.join("p");
-        let mut file = PositionFile::create(&path, "n", &position(1)).unwrap();
+        let mut file = PositionFile::create(&path, "n", None, &position(1)).unwrap();
         file.write("n", &position(2)).unwrap();
         file.handle_synced();
         let before = fs::read(&path).unwrap();
@@ -353,7 +381,13 @@ mod tests {
             pending: (0..1024).map(|at| (at, u32::MAX)).collect(),
         };
         let name = "n".repeat(200);
-        PositionFile::create(&path, &name, &largest).unwrap();
-        assert_eq!(PositionFile::open(&path).unwrap().2, largest);
+        let user: UserName = "u".repeat(USER_LEN_MAX).into();
+        PositionFile::create(&path, &name, Some(&user), &largest).unwrap();
+        let (file, _, read) = PositionFile::open(&path).unwrap();
+        assert_eq!((file.user(), read), (Some(&user), largest.clone()));
+        let longer: UserName = "u".repeat(USER_LEN_MAX + 1).into();
+        let refused = PositionFile::create(&path, &name, Some(&longer), &largest);
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("at most 3072 bytes"), "{refused}");
     }
 }

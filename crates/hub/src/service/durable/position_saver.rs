@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::position_file::PositionFile;
 use crate::core::durable::SubscriptionPosition;
+use crate::service::user_accounts::UserName;
 use crate::store::StoreError;
 
 /// The file of a position, and the changes that it does not have yet.
@@ -53,6 +54,11 @@ impl PositionSaver {
     /// Where the position is kept; `None` if it is not.
     pub(super) fn path(&self) -> Option<&Path> {
         self.file.as_ref().map(PositionFile::path)
+    }
+
+    /// The user who began the subscription.
+    pub(super) fn user(&self) -> Option<&UserName> {
+        self.file.as_ref().and_then(PositionFile::user)
     }
 
     /// Returns true if the position may be written now.

@@ -24,6 +24,7 @@ use crate::core::durable::{
 use crate::core::log::{EventTime, ReadLimits};
 use crate::lock::Mutex;
 use crate::log::ReadBatch;
+use crate::service::user_accounts::UserName;
 use crate::store::StoreError;
 
 /// Reads the log of a topic for one subscriber, or for several that share a subscription.
@@ -65,11 +66,12 @@ impl Reader {
     pub(super) fn create(
         source: LogSource,
         name: &str,
+        user: Option<&UserName>,
         from: u64,
         file: &Path,
     ) -> Result<Arc<Self>, StoreError> {
         let position = SavedPosition::at(from);
-        let file = PositionFile::create(file, name, &position)?;
+        let file = PositionFile::create(file, name, user, &position)?;
         let saver = PositionSaver::new(Some(file));
         Ok(Self::of(source, name.to_owned(), &position, saver))
     }
@@ -123,6 +125,11 @@ impl Reader {
     /// The name of the durable subscription; empty if the position is not kept.
     pub(crate) fn name(&self) -> &str {
         &self.name
+    }
+
+    /// The user who began the durable subscription.
+    pub(super) fn user(&self) -> Option<UserName> {
+        self.lock().saver.user().cloned()
     }
 
     /// Where its position is kept; `None` if it is not.

@@ -22,6 +22,7 @@ use crate::lock::{Mutex, RwLock};
 use crate::log::{Contents, EventLog, MemoryLog, ReadBatch, appended, readable};
 use crate::service::catch_up::CatchUp;
 use crate::service::lifespan::DefaultLifespan;
+use crate::service::user_accounts::UserName;
 use crate::settings::DurableSettings;
 use crate::store::StoreError;
 
@@ -106,7 +107,9 @@ impl TopicLog {
             }
         }
         counts.add_topic();
-        counts.add_subscriptions(readers.len());
+        for reader in readers.values() {
+            counts.add_subscription(reader.user().as_ref());
+        }
         Ok(Arc::new(Self {
             topic,
             log,
@@ -231,12 +234,16 @@ impl TopicLog {
         }
     }
 
-    /// The reader for a subscriber: the one of this name, or a new one. It may wait for the disk. The caller sees to it that
-    /// only one subscription begins at a time.
+    /// The reader for a subscriber of this user: the one of this name goes on at its position, and another one is created.
+    /// It may wait for the disk. The caller sees to it that only one subscription begins at a time.
     ///
     /// # Errors
     /// [`StoreError`] if the system refuses.
-    pub(crate) fn reader(&self, reading: &Reading) -> Result<Arc<Reader>, StoreError> {
+    pub(crate) fn reader(
+        &self,
+        reading: &Reading,
+        user: Option<&UserName>,
+    ) -> Result<Arc<Reader>, StoreError> {
         let name = reading.name.as_deref();
         if let Some(known) = name.and_then(|name| self.named(name)) {
             return Ok(known);
@@ -246,11 +253,11 @@ impl TopicLog {
         let Some((name, positions)) = name.zip(self.positions.as_ref()) else {
             return Ok(Reader::transient(source, from));
         };
-        let reader = Reader::create(source, name, from, &file_for(positions, name))?;
+        let reader = Reader::create(source, name, user, from, &file_for(positions, name))?;
         let mut readers = self.readers();
         readers.insert(name.to_owned(), reader.clone());
         if let Some(counts) = self.open_counts() {
-            counts.add_subscriptions(1);
+            counts.add_subscription(user);
         }
         Ok(reader)
     }
@@ -277,9 +284,9 @@ impl TopicLog {
             StoreError::because(format!("cannot remove \"{}\"", file.display()), error)
         })?;
         let mut readers = self.readers();
-        readers.remove(name);
-        if let Some(counts) = self.open_counts() {
-            counts.remove_subscriptions(1);
+        let removed = readers.remove(name);
+        if let Some((counts, reader)) = self.open_counts().zip(removed) {
+            counts.remove_subscription(reader.user().as_ref());
         }
         Ok(())
     }
@@ -336,7 +343,7 @@ impl TopicLog {
     pub(crate) fn close(&self) {
         let readers = self.readers();
         if !self.is_closed.swap(true, Ordering::AcqRel) {
-            self.leave_counts(readers.len());
+            self.leave_counts(&readers);
         }
         drop(readers);
         for reader in self.all_named() {
@@ -362,10 +369,12 @@ impl TopicLog {
         self.counts.as_deref().filter(|_| is_open)
     }
 
-    fn leave_counts(&self, subscriptions: usize) {
+    fn leave_counts(&self, readers: &BTreeMap<String, Arc<Reader>>) {
         if let Some(counts) = &self.counts {
             counts.remove_topic();
-            counts.remove_subscriptions(subscriptions);
+            for reader in readers.values() {
+                counts.remove_subscription(reader.user().as_ref());
+            }
         }
     }
 
@@ -382,8 +391,7 @@ impl Drop for TopicLog {
     fn drop(&mut self) {
         // The topic was not created.
         if !*self.is_closed.get_mut() {
-            let subscriptions = self.readers().len();
-            self.leave_counts(subscriptions);
+            self.leave_counts(&self.readers());
         }
     }
 }

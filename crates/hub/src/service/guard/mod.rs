@@ -19,6 +19,7 @@ use audit::Audit;
 use peer::{NotKnown, Peer, Rules};
 
 use crate::lock::RwLock;
+use crate::service::client::Client;
 use crate::service::user_accounts::{UserAccounts, UserName};
 use crate::settings::HubSettings;
 
@@ -89,6 +90,17 @@ impl Guard {
     pub(crate) fn user(&self, current: &Current) -> Option<UserName> {
         let verdict = self.verdict(current, Action::Observe, "").ok()??;
         verdict.caller.name().map(UserName::from)
+    }
+
+    /// The client that calls.
+    pub(crate) fn client(&self, current: &Current) -> Client {
+        let connection = current.connection();
+        let address = connection.and_then(|it| it.info().remote_network());
+        match (self.user(current), address) {
+            (Some(user), _) => Client::User(user),
+            (None, Some(address)) => Client::Address(address),
+            (None, None) => Client::Unknown,
+        }
     }
 
     /// How many requests were refused.

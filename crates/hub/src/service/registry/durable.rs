@@ -9,6 +9,7 @@ use tokio::time::sleep;
 use super::Registry;
 use super::new_reader::NewReader;
 use super::new_topic::NewTopic;
+use crate::blocking_work::{self, WorkKind};
 use crate::core::Qos;
 use crate::error::{ChangeError, StoreError};
 use crate::service::durable::TopicLog;
@@ -92,8 +93,8 @@ impl Registry {
         if let Some(known) = known.filter(|known| known.is_sticky()) {
             return Err(ChangeError::KeyDiffers(known.name().to_owned()));
         }
-        let dead_letters = self.new_dead_letters(topic, qos, user)?;
-        let reader = self.new_reader(topic, qos)?;
+        let dead_letters = self.new_dead_letters(topic, qos, user.clone())?;
+        let reader = self.new_reader(topic, qos, user.as_ref())?;
         if let Some(dead_letters) = dead_letters {
             self.apply(&mut changes, &[dead_letters.change()])?;
             dead_letters.add();
@@ -152,6 +153,6 @@ async fn maintain(log: Weak<TopicLog>) {
             return;
         };
         // If the runtime is shutting down, the log is closed.
-        let _ = tokio::task::spawn_blocking(move || log.maintain()).await;
+        let _ = blocking_work::run(WorkKind::Maintenance, move || log.maintain()).await;
     }
 }

@@ -8,6 +8,7 @@ use crate::core::{DeliveryMode, OUTSTANDING_LIMIT, Qos};
 use crate::error::ChangeError;
 use crate::service::durable::{Reader, TopicLog};
 use crate::service::topic::Topic;
+use crate::service::user_accounts::{Counted, UserName};
 
 /// A reader with the rules that a subscription asks for. They come into force with [`NewReader::put_in_force`]. If this is
 /// dropped before, a durable subscription that did not exist is forgotten, and another one keeps its rules.
@@ -21,12 +22,13 @@ pub(super) struct NewReader {
 }
 
 impl Registry {
-    /// The reader of the log of a topic for a subscription; `None` if it gets events as they are published. It may wait for
+    /// The reader of the log of a topic for a subscription of this user; `None` if it gets events as they are published. It may wait for
     /// the disk. The caller has begun a change.
     pub(super) fn new_reader(
         &self,
         topic: &Topic,
         qos: &Qos,
+        user: Option<&UserName>,
     ) -> Result<Option<NewReader>, ChangeError> {
         let Some(reading) = &qos.reading else {
             return Ok(None);
@@ -49,13 +51,14 @@ impl Registry {
         if is_new {
             let limits = &self.live_settings().limits;
             self.usage().check_durable_subscriptions(limits)?;
+            self.users().check(Counted::DurableSubscriptions, user, 0)?;
         }
         let mut reading = reading.clone();
         let deadline = &mut reading.redelivery.deadline;
         *deadline = deadline.or(self.live_settings().send_timeout);
         Ok(Some(NewReader {
             log: log.clone(),
-            reader: log.reader(&reading)?,
+            reader: log.reader(&reading, user)?,
             reading,
             pending_max,
             is_new,

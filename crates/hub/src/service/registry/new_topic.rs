@@ -34,10 +34,12 @@ impl Registry {
         self.check_topic_name(&name)?;
         let (usage, limits) = (self.usage(), self.live_settings().limits);
         usage.check_topics(&limits)?;
+        self.users().check(Counted::Topics, user.as_ref(), 0)?;
         if is_durable || self.is_durable(&name) {
             usage.check_durable_topics(&limits)?;
+            self.users()
+                .check(Counted::DurableTopics, user.as_ref(), 0)?;
         }
-        self.users().check(Counted::Topics, user.as_ref(), 0)?;
         let has_new_files = !self.logs.has(&name);
         // Create the log first: a durable topic must never exist without one.
         let log = self.log_of(&name, is_durable)?;

@@ -13,6 +13,7 @@ use super::new_topic::NewTopic;
 use super::{Changes, Registry, name_taken, too_long};
 use crate::core::{Qos, is_too_long, subscriber_publisher_name};
 use crate::error::ChangeError;
+use crate::service::client::Client;
 use crate::service::directory::Object;
 use crate::service::durable::Reader;
 use crate::service::one_line::OneLine;
@@ -29,8 +30,9 @@ impl Registry {
         proxy: &Proxy,
         qos_text: BTreeMap<String, String>,
         qos: Qos,
-        user: Option<UserName>,
+        client: Client,
     ) -> Result<(), ChangeError> {
+        let user = client.user();
         let mut changes = self.begin_change_of(topic)?;
         let identity = &proxy.reference().identity;
         // Nothing changes before all is checked.
@@ -46,15 +48,15 @@ impl Registry {
         self.check_subscriber_name(topic.name(), identity, former.as_ref())?;
         let usage = self.usage().without_subscriptions(leaving.len());
         usage.check_subscriptions(&self.live_settings().limits)?;
-        let own = leaving.iter().filter(|it| it.user() == user.as_ref());
+        let own = leaving.iter().filter(|it| it.user() == user);
         let (counted, own) = (Counted::Subscriptions, own.count());
-        self.users().check(counted, user.as_ref(), own)?;
-        let dead_letters = self.new_dead_letters(topic, &qos, user.clone())?;
-        let reader = self.new_reader(topic, &qos)?;
+        self.users().check(counted, user, own)?;
+        let dead_letters = self.new_dead_letters(topic, &qos, user.cloned())?;
+        let reader = self.new_reader(topic, &qos, user)?;
         let subscription = StoredSubscription {
             subscriber: proxy.reference().clone(),
             qos: qos_text,
-            user: user.as_deref().map(str::to_owned),
+            user: user.map(|user| user.to_string()),
         };
         // A subscription over the subscriber's own connection ends with that, so the store does not keep it.
         let subscribe = (!proxy.is_fixed()).then_some(Change::Subscribe {
@@ -81,7 +83,7 @@ impl Registry {
                 }
             }
         }
-        self.add_subscriber(topic, proxy, subscription, qos, reader);
+        self.add_subscriber(topic, proxy, subscription, qos, reader, client);
         Ok(())
     }
 
@@ -123,7 +125,8 @@ impl Registry {
             qos: qos_text,
             user: user.as_deref().map(str::to_owned),
         };
-        self.add_subscriber(topic, &proxy, subscription, qos, None);
+        let client = Client::of_user(user);
+        self.add_subscriber(topic, &proxy, subscription, qos, None, client);
         Ok(())
     }
 
@@ -221,14 +224,16 @@ impl Registry {
             if let Some(reading) = &mut parsed.reading {
                 reading.go_on_after_restart();
             }
-            let reader = self.new_reader(topic, &parsed);
+            let user = subscription.user.as_deref().map(UserName::from);
+            let reader = self.new_reader(topic, &parsed, user.as_ref());
             let reader = reader.map_err(|error| error.to_string())?;
             Ok((parsed, reader.map(NewReader::put_in_force)))
         });
         match parsed {
             Ok((parsed, reader)) => {
                 let proxy = communicator.proxy_from(subscriber.clone());
-                self.add_subscriber(topic, &proxy, subscription, parsed, reader);
+                let client = Client::of_user(subscription.user.as_deref().map(UserName::from));
+                self.add_subscriber(topic, &proxy, subscription, parsed, reader, client);
             }
             Err(reason) => tracing::error!(
                 "ignored the stored subscription of \"{}\" to topic {:?}: {}",
@@ -246,16 +251,12 @@ impl Registry {
         subscription: StoredSubscription,
         qos: Qos,
         reader: Option<Arc<Reader>>,
+        client: Client,
     ) {
         let (name, settings) = (topic.shared_name(), self.queue_settings());
         let ready = self.deliveries.ready();
-        let StoredSubscription {
-            qos: qos_text,
-            user,
-            ..
-        } = subscription;
-        let subscriber = Subscriber::new(name, proxy, qos_text, qos, &settings, ready);
-        let subscriber = subscriber.with_user(user.map(UserName::from));
+        let subscriber = Subscriber::new(name, proxy, subscription.qos, qos, &settings, ready);
+        let subscriber = subscriber.with_client(client);
         let subscriber = Arc::new(subscriber.with_reader(reader));
         self.directory.add_publisher(topic, &subscriber);
         self.add_recipient(topic, subscriber);

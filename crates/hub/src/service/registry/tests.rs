@@ -15,6 +15,7 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::core::Qos;
+use crate::service::client::Client;
 use crate::service::directory::Object;
 use crate::service::pace::LOOKED_AT_MAX;
 use crate::service::pace::tests::pauses;
@@ -106,7 +107,8 @@ impl World {
         let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
         let qos_text: BTreeMap<_, _> = wishes.iter().map(owned).collect();
         let qos = Qos::parse(&qos_text, floe::InvocationMode::Twoway).unwrap();
-        self.registry.subscribe(topic, &proxy, qos_text, qos, None)
+        self.registry
+            .subscribe(topic, &proxy, qos_text, qos, Client::Unknown)
     }
 
     pub(in crate::service) fn subscribe(&self, topic: &Arc<Topic>, name: &str) -> Arc<Subscriber> {

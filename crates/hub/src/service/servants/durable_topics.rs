@@ -9,6 +9,7 @@ use floe::forwarding::{Event, EventParts};
 use floe::{Current, InvocationMode, InvokeError, SystemException};
 use floe_access::Action;
 
+use crate::blocking_work::{self, WorkKind};
 use crate::contracts::floe::{
     BadRequest,
     BadRequestOrIceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as PositionError,
@@ -403,7 +404,7 @@ fn limited(count: i32) -> usize {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, InvokeError> {
-    match tokio::task::spawn_blocking(work).await {
+    match blocking_work::run(WorkKind::Read, work).await {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) => Err(ChangeError::from(error).into()),
         Err(error) => Err(SystemException::UnknownException(error.to_string()).into()),

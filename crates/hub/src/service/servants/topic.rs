@@ -197,10 +197,10 @@ impl TopicContract for TopicServant {
         check_dead_letters(&self.registry, &self.topic, &parsed, current)
             .map_err(InvokeError::from)?;
         let name = subscriber_publisher_name(self.topic.name(), identity);
-        let (topic, user) = (self.topic.clone(), self.registry.guard().user(current));
+        let (topic, client) = (self.topic.clone(), self.registry.guard().client(current));
         let subscribed = self
             .registry
-            .change(move |registry| registry.subscribe(&topic, &subscriber, qos, parsed, user))
+            .change(move |registry| registry.subscribe(&topic, &subscriber, qos, parsed, client))
             .await;
         match subscribed {
             Ok(()) => Ok(publisher_proxy(&self.registry, name, current)),

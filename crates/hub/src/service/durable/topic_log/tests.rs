@@ -4,9 +4,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use super::*;
-use crate::core::Qos;
 use crate::core::log::Retention;
+use crate::core::{HubLimits, Qos};
 use crate::log::{Damage, Done, LogError, Wake};
+use crate::service::user_accounts::UserAccounts;
 
 #[test]
 fn fewer_long_events_are_searched_but_as_many_as_may_be_under_way() {
@@ -88,7 +89,10 @@ fn other_subscriptions_are_found_while_a_new_one_waits_for_the_disk() {
         asked,
         may_answer: Mutex::new(may_answer),
     });
-    let (catch_up, counts) = (Arc::default(), Arc::default());
+    let catch_up = Arc::default();
+    let counts = Arc::new(LogCounts::new(Arc::new(UserAccounts::new(
+        HubLimits::default(),
+    ))));
     let settings = DurableSettings::default();
     let log = TopicLog::open(
         "t",
@@ -105,7 +109,7 @@ fn other_subscriptions_are_found_while_a_new_one_waits_for_the_disk() {
     let reading = qos.reading.expect("it is durable");
     let creating = std::thread::spawn({
         let log = log.clone();
-        move || log.reader(&reading).map(drop)
+        move || log.reader(&reading, None).map(drop)
     });
     is_asked.recv().expect("it waits for the disk");
     let (found, is_found) = channel();
