@@ -24,12 +24,13 @@
 //! - `store/`: keeps topics and subscriptions when the process ends
 //! - [`log`]: keeps the events of durable topics
 //! - [`contracts`]: how a hub shows its status
-//! - `settings.rs`, `error.rs`
+//! - `settings.rs`, `error.rs`, `lock.rs`
 
 mod blocking_work;
 pub mod contracts;
 mod core;
 mod error;
+mod lock;
 pub mod log;
 #[cfg(test)]
 mod random;

@@ -98,9 +98,7 @@ async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, S
             let adapter = sessions.server_adapter.as_ref();
             let proxy = adapter
                 .zip(session.category.as_ref())
-                .map(|(adapter, category)| {
-                    adapter.proxy(Identity::with_category(DUMMY, category))
-                });
+                .map(|(adapter, category)| adapter.proxy(Identity::with_category(DUMMY, category)));
             request.returned(|encoder| encoder.put(&proxy))
         }
         "addProxies" => add_proxies(&sessions, request),

@@ -30,8 +30,9 @@ pub struct HubLimits {
     pub durable_topics: usize,
     /// Durable subscriptions of all topics together, those without a subscriber included. Each takes an open file. Default 10,000.
     pub durable_subscriptions: usize,
-    /// Bytes of the events in all queues together, each counted once for its topic. Beyond it, the longest queues become
-    /// shorter. Default 1 GiB. It is checked several times a second, so that it may be exceeded for a moment.
+    /// Bytes of the events that all subscribers hold together: in queues, where subscribers of a topic share them, and on
+    /// their way to each subscriber. Beyond it, the longest queues become shorter. Default 1 GiB. It is checked several
+    /// times a second, so that it may be exceeded for a moment.
     pub queue_bytes: usize,
     /// Entries in the quality of service of a subscription. Unknown ones are ignored and kept, as in IceStorm, and count.
     /// Default 64.

@@ -4,9 +4,10 @@
 //! all clients together hold alone.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use crate::core::{HubLimits, LimitReached, LimitUse};
+use crate::lock::Mutex;
 
 /// The name of a user, to be shared.
 pub(crate) type UserName = Arc<str>;
@@ -132,7 +133,7 @@ impl UserAccounts {
     }
 
     fn lock(&self) -> MutexGuard<'_, AccountsByName> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

@@ -24,6 +24,8 @@ pub(crate) struct AdapterCore {
     pub(crate) owner: Weak<Owner>,
     /// The listening endpoints, with the ports that the system picked.
     pub(crate) bound: Vec<Endpoint>,
+    /// One of these for each endpoint that listens at all addresses.
+    pub(crate) wildcards: Vec<Endpoint>,
     /// The endpoints in proxies. The lock is held for a copy.
     pub(crate) published: RwLock<Vec<Endpoint>>,
     /// Guards the map of servants. Held for a look-up or a change, never across a wait.

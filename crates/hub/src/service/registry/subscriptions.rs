@@ -8,6 +8,8 @@ use std::sync::atomic::Ordering;
 use floe::reference::Target;
 use floe::{Communicator, Identity, Proxy, Reference};
 
+use super::new_reader::NewReader;
+use super::new_topic::NewTopic;
 use super::{Changes, Registry, name_taken, too_long};
 use crate::core::{Qos, is_too_long, subscriber_publisher_name};
 use crate::error::ChangeError;
@@ -49,32 +51,37 @@ impl Registry {
         let own = leaving.iter().filter(|it| it.user() == user);
         let (counted, own) = (Counted::Subscriptions, own.count());
         self.users().check(counted, user, own)?;
-        let reader = self.reader_for(topic, &qos, user)?;
-        self.remove(&mut changes, topic, &leaving)?;
+        let dead_letters = self.new_dead_letters(topic, &qos, user.cloned())?;
+        let reader = self.new_reader(topic, &qos, user)?;
         let subscription = StoredSubscription {
             subscriber: proxy.reference().clone(),
             qos: qos_text,
             user: user.map(|user| user.to_string()),
         };
-        let change = Change::Subscribe {
+        // A subscription over the subscriber's own connection ends with that, so the store does not keep it.
+        let subscribe = (!proxy.is_fixed()).then_some(Change::Subscribe {
             topic: topic.name(),
             subscription: &subscription,
-        };
-        let shown = OneLine(proxy);
-        if proxy.is_fixed() {
-            // This subscription ends with its connection, so the store does not keep it.
-            self.remove(&mut changes, topic, former.as_slice())?;
-            tracing::info!(
-                "subscribed \"{shown}\" to topic {:?}, over its own connection",
-                topic.name()
-            );
-            self.add_subscriber(topic, proxy, subscription, qos, reader, client);
-            return Ok(());
-        }
-        self.replace(&mut changes, topic, former, &change)?;
-        tracing::info!("subscribed \"{shown}\" to topic {:?}", topic.name());
-        if let Err(error) = proxy.check_endpoints() {
-            tracing::warn!("the first event will fail: {}", OneLine(error));
+        });
+        let create = dead_letters.as_ref().map(NewTopic::change);
+        let new: Vec<_> = create.into_iter().chain(subscribe).collect();
+        let is_other = |it: &Arc<Subscriber>| !leaving.iter().any(|known| Arc::ptr_eq(known, it));
+        let former = former.filter(is_other);
+        let former: Vec<_> = leaving.into_iter().chain(former).collect();
+        self.replace(&mut changes, topic, &former, &new)?;
+        drop(dead_letters.map(NewTopic::add));
+        let reader = reader.map(NewReader::put_in_force);
+        let (shown, name) = (OneLine(proxy), topic.name());
+        match proxy.is_fixed() {
+            true => {
+                tracing::info!("subscribed \"{shown}\" to topic {name:?}, over its own connection")
+            }
+            false => {
+                tracing::info!("subscribed \"{shown}\" to topic {name:?}");
+                if let Err(error) = proxy.check_endpoints() {
+                    tracing::warn!("the first event will fail: {}", OneLine(error));
+                }
+            }
         }
         self.add_subscriber(topic, proxy, subscription, qos, reader, client);
         Ok(())
@@ -92,10 +99,7 @@ impl Registry {
         let mut changes = self.begin_change_of(topic)?;
         let identity = pull_identity(name);
         let former = topic.find(&identity);
-        match &former {
-            Some(former) if former.is_gone() => {
-                self.remove(&mut changes, topic, std::slice::from_ref(former))?;
-            }
+        match former.as_ref().filter(|former| !former.is_gone()) {
             Some(former) if former.pulls().is_some() => return Ok(()),
             Some(_) => return Err(ChangeError::AlreadySubscribed),
             None => {}
@@ -108,6 +112,7 @@ impl Registry {
         let Some(adapters) = self.adapters() else {
             return Err(ChangeError::TopicGone);
         };
+        self.remove(&mut changes, topic, former.as_slice())?;
         let reference = Reference::new(identity, Target::WellKnown);
         let proxy = adapters.main.communicator().proxy_from(reference);
         let shown = OneLine(&proxy);
@@ -155,22 +160,6 @@ impl Registry {
         }
     }
 
-    /// Commits a change that adds a recipient, and removes the one with the same identity first, if its subscription has
-    /// ended.
-    pub(super) fn replace(
-        &self,
-        changes: &mut Changes,
-        topic: &Topic,
-        former: Option<Arc<Subscriber>>,
-        change: &Change<'_>,
-    ) -> Result<(), ChangeError> {
-        if let Some(former) = former {
-            // A link and a subscription have separate records: the new record would not overwrite the old one.
-            self.remove(changes, topic, &[former])?;
-        }
-        Ok(self.apply(changes, change)?)
-    }
-
     /// Removes those of the subscribers and links that have not been removed yet.
     pub(super) fn remove(
         &self,
@@ -178,19 +167,30 @@ impl Registry {
         topic: &Topic,
         recipients: &[Arc<Subscriber>],
     ) -> Result<(), ChangeError> {
+        self.replace(changes, topic, recipients, &[])
+    }
+
+    /// Removes those of the subscribers and links that have not been removed yet, and commits what takes their place. If the
+    /// store fails, all stays as it was.
+    pub(super) fn replace(
+        &self,
+        changes: &mut Changes,
+        topic: &Topic,
+        recipients: &[Arc<Subscriber>],
+        new: &[Change<'_>],
+    ) -> Result<(), ChangeError> {
         let is_present = |recipient: &&Arc<Subscriber>| topic.has(recipient);
         let present: Vec<_> = recipients.iter().filter(is_present).collect();
-        if present.is_empty() {
-            return Ok(());
-        }
         let stored = present.iter().filter(|s| s.is_stored());
         let identities: Vec<_> = stored.map(|s| s.identity().clone()).collect();
-        if !identities.is_empty() {
-            let change = Change::Unsubscribe {
-                topic: topic.name(),
-                subscribers: &identities,
-            };
-            self.apply(changes, &change)?;
+        // A link and a subscription have separate records: the new record would not overwrite the old one.
+        let unsubscribe = (!identities.is_empty()).then_some(Change::Unsubscribe {
+            topic: topic.name(),
+            subscribers: &identities,
+        });
+        let all: Vec<_> = unsubscribe.into_iter().chain(new.iter().copied()).collect();
+        if !all.is_empty() {
+            self.apply(changes, &all)?;
         }
         for recipient in present {
             tracing::info!("removed {}", recipient.log_name());
@@ -225,8 +225,9 @@ impl Registry {
                 reading.go_on_after_restart();
             }
             let user = subscription.user.as_deref().map(UserName::from);
-            let reader = self.reader_for(topic, &parsed, user.as_ref());
-            Ok((parsed, reader.map_err(|error| error.to_string())?))
+            let reader = self.new_reader(topic, &parsed, user.as_ref());
+            let reader = reader.map_err(|error| error.to_string())?;
+            Ok((parsed, reader.map(NewReader::put_in_force)))
         });
         match parsed {
             Ok((parsed, reader)) => {

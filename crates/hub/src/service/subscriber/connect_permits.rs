@@ -6,12 +6,13 @@
 //! way: each may have a socket, and a dead endpoint may hold it until the attempt times out.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use floe::Proxy;
 use floe::reference::Target;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::lock::Mutex;
 use crate::service::client::Client;
 
 /// The places to which subscribers connect.
@@ -89,7 +90,7 @@ impl ConnectPermits {
     }
 
     fn of(&self, place: Place) -> Arc<Semaphore> {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = self.places.lock();
         let Places { permits, forget_at } = &mut *places;
         if permits.len() >= (*forget_at).max(FORGET_MIN) {
             permits.retain(|_, permits| permits.strong_count() > 0);
@@ -187,7 +188,7 @@ mod tests {
             let proxy = communicator.proxy(&format!("s:tcp -h 127.0.0.1 -p {port}"));
             drop(permits.acquire(&proxy.expect("it is one"), &ANYONE).await);
         }
-        let count = permits.places.lock().unwrap().permits.len();
+        let count = permits.places.lock().permits.len();
         assert!(count <= FORGET_MIN, "{count}");
     }
 
