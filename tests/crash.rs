@@ -85,7 +85,7 @@ impl Change {
 }
 
 impl Recipient {
-    /// Whether a topic cannot have both.
+    /// Returns true if a topic cannot have both.
     fn is_alike(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Link(to, _), Self::Link(other, _)) => to == other,
@@ -152,7 +152,7 @@ impl Service {
         }
     }
 
-    /// What the hub has of a client.
+    /// Returns the topics of a client in the hub.
     async fn topics(&self, client: usize) -> Topics {
         let all = self.manager.retrieve_all().await.expect("topics");
         let mut topics = Topics::new();

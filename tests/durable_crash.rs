@@ -40,7 +40,7 @@ fn serve(data: &Data, endpoint: &str) -> (Peer, String) {
     serve_configured(floe, data, endpoint, "[topic.t]\ndurable = true\n")
 }
 
-/// What happened to the events of a publisher, by number.
+/// The fates of a publisher's events, by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Acknowledged,

@@ -69,7 +69,7 @@ fn every_example_has_what_a_reader_looks_for() {
     }
 }
 
-/// What `example.toml` says.
+/// The content of `example.toml`.
 #[derive(Debug)]
 struct Example {
     name: String,
@@ -271,7 +271,7 @@ fn assert_in_order(who: &str, expected: &[String], printed: &[String]) {
     }
 }
 
-/// Whether `line` is what `pattern` says, in which `*` stands for any text.
+/// Returns true if `line` is what `pattern` says, in which `*` stands for any text.
 fn matches(pattern: &str, line: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == line,

@@ -68,7 +68,7 @@ fn publish(machines: &Machines) {
     Peer::start("publisher", publisher.arg(FIRST_ADDRESS)).succeed();
 }
 
-/// What the kernel says of sockets that listen on the second machine.
+/// Returns the kernel's list of sockets that listen on the second machine.
 fn listening_on_second(machines: &Machines) -> String {
     let listed = machines.on_second("ss").args(["-Htln"]).output();
     let listed = listed.expect("`ss` comes with `ip`");

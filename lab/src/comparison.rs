@@ -40,7 +40,7 @@ pub struct Change {
     pub quotient: f64,
     /// Where the quotient lies with a confidence of 99 %; `None` if a run has fewer than three rounds.
     pub interval: Option<(f64, f64)>,
-    /// Whether both runs measured the floor in this case, so that a machine that was slower is no change.
+    /// True if both runs measured the floor in this case, so that a machine that was slower is no change.
     pub is_beside_floor: bool,
     /// What follows.
     pub verdict: Verdict,

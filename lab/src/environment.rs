@@ -21,7 +21,7 @@ pub struct Environment {
     pub cores: usize,
     /// Where servers and clients ran.
     pub placement: Placement,
-    /// Whether a spinner of idle priority kept each core awake.
+    /// True if a spinner of idle priority kept each core awake.
     pub is_awake: bool,
     /// Version of the Linux kernel.
     pub kernel: String,

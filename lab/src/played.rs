@@ -52,7 +52,7 @@ impl<'a> Played<'a> {
         Ok(journal)
     }
 
-    /// Whether somebody has not played this round.
+    /// Returns true if somebody has not played this round.
     pub(crate) fn lacks(&self, round: usize) -> bool {
         self.measured.iter().any(|pair| pair.lacks(round))
     }

@@ -175,7 +175,7 @@ impl Drop for Process {
     }
 }
 
-/// Whether a child runs; one that has ended is still to be waited for.
+/// Returns true if a child runs; one that has ended is still to be waited for.
 fn is_running(pid: Pid) -> bool {
     let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     matches!(waitid(WaitId::Pid(pid), look), Ok(None))

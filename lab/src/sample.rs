@@ -24,7 +24,7 @@ pub(crate) struct Carried {
     pub(crate) messages: u64,
     /// At the device: frames of Ethernet.
     pub(crate) line: u64,
-    /// Whether a relay of the lab was the line. Then the bytes at the device are estimated.
+    /// True if a relay of the lab was the line. Then the bytes at the device are estimated.
     pub(crate) is_relayed: bool,
 }
 

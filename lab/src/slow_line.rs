@@ -39,7 +39,7 @@ pub(crate) const RADIO: LineQuality = LineQuality {
 };
 
 impl LineQuality {
-    /// Whether it does more than to limit the rate.
+    /// Returns true if it does more than to limit the rate.
     fn has_faults(self) -> bool {
         !self.delay.is_zero() || self.loss_percent > 0
     }

@@ -1,4 +1,5 @@
-//! The examples of `docs/guides/metadata.md`: Slice as one contract, Rust as a test for each.
+//! The code of guides: the examples of `docs/guides/metadata.md`, with Slice as one contract and Rust as a test for each, and
+//! the project of `docs/guides/events.md`.
 
 use floe_codegen::Build;
 
@@ -17,6 +18,29 @@ pub(crate) fn compile_examples() {
     let tests = tests.map(|(index, text)| format!("#[test]\nfn example_{index}() {{\n{text}}}\n"));
     let tests: String = tests.collect();
     std::fs::write(out_dir().join("guide.rs"), tests).expect("a writable directory");
+}
+
+/// Makes `Ticker` and a file for each program of the project.
+pub(crate) fn compile_project() {
+    let path = "../docs/guides/events.md";
+    println!("cargo:rerun-if-changed={path}");
+    let page = std::fs::read_to_string(path).expect("the guide");
+    let contracts = blocks(&page, "slice");
+    let [contract] = &contracts[..] else {
+        panic!("{path}: expected one contract");
+    };
+    let file = out_dir().join("Ticker.ice");
+    std::fs::write(&file, contract).expect("a writable directory");
+    super::compile(Build::new().file(&file));
+
+    for program in ["publisher", "subscriber"] {
+        let title = format!("// src/bin/{program}.rs\n");
+        let blocks = blocks(&page, "rust");
+        let text = blocks.iter().find(|text| text.starts_with(&title));
+        let text = text.unwrap_or_else(|| panic!("{path}: expected src/bin/{program}.rs"));
+        let file = out_dir().join(format!("ticker_{program}.rs"));
+        std::fs::write(file, text).expect("a writable directory");
+    }
 }
 
 /// The fenced blocks of a language.

@@ -32,6 +32,7 @@ fn main() {
     compile(newer.output("NewerValues"));
     names::compile_hostile();
     guide::compile_examples();
+    guide::compile_project();
     includes::compile_all();
     vectors::compile_all();
 }

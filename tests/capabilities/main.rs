@@ -1,4 +1,4 @@
-//! What a user can do with several crates together, a file for each capability.
+//! Capabilities of several crates together, a file for each.
 
 #![deny(warnings)]
 

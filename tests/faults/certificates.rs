@@ -14,7 +14,7 @@ use crate::stage::{Face, Server, settings, until};
 
 type Authority = CertifiedIssuer<'static, KeyPair>;
 
-/// The same settings with a certificate for loopback, and trust in who signed it.
+/// Returns the settings with a certificate for loopback, and trust in its issuer.
 pub(crate) fn with_tls(mut settings: Settings) -> Settings {
     static TLS: OnceLock<Tls> = OnceLock::new();
     let tls = TLS.get_or_init(|| load(&authority(), |_| ()));
@@ -47,7 +47,7 @@ fn load(authority: &Authority, change: impl FnOnce(&mut CertificateParams)) -> T
     Tls::load(settings).unwrap()
 }
 
-/// What a caller of a server is told, over both encrypted transports and with both faces; and that
+/// Checks the errors of a caller, over both encrypted transports and with both APIs; and that
 /// the server goes on.
 fn refusals(client: &Tls, server: &Tls) -> Vec<String> {
     let mut texts = Vec::new();

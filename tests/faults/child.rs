@@ -10,7 +10,7 @@ use floe_tests::peer::Peer;
 use crate::log::Log;
 use crate::stage::{Face, PATIENCE, Server, ms, settings, until};
 
-/// What a child is to do; a test that finds it set is no test.
+/// The variable with a child's role. A test that finds it set is such a child.
 const ROLE: &str = "FLOE_FAULTS_CHILD";
 
 /// The program of a child. As a test it does nothing.
@@ -63,7 +63,7 @@ pub(crate) fn serve() -> (Peer, String) {
     serve_after("")
 }
 
-/// The same after commands of the shell.
+/// Starts the server after commands of the shell.
 pub(crate) fn serve_after(shell: &str) -> (Peer, String) {
     let mut peer = start("serve tcp -h 127.0.0.1 -p 0", shell);
     let endpoint = peer.ready();

@@ -12,7 +12,7 @@ use crate::stage::{Echo, Face, Server, descriptor_count, ms, settings, until};
 
 const COUNT: usize = 1000;
 
-/// What no server of ours expects as a beginning.
+/// Beginnings that none of our servers expects.
 const BAD: [&[u8]; 5] = [
     b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\xff\xff\xff",

@@ -1,4 +1,4 @@
-//! What is logged, line by line: warnings and errors of all tests of this process.
+//! The log, line by line: warnings and errors of all tests of this process.
 
 use std::fmt::{Debug, Write};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -12,7 +12,7 @@ use crate::stage::until;
 #[derive(Clone, Default)]
 pub(crate) struct Log {
     lines: Arc<Mutex<Vec<String>>>,
-    /// Whether they go to standard error, too.
+    /// True if they go to standard error, too.
     is_shown: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the compiler says of mistakes that users of the runtime make: programs that must not compile, against the
+//! The compiler's messages about mistakes of the runtime's users: programs that must not compile, against the
 //! runtime that this test is linked with.
 
 use std::env;
@@ -76,7 +76,7 @@ fn a_program_without_a_mistake_compiles() {
     assert!(compiles, "{said}");
 }
 
-/// What the compiler says of a library that it must refuse.
+/// Returns the compiler's messages about a library that it must refuse.
 #[track_caller]
 fn refused(name: &str, source: &str) -> String {
     let (compiles, said) = compile(name, source);

@@ -19,14 +19,14 @@ mod json;
 mod slicing;
 mod values;
 
-/// What the sender of the slicing vectors knows, and all other definitions of vectors.
+/// The definitions that the sender of the slicing vectors knows, and all other definitions of vectors.
 mod contract {
     floe::include_contract!("Values");
     floe::include_contract!("Exceptions");
     floe::include_contract!("Slicing");
 }
 
-/// What the receiver of the slicing vectors knows.
+/// The definitions that the receiver of the slicing vectors knows.
 mod receiver {
     floe::include_contract!("Receiver");
 }

@@ -27,7 +27,7 @@ struct Reading {
 struct Socket {
     arrived: VecDeque<usize>,
     is_closed: bool,
-    /// Whether the watch was woken.
+    /// True if the watch was woken.
     is_watch_woken: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What threads meet in, in one order of events after another.
+//! The places in which threads meet, in one order of events after another.
 //!
 //! The files of the runtime that hold no socket and no task are compiled here once more, with
 //! primitives that decide themselves which thread goes on (`crate::sync`). A failing order is printed

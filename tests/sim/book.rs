@@ -1,4 +1,4 @@
-//! What was asked, what was dispatched, and what the callers were told: the judge of a run.
+//! The judge of a run: it records the requests, the dispatches, and the outcomes that callers got.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ pub(crate) enum Kind {
     Batch(usize),
 }
 
-/// What a caller is told.
+/// The outcome that a caller gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Told {
     /// The reply has come.

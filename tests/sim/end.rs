@@ -19,7 +19,7 @@ use floe_wire::reference::Identity;
 use crate::book::{Call, Kind};
 use crate::keepalive::Keepalive;
 
-/// What a request in flight is known by.
+/// The token of a request in flight.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Token {
     pub(crate) call: usize,
@@ -27,7 +27,7 @@ pub(crate) struct Token {
     pub(crate) start: u64,
 }
 
-/// What was read.
+/// Input that was read.
 #[derive(Debug)]
 pub(crate) enum Arrived {
     Reply(Token, IncomingReply),
@@ -39,7 +39,7 @@ pub(crate) enum Arrived {
 pub(crate) struct End {
     pub(crate) machine: StateMachine<Token>,
     pub(crate) output: SendQueue,
-    /// What a full network did not take.
+    /// The bytes that a full network did not take.
     pub(crate) writing: Option<WriteBatch>,
     /// True if the driver was told to write what is collected, and has not yet done it.
     pub(crate) is_flush_scheduled: bool,
@@ -47,7 +47,7 @@ pub(crate) struct End {
     pub(crate) is_write_due: bool,
     pub(crate) input: BytesMut,
     cache: HeaderCache,
-    /// What was read and has not been handled: the dispatches are at their limit.
+    /// Input that was read and not yet handled, because the dispatches are at their limit.
     pub(crate) arrived: VecDeque<Arrived>,
     pub(crate) dispatch_count: usize,
     /// Calls that wait for room in the output.

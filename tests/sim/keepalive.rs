@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use floe_wire::connection::{Liveness, LivenessAction, LivenessCheck, Marks};
 
-/// Whose rules a side follows, with their defaults.
+/// The rules that a side follows, with their defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
     /// Ours: a heartbeat when silent, and an end when a reply is due and the peer is silent.
@@ -18,17 +18,17 @@ pub(crate) enum Manner {
     Ice38,
 }
 
-/// What is known of one end of a connection at a look.
+/// The facts about one end of a connection at a check.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen {
     pub(crate) is_client: bool,
     pub(crate) is_reply_due: bool,
     pub(crate) is_dispatching: bool,
-    /// Whether this side does not read, because of a limit of its own.
+    /// True if this side does not read, because of a limit of its own.
     pub(crate) is_paused: bool,
 }
 
-/// What is to be done.
+/// The action that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Due {
     Nothing,
@@ -131,7 +131,7 @@ impl Keepalive {
         }
     }
 
-    /// What runs in production, with the marks that the runtime sets.
+    /// Checks with the code of production and the marks that the runtime sets.
     fn look_as_floe(&mut self, seen: Seen, now: Instant) -> Due {
         let marks = Marks {
             has_written: std::mem::take(&mut self.has_written),

@@ -40,7 +40,7 @@ pub(crate) struct Pipe {
     pub(crate) is_silent: bool,
 }
 
-/// What a read finds.
+/// The result of a read.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Read {
     /// These bytes.

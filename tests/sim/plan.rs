@@ -1,4 +1,4 @@
-//! What a seed decides before anything happens: limits, weather, and what will go wrong.
+//! The plan that a seed makes before a run: limits, weather, and faults.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::keepalive::Manner;
 use crate::pipe::Weather;
 use crate::random::Random;
 
-/// What may go wrong.
+/// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// Nothing but closes in order: then nothing may be lost.
@@ -15,10 +15,10 @@ pub(crate) enum Trouble {
     Rough,
 }
 
-/// What happens in one run.
+/// The plan of one run.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
-    /// What may go wrong.
+    /// The faults of the run.
     pub(crate) trouble: Trouble,
     /// How the network treats bytes.
     pub(crate) weather: Weather,
@@ -40,7 +40,7 @@ pub(crate) struct Plan {
     pub(crate) refused_percent: usize,
     /// Graceful closes by each side.
     pub(crate) closes: [usize; 2],
-    /// Whether both sides close at about the same time, too.
+    /// True if both sides close at about the same time, too.
     pub(crate) closes_together: bool,
     /// Troubles of each kind, in a rough run.
     pub(crate) cut_count: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Plan {
     pub(crate) silence_count: usize,
     pub(crate) stall_count: usize,
     pub(crate) jump_count: usize,
-    /// Whether the senders of each side are blocking threads.
+    /// True if the senders of each side are blocking threads.
     pub(crate) has_blocking_senders: [bool; 2],
     /// Bytes that may wait in an output.
     pub(crate) output_limit: usize,

@@ -1,4 +1,4 @@
-//! What happens in a run, and what goes wrong in it.
+//! The events of a run, and its faults.
 
 use std::time::Duration;
 

@@ -78,7 +78,7 @@ pub(crate) struct World {
     pub(crate) joints: Vec<Joint>,
     pub(crate) pool: Pool,
     pub(crate) close_count: usize,
-    /// Whether the sides have stopped to look: then the agenda runs empty.
+    /// True if the sides have stopped to look: then the agenda runs empty.
     is_over: bool,
     is_traced: bool,
 }
@@ -120,7 +120,7 @@ impl World {
         self.agenda.insert((time, self.added_count), action);
     }
 
-    /// Whether nothing goes wrong in this run.
+    /// Returns true if nothing goes wrong in this run.
     pub(crate) fn is_gentle(&self) -> bool {
         self.plan.trouble == Trouble::Gentle
     }
@@ -142,7 +142,7 @@ impl World {
         self.judge();
     }
 
-    /// What is known of a call that never ends.
+    /// Describes a call that never ends.
     fn stuck(&self) -> String {
         let call = self.book.calls.iter().find(|call| call.told.is_none());
         let joint = call.and_then(|call| call.in_flight.map(|(joint, _)| joint).or(call.bound_to));

@@ -16,13 +16,13 @@ pub struct Peer {
     name: String,
     child: Child,
     lines: Receiver<String>,
-    /// What the program wrote on standard error so far; shared with the thread that reads it.
+    /// The program's output on standard error so far; shared with the thread that reads it.
     errors: Arc<Mutex<String>>,
     /// Hangs up when all of standard error has been read.
     errors_end: Receiver<()>,
 }
 
-/// What a program left behind when it ended.
+/// The outcome of a program that ended.
 #[derive(Debug)]
 pub struct Ended {
     /// How it ended.
@@ -99,7 +99,7 @@ impl Peer {
         self.line_after("ready")
     }
 
-    /// What the program wrote on standard error so far.
+    /// Returns the program's output on standard error so far.
     pub fn errors(&self) -> String {
         self.errors
             .lock()

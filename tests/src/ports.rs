@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// From here on: services have the ports below.
 const FIRST: u16 = 10_000;
-/// What the system chooses from by default; `ip_local_port_range` in ip(7).
+/// The ports that the system chooses from by default; `ip_local_port_range` in ip(7).
 const CHOSEN_BY_DEFAULT: RangeInclusive<u16> = 32_768..=60_999;
 /// Between where processes that started one after another begin to look.
 const STRIDE: usize = 64;

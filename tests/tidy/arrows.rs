@@ -41,12 +41,12 @@ fn check(file: &File) -> Vec<String> {
         .collect()
 }
 
-/// What a package may use of ours, by kind of dependency.
+/// The packages of ours that a package may use, by kind of dependency.
 struct Arrows {
     uses: &'static [&'static str],
     builds_with: &'static [&'static str],
     tests_with: &'static [&'static str],
-    /// Whether it is pure, so that nothing of the world may come in by a library either.
+    /// True if it is pure, so that nothing of the world may come in by a library either.
     pure: bool,
 }
 
@@ -57,7 +57,8 @@ impl Arrows {
             "floe-codegen" => (&["floe-slice"], true),
             "floe-dynamic" => (&["floe-slice", "floe-wire"], true),
             "floe" => (&["floe-wire"], false),
-            "floe-hub" | "floe-gateway" => (&["floe", "floe-access"], false),
+            "floe-metrics" => (&["floe"], false),
+            "floe-hub" | "floe-gateway" => (&["floe", "floe-access", "floe-metrics"], false),
             "floe-bridges" => (&["floe", "floe-dynamic"], false),
             "floe-lab" => (&["floe", "floe-hub", "floe-gateway"], false),
             "floe-cli" => (&COMMAND_USES, false),
@@ -193,7 +194,7 @@ fn dependency(key: &str, value: &Value, kind: Kind) -> Dependency {
 }
 
 /// The command joins everything; nothing depends on it.
-const COMMAND_USES: [&str; 10] = [
+const COMMAND_USES: [&str; 11] = [
     "floe",
     "floe-access",
     "floe-bridges",
@@ -202,12 +203,13 @@ const COMMAND_USES: [&str; 10] = [
     "floe-gateway",
     "floe-hub",
     "floe-lab",
+    "floe-metrics",
     "floe-slice",
     "floe-wire",
 ];
 
 /// All but the command, and the lab, which only the command uses.
-const BELOW_THE_COMMAND: [&str; 9] = [
+const BELOW_THE_COMMAND: [&str; 10] = [
     "floe",
     "floe-access",
     "floe-bridges",
@@ -215,6 +217,7 @@ const BELOW_THE_COMMAND: [&str; 9] = [
     "floe-dynamic",
     "floe-gateway",
     "floe-hub",
+    "floe-metrics",
     "floe-slice",
     "floe-wire",
 ];
@@ -259,6 +262,8 @@ mod tests {
             ("floe", "floe-wire"),
             ("floe-hub", "floe"),
             ("floe-hub", "floe-access"),
+            ("floe-hub", "floe-metrics"),
+            ("floe-gateway", "floe-metrics"),
             ("floe-cli", "floe-hub"),
         ];
         for (upper, lower) in down {

@@ -42,7 +42,7 @@ const CRATES: [Layout; 3] = [
 /// A path of modules, from the root of the crate.
 type Path = Vec<String>;
 
-/// What a noun imports: each other noun, with the first place that does.
+/// The imports of a noun: each other noun, with the first place that does.
 type Arrows = BTreeMap<String, BTreeMap<String, String>>;
 
 impl Layout {
@@ -114,7 +114,7 @@ impl Layout {
         })
     }
 
-    /// Whether a module only names the nouns below it.
+    /// Returns true if a module only names the nouns below it.
     fn is_map(&self, module: &[String]) -> bool {
         match module {
             [] => true,

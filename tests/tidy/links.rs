@@ -43,7 +43,7 @@ fn targets(page: &File) -> impl Iterator<Item = String> {
     })
 }
 
-/// What links can lead to.
+/// The targets that links can lead to.
 struct Tree<'a> {
     /// Files, and the folders that hold them.
     paths: BTreeSet<&'a str>,
@@ -67,7 +67,7 @@ impl<'a> Tree<'a> {
         }
     }
 
-    /// What is wrong with a link of `page`.
+    /// Returns the error in a link of `page`.
     fn finding(&self, page: &File, link: &Link<'_>) -> Option<String> {
         if link.target.starts_with("mailto:") || link.target.contains("://") {
             return None;

@@ -41,7 +41,7 @@ impl Text {
     }
 }
 
-/// What stands between backticks.
+/// Returns the texts between backticks.
 fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }

@@ -5,7 +5,7 @@
 use crate::code;
 use crate::tree::File;
 
-/// What stands in pure code and must not.
+/// Names in pure code that it must not use.
 pub(crate) fn findings(files: &[File]) -> Vec<String> {
     files
         .iter()

@@ -9,7 +9,7 @@ use floe_tests::workspace;
 pub(crate) struct File {
     /// Such as `crates/wire/src/lib.rs`.
     pub(crate) path: String,
-    /// What is not UTF-8 is replaced.
+    /// Bytes that are not UTF-8 are replaced.
     pub(crate) text: String,
 }
 
@@ -22,7 +22,7 @@ impl File {
         }
     }
 
-    /// Whether this is Rust source.
+    /// Returns true if this is Rust source.
     pub(crate) fn is_rust(&self) -> bool {
         self.path.ends_with(".rs")
     }
@@ -59,7 +59,8 @@ fn collect(folder: &Path, prefix: &str, files: &mut Vec<File>) {
     }
 }
 
-/// Whose content nobody wrote. `.git` is a folder, or a file in another working tree of a repository.
+/// Files and folders that are not written by hand. `.git` is a folder, or a file in another working tree of a
+/// repository.
 const BUILT: [&str; 7] = [
     ".git",
     ".venv",

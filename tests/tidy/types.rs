@@ -35,7 +35,7 @@ fn shared_names(files: &[File], package: &str) -> Vec<String> {
     findings
 }
 
-/// Whether a file holds types of the package that are neither generated nor only for tests.
+/// Returns true if a file holds types of the package that are neither generated nor only for tests.
 fn is_source(path: &str, package: &str) -> bool {
     let source = format!("crates/{package}/src/");
     path.strip_prefix(&source).is_some_and(|within| {

@@ -1,9 +1,62 @@
-//! Words that readers stumbled over: texts for users do not use them again.
+//! Words that readers stumbled over: texts for users do not use them again, and no doc comment opens with them.
 
 use crate::tree::File;
 
 /// Lines with such words.
 pub(crate) fn findings(files: &[File]) -> Vec<String> {
+    let openings = files.iter().filter(|file| is_plain(&file.path));
+    let openings = openings.flat_map(openings_in);
+    riddles(files).into_iter().chain(openings).collect()
+}
+
+/// Doc comments whose subject does not come first.
+fn openings_in(file: &File) -> Vec<String> {
+    let mut is_in_doc = false;
+    let mut findings = Vec::new();
+    for (at, line) in file.text.lines().enumerate() {
+        let line = line.trim_start();
+        let doc = line
+            .strip_prefix("/// ")
+            .or_else(|| line.strip_prefix("//! "));
+        if let Some(doc) = doc.filter(|_| !is_in_doc)
+            && let Some(opening) = OPENINGS.iter().find(|opening| doc.starts_with(**opening))
+        {
+            let path = &file.path;
+            findings.push(format!(
+                "{path}:{}: expected a sentence whose subject comes first, such as \"Returns true if …\" or \"The \
+                 kind of …\", got one that opens with {opening:?}",
+                at + 1
+            ));
+        }
+        is_in_doc = line.starts_with("///") || line.starts_with("//!");
+    }
+    findings
+}
+
+/// Such openings make a reader guess the subject.
+const OPENINGS: [&str; 6] = ["What ", "Who ", "Whom ", "Whose ", "Whether ", "The same "];
+
+/// Returns true for the sources that are held to open their doc comments plainly.
+fn is_plain(path: &str) -> bool {
+    let is_held = PLAIN.iter().any(|prefix| path.starts_with(prefix));
+    is_held
+        && path.ends_with(".rs")
+        && !path.contains("/expected/")
+        && !path.contains("/contracts/")
+}
+
+const PLAIN: [&str; 7] = [
+    "crates/access/",
+    "crates/codegen/",
+    "crates/dynamic/",
+    "crates/runtime/",
+    "crates/slice/",
+    "crates/wire/",
+    "tests/",
+];
+
+/// Lines of texts for users with such words.
+fn riddles(files: &[File]) -> Vec<String> {
     files
         .iter()
         .filter(|file| is_for_users(&file.path))
@@ -36,7 +89,7 @@ fn is_for_users(path: &str) -> bool {
     !may_quote.iter().any(|prefix| path.starts_with(prefix))
 }
 
-/// What was hard to read, and what says the same.
+/// Phrases that were hard to read, with plain ones.
 const RIDDLES: [(&str, &str); 8] = [
     (
         "Whom the locator",
@@ -73,5 +126,21 @@ mod tests {
         ]);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("docs/guides/a.md:2: "), "{found:?}");
+    }
+
+    #[test]
+    fn a_doc_comment_that_does_not_begin_with_its_subject_is_found() {
+        let text =
+            "//! The file.\n\n    /// Whether it is.\n    /// What follows.\n// What it is.\n";
+        let found = findings(&[
+            File::new("crates/wire/src/a.rs", text),
+            File::new("crates/cli/src/a.rs", text),
+            File::new("crates/runtime/src/contracts/a.rs", text),
+        ]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].starts_with("crates/wire/src/a.rs:3: "),
+            "{found:?}"
+        );
     }
 }

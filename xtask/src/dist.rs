@@ -42,13 +42,14 @@ pub(crate) fn crates() -> bool {
 }
 
 /// The crates that stand on crates.io, from the lowest up.
-const PUBLISHED: [&str; 10] = [
+const PUBLISHED: [&str; 11] = [
     "floe-wire",
     "floe-slice",
     "floe-codegen",
     "floe-dynamic",
     "floe",
     "floe-access",
+    "floe-metrics",
     "floe-hub",
     "floe-gateway",
     "floe-lab",

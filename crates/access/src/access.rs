@@ -1,4 +1,4 @@
-//! What an operator allows: the rules, the users and the keys.
+//! Access as an operator configures it: the rules, the users and the keys.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::token::{Claims, TokenError, Tokens};
 use crate::trust::TrustOnly;
 use crate::users::{USERS_FILE_MAX, Users};
 
-/// What an operator allows: the rules, users and keys that are in force.
+/// The rules, users and keys that an operator has configured and that are in force.
 ///
 /// It never changes. A reload reads a new one, which replaces it only if nothing is wrong with the new one.
 #[derive(Debug, Clone, Default)]
@@ -83,12 +83,12 @@ impl Access {
         }
     }
 
-    /// Whether there are no rules, so that everything is allowed.
+    /// Returns true if there are no rules, so that everything is allowed.
     pub fn is_open(&self) -> bool {
         self.rules.is_open()
     }
 
-    /// Whether callers may send tokens.
+    /// Returns true if callers may send tokens.
     pub fn takes_tokens(&self) -> bool {
         self.tokens.is_some()
     }
@@ -141,7 +141,7 @@ impl Access {
         self.rules.decide_call(caller, called)
     }
 
-    /// Whether a caller may do anything with a topic, and so may know that it exists.
+    /// Returns true if a caller may do anything with a topic, and so may know that it exists.
     pub fn may_find(&self, caller: &Caller, topic: &str) -> bool {
         self.rules.may_find(caller, topic)
     }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// What a caller wants to do with a topic, with the hub as a whole, or with a gateway.
+/// An action that a caller wants to take on a topic, with the hub as a whole, or with a gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Action {
@@ -41,12 +41,12 @@ impl Action {
         Self::Call,
     ];
 
-    /// Whether a gateway asks about it. About all others a hub asks.
+    /// Returns true if a gateway asks about it. About all others a hub asks.
     pub fn is_of_gateway(self) -> bool {
         matches!(self, Self::Login | Self::Call)
     }
 
-    /// What a rule that allows it lets a caller do, in words for a guide.
+    /// Describes for a guide which calls a rule permits if it allows this action.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Create => "create a topic",
@@ -125,12 +125,12 @@ impl Actions {
         Self(self.0 & !other.0)
     }
 
-    /// Whether the set is empty.
+    /// Returns true if the set is empty.
     pub(crate) fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether the action is in the set.
+    /// Returns true if the action is in the set.
     pub fn contains(self, action: Action) -> bool {
         self.0 & (1 << action as u8) != 0
     }

@@ -2,8 +2,8 @@
 
 use crate::refusal::Refusal;
 
-/// Says which lines to write. Whoever reaches a hub or a gateway can make it refuse, so the lines of a second have a
-/// limit. Those beyond it are counted.
+/// Says which lines to write. Any peer that reaches a hub or a gateway can make it refuse, so the lines of a second
+/// have a limit. Those beyond it are counted.
 #[derive(Debug, Default)]
 pub struct AuditLines {
     /// The second, since 1970, in which lines are counted.

@@ -1,4 +1,5 @@
-//! The addresses to which a hub may deliver, so that nobody can use the hub to reach addresses that only it can reach.
+//! The addresses to which a hub may deliver, so that no subscriber can use the hub to reach addresses that only it can
+//! reach.
 
 use core::net::IpAddr;
 
@@ -50,9 +51,9 @@ impl<'a> Callback<'a> {
         }
     }
 
-    /// Whether a subscriber may be at this place: on the host that subscribes, or in a network that the rule names. A
-    /// host by its name, or a place that a locator names, needs the network `any`. `own` are the addresses of this
-    /// computer.
+    /// Returns true if a subscriber may be at this place: on the host that subscribes, or in a network that the rule
+    /// names. A host by its name, or a place that a locator names, needs the network `any`. `own` are the addresses of
+    /// this computer.
     pub fn permits(&self, reach: Reach<'_>, own: &[IpAddr]) -> bool {
         let Some(within) = &self.within else {
             return true;
@@ -80,7 +81,7 @@ impl Within<'_> {
         matches!(self.subscriber, Place::At(own) if own.to_canonical() == address)
     }
 
-    /// Whether the subscriber is on this computer.
+    /// Returns true if the subscriber is on this computer.
     fn is_local(&self, own: &[IpAddr]) -> bool {
         match self.subscriber {
             Place::Here => true,
@@ -95,7 +96,7 @@ impl Within<'_> {
     }
 }
 
-/// Whether a connection to an address ends on this computer.
+/// Returns true if a connection to an address ends on this computer.
 fn leads_here(address: IpAddr, own: &[IpAddr]) -> bool {
     let is_own = || own.iter().any(|own| own.to_canonical() == address);
     address.is_loopback() || address.is_unspecified() || is_own()

@@ -1,4 +1,4 @@
-//! What is known of a peer.
+//! The facts known about a peer.
 
 use core::net::IpAddr;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::fmt;
 use crate::direction::changes_order;
 use crate::distinguished_name::DistinguishedName;
 
-/// What is known of a peer that makes a request.
+/// The facts known about a peer that makes a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
     /// The name that its password or token proves.
@@ -76,10 +76,10 @@ impl fmt::Display for Place {
     }
 }
 
-/// Whether this can be the name of a user or a group.
+/// Checks that a text can be the name of a user or a group.
 ///
 /// # Errors
-/// What is wrong with it.
+/// The text describes what is wrong with the name.
 pub fn check_name(name: &str) -> Result<(), String> {
     if name.is_empty() {
         return Err("expected a name, got nothing".to_owned());

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::password::{Cost, PasswordHash, ROUNDS_MIN};
 
-/// The costs of all hashes of a file. Each login costs the same, whoever logs in: the hash of the user, and decoys for
+/// The costs of all hashes of a file. Each login costs the same for every user: the hash of the user, and decoys for
 /// the rest.
 ///
 /// - For SHA-crypt, the rounds of the hash and of the decoy add up to a fixed number.
@@ -53,7 +53,7 @@ impl Decoys {
         Ok(())
     }
 
-    /// What to check besides the hash of this user; for an unknown user, what to check instead.
+    /// Returns the hashes to check besides the hash of this user; for an unknown user, the hashes to check instead.
     pub(crate) fn besides(&self, own: Option<&PasswordHash>) -> Vec<PasswordHash> {
         let own = own.map(PasswordHash::cost);
         let (own_256, own_512) = match own {
@@ -122,7 +122,7 @@ mod tests {
         parsed.collect()
     }
 
-    /// What a login costs: rounds of SHA-256, rounds of SHA-512, and the sets of parameters of argon2id.
+    /// Returns the cost of a login: rounds of SHA-256, rounds of SHA-512, and the sets of parameters of argon2id.
     fn total(checked: &[PasswordHash]) -> (u32, u32, Vec<Argon2Cost>) {
         let mut total = (0, 0, Vec::new());
         for hash in checked {

@@ -44,13 +44,13 @@ impl DistinguishedName {
         None
     }
 
-    /// Whether each attribute of `other` is among those of this name, in any order.
+    /// Returns true if each attribute of `other` is among those of this name, in any order.
     pub fn has_all_of(&self, other: &Self) -> bool {
         let has = |attribute| self.attributes.contains(attribute);
         other.attributes.iter().all(has)
     }
 
-    /// Whether the name has no attributes.
+    /// Returns true if the name has no attributes.
     pub fn is_empty(&self) -> bool {
         self.attributes.is_empty()
     }
@@ -163,7 +163,7 @@ fn hexadecimal(text: &str) -> Result<(Value, &str), String> {
     Ok((Value::Der(bytes), rest))
 }
 
-/// What follows a backslash: a special character, or a byte as two hexadecimal digits.
+/// Parses the text after a backslash: a special character, or a byte as two hexadecimal digits.
 fn escaped<'a>(text: &'a str, value: &mut Vec<u8>) -> Result<&'a str, String> {
     let [first, second] = [0, 1].map(|at| text.as_bytes().get(at));
     if let (Some(first), Some(second)) = (first, second)

@@ -48,7 +48,7 @@ impl Keys {
     /// with Ed25519 are left out.
     ///
     /// # Errors
-    /// What is wrong with the file. A private key in it is an error, too.
+    /// The text describes what is wrong with the file. A private key in it is an error, too.
     pub fn parse(file: &[u8]) -> Result<Self, String> {
         if !cfg!(feature = "tokens") {
             return Err(NO_TOKENS.to_owned());
@@ -97,7 +97,7 @@ impl Key {
         }
     }
 
-    /// Whether this key has signed the message.
+    /// Returns true if this key has signed the message.
     #[cfg(feature = "tokens")]
     pub(crate) fn verifies(&self, message: &[u8], signature: &[u8]) -> bool {
         let verified = match &self.material {

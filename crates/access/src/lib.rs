@@ -1,4 +1,4 @@
-//! Who may do what: names, credentials, rules; pure decisions.
+//! Access control: names, credentials and rules. It makes pure decisions about who may do what.
 //!
 //! A [`Caller`] holds what is known of a peer: the name and groups that its token proves, the subject of its
 //! certificate, and the place from which it calls. [`Access`] holds what an operator allows, as read from `floe.toml`
@@ -6,7 +6,7 @@
 //! no file and uses no clock and no network: its user passes in texts, times and addresses.
 //!
 //! - `access.rs`: the rules, users and token keys that are in force
-//! - `settings.rs`: the table `[access]` of `floe.toml`
+//! - `settings.rs`: the table `[access]` of `floe.toml`; `table.rs`: how its values are read
 //! - `rules.rs`: all rules, and which of them decides; `rule.rs`: one rule
 //! - `action.rs`, `pattern.rs`, `network.rs`: the parts of a rule
 //! - `caller.rs`: what is known of a peer
@@ -35,6 +35,7 @@ mod refusal;
 mod rule;
 mod rules;
 mod settings;
+mod table;
 mod token;
 mod trust;
 mod users;

@@ -13,7 +13,7 @@ use crate::caller::Place;
 pub struct Network(IpNet);
 
 impl Network {
-    /// Whether an address is in the network. An IPv4 address that is mapped to IPv6 counts as the IPv4 address.
+    /// Returns true if an address is in the network. An IPv4 address that is mapped to IPv6 counts as the IPv4 address.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
     }
@@ -67,7 +67,7 @@ impl Networks {
         Ok(())
     }
 
-    /// Whether this name is defined.
+    /// Returns true if this name is defined.
     pub fn is_known(&self, name: &str) -> bool {
         [LOOPBACK, ANY].contains(&name) || self.0.contains_key(name)
     }
@@ -79,7 +79,7 @@ impl Networks {
             .chain(self.0.keys().map(String::as_str))
     }
 
-    /// Whether a place is in the networks of this name.
+    /// Returns true if a place is in the networks of this name.
     pub fn contain(&self, name: &str, place: Place) -> bool {
         match (name, place) {
             (ANY, _) | (LOOPBACK, Place::Here) => true,

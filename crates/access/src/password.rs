@@ -26,7 +26,7 @@ enum Scheme {
     ShaCrypt,
 }
 
-/// What the check of a password costs.
+/// The cost of checking a password.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cost {
     /// Rounds of SHA-crypt with SHA-256.
@@ -55,8 +55,8 @@ const SHA_512_LEN: usize = 86;
 const PASSWORD_LEN_MAX: usize = 1024;
 
 impl PasswordHash {
-    /// Whether a password is the one that was hashed. The parameters of the hash decide how long this takes, mostly
-    /// some 10 ms, so do not call it on a thread that dispatches requests.
+    /// Returns true if a password is the one that was hashed. The parameters of the hash decide how long this takes,
+    /// mostly some 10 ms, so do not call it on a thread that dispatches requests.
     pub fn verify(&self, password: &[u8]) -> bool {
         if password.len() > PASSWORD_LEN_MAX {
             return false;
@@ -92,7 +92,7 @@ impl PasswordHash {
         })
     }
 
-    /// What a check costs.
+    /// Returns the cost of a check.
     pub(crate) fn cost(&self) -> Cost {
         if self.scheme == Scheme::Argon2id {
             let hash = PhcHash::new(&self.text).ok();
@@ -117,7 +117,7 @@ impl PasswordHash {
         fields.next().map_or(0, str::len)
     }
 
-    /// What stands behind the name of the scheme.
+    /// Returns the fields after the name of the scheme.
     fn fields(&self) -> impl Iterator<Item = &str> {
         self.text.split('$').skip(2)
     }

@@ -12,7 +12,7 @@ pub struct Pattern(String);
 pub const PATTERN_LEN_MAX: usize = 256;
 
 impl Pattern {
-    /// Whether a name matches the pattern. The number of steps is at most the product of both lengths.
+    /// Returns true if a name matches the pattern. The number of steps is at most the product of both lengths.
     pub fn matches(&self, name: &str) -> bool {
         let (mut pattern, mut rest) = (self.0.chars(), name.chars());
         // The pattern behind the last star, and the part of the name that the star does not match yet.

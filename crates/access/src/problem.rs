@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Problem {
     /// The line, from 1. 0 stands for the text as a whole.
     pub line: usize,
-    /// What is wrong, in lower case without a full stop. It never quotes a password, a hash or a token.
+    /// Describes the problem, in lower case without a full stop. It never quotes a password, a hash or a token.
     pub message: String,
 }
 

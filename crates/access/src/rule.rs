@@ -11,7 +11,7 @@ use crate::trust::TrustOnly;
 /// called object matches its `objects`, and the caller matches its `who`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
-    /// Whether the rule allows or refuses.
+    /// True if the rule allows or refuses.
     pub allows: bool,
     /// The actions to which the rule applies.
     pub actions: Actions,
@@ -70,7 +70,7 @@ pub struct Called<'a> {
 }
 
 impl Objects {
-    /// Whether this restricts nothing.
+    /// Returns true if this restricts nothing.
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -88,7 +88,7 @@ impl Objects {
 }
 
 impl Rule {
-    /// Whether the rule applies to this call through a gateway.
+    /// Returns true if the rule applies to this call through a gateway.
     pub(crate) fn applies_to_call(
         &self,
         caller: &Caller,
@@ -101,7 +101,7 @@ impl Rule {
             && self.who.is_one(caller, known)
     }
 
-    /// Whether the rule applies to this action.
+    /// Returns true if the rule applies to this action.
     pub(crate) fn applies(
         &self,
         caller: &Caller,
@@ -112,7 +112,7 @@ impl Rule {
         self.actions.contains(action) && self.speaks_of(caller, topic, known)
     }
 
-    /// Whether the rule applies to this topic and caller for some action.
+    /// Returns true if the rule applies to this topic and caller for some action.
     pub(crate) fn speaks_of(
         &self,
         caller: &Caller,

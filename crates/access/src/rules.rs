@@ -29,16 +29,16 @@ pub const RULES_MAX: usize = 1000;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Groups(pub(crate) BTreeMap<String, Vec<Pattern>>);
 
-/// Whether something is allowed, and why.
+/// A decision to allow or refuse something, with its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
-    /// Whether it is allowed.
+    /// True if it is allowed.
     pub is_allowed: bool,
-    /// What decided.
+    /// The rule or the default that decided.
     pub decided: Decided,
 }
 
-/// What decided.
+/// The reason for a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decided {
     /// There are no rules, so everything is allowed.
@@ -77,7 +77,7 @@ impl Rules {
         }
     }
 
-    /// Whether there are no rules, so that everything is allowed.
+    /// Returns true if there are no rules, so that everything is allowed.
     pub fn is_open(&self) -> bool {
         self.rules.is_empty()
     }
@@ -120,7 +120,7 @@ impl Rules {
         }
     }
 
-    /// Whether a caller may do anything with a topic. Looks at each rule once.
+    /// Returns true if a caller may do anything with a topic. Looks at each rule once.
     pub fn may_find(&self, caller: &Caller, topic: &str) -> bool {
         let mut undecided = Actions::of_hub();
         let known = (&self.groups, &self.networks);
@@ -149,7 +149,7 @@ impl Rules {
 }
 
 impl Groups {
-    /// Whether a caller is in a group, because the file lists its name or because its token names the group.
+    /// Returns true if a caller is in a group, because the file lists its name or because its token names the group.
     pub(crate) fn has(&self, group: &str, caller: &Caller) -> bool {
         let members = self.0.get(group).into_iter().flatten();
         let is_member = |user: &String| members.into_iter().any(|pattern| pattern.matches(user));

@@ -24,7 +24,7 @@ pub struct Tokens {
     pub audience: Option<String>,
 }
 
-/// What a token proves.
+/// The claims that a valid token proves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Claims {
     /// The name of its user.

@@ -21,7 +21,7 @@ pub struct TrustOnly {
 pub const ENTRIES_MAX: usize = 256;
 
 impl TrustOnly {
-    /// Whether a certificate with this subject is trusted. A peer without a certificate is not.
+    /// Returns true if a certificate with this subject is trusted. A peer without a certificate is not.
     pub fn trusts(&self, subject: Option<&DistinguishedName>) -> bool {
         let Some(subject) = subject else {
             return false;

@@ -91,7 +91,7 @@ impl Users {
         }
     }
 
-    /// Whether there is a user of this name.
+    /// Returns true if there is a user of this name.
     pub fn has(&self, name: &str) -> bool {
         self.by_name.contains_key(name)
     }
@@ -101,13 +101,13 @@ impl Users {
         self.by_name.len()
     }
 
-    /// Whether there are no users.
+    /// Returns true if there are no users.
     pub fn is_empty(&self) -> bool {
         self.by_name.is_empty()
     }
 
-    /// Whether this is the password of that user. It takes as long for every user of the file, and for unknown ones, so
-    /// that the time does not show which users exist. See [`PasswordHash::verify`].
+    /// Returns true if this is the password of that user. It takes as long for every user of the file, and for unknown
+    /// ones, so that the time does not show which users exist. See [`PasswordHash::verify`].
     pub fn verify(&self, name: &str, password: &[u8]) -> bool {
         let own = self.by_name.get(name);
         let is_verified = own.is_some_and(|hash| hash.verify(password));

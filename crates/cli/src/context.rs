@@ -79,7 +79,7 @@ pub(crate) struct Contexts {
 pub(crate) struct Chosen {
     pub(crate) name: String,
     pub(crate) context: Context,
-    /// Whether it was named on the command line.
+    /// True if it was named on the command line.
     pub(crate) is_named: bool,
 }
 
@@ -89,7 +89,7 @@ static CHOSEN: OnceLock<Chosen> = OnceLock::new();
 const VARIABLE: &str = "FLOE_CONTEXT";
 
 impl ContextArgument {
-    /// Whether a context is named on the command line.
+    /// Returns true if a context is named on the command line.
     pub(crate) fn is_given(&self) -> bool {
         self.context.is_some()
     }

@@ -1,5 +1,6 @@
 //! Slice files as arguments: `--slice`, `-I`, `-D`, and the contract that they make.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -29,7 +30,7 @@ pub(crate) struct ContractArguments {
 /// What the preprocessor is told.
 #[derive(Debug, Args)]
 pub(crate) struct PreprocessorArguments {
-    /// A directory to search for included files. Can be repeated
+    /// A directory to search for Slice files and the files that they include. Can be repeated
     #[arg(short = 'I', long = "include-dir", value_name = "DIR")]
     include_dirs: Vec<PathBuf>,
 
@@ -73,7 +74,7 @@ impl ContractArguments {
         Ok(contract.unwrap_or_else(|| Contract::new(check_source(b"").model)))
     }
 
-    /// Whether a Slice file was given.
+    /// Returns true if a Slice file was given.
     pub(crate) fn is_given(&self) -> bool {
         !self.files.is_empty()
     }
@@ -141,7 +142,9 @@ impl PreprocessorArguments {
         }
         let found = |file: &PathBuf| found(file, &include_dirs);
         let files: Vec<PathBuf> = files.iter().map(found).collect();
-        files.iter().try_for_each(|file| check_readable(file))?;
+        files
+            .iter()
+            .try_for_each(|file| check_readable(file, &include_dirs))?;
         let options = Options {
             include_dirs,
             defines: self.defines.iter().map(|define| macro_of(define)).collect(),
@@ -198,9 +201,9 @@ pub(crate) fn found_errors(compilation: &Compilation) -> Failure {
     )
 }
 
-/// The file, or else one of this name in the directories of the context.
+/// The file, or else one of this name in the directories of -I and of the context.
 fn found(file: &Path, directories: &[PathBuf]) -> PathBuf {
-    if file.exists() || context::chosen().is_none() {
+    if file.exists() {
         return file.to_owned();
     }
     let elsewhere = directories.iter().map(|directory| directory.join(file));
@@ -208,17 +211,34 @@ fn found(file: &Path, directories: &[PathBuf]) -> PathBuf {
     found.unwrap_or_else(|| file.to_owned())
 }
 
-fn check_readable(file: &Path) -> Result<(), Failure> {
+fn check_readable(file: &Path, directories: &[PathBuf]) -> Result<(), Failure> {
     let opened = std::fs::File::open(file).and_then(|file| file.metadata());
     let problem = match opened {
         Ok(metadata) if metadata.is_dir() => "it is a directory".to_owned(),
         Ok(_) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let message = format_args!("there is no Slice file `{}`", file.display());
+            return Err(Failure::usage(message).help(searched(file, directories)));
+        }
         Err(error) => error.to_string(),
     };
     Err(Failure::usage(format_args!(
         "cannot read Slice file `{}`: {problem}",
         file.display()
     )))
+}
+
+/// Where a Slice file was looked for.
+fn searched(file: &Path, directories: &[PathBuf]) -> String {
+    if file.is_absolute() {
+        return "the path is absolute, so no other directory was searched".to_owned();
+    }
+    let current = std::env::current_dir().unwrap_or_default();
+    let all: Vec<_> = std::iter::once(&current)
+        .chain(directories)
+        .map(|directory| format!("`{}`", directory.display()))
+        .collect();
+    format!("searched in {}; -I DIR adds a directory", all.join(", "))
 }
 
 /// A macro without a text is 1, as for a C preprocessor.

@@ -30,7 +30,7 @@ pub(crate) fn full_proxy(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether the text is `IDENTITY:HOST`: an object on a host has no port that is usual.
+/// Returns true if the text is `IDENTITY:HOST`: an object on a host has no port that is usual.
 pub(crate) fn lacks_port(text: &str) -> bool {
     let host = split_object(text).and_then(|(_, endpoints)| host_and_port(endpoints));
     matches!(host, Some((_, None)))
@@ -44,7 +44,7 @@ pub(crate) fn tcp(host: &str, port: u16) -> String {
     }
 }
 
-/// Whether the text begins with the name of a protocol, as endpoints do.
+/// Returns true if the text begins with the name of a protocol, as endpoints do.
 pub(crate) fn is_endpoint(text: &str) -> bool {
     let first = text.split([' ', ':']).find(|word| !word.is_empty());
     first.is_some_and(|word| PROTOCOLS.contains(&word))

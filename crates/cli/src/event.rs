@@ -39,7 +39,7 @@ pub(crate) struct Servant {
     events: mpsc::UnboundedSender<Arrival>,
     /// A permit for each event that may wait.
     room: Arc<Semaphore>,
-    /// Whether an event is answered only when it was printed.
+    /// True if an event is answered only when it was printed.
     awaits_print: bool,
 }
 
@@ -294,7 +294,7 @@ impl Printer {
             };
             waiting.extend(event.printed.take());
             let text = text(&self.reader.read(&event), self.format);
-            lines.extend_from_slice(text.as_bytes());
+            lines.extend_from_slice(output.shown(&text).as_bytes());
             lines.push(b'\n');
             read += 1;
         }
@@ -351,6 +351,7 @@ impl LoggedPrinter {
         json["sequence"] = event.number.into();
         json["time"] = event.time.into();
         let text = text(&json, self.output.format());
+        let text = self.output.shown(&text);
         self.lines.extend_from_slice(text.as_bytes());
         self.lines.push(b'\n');
         match self.lines.len() < WRITE_LEN {

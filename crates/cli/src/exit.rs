@@ -149,22 +149,22 @@ impl Failure {
         self.help.as_deref()
     }
 
-    /// Whether nothing could be sent, for there was no connection.
+    /// Returns true if nothing could be sent, for there was no connection.
     pub(crate) fn is_unreachable(&self) -> bool {
         self.is_unreachable
     }
 
-    /// Whether the other side has answered that it failed.
+    /// Returns true if the other side has answered that it failed.
     pub(crate) fn is_answer(&self) -> bool {
         self.is_answer
     }
 
-    /// Whether the other side has answered that its rules refuse what was asked.
+    /// Returns true if the other side has answered that its rules refuse what was asked.
     pub(crate) fn is_access_refusal(&self) -> bool {
         self.is_access_refusal
     }
 
-    /// Whether the other side has answered that it has no such object.
+    /// Returns true if the other side has answered that it has no such object.
     pub(crate) fn is_missing_object(&self) -> bool {
         self.is_missing_object
     }
@@ -180,9 +180,10 @@ impl Failure {
         if self.message.is_empty() {
             return;
         }
-        output::talk(format_args!("floe: error: {}", self.message));
+        let message = output::shown_in_talk(&self.message);
+        output::talk(format_args!("floe: error: {message}"));
         if let Some(help) = &self.help {
-            output::talk(format_args!("  help: {help}"));
+            output::talk(format_args!("  help: {}", output::shown_in_talk(help)));
         }
     }
 }
@@ -241,6 +242,10 @@ impl From<InvokeError> for Failure {
             _ if failure.is_missing_object => failure.help(
                 "is this the identity of the object, in the same case, and the right server?",
             ),
+            InvokeError::System(SystemException::FacetNotExist(failed)) => failure.help(format_args!(
+                "the object exists, and has no facet `{}`: omit --facet for the object itself",
+                failed.facet
+            )),
             InvokeError::System(SystemException::OperationNotExist(_)) => failure.help(
                 "does the object have the interface that you expect? `floe call PROXY ice_ids` shows its interfaces",
             ),
@@ -296,7 +301,7 @@ fn exit_of(error: &InvokeError) -> Exit {
     }
 }
 
-/// Whether nothing was sent, for we have no certificates to go by.
+/// Returns true if nothing was sent, for we have no certificates to go by.
 fn needs_certificates(error: &InvokeError) -> bool {
     matches!(error, InvokeError::NotDispatched(LocalError::Connect { endpoint, source })
         if source.kind() == io::ErrorKind::InvalidInput
@@ -352,7 +357,7 @@ fn is_of_connection(error: &InvokeError) -> bool {
     }
 }
 
-/// Whether the other side ended while it was being connected to.
+/// Returns true if the other side ended while it was being connected to.
 fn is_cut_off(error: &InvokeError) -> bool {
     matches!(error, InvokeError::NotDispatched(LocalError::Connect { source, .. })
         if source.kind() == io::ErrorKind::UnexpectedEof)

@@ -14,6 +14,7 @@ use floe_hub::contracts::floe::{
     TopicInfo, TopicStatus, TopicTotals,
 };
 use floe_hub::{DURABLE_TOPICS, HUB_ADMIN};
+use floe_wire::reference::Reference;
 
 use crate::config::nearest;
 use crate::context;
@@ -60,12 +61,8 @@ impl HubArgument {
         communicator: &Communicator,
     ) -> Result<TopicManagerProxy, Failure> {
         let (text, place) = self.text();
-        peer::proxy(communicator, &manager_text(&text)).map_err(|error| {
-            error.when(place).help(
-                "give HOST:PORT, an endpoint, such as 'tcp -h localhost -p 10000', or a proxy, such as \
-                 'DemoIceStorm/TopicManager:tcp -h localhost -p 9999'",
-            )
-        })
+        peer::proxy(communicator, &manager_text(&text))
+            .map_err(|error| error.when(place).help(format_args!("give {ADDRESSES}")))
     }
 
     /// What was given, and where, for people.
@@ -328,12 +325,12 @@ const WHERE_HELP: &str = "start one with `floe serve`, or say with --hub where i
 
 const UNREACHABLE_HELP: &str = "is the host spelt right, is it on, and can this computer reach it? --hub says where the hub listens";
 
-/// Whether a text names a hub on this computer, as far as the text says.
+/// Returns true if a text names a hub on this computer, as far as the text says.
 fn is_of_this_computer(hub: &str) -> bool {
     hub.contains("127.0.0.1") || hub.contains("localhost") || hub.contains("::1")
 }
 
-/// Whether there is no such object, or it has no such operation: an IceStorm, or an older hub.
+/// Returns true if there is no such object, or it has no such operation: an IceStorm, or an older hub.
 fn tells_nothing(error: &InvokeError) -> bool {
     matches!(
         error,
@@ -392,6 +389,21 @@ fn admin_identity() -> Identity {
         .parse()
         .expect("the identity of the hub's own object is one")
 }
+
+/// Checks the text of a hub, and returns it. Nothing is sent.
+///
+/// # Errors
+/// Text that is neither an endpoint nor a proxy.
+pub(crate) fn parse_hub(text: &str) -> Result<String, String> {
+    let manager = manager_text(text);
+    match endpoint::full_proxy(&manager).parse::<Reference>() {
+        Ok(_) => Ok(text.to_owned()),
+        Err(error) => Err(format!("expected {ADDRESSES}, got `{text}`: {error}")),
+    }
+}
+
+const ADDRESSES: &str = "HOST:PORT, an endpoint, such as 'tcp -h localhost -p 10000', or a proxy, such as \
+                         'DemoIceStorm/TopicManager:tcp -h localhost -p 9999'";
 
 /// The proxy of the topic manager: what was given, if it is more than where the hub is.
 fn manager_text(hub: &str) -> String {

@@ -122,8 +122,26 @@ pub(crate) fn lines(
 
 /// JSON that does not fit the parameters of an operation.
 pub(crate) fn misfit(error: &JsonError, operation: &Operation) -> Failure {
-    Failure::usage(error).help(format_args!("the operation is `{operation}`"))
+    Failure::usage(error).help(format_args!(
+        "the operation is `{operation}`{}",
+        example(operation)
+    ))
 }
+
+/// Parameters that fit the operation, as an argument of a shell. Nothing if there are none, or if they are long.
+fn example(operation: &Operation) -> String {
+    let example = operation.example().to_string();
+    match example.len() {
+        0..=2 => String::new(),
+        3..=EXAMPLE_LEN_MAX if !example.contains('\'') => {
+            format!("; parameters that fit are '{example}'")
+        }
+        _ => String::new(),
+    }
+}
+
+/// The longest example that is shown, in bytes.
+const EXAMPLE_LEN_MAX: usize = 300;
 
 fn parse(text: &str, place: &str, help: &str) -> Result<Json, Failure> {
     parse_json(text).map_err(|error| {

@@ -27,7 +27,7 @@ pub(crate) enum LogFormat {
 /// What may change after logging has started.
 struct Started {
     format: Option<LogFormat>,
-    /// Whether somebody has said how much is logged, other than the configuration.
+    /// True if somebody has said how much is logged, other than the configuration.
     is_level_chosen: bool,
     filter: reload::Handle<Targets, Registry>,
 }

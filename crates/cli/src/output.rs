@@ -1,5 +1,6 @@
 //! How data is written on standard output, and talk on standard error.
 
+mod printable;
 mod table;
 
 pub(crate) use table::abbreviate;
@@ -83,15 +84,32 @@ impl Output {
         Ok(stdout.flush()?)
     }
 
+    /// Writes a text that may come from a peer, and a line end, at once.
+    ///
+    /// # Errors
+    /// As [`Output::line`].
+    fn of_peer(&self, text: &str) -> Result<(), Failure> {
+        self.line(self.shown(text))
+    }
+
+    /// A text that may come from a peer: on a terminal, characters that the terminal would obey are escaped. Elsewhere it
+    /// stays as it is.
+    pub(crate) fn shown<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        match self.is_terminal {
+            true => printable::escaped(text),
+            false => text.into(),
+        }
+    }
+
     /// Writes one value; `raw` is what remains of it as a bare value.
     ///
     /// # Errors
     /// As [`Output::line`].
     pub(crate) fn value(&self, value: &Json, raw: &Json) -> Result<(), Failure> {
         match self.format() {
-            Format::Table => self.line(indented(value)),
-            Format::Json | Format::Jsonl => self.line(value),
-            Format::Raw => self.line(bare(raw)),
+            Format::Table => self.of_peer(&indented(value)),
+            Format::Json | Format::Jsonl => self.of_peer(&value.to_string()),
+            Format::Raw => self.of_peer(&bare(raw)),
         }
     }
 
@@ -105,11 +123,13 @@ impl Output {
                 let text = table::render(columns, rows, self.has_colour(), self.width());
                 self.text(text)
             }
-            Format::Json => self.line(Json::from(rows)),
-            Format::Jsonl => rows.iter().try_for_each(|row| self.line(row)),
+            Format::Json => self.of_peer(&Json::from(rows).to_string()),
+            Format::Jsonl => rows
+                .iter()
+                .try_for_each(|row| self.of_peer(&row.to_string())),
             Format::Raw => rows
                 .iter()
-                .try_for_each(|row| self.line(bare(&row[columns[0]]))),
+                .try_for_each(|row| self.of_peer(&bare(&row[columns[0]]))),
         }
     }
 
@@ -143,12 +163,12 @@ impl Output {
         Some((width.into(), height.into()))
     }
 
-    /// Whether colour may be used.
+    /// Returns true if colour may be used.
     pub(crate) fn has_colour(&self) -> bool {
         self.can_redraw() && is_colour_wanted()
     }
 
-    /// Whether the cursor may be moved.
+    /// Returns true if the cursor may be moved.
     pub(crate) fn can_redraw(&self) -> bool {
         self.is_terminal && !is_terminal_dumb()
     }
@@ -160,12 +180,20 @@ pub(crate) fn talk(text: impl fmt::Display) {
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// Whether colour may be used on standard error.
+/// A text for [`talk`] that may come from a peer, as [`Output::shown`] makes it.
+pub(crate) fn shown_in_talk(text: &str) -> Cow<'_, str> {
+    match io::stderr().is_terminal() {
+        true => printable::escaped(text),
+        false => text.into(),
+    }
+}
+
+/// Returns true if colour may be used on standard error.
 pub(crate) fn has_talk_colour() -> bool {
     io::stderr().is_terminal() && !is_terminal_dumb() && is_colour_wanted()
 }
 
-/// Whether `NO_COLOR` is unset or empty.
+/// Returns true if `NO_COLOR` is unset or empty.
 fn is_colour_wanted() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

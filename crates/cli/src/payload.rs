@@ -135,7 +135,7 @@ impl PayloadArguments {
         })
     }
 
-    /// Whether bytes are read or written as they are.
+    /// Returns true if bytes are read or written as they are.
     pub(crate) fn is_binary(&self) -> bool {
         self.binary
     }

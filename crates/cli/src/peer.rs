@@ -243,17 +243,13 @@ fn check_endpoints(proxy: &Proxy, text: &str) -> Result<(), Failure> {
 /// What a failure to listen means.
 pub(crate) fn not_listening(error: &AdapterError) -> Failure {
     match error {
-        AdapterError::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
-            Failure::new(Exit::Failure, error)
-                .help("another program listens there; port 0 picks a free port")
-        }
         AdapterError::Listen { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
             Failure::usage(error).help(
                 "ssl and wss endpoints need --tls-cert, --tls-key and --tls-ca, or cert, key and ca in the [tls] of a floe.toml",
             )
         }
-        AdapterError::Listen { .. } => Failure::new(Exit::Failure, error)
-            .help("listen on an address or a name of this machine; `*` is all of them"),
+        // The error itself has the advice.
+        AdapterError::Listen { .. } => Failure::new(Exit::Failure, error),
         AdapterError::Registration { .. } => Failure::new(Exit::Failure, error).help(
             "set the locator with --locator (Ice.Default.Locator), or remove adapter-id (AdapterId) so that nothing is registered",
         ),
@@ -309,27 +305,29 @@ pub(crate) fn signals() -> Result<Signals, Failure> {
     })
 }
 
-/// A time as people write it: a number and `us`, `ms`, `s`, `m` or `h`; seconds without one.
+/// A time as people write it: a number and `us`, `ms`, `s`, `m` or `h`. Only 0 needs no unit: the number alone does not
+/// say of what.
 pub(crate) fn parse_time(text: &str) -> Result<Duration, String> {
     let number_len = text
         .find(|c: char| !c.is_ascii_digit() && c != '.')
         .unwrap_or(text.len());
     let (number, unit) = text.split_at(number_len);
+    let expected = |hint: &str| {
+        format!(
+            "expected a time with its unit (us, ms, s, m or h), such as 500ms or 5s, got `{text}`{hint}"
+        )
+    };
+    let number: f64 = number.parse().map_err(|_| expected(""))?;
     let seconds = match unit {
         "us" => 0.000_001,
         "ms" => 0.001,
-        "s" | "" => 1.0,
+        "s" => 1.0,
         "m" => 60.0,
         "h" => 3600.0,
-        _ => {
-            return Err(format!(
-                "expected a unit of us, ms, s, m or h, got `{unit}`"
-            ));
-        }
+        "" if number == 0.0 => 0.0,
+        "" => return Err(expected(&format!("; `{text}s` means seconds"))),
+        _ => return Err(expected("")),
     };
-    let number: f64 = number
-        .parse()
-        .map_err(|_| format!("expected a number and a unit, such as 500ms or 5s, got `{text}`"))?;
     let time = Duration::try_from_secs_f64(number * seconds).ok();
     time.filter(|time| *time <= TIME_MAX)
         .ok_or_else(|| format!("expected a time of at most 100 years, got `{text}`"))
@@ -348,9 +346,9 @@ mod tests {
             ("20us", 20),
             ("500ms", 500_000),
             ("5s", 5_000_000),
-            ("2", 2_000_000),
             ("1.5m", 90_000_000),
             ("0", 0),
+            ("0s", 0),
         ];
         for (text, micros) in times {
             assert_eq!(
@@ -372,8 +370,21 @@ mod tests {
             "-1s",
             "99999999999999999999h",
             "876001h",
+            "5",
+            "1.5",
+            ".",
+            "0.1",
         ] {
             assert!(parse_time(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_number_without_a_unit_is_told_how_to_say_seconds() {
+        let error = parse_time("5").unwrap_err();
+        assert_eq!(
+            error,
+            "expected a time with its unit (us, ms, s, m or h), such as 500ms or 5s, got `5`; `5s` means seconds"
+        );
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct ReconnectArgument {
 }
 
 impl ReconnectArgument {
-    /// Whether to come back after this.
+    /// Returns true if to come back after this.
     pub(crate) fn is_wanted(self) -> bool {
         !self.no_reconnect
     }
@@ -56,7 +56,7 @@ pub(crate) fn pause(tries: u32) -> Duration {
     PAUSE_MIN.saturating_mul(1 << tries.min(10)).min(PAUSE_MAX)
 }
 
-/// Whether another try may succeed although nobody changes what was asked.
+/// Returns true if another try may succeed although nobody changes what was asked.
 fn may_pass(failure: &Failure) -> bool {
     failure.is_of_connection() || matches!(failure.exit(), Exit::NotFound | Exit::TimedOut)
 }

@@ -169,7 +169,8 @@ impl Login {
 }
 
 impl Session {
-    /// Whether the session is lost for good. One that can be resumed is known to be lost when [`lost`](Self::lost) returns.
+    /// Returns true if the session is lost for good. One that can be resumed is known to be lost when
+    /// [`lost`](Self::lost) returns.
     pub(crate) fn is_lost(&self) -> bool {
         self.resumable.is_none() && !self.connection.is_active()
     }

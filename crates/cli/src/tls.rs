@@ -146,12 +146,12 @@ impl TlsArguments {
         self.tls_key.as_ref()
     }
 
-    /// Whether a server's certificate is taken for any host.
+    /// Returns true if a server's certificate is taken for any host.
     pub(crate) fn any_host(&self) -> bool {
         self.tls_any_host
     }
 
-    /// Whether a certificate of our own is named.
+    /// Returns true if a certificate of our own is named.
     pub(crate) fn has_certificate(&self) -> bool {
         self.tls_cert.is_some()
     }

@@ -1,4 +1,4 @@
-//! What a `build.rs` calls: reads contracts, writes Rust into `OUT_DIR`, and tells cargo when to
+//! Entry point for a `build.rs`: reads contracts, writes Rust into `OUT_DIR`, and tells cargo when to
 //! run it again.
 
 use std::fmt;
@@ -228,7 +228,7 @@ impl std::error::Error for BuildError {
     }
 }
 
-/// What cargo is told: each file that can change, be it main or included, and each warning.
+/// Prints the lines for cargo: each file that can change, be it main or included, and each warning.
 ///
 /// A contract in the directory `made` was written by the build script itself. It is newer than the run that wrote it, so
 /// cargo would run the script again each time if it watched this file.

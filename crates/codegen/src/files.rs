@@ -70,6 +70,7 @@ macro_rules! contracts {
 }
 
 const BUILT_IN: &[(&str, &str)] = contracts![
+    "Glacier2/Metrics.ice",
     "Glacier2/PermissionsVerifier.ice",
     "Glacier2/Router.ice",
     "Glacier2/SSLInfo.ice",
@@ -135,7 +136,7 @@ const STAND_INS: &[(&str, &[&str])] = &[
     ("Ice/ValueFactory.ice", &[]),
 ];
 
-/// What the types of the runtime are made of.
+/// The files that the types of the runtime are made of.
 const RUNTIME: &[&str] = &[
     "Ice/BuiltinSequences.ice",
     "Ice/Context.ice",

@@ -43,7 +43,7 @@ pub fn fresh(text: &str, taken: &[String]) -> Ident {
     ident(&candidate)
 }
 
-/// Whether the words of a name are hardly those that its author meant: a capital alone is one of them
+/// Returns true if the words of a name are hardly those that its author meant: a capital alone is one of them
 /// (`AorD` is `aor_d`), or so many capitals stand side by side that they are more than one (`getAMDMB`).
 pub fn looks_broken(name: &str) -> bool {
     let words = words(name);

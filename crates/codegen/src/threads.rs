@@ -1,9 +1,9 @@
-//! The same work for many things, on all processors. What comes of it does not depend on how many
+//! Runs one function for many items, on all processors. The results do not depend on how many
 //! there are.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What `work` gives for each item, in no order.
+/// Returns the result of `work` for each item, in no order.
 ///
 /// # Panics
 /// If `work` does.

@@ -14,9 +14,9 @@ pub(crate) struct Text {
     text: String,
     /// Modules that are open; what is added stands in the innermost.
     depth: usize,
-    /// Whether the next item is the first one of its module, or of the text.
+    /// True if the next item is the first one of its module, or of the text.
     is_first: bool,
-    /// Whether the next item follows a constant.
+    /// True if the next item follows a constant.
     is_after_constant: bool,
 }
 
@@ -80,7 +80,7 @@ impl Text {
     }
 }
 
-/// Whether this is a constant without a comment: several of them stand together.
+/// Returns true if this is a constant without a comment: several of them stand together.
 fn is_constant(items: &str) -> bool {
     items.trim_start().starts_with("pub const ") && items.lines().count() == 1
 }

@@ -274,7 +274,7 @@ impl Contract {
         std::iter::successors(Some(class), base).collect()
     }
 
-    /// Whether instances of this class are instances of the type.
+    /// Returns true if instances of this class are instances of the type.
     pub(crate) fn is_class_of(&self, class: DefinitionId, r#type: Type) -> bool {
         match r#type {
             Type::Named(wanted) if self.classes().type_id(wanted).is_some() => {
@@ -284,7 +284,7 @@ impl Contract {
         }
     }
 
-    /// Whether it is a type of class instances.
+    /// Returns true if it is a type of class instances.
     pub(crate) fn is_class(&self, r#type: Type) -> bool {
         match r#type {
             Type::AnyClass => true,

@@ -46,7 +46,7 @@ impl Contract {
         Self { inner }
     }
 
-    /// Whether both are the same contract.
+    /// Returns true if both are the same contract.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
@@ -129,7 +129,7 @@ impl Contract {
 
     /// Finds an operation by its name: in any interface, or in that of a qualified name `M::I::op`.
     ///
-    /// What every object has (`ice_ping`, `ice_isA`, `ice_id`, `ice_ids`) is found too.
+    /// It also finds the operations of every object (`ice_ping`, `ice_isA`, `ice_id`, `ice_ids`).
     ///
     /// # Errors
     /// [`LookupError`]: no such operation, more than one, or one with unsupported types.
@@ -197,7 +197,7 @@ impl Contract {
         &self.inner.classes
     }
 
-    /// Whether encoding 1.0 has class instances behind values of these types.
+    /// Returns true if encoding 1.0 has class instances behind values of these types.
     pub(crate) fn has_classes(&self, types: impl IntoIterator<Item = Type>) -> bool {
         let mut layouts = types.into_iter().map(|r#type| self.layout(r#type));
         layouts.any(|layout| layout.is_ok_and(|layout| layout.has_classes))

@@ -18,7 +18,7 @@ use crate::{Contract, Instance, MAX_DEPTH, Value};
 /// Each level of a type holds at most one [`Value`] for each byte, in a list that grows as values
 /// come (so it is at most three times as long while it grows); strings and byte sequences are no
 /// longer than their bytes, which the last level pays for; a class instance takes at least a byte.
-/// What a type takes by itself, as the members of a struct or class, comes on top: that is the
+/// The memory of the type itself, such as the members of a struct or class, comes on top: that is the
 /// contract's doing and not the sender's.
 pub const MAX_MEMORY_PER_BYTE: usize =
     3 * size_of::<Value>() * (MAX_DEPTH + 1) + CLASS_MEMORY_PER_BYTE + size_of::<Instance>();
@@ -32,7 +32,7 @@ const CAPACITY_MAX: usize = 64;
 pub struct DecodeValueError {
     /// Which part of the value: `params.items[3].name`.
     pub path: String,
-    /// What is wrong with its bytes.
+    /// The error in its bytes.
     pub error: DecodeError,
 }
 
@@ -304,7 +304,7 @@ impl ValueDecoder<'_, '_, '_> {
         self.decoder.get().map_err(Located::new)
     }
 
-    /// A type that nests too deep, or one of a model that nobody checked.
+    /// A type that nests too deep, or one of an unchecked model.
     fn unsupported(&self) -> Failure {
         let kind = DecodeErrorKind::NotSupported("values of this type");
         Located::new(self.decoder.error("value", kind))

@@ -15,11 +15,11 @@ use crate::{Contract, Value};
 pub struct EncodeValueError {
     /// Which part of the value: `value.items[3].name`.
     pub path: String,
-    /// What is wrong with it.
+    /// The kind of error.
     pub kind: EncodeValueErrorKind,
 }
 
-/// What keeps a value from being encoded.
+/// A reason why a value cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeValueErrorKind {

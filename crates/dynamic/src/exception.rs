@@ -27,7 +27,7 @@ pub const THROWN_KEY: &str = "$thrown";
 /// The key that is `true` where the contract knows nothing of the exception but its type id.
 pub const UNKNOWN_KEY: &str = "$unknown";
 
-/// What an exception is called in a path.
+/// The name of an exception in a path.
 pub(crate) const ROOT: &str = "exception";
 
 impl Operation {
@@ -62,7 +62,7 @@ impl Operation {
         self.format().map_or(ExceptionFormat::Sliced, of_classes)
     }
 
-    /// Whether the operation declares an exception, by itself or by a base of it.
+    /// Returns true if the operation declares an exception, by itself or by a base of it.
     pub fn throws(&self, type_id: &str) -> bool {
         let model = self.contract().model();
         let chain = exception(self.contract(), type_id).map(|id| model.exception_chain(id));

@@ -1,4 +1,4 @@
-//! What must be known of each type before a value of it is decoded: how short it can be, how deep
+//! Facts about each type that must be known before a value of it is decoded: how short it can be, how deep
 //! it nests, and whether it is supported at all.
 
 use std::fmt;
@@ -39,14 +39,14 @@ impl fmt::Display for Unsupported {
 
 impl std::error::Error for Unsupported {}
 
-/// What decoding needs to know of a type.
+/// The facts about a type that decoding needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Layout {
     /// The least number of bytes that a value takes, in any encoding.
     pub(crate) min_wire_len: usize,
     /// How many types stand in one another.
     pub(crate) depth: usize,
-    /// Whether there are class instances in it, which encoding 1.0 writes behind all values.
+    /// True if there are class instances in it, which encoding 1.0 writes behind all values.
     pub(crate) has_classes: bool,
 }
 
@@ -94,7 +94,7 @@ impl Layouts {
             )
         };
         let known = model.definitions.iter().map(|definition| {
-            // Only a model that nobody checked has a type that contains itself.
+            // Only an unchecked model has a type that contains itself.
             is_class(&definition.kind)
                 .then_some(Layout::CLASS)
                 .ok_or_else(|| Unsupported::TooDeep("a type that contains itself".to_owned()))

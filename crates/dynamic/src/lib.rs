@@ -37,6 +37,7 @@ mod class;
 mod contract;
 mod decode;
 mod encode;
+mod example;
 mod exception;
 mod hex;
 mod json;

@@ -1,4 +1,4 @@
-//! What can go wrong when something is looked for in a contract by its name.
+//! Errors of looking something up in a contract by its name.
 
 use std::fmt;
 
@@ -86,7 +86,7 @@ impl From<Unsupported> for LookupError {
     }
 }
 
-/// What there is instead.
+/// Writes the names that exist instead.
 fn alternatives(f: &mut fmt::Formatter<'_>, name: &str, all: &[String]) -> fmt::Result {
     if let Some(suggestion) = suggest(name, all.iter().map(String::as_str)) {
         return write!(f, "; did you mean {suggestion}");

@@ -78,7 +78,7 @@ impl Operation {
         }
     }
 
-    /// Whether something comes back, so that it must be invoked twoway.
+    /// Returns true if something comes back, so that it must be invoked twoway.
     pub fn returns_data(&self) -> bool {
         self.declared().returns_data()
     }
@@ -206,7 +206,7 @@ impl Operation {
         }
     }
 
-    fn inputs(&self) -> Vec<Slot<'_>> {
+    pub(crate) fn inputs(&self) -> Vec<Slot<'_>> {
         self.declared().inputs().map(Slot::from).collect()
     }
 
@@ -310,12 +310,12 @@ impl Operation {
     }
 }
 
-/// What a list of values is called in messages.
+/// The name of a list of values in messages.
 #[derive(Clone, Copy)]
 struct ListOf {
     /// Where paths begin.
     root: &'static str,
-    /// What one value is.
+    /// The name of one value.
     noun: &'static str,
 }
 
@@ -335,7 +335,7 @@ impl fmt::Display for Operation {
     }
 }
 
-/// Whether an array of so many can be for the slots: optional ones at the end may be left out.
+/// Returns true if an array of so many can be for the slots: optional ones at the end may be left out.
 fn fits(len: usize, slots: &[Slot<'_>]) -> bool {
     (slots.len() - optional_at_the_end(slots)..=slots.len()).contains(&len)
 }

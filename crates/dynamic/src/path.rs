@@ -50,7 +50,7 @@ impl fmt::Display for Path {
     }
 }
 
-/// Whether a name, which may be anything that stood in JSON, can stand in a path as it is.
+/// Returns true if a name, which may be anything that stood in JSON, can stand in a path as it is.
 fn is_plain(name: &str) -> bool {
     const MAX_LEN: usize = 64;
     let is_word = |char: char| char.is_ascii_alphanumeric() || char == '_' || char == '$';

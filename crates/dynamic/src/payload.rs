@@ -17,7 +17,7 @@ use crate::{
     Problem, Unsupported, Value, decode, encode,
 };
 
-/// What a payload holds: a value, a user exception, or the parameters or results of an operation.
+/// The kind of payload: a value, a user exception, or the parameters or results of an operation.
 ///
 /// ```
 /// use floe_dynamic::{Contract, PayloadType};
@@ -218,7 +218,7 @@ impl PayloadType {
         }
     }
 
-    /// Whether a type id is that of an exception, or of one that extends it.
+    /// Returns true if a type id is that of an exception, or of one that extends it.
     fn extends(&self, type_id: &str, base: DefinitionId) -> bool {
         let id = exception::exception(&self.contract, type_id);
         let chain = id.map(|id| self.contract.model().exception_chain(id));

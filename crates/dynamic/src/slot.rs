@@ -1,4 +1,4 @@
-//! What has a name and a type: members of structs and exceptions, parameters, results.
+//! Slots, which have a name and a type: members of structs and exceptions, parameters, results.
 
 use floe_slice::model::{ConstValue, Member, Parameter, Type};
 
@@ -56,12 +56,12 @@ pub(crate) fn untagged_types(slots: &[Slot<'_>]) -> impl Iterator<Item = Type> {
     untagged.map(|slot| slot.r#type)
 }
 
-/// Whose members, parameters or results slots are, for a message.
+/// The owner of slots, which are members, parameters or results, for a message.
 #[derive(Clone, Copy)]
 pub(crate) struct Owner<'a> {
     /// The type id, or the name of the operation.
     pub(crate) name: &'a str,
-    /// What one of them is called.
+    /// The name of one of them.
     pub(crate) noun: &'static str,
 }
 

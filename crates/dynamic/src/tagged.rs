@@ -9,7 +9,7 @@ use crate::{Contract, Value};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TagShape {
     pub(crate) format: TagFormat,
-    /// Whether the length stands in front of the value, which does not start with it.
+    /// True if the length stands in front of the value, which does not start with it.
     pub(crate) has_len_in_front: bool,
 }
 

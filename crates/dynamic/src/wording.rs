@@ -43,7 +43,7 @@ fn simple_name(scoped: &str) -> &str {
 
 /// The number of characters to insert, delete or replace; two swapped neighbours count as one.
 fn distance(left: &str, right: &str) -> usize {
-    // A name in JSON can be of any length; beyond this nobody mistyped anything.
+    // A name in JSON can be of any length; a name beyond this length is no typing error.
     const MAX_CHARS: usize = 64;
     let left: Vec<char> = left.chars().take(MAX_CHARS).collect();
     let right: Vec<char> = right.chars().take(MAX_CHARS).collect();

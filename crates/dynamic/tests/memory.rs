@@ -12,7 +12,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// What an error may take, whatever the length of the input.
+/// Bytes that an error may take, for input of any length.
 const ERROR_LEN: usize = 16 * 1024;
 
 /// How many types stand in one another in the deepest of [`SLICE`].
@@ -79,7 +79,7 @@ fn memory_for_hostile_bytes_is_bounded_by_their_number() {
             }
         }
     }
-    // The test would show nothing if these bytes were refused at once.
+    // The test would show nothing if these bytes were refused immediately.
     assert!(
         most > size_of::<Value>(),
         "{most} bytes for a byte of input at most"

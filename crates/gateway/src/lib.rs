@@ -36,7 +36,7 @@ mod settings;
 pub use client::{ResumableSession, SessionError};
 pub use core::{AddressRule, AddressRuleError, UserCategory};
 pub use error::GatewayError;
-pub use service::{GOING_AWAY, Gateway, GatewayStatus, GatewayView, OVERLOADED};
+pub use service::{GOING_AWAY, Gateway, GatewayStatus, GatewayView, METRICS_MAPS, OVERLOADED};
 pub use settings::{
     AdminSettings, Batching, CertificateVerifier, ConnectionContext, FilterSettings,
     ForwardingSettings, GatewaySettings, PasswordVerifier,

@@ -1,11 +1,13 @@
 //! Settings of a gateway, with the properties of Glacier2 that they come from.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use floe::settings::Compression;
 use floe::{Connection, Identity, Reference};
 use floe_access::Users;
+use floe_metrics::MetricsView;
 
 use crate::core::{AddressRule, UserCategory};
 
@@ -84,7 +86,8 @@ pub struct GatewaySettings {
     /// How requests go from servers to clients.
     #[doc(alias("Glacier2.Server.Buffered", "Glacier2.Server.ForwardContext"))]
     pub to_clients: ForwardingSettings,
-    /// Whether `getClientProxy` returns a proxy to the router, or nil. Both mean the same to a client. Default false.
+    /// Whether `getClientProxy` returns a proxy with the endpoints for clients, or nil. Both mean the same to a client.
+    /// Default false.
     #[doc(alias = "Glacier2.ReturnClientProxy")]
     pub returns_client_proxy: bool,
     /// The administrative object. Default none.
@@ -127,8 +130,8 @@ impl GatewaySettings {
     }
 }
 
-/// The administrative object of a gateway: `INSTANCE/admin`. Its facet `Process` ends the process. Whoever reaches it
-/// may do so.
+/// The administrative object of a gateway: `INSTANCE/admin`. Its facet `Process` ends the process, and its facet `Metrics`
+/// gives metrics as Glacier2 does. Any program that reaches it may use it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AdminSettings {
@@ -137,14 +140,18 @@ pub struct AdminSettings {
     /// The category of its identity. Default `Glacier2`.
     #[doc(alias = "Ice.Admin.InstanceName")]
     pub instance_name: String,
+    /// The metrics views by name, with the map in [`METRICS_MAPS`](crate::METRICS_MAPS). Default: none.
+    #[doc(alias = "IceMX.Metrics")]
+    pub views: BTreeMap<String, MetricsView>,
 }
 
 impl AdminSettings {
-    /// An object that listens there.
+    /// An object that listens there and has no views.
     pub fn new(listen: impl Into<String>) -> Self {
         Self {
             listen: listen.into(),
             instance_name: "Glacier2".to_owned(),
+            views: BTreeMap::new(),
         }
     }
 }
@@ -207,7 +214,7 @@ pub struct FilterSettings {
     /// Identities that clients may reach.
     #[doc(alias = "Glacier2.Filter.Identity.Accept")]
     pub accept_identities: Vec<Identity>,
-    /// Ids of adapters that clients may reach.
+    /// Ids of adapters that clients may reach. Proxies without an adapter id are subject to the other two sets alone.
     #[doc(alias = "Glacier2.Filter.AdapterId.Accept")]
     pub accept_adapter_ids: Vec<String>,
 }

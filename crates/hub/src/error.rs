@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use floe::reference::Readable;
 use floe::{AdapterError, InvokeError, SystemException};
 
 use crate::core::LimitReached;
@@ -17,6 +18,11 @@ pub enum HubError {
     Published {
         /// An endpoint without a host, or without a port.
         endpoint: String,
+    },
+    /// It would listen for datagrams alone, and could answer no request.
+    OnlyDatagrams {
+        /// The endpoints.
+        endpoints: String,
     },
     /// Publisher objects have published endpoints or an adapter id of their own, but no adapter of their own.
     NothingPublished,
@@ -41,6 +47,12 @@ impl fmt::Display for HubError {
                 f,
                 "expected published endpoints with a host and a port that clients reach, such as \
                  tcp -h hub.example -p 10000, got \"{endpoint}\""
+            ),
+            Self::OnlyDatagrams { endpoints } => write!(
+                f,
+                "expected an endpoint of tcp, ssl, ws, wss or unix among those of the hub, got only \"{}\": over udp a hub takes \
+                 events and answers nothing, so no program could find a topic or subscribe; add one, such as tcp -p 10000",
+                Readable(endpoints)
             ),
             Self::NothingPublished => f.write_str(
                 "expected endpoints at which publisher objects listen, because their published endpoints or adapter id are set, got none: set \

@@ -23,12 +23,14 @@
 //! - `service/`: the running hub: servants, and the tasks that deliver
 //! - `store/`: keeps topics and subscriptions when the process ends
 //! - [`log`]: keeps the events of durable topics
-//! - [`contracts`]: how a hub shows its status and metrics
-//! - `settings.rs`, `error.rs`
+//! - [`contracts`]: how a hub shows its status
+//! - `settings.rs`, `error.rs`, `lock.rs`
 
+mod blocking_work;
 pub mod contracts;
 mod core;
 mod error;
+mod lock;
 pub mod log;
 #[cfg(test)]
 mod random;
@@ -36,12 +38,10 @@ mod service;
 mod settings;
 mod store;
 
-pub use core::{
-    GroupBy, GroupByError, HubLimits, LimitUse, OverflowPolicy, QueueLimits, WAITING_FACET,
-};
+pub use core::{HubLimits, LimitUse, OverflowPolicy, QueueLimits, WAITING_FACET};
 pub use error::{HubError, StoreError};
-pub use service::{DURABLE_TOPICS, HUB_ADMIN, Hub, HubLatencies, HubView, LatencyCounts};
-pub use settings::{
-    AdminSettings, DurableSettings, HubSettings, MetricsMap, MetricsView, StoreSettings,
+pub use service::{
+    DURABLE_TOPICS, HUB_ADMIN, Hub, HubLatencies, HubView, LatencyCounts, METRICS_MAPS,
 };
+pub use settings::{AdminSettings, DurableSettings, HubSettings, StoreSettings};
 pub use store::{inspect_store_record, is_reading_store};

@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use floe::settings::AdapterSettings;
 use floe_access::Access;
+use floe_metrics::MetricsView;
 
 pub(crate) use live::LiveSettings;
 
 use crate::core::log::{Level, Retention};
-use crate::core::{GroupBy, HubLimits, QueueLimits};
+use crate::core::{HubLimits, QueueLimits};
 
 /// Settings of a [`Hub`](crate::Hub).
 ///
@@ -126,7 +127,7 @@ pub struct AdminSettings {
     pub instance_name: String,
     /// The name of the service, which metrics show as the attribute `service`. Default `IceStorm`.
     pub service_name: String,
-    /// The views by name. Default: none.
+    /// The views by name, with the maps in [`METRICS_MAPS`](crate::METRICS_MAPS). Default: none.
     #[doc(alias = "IceMX.Metrics")]
     pub views: BTreeMap<String, MetricsView>,
 }
@@ -139,53 +140,6 @@ impl AdminSettings {
             instance_name: "IceStorm".to_owned(),
             service_name: "IceStorm".to_owned(),
             views: BTreeMap::new(),
-        }
-    }
-}
-
-/// A metrics view, with the maps that it has.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct MetricsView {
-    /// The map `Topic`, if the view has it. Its attributes are [`GroupBy::OF_TOPICS`].
-    pub topics: Option<MetricsMap>,
-    /// The map `Subscriber`, if the view has it. Its attributes are [`GroupBy::OF_SUBSCRIBERS`].
-    pub subscribers: Option<MetricsMap>,
-    /// Whether it measures from the start. Default: yes.
-    #[doc(alias = "Disabled")]
-    pub is_enabled: bool,
-}
-
-impl Default for MetricsView {
-    /// Both maps, with a metrics object for each topic and subscriber.
-    fn default() -> Self {
-        let by_id = |known| GroupBy::parse("id", known).ok().map(MetricsMap::new);
-        Self {
-            topics: by_id(GroupBy::OF_TOPICS),
-            subscribers: by_id(GroupBy::OF_SUBSCRIBERS),
-            is_enabled: true,
-        }
-    }
-}
-
-/// A map of a metrics view.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct MetricsMap {
-    /// How it groups.
-    #[doc(alias = "GroupBy")]
-    pub group_by: GroupBy,
-    /// How many metrics objects are kept after their topics or subscribers are gone. Default 10, as in Ice.
-    #[doc(alias = "RetainDetached")]
-    pub retained_max: usize,
-}
-
-impl MetricsMap {
-    /// A map that groups so, with defaults for everything else.
-    pub fn new(group_by: GroupBy) -> Self {
-        Self {
-            group_by,
-            retained_max: 10,
         }
     }
 }

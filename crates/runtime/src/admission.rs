@@ -107,7 +107,7 @@ impl Admissions {
         self.lock().count
     }
 
-    /// Whether there is a limit for each address.
+    /// Returns true if there is a limit for each address.
     pub(crate) fn is_by_address(&self) -> bool {
         self.limit_per_address.is_some()
     }

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use tokio::runtime::{Builder, Handle, Runtime};
 
 thread_local! {
-    static IS_HERE: Cell<bool> = const { Cell::new(false) };
+    static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The runtime of that thread. It starts on first use and lives as long as the program. Every task
@@ -23,7 +23,7 @@ pub(crate) fn handle() -> &'static Handle {
 /// Blocks this thread. If this is the background thread, another one takes over meanwhile, because
 /// the servant that blocks here may wait for work that the background has to do.
 pub(crate) fn block<T>(blocking: impl FnOnce() -> T) -> T {
-    match IS_HERE.get() {
+    match IS_BACKGROUND.get() {
         true => tokio::task::block_in_place(blocking),
         false => blocking(),
     }
@@ -35,7 +35,7 @@ fn start() -> Runtime {
     Builder::new_multi_thread()
         .worker_threads(1)
         .thread_name("floe-background")
-        .on_thread_start(|| IS_HERE.set(true))
+        .on_thread_start(|| IS_BACKGROUND.set(true))
         .enable_all()
         .build()
         .expect("the system has a thread and an event queue to give")

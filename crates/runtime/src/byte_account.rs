@@ -21,7 +21,7 @@ impl ByteAccount {
     }
 }
 
-/// What one holder has added to an account. Dropping it takes everything back.
+/// The bytes that one holder has added to an account. Dropping it takes everything back.
 #[derive(Debug)]
 pub(crate) struct HeldBytes {
     account: Arc<ByteAccount>,
@@ -36,7 +36,7 @@ impl HeldBytes {
         Self { account, len: 0 }
     }
 
-    /// Whether anything is counted.
+    /// Returns true if anything is counted.
     pub(crate) fn is_none(&self) -> bool {
         self.len == 0
     }

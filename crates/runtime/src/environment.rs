@@ -1,4 +1,4 @@
-//! What all parts of one communicator share without knowing the communicator: settings, tasks, limits.
+//! The environment that all parts of a communicator share without knowing the communicator: settings, tasks, limits.
 
 use std::any::Any;
 use std::future::Future;
@@ -72,12 +72,12 @@ impl Environment {
         &self.busy_connections
     }
 
-    /// What the unfinished messages of all connections hold.
+    /// Returns the count of bytes that the unfinished messages of all connections hold.
     pub(crate) fn input_memory(&self) -> &Arc<ByteAccount> {
         &self.input_memory
     }
 
-    /// What the replies hold that peers do not read.
+    /// Returns the count of bytes in replies that peers do not read.
     pub(crate) fn reply_memory(&self) -> &Arc<ByteAccount> {
         &self.reply_memory
     }
@@ -98,7 +98,7 @@ impl Environment {
         let _ = is_shut_down.wait_for(|is_shut_down| *is_shut_down).await;
     }
 
-    /// Whether callers and dedicated threads do the reading and writing.
+    /// Returns true if callers and dedicated threads do the reading and writing.
     pub(crate) fn is_blocking(&self) -> bool {
         self.is_blocking
     }

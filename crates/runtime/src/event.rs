@@ -115,6 +115,8 @@ pub struct Events {
     ends: Ends,
     /// The range of the events that this value stands for.
     range: Range<u32>,
+    /// Whether they were made for one holder.
+    is_exclusive: bool,
 }
 
 /// The ends of events that share memory.
@@ -187,7 +189,22 @@ impl Events {
             bytes: Bytes::copy_from_slice(&self.bytes[range]),
             ends,
             range: 0..self.range.len() as u32,
+            is_exclusive: true,
         }
+    }
+
+    /// Marks the events as made for one holder, so that nothing else shares their memory. Parts keep the mark.
+    #[must_use]
+    pub fn exclusive(self) -> Self {
+        Self {
+            is_exclusive: true,
+            ..self
+        }
+    }
+
+    /// Whether they were made for one holder, by [`Events::detached`] or [`Events::exclusive`].
+    pub fn is_exclusive(&self) -> bool {
+        self.is_exclusive
     }
 
     /// Iterates over the bytes of each event: operation, mode, context and parameters, in the protocol's order.
@@ -246,6 +263,7 @@ impl From<Event> for Events {
             ends: Ends::Every(event.len()),
             bytes: event.bytes,
             range: 0..1,
+            is_exclusive: false,
         }
     }
 }
@@ -324,6 +342,7 @@ impl EventsBuilder {
             bytes: bytes.into(),
             ends,
             range: 0..count,
+            is_exclusive: false,
         })
     }
 

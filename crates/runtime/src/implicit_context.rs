@@ -47,7 +47,7 @@ impl ImplicitContext {
         self.change(|entries| entries.remove(key))
     }
 
-    /// Whether the context is empty.
+    /// Returns true if the context is empty.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         !self.is_set.load(Ordering::Acquire)

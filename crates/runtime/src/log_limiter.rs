@@ -26,7 +26,7 @@ struct Window {
     unlogged_count: u64,
 }
 
-/// What the limiter does with a line.
+/// The limiter's decision about a line.
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Logged,

@@ -2,7 +2,7 @@
 
 use tracing::Level;
 
-/// Writes what is worth a warning to standard error from now on, a line each.
+/// Writes warnings and errors to standard error from now on, a line each.
 ///
 /// Floe logs with the crate `tracing`. A program that installs a subscriber of its own needs none of this, and keeps its own:
 /// the call does nothing then.

@@ -1,3 +1,3 @@
-//! What messages say: outcomes of requests, and how a request failed.
+//! The content of messages: outcomes of requests, and how a request failed.
 
 pub use floe_wire::message::{Outcome, ProtocolError, RequestFailed, RequestId};

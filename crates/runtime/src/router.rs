@@ -59,7 +59,7 @@ struct State {
 pub(crate) struct ClientSide {
     /// The endpoints for clients; `None` for the router's own endpoints.
     pub(crate) proxy: Option<Reference>,
-    /// Whether each object must be registered with the router.
+    /// True if each object must be registered with the router.
     pub(crate) has_routing_table: bool,
 }
 
@@ -77,7 +77,7 @@ impl Router {
         self.state_of(connection).client_side = Some(side);
     }
 
-    /// Whether the object was registered over this connection.
+    /// Returns true if the object was registered over this connection.
     pub(crate) fn has(&self, connection: &Arc<ConnectionCore>, identity: &Identity) -> bool {
         self.state_of(connection).added.contains(identity)
     }

@@ -17,9 +17,9 @@ pub enum Language {
     /// Whatever Ice 3.7 or Ice 3.8 accepts.
     #[default]
     Any,
-    /// What Ice 3.7 accepts.
+    /// The language that Ice 3.7 accepts.
     V37,
-    /// What Ice 3.8 accepts.
+    /// The language that Ice 3.8 accepts.
     V38,
 }
 
@@ -41,7 +41,7 @@ impl Language {
     }
 }
 
-/// What a compilation may be told.
+/// The options of a compilation.
 ///
 /// The macros `__FLOE__` (1), `ICE_VERSION` and `__ICE_VERSION__` (30708 for [`Language::V37`],
 /// otherwise 30811), `__STDC__`, `__STDC_HOSTED__`, `__STDC_VERSION__`, `__FILE__` and `__LINE__` are
@@ -57,13 +57,13 @@ pub struct Options {
     pub undefines: Vec<String>,
     /// The version of the language.
     pub language: Language,
-    /// Whether warnings in files of other projects are shown: those included in angle brackets, and the
+    /// True if warnings in files of other projects are shown: those included in angle brackets, and the
     /// files that they include. Default: false. Errors are always shown, and a file that is compiled itself
     /// is never one of another project.
     pub warn_foreign: bool,
 }
 
-/// What came of a compilation.
+/// The result of a compilation.
 #[derive(Debug, Clone)]
 pub struct Compilation {
     /// The definitions of all files. If there are errors, only what was legal; make no code from it.
@@ -77,7 +77,7 @@ pub struct Compilation {
 }
 
 impl Compilation {
-    /// Whether there is an error (as opposed to warnings).
+    /// Returns true if there is an error (as opposed to warnings).
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(Diagnostic::is_error)
     }

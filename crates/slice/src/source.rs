@@ -60,7 +60,7 @@ impl MemoryLoader {
         self
     }
 
-    /// The same loader with one more file.
+    /// Adds a file to the loader.
     pub fn with(mut self, path: impl AsRef<Path>, content: impl Into<Vec<u8>>) -> Self {
         self.insert(path, content);
         self

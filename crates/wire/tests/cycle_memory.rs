@@ -16,7 +16,7 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const GRAPHS: u64 = 5_000;
 
-/// What the test harness may allocate meanwhile, in bytes.
+/// Bytes that the test harness may allocate meanwhile.
 const NOTE_LEN: usize = 4096;
 
 static CLASSES: ClassTable = ClassTable::new(&[ClassInfo::of::<Node>()], &[]);

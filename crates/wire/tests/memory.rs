@@ -11,7 +11,7 @@ use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
-/// What the tables of ids take at the least, whatever the length of the input.
+/// Bytes that the tables of ids take at least, for input of any length.
 const BASE_LEN: usize = 16 * 1024;
 
 #[test]
@@ -30,7 +30,7 @@ fn memory_for_hostile_instances_is_bounded_by_their_bytes() {
         );
         most = most.max(taken / bytes.len());
     }
-    // The test would show nothing if these bytes were refused at once.
+    // The test would show nothing if these bytes were refused immediately.
     assert!(most > 32, "{most} bytes for a byte of input at most");
 }
 

@@ -18,7 +18,7 @@ const COUNT: usize = 20_000;
 /// Four levels of sequences.
 type Deep<T> = Vec<Vec<Vec<Vec<T>>>>;
 
-/// The same in other containers.
+/// Four levels of linked lists.
 type Linked<T> = LinkedList<LinkedList<LinkedList<LinkedList<T>>>>;
 type Queues<T> = Collected<VecDeque<Collected<VecDeque<Collected<VecDeque<T>>>>>>;
 
@@ -63,7 +63,7 @@ fn memory_for_hostile_values_is_bounded_by_their_bytes() {
         viewed::<Vec<BTreeMap<&str, &str>>>("borrowed entries", &entries),
         viewed::<Deep<Deep<Deep<Deep<&str>>>>>("borrowed promises", &promises),
     ];
-    // The test would show nothing if these bytes were refused at once.
+    // The test would show nothing if these bytes were refused immediately.
     let most = most.into_iter().max().unwrap_or_default();
     assert!(most > VALUE_MEMORY_PER_BYTE / 2, "{most}");
 }

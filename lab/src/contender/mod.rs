@@ -87,7 +87,7 @@ pub(crate) enum Origin {
     Gateway(&'static GatewayContender),
 }
 
-/// Whether a contender is Floe, in whatever manner it is used.
+/// Returns true if a contender is Floe, in whatever manner it is used.
 pub(crate) fn is_floe(contender: &str) -> bool {
     contender == "floe" || contender.starts_with("floe-")
 }
@@ -126,7 +126,7 @@ pub(crate) struct Ready {
     pub(crate) refusal: fn(case: &str) -> Option<&'static str>,
     pub(crate) encoding: Option<&'static str>,
     pub(crate) version: String,
-    /// Whether it measures with code of ours, so that its failure is ours too.
+    /// True if it measures with code of ours, so that its failure is ours too.
     pub(crate) is_own: bool,
     launch: Launch,
     /// The same for what is between publishers and subscribers, where there is something.

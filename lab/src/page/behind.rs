@@ -15,7 +15,7 @@ pub(crate) struct Behind<'a> {
     /// Where it lies with a confidence of 95 %.
     pub(crate) interval: Option<[Figure; 2]>,
     pub(crate) unit: Unit,
-    /// Whether the interval leaves no doubt.
+    /// True if the interval leaves no doubt.
     pub(crate) is_sure: bool,
 }
 
@@ -68,8 +68,8 @@ impl<'a> Behind<'a> {
     }
 }
 
-/// Whether the two contenders of a ratio do the same work. One that only reads in place what it was sent is not compared with one that
-/// makes a value of its own.
+/// Returns true if the two contenders of a ratio do the same work. One that only reads in place what it was sent is not
+/// compared with one that makes a value of its own.
 fn are_alike(scenario: &str, ratio: &CaseRatio) -> bool {
     const READ_IN_PLACE: [&str; 2] = ["floe-view", "capnp"];
     let is_decoding = scenario == "codec" && ratio.case.ends_with("/decode");

@@ -122,7 +122,7 @@ pub struct LeftOut {
     pub cases: Vec<String>,
     /// Why it does not offer them, cannot run on this machine, or in which round it failed and how.
     pub reason: String,
-    /// Whether it began to measure, and failed.
+    /// True if it began to measure, and failed.
     pub has_failed: bool,
 }
 
@@ -187,7 +187,7 @@ pub(crate) struct Measured<'a> {
 }
 
 impl Measured<'_> {
-    /// Whether it is still to measure in this round.
+    /// Returns true if it is still to measure in this round.
     pub(crate) fn lacks(&self, round: usize) -> bool {
         !self.is_out && self.rounds.len() <= round
     }

@@ -61,7 +61,7 @@ pub struct ScenarioInfo {
     pub(crate) unit: fn(case: &str) -> Unit,
     /// Where processes run if the user does not say.
     pub(crate) placement: Placement,
-    /// Whether one of `families` has a case of this name.
+    /// True if one of `families` has a case of this name.
     pub(crate) knows: fn(&str) -> bool,
     /// Pairs of contenders whose quotient the report gives: the first over the second.
     pub ratios: &'static [(&'static str, &'static str)],
@@ -104,7 +104,7 @@ impl Unit {
         all.into_iter().find(|unit| unit.name() == name)
     }
 
-    /// Whether a figure that is higher is the better one.
+    /// Returns true if a figure that is higher is the better one.
     pub(crate) fn is_rate(self) -> bool {
         match self {
             Self::Microseconds => false,
@@ -121,8 +121,8 @@ impl Unit {
     }
 }
 
-/// Whether a scenario is judged by the means of rounds, and not by their medians: where latency through a service takes one
-/// of two times, a median is one of the two by chance.
+/// Returns true if a scenario is judged by the means of rounds, and not by their medians: where latency through a
+/// service takes one of two times, a median is one of the two by chance.
 pub(crate) fn is_judged_by_means(scenario: &str) -> bool {
     scenario == events::EVENTS.name
 }
@@ -153,7 +153,7 @@ impl ScenarioInfo {
         names.collect()
     }
 
-    /// Whether who asks for this name means this contender.
+    /// Returns true if who asks for this name means this contender.
     pub(crate) fn means(&self, asked: &str, contender: &str) -> bool {
         let mut groups = self.groups.iter();
         let is_in =
@@ -161,7 +161,7 @@ impl ScenarioInfo {
         asked == contender || groups.any(is_in)
     }
 
-    /// Whether one of its contenders is meant by this name.
+    /// Returns true if one of its contenders is meant by this name.
     pub(crate) fn has(&self, asked: &str) -> bool {
         let mut contenders = self.contenders.iter();
         contenders.any(|contender| self.means(asked, contender.name))
@@ -220,7 +220,7 @@ impl ScenarioInfo {
     }
 }
 
-/// Whether the name has numbers where the family's has capital letters, and else the same words.
+/// Returns true if the name has numbers where the family's has capital letters, and else the same words.
 fn is_of_family(name: &str, family: &str) -> bool {
     let fits = |(word, pattern): (&str, &str)| {
         let is_number = |word: &str| word.parse::<u64>().is_ok();

@@ -256,7 +256,7 @@ impl Bucket {
         Duration::from_secs_f64(len as f64 * 8.0 / f64::from(self.bits_per_second))
     }
 
-    /// Whether the next segment is lost.
+    /// Returns true if the next segment is lost.
     fn loses(&mut self) -> bool {
         // Source: Marsaglia, "Xorshift RNGs".
         self.random ^= self.random << 13;

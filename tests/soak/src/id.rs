@@ -1,6 +1,6 @@
 //! Ids of calls: no two calls of a run have the same one.
 
-/// What a call is like.
+/// The kind of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -57,7 +57,7 @@ impl Kind {
         }
     }
 
-    /// Whether it may be executed more than once.
+    /// Returns true if it may be executed more than once.
     pub(crate) fn may_repeat(self) -> bool {
         self == Self::Again
     }
@@ -84,7 +84,7 @@ impl CallId {
         self.0.cast_signed()
     }
 
-    /// What the call is like; `None` if no client made such an id.
+    /// Returns the kind of the call; `None` if no client made such an id.
     pub(crate) fn kind(self) -> Option<Kind> {
         let kind = (self.0 >> 40) as u8;
         Kind::ALL.into_iter().find(|known| *known as u8 == kind)

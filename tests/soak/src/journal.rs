@@ -17,7 +17,7 @@ use crate::id::CallId;
 
 const RECORD_LEN: usize = 9;
 
-/// What is noted of a call.
+/// An entry about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub(crate) enum Note {

@@ -56,7 +56,7 @@ enum Role {
     Attack(attack::Attack),
     /// A hub with batched publishers at full speed, and subscribers that stop, crawl and return
     Flood(hub::flood::Flood),
-    /// What a server takes of memory
+    /// Measures the memory of a server
     Memory(memory::Memory),
     #[command(hide = true)]
     Server(server::Server),

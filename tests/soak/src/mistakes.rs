@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use clap::ValueEnum;
 
-/// What a server may do wrong on purpose.
+/// A mistake that a server makes on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mistake {
     /// Now and then a call is executed twice.
@@ -53,7 +53,7 @@ pub(crate) struct Mistakes {
     mistake: Option<Mistake>,
     /// Calls so far.
     count: AtomicU64,
-    /// What was leaked.
+    /// The leaked values.
     leaked: Mutex<Leaked>,
 }
 
@@ -65,7 +65,7 @@ struct Leaked {
     files: Vec<File>,
 }
 
-/// What a call leaks, in bytes.
+/// Bytes that a call leaks.
 const LEAK_LEN: usize = 128 * 1024;
 /// Between two calls that leak, at least: then the leak is as fast on a slow machine as on a fast one.
 const LEAK_INTERVAL: Duration = Duration::from_millis(25);
@@ -79,7 +79,7 @@ impl Mistakes {
         }
     }
 
-    /// Whether to make this one now; asked once for each call.
+    /// Returns true if to make this one now; asked once for each call.
     pub(crate) fn is_due(&self, mistake: Mistake) -> bool {
         self.mistake == Some(mistake)
             && (1 + self.count.fetch_add(1, Ordering::Relaxed)).is_multiple_of(mistake.rarity())

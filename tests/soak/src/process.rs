@@ -1,4 +1,4 @@
-//! What the system knows of a process: its memory, its descriptors, and how to stop it.
+//! A process as the system sees it: its memory, its descriptors, and how to stop it.
 
 use std::fs;
 use std::io;

@@ -4,21 +4,22 @@ use std::time::{Duration, Instant};
 
 use crate::process;
 
-/// What is not judged, and no less than a quarter of the run: connections are made, and the windows of their
-/// compressed streams, 1 MiB for each direction, fill as messages pass.
+/// The warm-up, which is not judged, and is no less than a quarter of the run: connections are made, and the windows of
+/// their compressed streams, 1 MiB for each direction, fill as messages pass.
 const WARM_UP_MIN: Duration = Duration::from_secs(15);
 /// Samples that say something, at least.
 const SAMPLES_MIN: usize = 20;
-/// A member grows by no more than this after the warm-up, in bytes. It is not less, for it goes up and down by as much
-/// with the windows of the compressed streams that are open just then: of two runs of ten minutes one ended with
+/// A member grows by no more than this after the warm-up, in bytes. It is not less, because it goes up and down by as
+/// much with the windows of the compressed streams that are open just then: of two runs of ten minutes one ended with
 /// medians 7.1 MB (a server) and 3.4 MB (a client) above those of its first quarter, the other with 0.3 and 1.7 MB.
 const RESIDENT_GROWTH_MAX: u64 = 10 << 20;
-/// The same in a short run, in which the windows and the allocator's places for threads still fill: in a minute 13 MB
-/// were seen, and 20 on a machine with much else to do; a run of five minutes then went from 52.4 to 52.9 MB.
+/// [`RESIDENT_GROWTH_MAX`] in a short run, in which the windows and the allocator's places for threads still fill: in a
+/// minute 13 MB were seen, and 20 on a machine with much else to do; a run of five minutes then went from 52.4 to 52.9
+/// MB.
 const SHORT_GROWTH_MAX: u64 = 28 << 20;
 /// A run is short if it is no longer than this.
 const SHORT: Duration = Duration::from_secs(5 * 60);
-/// The same for descriptors: connections come and go with the peers.
+/// The growth that is allowed in descriptors: connections come and go with the peers.
 const DESCRIPTOR_GROWTH_MAX: usize = 24;
 
 /// One look at a process.
@@ -35,7 +36,7 @@ pub(crate) struct Watch {
     samples: Vec<Sample>,
 }
 
-/// What a process was like after the warm-up, and at the end.
+/// A process after the warm-up, and at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Course {
     is_short: bool,
@@ -75,7 +76,7 @@ impl Watch {
 }
 
 impl Course {
-    /// What grew too much.
+    /// Describes what grew too much.
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let [first, last] = self.resident;

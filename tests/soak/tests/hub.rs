@@ -5,7 +5,7 @@ use std::process::Command;
 
 use floe_tests::workspace;
 
-/// What a part of the soak says, which must pass.
+/// Returns the output of a part of the soak, which must pass.
 fn passing(arguments: &[&str]) -> String {
     // It is found beside the soak.
     workspace::program("floe");

@@ -1,4 +1,4 @@
-//! What a server takes of memory, in the profile of the tests. `cargo xtask memory` prints the figures of optimised
+//! The memory of a server, in the profile of the tests. `cargo xtask memory` prints the figures of optimised
 //! programs.
 
 use std::process::Command;

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-/// What a soak of so many seconds says of a server that makes a mistake.
+/// Returns the findings of a soak of this many seconds about a server that makes a mistake.
 fn findings_with(mistake: &str, seconds: &str) -> String {
     let mut soak = Command::new(env!("CARGO_BIN_EXE_floe-soak"));
     let run = soak.args(["run", "--seconds", seconds, "--mistake", mistake]);

@@ -18,7 +18,7 @@ use crate::peer::Peer;
 use crate::{skip, workspace};
 use build::Peers;
 
-/// Whether a trace of Ice (`--Ice.Trace.Protocol=1`) shows a message, such as `received request`, with
+/// Returns true if a trace of Ice (`--Ice.Trace.Protocol=1`) shows a message, such as `received request`, with
 /// this compression byte.
 pub fn was_traced(trace: &str, what: &str, compression: u8) -> bool {
     let heading = format!("Protocol: {what} ");
@@ -251,7 +251,7 @@ impl Ice {
         IceStorm::start("")
     }
 
-    /// The same with further properties, a line each.
+    /// Starts a real IceStorm with further properties, a line each.
     ///
     /// # Panics
     /// If it does not become ready.

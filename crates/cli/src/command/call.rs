@@ -32,7 +32,8 @@ pub(crate) struct Call {
     /// The operation, or ::Module::Interface::name if several interfaces have it
     operation: String,
 
-    /// The parameters: an object by name, or an array in order. - reads standard input
+    /// The parameters: an object by name, such as '{"name": "Ada", "count": 2}', or an array in order, such as '["Ada",
+    /// 2]'. A single parameter that is itself an array stands in an array: '[[1, 2]]'. - reads standard input
     #[arg(allow_negative_numbers = true)]
     json: Option<String>,
 
@@ -59,7 +60,8 @@ pub(crate) struct Call {
     )]
     context: Vec<(String, String)>,
 
-    /// The facet of the object
+    /// The facet of the object: a second object under the same identity, such as another version or a facet for
+    /// administrators. `floe proxy show` tells whether an object has it
     #[arg(long, value_name = "NAME")]
     facet: Option<String>,
 
@@ -287,6 +289,7 @@ fn show_results(results: &Json, output: &Output) -> Result<(), Failure> {
 fn show_exception(thrown: &Json, output: &Output) -> Result<(), Failure> {
     let type_id = output::bare(&thrown[EXCEPTION_KEY]);
     output.value(thrown, thrown)?;
+    let type_id = output::shown_in_talk(&type_id);
     output::talk(format_args!("floe: error: the operation threw {type_id}"));
     Ok(())
 }

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use crate::context::{self, Contexts};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
-use crate::{router, tls};
+use crate::{hub, router, tls};
 
 /// Gives names to hubs, with the router to each, certificates and contracts, for short commands
 ///
@@ -49,7 +49,7 @@ pub(crate) struct Add {
     name: String,
 
     /// The hub: HOST, HOST:PORT, its endpoint, or the proxy of its topic manager
-    #[arg(long, value_name = "ENDPOINT", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long, value_name = "ENDPOINT", value_parser = hub::parse_hub)]
     hub: Option<String>,
 
     /// The gateway or Glacier2 that commands with --router go through: HOST, HOST:PORT, an endpoint, or the
@@ -86,15 +86,27 @@ impl Add {
         added.tls_cert = absolute(tls.cert().into_iter())?.pop();
         added.tls_key = absolute(tls.key().into_iter())?.pop();
         added.tls_any_host = tls.any_host();
+        if added == context::Context::default() {
+            let message = format_args!(
+                "expected what the context `{}` stands for, got nothing",
+                self.name
+            );
+            return Err(Failure::usage(message).help(format_args!(
+                "`floe context add {} --hub HOST` names a hub; `floe context add --help` shows all options",
+                output::word(&self.name)
+            )));
+        }
+        let has_hub = added.hub.is_some();
         let is_new = contexts.by_name.insert(self.name.clone(), added).is_none();
         if contexts.current.is_none() {
             contexts.current = Some(self.name.clone());
         }
         contexts.save()?;
         output::talk(format_args!(
-            "{} context `{}`{}",
+            "{} context `{}`{}{}",
             if is_new { "added" } else { "replaced" },
             self.name,
+            if has_hub { "" } else { ", which names no hub" },
             match contexts.current.as_ref() == Some(&self.name) {
                 true => ", the current one".to_owned(),
                 false => format!(
@@ -198,7 +210,9 @@ impl Use {
             return Err(contexts.missing(name));
         }
         contexts.current = self.name;
-        contexts.save().map(drop)
+        contexts.save()?;
+        tell_current(&contexts);
+        Ok(())
     }
 }
 
@@ -213,12 +227,28 @@ pub(crate) struct Remove {
 impl Remove {
     fn run(self) -> Result<(), Failure> {
         let mut contexts = Contexts::load()?;
+        let mut removed = Vec::new();
         for name in &self.names {
             if contexts.by_name.remove(name).is_none() {
                 return Err(contexts.missing(name));
             }
-            contexts.current = contexts.current.filter(|current| current != name);
+            let was_current = contexts.current.as_ref() == Some(name);
+            contexts.current = contexts.current.filter(|_| !was_current);
+            removed.push(name.as_str());
         }
-        contexts.save().map(drop)
+        contexts.save()?;
+        output::talk(format_args!("removed {}", removed.join(", ")));
+        tell_current(&contexts);
+        Ok(())
+    }
+}
+
+/// Says which context commands take from now on.
+fn tell_current(contexts: &Contexts) {
+    match &contexts.current {
+        Some(name) => output::talk(format_args!("the current context is `{name}`")),
+        None => output::talk(
+            "no context is the current one; commands take --hub, FLOE_HUB or the hub of this computer",
+        ),
     }
 }

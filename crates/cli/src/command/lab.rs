@@ -320,7 +320,7 @@ struct Results<'a> {
     asked: &'a [String],
     output: &'a Output,
     progress: &'a ProgressLine,
-    /// Whether one that was asked for has failed.
+    /// True if one that was asked for has failed.
     is_missed: bool,
     /// Why a report could not be written.
     failure: Option<Failure>,

@@ -110,7 +110,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Whether it asks a hub or a server, and so takes these from a context.
+    /// Returns true if it asks a hub or a server, and so takes these from a context.
     pub(crate) fn asks_others(&self) -> bool {
         matches!(
             self,

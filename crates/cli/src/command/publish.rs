@@ -62,7 +62,8 @@ pub(crate) struct Publish {
     #[arg(required_unless_present = "file")]
     operation: Option<String>,
 
-    /// The parameters: an object by name, or an array in order. - reads lines from standard input
+    /// The parameters: an object by name, such as '{"name": "Ada"}', or an array in order, such as '["Ada"]'. A single
+    /// parameter that is itself an array stands in an array: '[[1, 2]]'. - reads lines from standard input
     #[arg(allow_negative_numbers = true)]
     json: Option<String>,
 
@@ -240,7 +241,7 @@ impl Publish {
         line
     }
 
-    /// Whether the hub says of each event that it has accepted it.
+    /// Returns true if the hub says of each event that it has accepted it.
     fn is_answered(&self) -> bool {
         !self.oneway && !self.batch
     }

@@ -2,10 +2,11 @@
 //!
 //! - `serve/services.rs`: what runs
 //! - `serve/reload.rs`: its file of settings, read again
-//! - `serve/metrics.rs`, `serve/http.rs`: what it knows of itself, and how a scraper gets it
+//! - `serve/metrics.rs`, `serve/http.rs`, `serve/host_names.rs`: what it knows of itself, and how a scraper gets it
 //! - `serve/notify.rs`: what a service manager is told
 //! - `serve/open_files.rs`: how many descriptors it may have
 
+mod host_names;
 mod http;
 mod metrics;
 mod notify;
@@ -37,6 +38,7 @@ use crate::output::{self, Output};
 use crate::peer;
 use crate::size::{self, Size};
 use crate::tls;
+use host_names::HostNames;
 use reload::Reload;
 use services::Services;
 
@@ -130,6 +132,11 @@ pub(crate) struct Serve {
     /// picks a free port
     #[arg(long, value_name = "ADDRESS", value_parser = parse_address)]
     metrics: Option<SocketAddr>,
+
+    /// Another name of this computer by which a scraper asks for metrics; may be repeated. IP addresses, localhost and
+    /// the name of the system need none. A request for any other host is refused
+    #[arg(long, value_name = "NAME", requires = "metrics")]
+    metrics_host: Vec<String>,
 
     /// Adds metrics of each subscriber, for up to 1,000 subscribers
     #[arg(long, requires = "metrics")]
@@ -331,8 +338,11 @@ impl Serve {
             gateway: services.gateway.as_ref().map(Gateway::view),
             has_subscribers: self.metrics_subscribers,
         };
-        let pages: http::Pages = Arc::new(move |path| metrics::answer(&watched, path));
-        let server = http::Server::start(scrapers, pages);
+        let site = http::Site {
+            pages: Arc::new(move |path| metrics::answer(&watched, path)),
+            hosts: Arc::new(HostNames::new(&self.metrics_host)),
+        };
+        let server = http::Server::start(scrapers, site);
         let server = server.map_err(|error| {
             let message = format_args!("--metrics: cannot serve metrics: {error}");
             Failure::new(Exit::Failure, message)

@@ -168,8 +168,7 @@ impl Entry {
 
     fn parsed_time(&self) -> Option<Duration> {
         match &self.value {
-            // A number alone says not of what.
-            Value::Text(text) if text.ends_with(|c: char| c.is_ascii_alphabetic()) => {
+            Value::Text(text) => {
                 let time = peer::parse_time(text).ok();
                 time.filter(|time| !time.is_zero())
             }
@@ -223,40 +222,5 @@ pub(super) fn endpoints(text: &str, parse: ParseEndpoints) -> Result<String, Str
         }
         Ok(_) => Ok(text.to_owned()),
         Err(error) => Err(format!("`{text}` is no endpoint: {error}")),
-    }
-}
-
-/// The name among these that is most like another, if any is.
-pub(crate) fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let distances = known.iter().map(|other| (distance(name, other), *other));
-    let (distance, nearest) = distances.min()?;
-    (distance <= name.len() / 3 + 1).then_some(nearest)
-}
-
-/// How many characters must be added, removed or replaced.
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (at, own) in left.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
-        for (to, other) in right.iter().enumerate() {
-            let replaced = diagonal + usize::from(own != *other);
-            diagonal = row[to + 1];
-            row[to + 1] = replaced.min(row[to] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_found_by_a_similar_one_and_not_by_any() {
-        let known = ["queue.events", "queue.bytes", "listen"];
-        assert_eq!(nearest("queue.event", &known), Some("queue.events"));
-        assert_eq!(nearest("lisetn", &known), Some("listen"));
-        assert_eq!(nearest("colour", &known), None);
     }
 }

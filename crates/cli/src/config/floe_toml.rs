@@ -2,15 +2,16 @@
 
 use toml::de::{DeTable, DeValue};
 
-use super::entry::{Entry, Problem, Value, nearest};
+use super::entry::{Entry, Problem, Value};
 use super::setting::{Draft, Setting};
-use super::{Configuration, settings};
+use super::views::Views;
+use super::{Configuration, nearest, settings, views};
 
 /// The settings, and all that is wrong with the text.
 pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem> {
     let entries = match entries(text) {
         Ok(entries) => entries,
-        Err(problem) => return vec![problem],
+        Err(problems) => return problems,
     };
     let mut problems = Vec::new();
     let mut draft = Draft::new(configuration);
@@ -26,12 +27,13 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
         };
         problems.extend(applied.err());
     }
-    let mut admin = draft.finish(&mut problems);
+    let (mut admin, views) = draft.finish(&mut problems);
     admin.service_name = Some(configuration.hub.instance_name.clone());
     admin
         .instance_name
         .get_or_insert_with(|| configuration.hub.instance_name.clone());
-    configuration.hub.admin = admin.finish("admin.listen", &mut problems);
+    configuration.hub.admin = admin.finish();
+    give(&views, configuration, &mut problems);
     problems.extend(super::access::read(text, configuration));
     if !configuration.has_hub && configuration.gateway.is_none() {
         let message =
@@ -42,13 +44,35 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
     problems
 }
 
+/// Gives the views of metrics to the administrative objects of the hub and of the gateway.
+fn give(views: &Views, configuration: &mut Configuration, problems: &mut Vec<Problem>) {
+    let gateway = configuration.gateway.as_mut();
+    let gateway = gateway.and_then(|gateway| gateway.admin.as_mut());
+    let hub = configuration.hub.admin.as_mut();
+    if hub.is_none() && gateway.is_none() {
+        views.refuse("admin.listen or gateway.admin.listen", problems);
+    }
+    if let Some(hub) = hub {
+        hub.views = views.finish(&views::HUB, problems);
+    }
+    if let Some(gateway) = gateway {
+        gateway.views = views.finish(&views::GATEWAY, problems);
+    }
+}
+
 /// The setting of which this is the key.
 fn setting_at(path: &[String]) -> Option<&'static Setting> {
     settings::ALL.iter().find(|setting| setting.is_at(path))
 }
 
 /// What the command can be told and a file cannot.
-const OPTIONS: [&str; 4] = ["metrics", "metrics-subscribers", "threads", "offer"];
+const OPTIONS: [&str; 5] = [
+    "metrics",
+    "metrics-host",
+    "metrics-subscribers",
+    "threads",
+    "offer",
+];
 
 fn unknown(entry: &Entry) -> Problem {
     let name = entry.name();
@@ -77,19 +101,41 @@ fn unknown(entry: &Entry) -> Problem {
 }
 
 /// All settings of a text, with their lines.
-fn entries(text: &str) -> Result<Vec<Entry>, Problem> {
+///
+/// # Errors
+/// Each line that is not TOML.
+fn entries(text: &str) -> Result<Vec<Entry>, Vec<Problem>> {
     let line_of = |at: usize| text[..at.min(text.len())].matches('\n').count() + 1;
-    let table = DeTable::parse(text).map_err(|error| {
-        let line = error.span().map_or(0, |span| line_of(span.start));
-        let message = error.message().trim().replace('\n', ", ");
-        Problem::new(line, format_args!("expected TOML: {message}"))
-    })?;
+    let (table, errors) = DeTable::parse_recoverable(text);
+    if !errors.is_empty() {
+        let problem = |error: &toml::de::Error| {
+            let line = error.span().map_or(0, |span| line_of(span.start));
+            let message = error.message().trim().replace('\n', ", ");
+            let help =
+                quoted_line(text, line).map(|quoted| format!("; a text needs quotes: {quoted}"));
+            let help = help.unwrap_or_default();
+            Problem::new(line, format_args!("expected TOML: {message}{help}"))
+        };
+        let mut problems: Vec<_> = errors.iter().map(problem).collect();
+        problems.sort_by_key(|problem| problem.line);
+        // A mistake may have others on its line as a consequence.
+        problems.dedup_by_key(|problem| problem.line);
+        return Err(problems);
+    }
     let mut table = table.into_inner();
     // It has lists of tables, and a reader of its own.
     table.remove("access");
     let mut entries = Vec::new();
     flatten(&table, &[], &line_of, &mut entries);
     Ok(entries)
+}
+
+/// A line that sets a key to a bare word, with its value in quotes.
+fn quoted_line(text: &str, line: usize) -> Option<String> {
+    let (key, value) = text.lines().nth(line.checked_sub(1)?)?.split_once('=')?;
+    let value = value.split('#').next()?.trim();
+    let is_bare = !value.is_empty() && !value.contains(['"', '\'', '[', ']', '{', '}', '=']);
+    is_bare.then(|| format!("{} = \"{value}\"", key.trim()))
 }
 
 fn flatten(

@@ -10,12 +10,14 @@ use floe_gateway::{
     ForwardingSettings, GatewaySettings, PasswordVerifier, UserCategory,
 };
 
-use super::entry::{Problem, nearest};
+use super::entry::Problem;
 use super::gateway::users;
 use super::ice::Ice;
 use super::known_properties::is_known;
+use super::nearest;
 use super::properties::Property;
-use super::{Configuration, known_properties};
+use super::views::{METRICS, Views};
+use super::{Configuration, known_properties, views};
 
 /// The property without which there is no router.
 pub(super) const LISTEN: &str = "Glacier2.Client.Endpoints";
@@ -40,11 +42,11 @@ pub(super) fn read(properties: &[Property], configuration: &mut Configuration) -
 }
 
 fn is_of_admin(name: &str) -> bool {
-    name.starts_with("Ice.Admin.") || name.starts_with("IceMX.Metrics.")
+    name.starts_with("Ice.Admin.") || name.starts_with(METRICS)
 }
 
-const NO_ADMIN: &str = "the administrative object of a Floe gateway has the facet Process alone; `floe serve --metrics` gives \
-     its metrics";
+const NO_ADMIN: &str =
+    "the administrative object of a Floe gateway has the facets Process and Metrics alone";
 
 /// What the file says, and what only makes sense together.
 struct Router {
@@ -54,6 +56,8 @@ struct Router {
     certificate_verifier: Option<Reference>,
     admin_listen: Option<String>,
     admin_instance: Option<String>,
+    is_admin_off: bool,
+    views: Views,
 }
 
 impl Default for Router {
@@ -69,6 +73,8 @@ impl Default for Router {
             certificate_verifier: None,
             admin_listen: None,
             admin_instance: None,
+            is_admin_off: false,
+            views: Views::default(),
         }
     }
 }
@@ -137,7 +143,13 @@ impl Router {
         property: &Property,
         configuration: &mut Configuration,
     ) -> Result<(), Problem> {
+        if let Some(name) = property.name.strip_prefix(METRICS) {
+            return self
+                .views
+                .apply(name, property, &views::GATEWAY, configuration);
+        }
         match property.name.as_str() {
+            "Ice.Admin.Enabled" => self.is_admin_off = !property.flag()?,
             "Ice.Admin.Endpoints" => self.admin_listen = Some(property.endpoints()?),
             "Ice.Admin.InstanceName" => self.admin_instance = Some(property.value.clone()),
             _ => property.ignore(NO_ADMIN, configuration),
@@ -166,11 +178,16 @@ impl Router {
             }
         });
         gateway.password_verifier = verifier;
-        gateway.admin = self.admin_listen.map(|listen| {
+        let listen = self.admin_listen.filter(|_| !self.is_admin_off);
+        if listen.is_none() && !self.is_admin_off {
+            self.views.refuse("Ice.Admin.Endpoints", problems);
+        }
+        gateway.admin = listen.map(|listen| {
             let mut admin = AdminSettings::new(listen);
             if let Some(name) = self.admin_instance {
                 admin.instance_name = name;
             }
+            admin.views = self.views.finish(&views::GATEWAY, problems);
             admin
         });
         if let (Some(property), None) = (self.passwords, &gateway.password_verifier) {

@@ -37,7 +37,7 @@ const fn property(
     }
 }
 
-/// Whether these contain a property of this name.
+/// Returns true if these contain a property of this name.
 pub(super) fn is_known(known: &[KnownProperty], name: &str) -> bool {
     known.iter().any(|property| property.name == name)
 }
@@ -87,6 +87,9 @@ pub(crate) const OF_ADMIN: &[KnownProperty] = &[
     property("IceMX.Metrics.VIEW.Map.Subscriber.GroupBy", "attributes", "id", "metrics.VIEW.subscribers", "", "id"),
     property("IceMX.Metrics.VIEW.Map.Subscriber.RetainDetached", "count", "that of the view", "", "The number of empty metrics objects that the map keeps.", "3"),
     property("IceMX.Metrics.VIEW.Map.Subscriber.Disabled", FLAG, "0", "", "1 leaves the map out.", "1"),
+    property("IceMX.Metrics.VIEW.Map.Session.GroupBy", "attributes", "id", "metrics.VIEW.sessions", "", "id"),
+    property("IceMX.Metrics.VIEW.Map.Session.RetainDetached", "count", "that of the view", "", "The number of empty metrics objects that the map keeps.", "1"),
+    property("IceMX.Metrics.VIEW.Map.Session.Disabled", FLAG, "0", "", "1 leaves the map out.", "1"),
 ];
 
 /// Those of Ice and IceSSL, beside IceStorm's or Glacier2's.

@@ -1,7 +1,7 @@
 //! The file that `floe serve --config` reads: what it says, whether it makes sense, and where it does not.
 //!
 //! - `access.rs`: who may do what
-//! - `admin.rs`: what both say of the administrative object and its metrics
+//! - `admin.rs`: what both say of the administrative object; `views.rs`: and of its metrics
 //! - `durable.rs`: durable topics
 //! - `entry.rs`: one setting with its place, and what values may be
 //! - `floe_toml.rs`: `floe.toml`, Floe's own names; `gateway.rs`: values of its table of a gateway
@@ -14,9 +14,6 @@ mod access;
 mod admin;
 mod durable;
 mod entry;
-
-pub(crate) use entry::nearest;
-pub(crate) use settings::POLLING_MAX;
 mod floe_toml;
 mod gateway;
 mod glacier2;
@@ -27,23 +24,26 @@ pub(crate) mod reference;
 pub(crate) mod schema;
 pub(crate) mod setting;
 pub(crate) mod settings;
+mod views;
 
 use std::path::Path;
 
 use floe::Settings;
+pub(crate) use floe::hub::nearest_name as nearest;
 use floe_gateway::GatewaySettings;
 use floe_hub::HubSettings;
 
 use crate::exit::Failure;
 use crate::tls::TlsArguments;
 use entry::Problem;
+pub(crate) use settings::POLLING_MAX;
 
 /// What a file says, over the defaults.
 #[derive(Debug)]
 pub(crate) struct Configuration {
     /// Settings of the hub.
     pub(crate) hub: HubSettings,
-    /// Whether there is a hub.
+    /// True if there is a hub.
     pub(crate) has_hub: bool,
     /// Settings of the gateway, if there is one.
     pub(crate) gateway: Option<GatewaySettings>,

@@ -8,11 +8,12 @@ use std::time::Duration;
 use floe_hub::{OverflowPolicy, StoreSettings};
 use floe_wire::reference::{parse_endpoints, parse_published_endpoints};
 
-use super::admin::{Admin, MapText};
-use super::entry::{Problem, endpoints, nearest};
+use super::admin::Admin;
+use super::entry::{Problem, endpoints};
 use super::ice::Ice;
 use super::known_properties::is_known;
-use super::{Configuration, glacier2, known_properties};
+use super::views::{METRICS, Views};
+use super::{Configuration, glacier2, known_properties, nearest, views};
 
 /// A line of the file.
 #[derive(Clone)]
@@ -38,7 +39,7 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
     };
     let mut storm = Storm::new(&prefix);
     let mut ice = Ice::default();
-    let mut admin = Admin::default();
+    let (mut admin, mut views) = (Admin::default(), Views::default());
     let mut is_admin_off = false;
     for property in &properties {
         let own = property.name.strip_prefix(&format!("{prefix}."));
@@ -47,7 +48,9 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
             None if property.name == "Ice.Admin.Enabled" => {
                 property.flag().map(|is_on| is_admin_off = !is_on)
             }
-            None if is_of_admin(&property.name) => apply_admin(property, &mut admin, configuration),
+            None if is_of_admin(&property.name) => {
+                apply_admin(property, &mut admin, &mut views, configuration)
+            }
             None => ice.apply(property, configuration),
         };
         problems.extend(applied.err());
@@ -59,7 +62,11 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
         admin
             .instance_name
             .get_or_insert_with(|| hub.instance_name.clone());
-        hub.admin = admin.finish("Ice.Admin.Endpoints", &mut problems);
+        hub.admin = admin.finish();
+        match &mut hub.admin {
+            Some(admin) => admin.views = views.finish(&views::HUB, &mut problems),
+            None => views.refuse("Ice.Admin.Endpoints", &mut problems),
+        }
     }
     ice.finish(configuration);
     problems
@@ -231,69 +238,19 @@ fn is_of_admin(name: &str) -> bool {
     ["Ice.Admin.Endpoints", "Ice.Admin.InstanceName"].contains(&name) || name.starts_with(METRICS)
 }
 
-const METRICS: &str = "IceMX.Metrics.";
-
 /// The administrative object, and the views of metrics that it gives.
 fn apply_admin(
     property: &Property,
     admin: &mut Admin,
+    views: &mut Views,
     configuration: &mut Configuration,
 ) -> Result<(), Problem> {
-    let Some(name) = property.name.strip_prefix(METRICS) else {
-        match property.name.as_str() {
-            "Ice.Admin.InstanceName" => admin.instance_name = Some(property.value.clone()),
-            _ => admin.listen = Some(property.endpoints()?),
-        }
-        return Ok(());
-    };
-    let (view, key) = name.split_once('.').unwrap_or((name, ""));
-    if key.contains("Accept.") || key.contains("Reject.") {
-        return Err(
-            property.note("a Floe hub cannot leave anything out of its metrics: remove the line")
-        );
+    if let Some(name) = property.name.strip_prefix(METRICS) {
+        return views.apply(name, property, &views::HUB, configuration);
     }
-    let view = admin.view(view, property.line);
-    let Some(key) = key.strip_prefix("Map.") else {
-        return match key {
-            "Disabled" => property.flag().map(|is_set| view.is_disabled = is_set),
-            _ => apply_map(key, property, &mut view.all, configuration),
-        };
-    };
-    let (map, key) = key.split_once('.').unwrap_or((key, ""));
-    match map {
-        // As in Ice, the name of a map alone says only that others are not there.
-        _ if key.is_empty() => {
-            view.has_maps = true;
-            property.ignore(NO_PROPERTY, configuration);
-        }
-        "Topic" => return apply_map(key, property, view.topics(), configuration),
-        "Subscriber" => return apply_map(key, property, view.subscribers(), configuration),
-        _ => {
-            view.has_maps = true;
-            let reason = "a Floe hub measures its topics and its subscribers";
-            property.ignore(reason, configuration);
-        }
-    }
-    Ok(())
-}
-
-const NO_PROPERTY: &str = "a map has the properties GroupBy, RetainDetached and Disabled";
-
-/// A property of a map, or of a view for all its maps.
-fn apply_map(
-    key: &str,
-    property: &Property,
-    map: &mut MapText,
-    configuration: &mut Configuration,
-) -> Result<(), Problem> {
-    match key {
-        "GroupBy" => map.group_by = Some((property.value.clone(), property.line)),
-        "RetainDetached" => {
-            let count = property.number(0, "a count")?;
-            map.retained_max = Some(usize::try_from(count).unwrap_or(usize::MAX));
-        }
-        "Disabled" => map.is_disabled = property.flag()?,
-        _ => property.ignore(NO_PROPERTY, configuration),
+    match property.name.as_str() {
+        "Ice.Admin.InstanceName" => admin.instance_name = Some(property.value.clone()),
+        _ => admin.listen = Some(property.endpoints()?),
     }
     Ok(())
 }

@@ -8,9 +8,10 @@ use floe::settings::Liveness;
 use floe_gateway::GatewaySettings;
 use floe_hub::{HubSettings, QueueLimits};
 
-use super::admin::{Admin, ViewText};
+use super::admin::Admin;
 use super::durable::{DurableTable, DurableTables};
 use super::entry::{Entry, Problem};
+use super::views::{ViewText, Views};
 use super::{Configuration, gateway};
 use crate::tls::TlsArguments;
 
@@ -132,6 +133,7 @@ pub(super) use choice;
 pub(super) struct Draft<'a> {
     pub(super) configuration: &'a mut Configuration,
     pub(super) admin: Admin,
+    views: Views,
     /// What the file has for the capitals in the key of a setting, and its line.
     place: (String, usize),
     /// The limits of single topics, which are complete when all else is read.
@@ -144,6 +146,7 @@ impl<'a> Draft<'a> {
         Self {
             configuration,
             admin: Admin::default(),
+            views: Views::default(),
             place: (String::new(), 0),
             topics: BTreeMap::new(),
             durable: DurableTables::default(),
@@ -173,7 +176,7 @@ impl<'a> Draft<'a> {
 
     /// The view of metrics that the setting is about.
     pub(super) fn view(&mut self) -> &mut ViewText {
-        self.admin.view(&self.place.0, self.place.1)
+        self.views.view(&self.place.0, self.place.1)
     }
 
     /// The limits of the topic that the setting is about: where nothing is said of it, those of all topics.
@@ -193,17 +196,18 @@ impl<'a> Draft<'a> {
         self.durable.table(&self.place.0)
     }
 
-    /// Puts what was said of single topics into the settings, and gives what was said of the administrative object.
-    pub(super) fn finish(self, problems: &mut Vec<Problem>) -> Admin {
+    /// Puts what was said of single topics into the settings, and gives what was said of the administrative object of
+    /// the hub and of the views of metrics.
+    pub(super) fn finish(self, problems: &mut Vec<Problem>) -> (Admin, Views) {
         self.durable.finish(&mut self.configuration.hub, problems);
         let topics = &mut self.configuration.hub.topic_queue_limits;
         topics.extend(self.topics);
-        self.admin
+        (self.admin, self.views)
     }
 }
 
 impl Setting {
-    /// Whether this path is its key.
+    /// Returns true if this path is its key.
     pub(super) fn is_at(&self, path: &[String]) -> bool {
         let mut segments = self.key.split('.');
         let mut path = path.iter();
@@ -226,7 +230,7 @@ impl Setting {
         segments.collect::<Vec<&str>>().join(".")
     }
 
-    /// Whether it is about something that the file names.
+    /// Returns true if it is about something that the file names.
     pub(super) fn has_placeholder(&self) -> bool {
         self.key.split('.').any(is_placeholder)
     }
@@ -340,7 +344,7 @@ impl Setting {
 
 const GROUPING: &str = "attributes to group by, such as \"id\" or \"topic/state\"";
 
-/// Whether a segment of a key stands for any name.
+/// Returns true if a segment of a key stands for any name.
 pub(super) fn is_placeholder(segment: &str) -> bool {
     segment.bytes().all(|byte| byte.is_ascii_uppercase())
 }

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use floe::tls::ClientCertificates;
 use floe_hub::log::{Level, PerKey};
-use floe_hub::{DurableSettings, GroupBy, MetricsMap, OverflowPolicy, StoreSettings};
+use floe_hub::{DurableSettings, METRICS_MAPS, OverflowPolicy, StoreSettings};
+use floe_metrics::{GroupBy, MetricsMap};
 
 use super::*;
 
@@ -219,8 +220,9 @@ fn views_of_metrics_are_read_from_either_file() {
         ("tcp -p 4", "Demo")
     );
     let kind = &from_toml.views["Kind"];
-    assert!(kind.topics.is_none() && kind.subscribers.is_some() && !kind.is_enabled);
-    assert!(from_toml.views["All"].topics.is_some() && from_toml.views["All"].is_enabled);
+    assert!(kind.maps.keys().eq(["Subscriber"]) && !kind.is_enabled);
+    let all = &from_toml.views["All"];
+    assert!(all.maps.keys().eq(["Subscriber", "Topic"]) && all.is_enabled);
     let (configuration, problems) = read_properties(
         "Demo.TopicManager.Endpoints=tcp\nDemo.InstanceName=Demo\nIce.Admin.Endpoints=tcp -p 4\n\
          IceMX.Metrics.All.GroupBy=none\nIceMX.Metrics.All.RetainDetached=3\n\
@@ -260,9 +262,13 @@ IceMX.Metrics.Odd.Map.Topic.Retained=1
         map.retained_max = retained_max;
         Some(map)
     };
-    let topics = |text, retained_max| map(text, GroupBy::OF_TOPICS, retained_max);
-    let subscribers = |text, retained_max| map(text, GroupBy::OF_SUBSCRIBERS, retained_max);
-    let of = |name: &str| (views[name].topics.clone(), views[name].subscribers.clone());
+    let [of_topics, of_subscribers] = METRICS_MAPS.map(|kind| kind.attributes);
+    let topics = |text, retained_max| map(text, of_topics, retained_max);
+    let subscribers = |text, retained_max| map(text, of_subscribers, retained_max);
+    let of = |name: &str| {
+        let map = |kind| views[name].maps.get(kind).cloned();
+        (map("Topic"), map("Subscriber"))
+    };
     assert_eq!(of("All"), (topics("none", 3), subscribers("none", 3)));
     assert_eq!(of("Own"), (topics("service", 10), subscribers("id", 1)));
     assert_eq!(of("Less"), (None, subscribers("mode", 10)));
@@ -295,9 +301,8 @@ fn what_a_toml_file_says_of_a_view_is_retained_by_each_map_of_it() {
     );
     assert_eq!(problems, []);
     let view = &configuration.hub.admin.expect("it has one").views["V"];
-    let retained = |map: &Option<MetricsMap>| map.as_ref().map(|map| map.retained_max);
-    let both = (retained(&view.topics), retained(&view.subscribers));
-    assert_eq!(both, (Some(3), Some(3)));
+    let retained: Vec<_> = view.maps.values().map(|map| map.retained_max).collect();
+    assert_eq!(retained, [3, 3]);
 }
 
 #[test]
@@ -311,7 +316,7 @@ fn a_view_that_cannot_be_is_told_with_what_to_do() {
     let admin = "Ice.Admin.Endpoints=tcp\n";
     let problems = of_properties(&format!("{admin}IceMX.Metrics.V.Map.Topic.GroupBy=state\n"));
     let unknown =
-        "the map of topics cannot be grouped so: expected attributes (id, parent, none, topic, service), got \"state\"".to_owned();
+        "the map Topic cannot be grouped so: expected attributes (id, parent, none, topic, service), got \"state\"".to_owned();
     assert_eq!(problems, [(3, unknown)]);
     let problems = of_properties(&format!("{admin}IceMX.Metrics.V.Reject.id=x\n"));
     assert!(

@@ -10,6 +10,7 @@ use std::fmt::Write;
 
 use serde_json::Value as Json;
 
+use super::printable::is_obeyed;
 use crate::endpoint::readable;
 
 /// Objects as a table, a row each; headings are the keys, in capitals.
@@ -159,8 +160,6 @@ fn cell(value: &Json) -> String {
 
 /// What a peer sent must not move the cursor, nor change the order in which the rest of a line is shown.
 fn printable(text: &str) -> String {
-    let is_obeyed =
-        |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.replace(is_obeyed, "\u{fffd}")
 }
 

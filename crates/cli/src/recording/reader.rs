@@ -24,7 +24,7 @@ pub(crate) struct RecordingReader<R> {
     topics: HashMap<u16, Arc<str>>,
     /// How many messages were no events.
     skipped: u64,
-    /// Whether a whole record was read: a file that ends before is no recording.
+    /// True if a whole record was read: a file that ends before is no recording.
     has_record: bool,
     is_cut: bool,
 }
@@ -66,7 +66,7 @@ impl<R: Read> RecordingReader<R> {
         self.skipped
     }
 
-    /// Whether the file ended within a record: its recorder was ended before it was done.
+    /// Returns true if the file ended within a record: its recorder was ended before it was done.
     pub(crate) fn is_cut(&self) -> bool {
         self.is_cut
     }

@@ -122,7 +122,7 @@ fn what_a_hub_would_not_take_ends_a_check_with_2() {
     );
     check(&wrong, &["ann", "publish", "x"])
         .ended(2)
-        .said("wrong-rules.toml:1: allow: expected one of create");
+        .said("wrong-rules.toml:2: allow: expected one of create");
     let lost = slice_file("lost-users.toml", "[access]\nusers = \"/nowhere\"\n");
     check(&lost, &["ann", "publish", "x"])
         .ended(2)
@@ -188,7 +188,7 @@ fn a_hub_that_others_reach_without_rules_warns_unless_told_otherwise() {
     assert!(!warns(&[&everywhere[..], &["--insecure"]].concat()));
 }
 
-/// Whether this computer has an address that others could reach.
+/// Returns true if this computer has an address that others could reach.
 fn has_network() -> bool {
     let routes = std::fs::read_to_string("/proc/net/route").unwrap_or_default();
     routes.lines().count() > 1

@@ -47,12 +47,17 @@ fn a_context_says_where_the_hub_is_and_options_go_before_it() {
     assert_eq!(list(&[]), "one\n");
     assert_eq!(list(&["--context", "b"]), "two\n");
     assert_eq!(list(&["--hub", &second.manager]), "two\n");
-    user.run(&["context", "use", "b"]).ended(0);
+    user.run(&["context", "use", "b"])
+        .ended(0)
+        .said("the current context is `b`");
     assert_eq!(list(&[]), "two\n");
     let contexts = user.run(&["context", "list", "-o", "json"]).ended(0).json();
     assert_eq!(contexts[1]["current"], true, "{contexts}");
     assert_eq!(user.run(&["context", "show"]).json()["hub"], second.manager);
-    user.run(&["context", "remove", "b"]).ended(0);
+    user.run(&["context", "remove", "b"])
+        .ended(0)
+        .said("removed b")
+        .said("no context is the current one");
     user.run(&["context", "show"]).ended(4);
     user.run(&["topic", "list", "--context", "b"])
         .ended(4)
@@ -156,4 +161,37 @@ fn a_context_has_a_router_and_its_user() {
     user.run(&alone)
         .ended(2)
         .said("expected --router with --user");
+}
+
+#[test]
+fn a_context_stands_for_something_that_makes_sense() {
+    let user = User::new("contexts-checked");
+    user.run(&["context", "add", "a"])
+        .ended(2)
+        .said("expected what the context `a` stands for, got nothing")
+        .said("`floe context add a --hub HOST`");
+    for hub in [":::", "", "tcp -h", "Demo/TopicManager:tpc -p 1"] {
+        user.run(&["context", "add", "a", "--hub", hub])
+            .ended(2)
+            .said("expected HOST:PORT, an endpoint");
+    }
+    user.run(&["context", "list"]).ended(0).said("no contexts");
+    user.run(&["context", "add", "slice", "-I", "."])
+        .ended(0)
+        .said("added context `slice`, which names no hub, the current one");
+    for hub in [
+        "localhost",
+        "[::1]:1",
+        "tcp -h localhost -p 1",
+        "Demo/TopicManager:localhost:1",
+    ] {
+        user.run(&["context", "add", "a", "--hub", hub]).ended(0);
+    }
+    user.run(&["context", "remove", "a"])
+        .ended(0)
+        .said("removed a")
+        .said("the current context is `slice`");
+    user.run(&["context", "use", "--none"])
+        .ended(0)
+        .said("no context is the current one");
 }

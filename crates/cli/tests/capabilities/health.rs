@@ -70,7 +70,7 @@ fn a_hub_that_is_not_there_is_a_problem_with_what_to_do() {
 /// The answer to a GET of this.
 fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: floe\r\n\r\n").expect("it reads");
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").expect("it reads");
     let mut answer = String::new();
     stream.read_to_string(&mut answer).expect("it answers");
     answer

@@ -15,9 +15,30 @@
 //! | a host without a port | `mistakes.rs::a_proxy_with_a_host_alone_is_told_to_need_a_port` |
 //! | an object under a wrong identity | `usage.rs::a_wrong_identity_at_a_hub_gets_the_one_that_was_meant` |
 //! | too few arguments of a call | `mistakes.rs::an_array_of_arguments_may_end_before_the_optional_ones_and_not_sooner` |
+//! | parameters that do not fit, or none at all | `mistakes.rs::an_event_without_its_parameters_gets_an_example` |
 //! | topics to remove that do not exist | `topic.rs::several_topics_are_all_tried` |
 //! | alternatives of a contract that are checked together | `mistakes.rs::alternatives_of_one_contract_are_told_how_to_be_checked` |
 //! | invalid settings while the hub runs | `config.rs::a_changed_file_is_noticed_and_one_that_makes_no_sense_changes_nothing` |
+//! | texts without quotes in a floe.toml | `crates/cli/src/config/tests/settings.rs::a_text_without_quotes_is_shown_with_them` |
+//! | several mistakes in access rules | `crates/access/src/settings.rs::all_mistakes_of_a_file_are_told_in_one_go` |
+//! | a time without its unit | `mistakes.rs::a_time_without_its_unit_is_told_how_to_say_seconds` |
+//! | a hub at udp alone | `transports.rs::a_hub_that_could_answer_nothing_is_refused` |
+//! | a port that another program has | `serve.rs::a_port_that_is_taken_is_said_so` |
+//! | the same, in a program | `crates/runtime/tests/capabilities/dispatching.rs::an_endpoint_in_use_is_said` |
+//! | an encrypted endpoint of a program without encryption | `crates/runtime/src/error/adapter.rs::an_encrypted_endpoint_of_a_build_without_encryption_names_the_feature` |
+//! | an event that is too long for the hub | `mistakes.rs::an_event_that_is_too_long_is_told_with_its_length_here_and_with_the_setting_at_the_hub` |
+//! | the same, in a program | `crates/runtime/tests/capabilities/failing.rs::a_request_that_is_too_long_for_its_peer_is_told_its_length` |
+//! | a caller with another contract | `mistakes.rs::a_call_with_another_contract_is_told_how_to_compare_two` |
+//! | an event of another contract | `crates/hub/tests/capabilities/client.rs::an_event_of_another_contract_is_refused_and_told` |
+//! | a Slice file that is not there | `mistakes.rs::a_slice_file_that_is_not_there_is_told_where_it_was_searched` |
+//! | a facet that an object does not have | `mistakes.rs::a_facet_that_is_not_there_leaves_the_object_itself` |
+//! | a misspelt topic, in a program | `crates/hub/tests/capabilities/client.rs::an_existing_topic_is_found_and_a_misspelt_one_is_not_created` |
+//! | a misspelt topic | `topic.rs::a_topic_with_a_similar_name_is_suggested` |
+//! | a context without a hub, or with one that makes no sense | `contexts.rs::a_context_stands_for_something_that_makes_sense` |
+//! | a hub that is lost under way | `reconnect.rs::without_reconnecting_a_lost_hub_is_the_end` |
+//! | a subscriber behind a firewall of its own | `two_machines.rs::a_subscriber_may_say_where_it_listens` |
+//! | a subscriber that the locator does not know | `crates/hub/tests/capabilities/located.rs::a_subscriber_that_the_locator_does_not_know_loses_its_subscription` |
+//! | a timeout in a proxy that nobody set | `mistakes.rs::no_message_and_no_output_of_a_hub_has_the_default_timeout` |
 //! | `floe lab` in a build without the lab | `crates/cli/src/command/no_lab.rs::a_build_without_the_lab_says_how_to_get_it` |
 
 use std::io::Read;
@@ -25,7 +46,7 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::command::{run, slice_file};
+use crate::command::{run, run_with_input, slice_file};
 use crate::hub::{Hub, Running};
 use crate::two_machines::{Network, SERVER};
 
@@ -191,4 +212,103 @@ fn connections_beyond_the_limit_are_logged_and_reported() {
         problem.ends_with("refused because a limit was reached"),
         "{problem}"
     );
+}
+
+#[test]
+fn an_event_without_its_parameters_gets_an_example() {
+    let hub = Hub::start();
+    let text = "module M { struct Tick { string symbol; double price; } interface I { void tick(Tick tick); } }";
+    let file = slice_file("mistakes-example.ice", text);
+    let publish = ["pub", "t", "tick", "--create", "--slice", &file];
+    for json in [&[][..], &["{}"], &["[]"]] {
+        hub.run(&[&publish[..], json].concat())
+            .ended(2)
+            .said("the operation is `void tick(::M::Tick tick)`; parameters that fit are '{\"tick\":{\"symbol\":\"text\",\"price\":1.5}}'");
+    }
+    hub.run(&[&publish[..], &[r#"{"tick":{"symbol":"text","price":1.5}}"#]].concat())
+        .ended(0);
+}
+
+#[test]
+fn a_time_without_its_unit_is_told_how_to_say_seconds() {
+    run(&["serve", "--transient", "--patience", "5"])
+        .ended(2)
+        .said("expected a time with its unit (us, ms, s, m or h), such as 500ms or 5s, got `5`; `5s` means seconds");
+}
+
+#[test]
+fn an_event_that_is_too_long_is_told_with_its_length_here_and_with_the_setting_at_the_hub() {
+    let hub = Hub::start();
+    let text = "module M { interface I { void note(string text); } }";
+    let file = slice_file("mistakes-long.ice", text);
+    let publish = [
+        "pub",
+        "t",
+        "note",
+        "-",
+        "--create",
+        "--slice",
+        &file,
+        "--no-reconnect",
+        "--hub",
+        &hub.manager,
+    ];
+    let json = format!("[\"{}\"]", "x".repeat(2_000_000));
+    run_with_input(&publish, &json)
+        .ended(1)
+        .said("this message of 20000")
+        .said("connections.message-bytes");
+    hub.process.talk(
+        "if the message is legitimate, raise the limit on this side (connections.message-bytes in the floe.toml of `floe serve`",
+    );
+}
+
+#[test]
+fn a_call_with_another_contract_is_told_how_to_compare_two() {
+    let hub = Hub::start();
+    let text =
+        "module IceStorm { interface TopicManager { void create(string name, string kind); } }";
+    let file = slice_file("mistakes-contract.ice", text);
+    run(&[
+        "call",
+        &hub.manager,
+        "create",
+        r#"["t", "x"]"#,
+        "--slice",
+        &file,
+    ])
+    .ended(1)
+    .said("the parameters of operation \"create\" of object \"IceStorm/TopicManager\" do not match the server's contract")
+    .said("2 bytes are left after the last value")
+    .said("`floe slice breaking OLD NEW` compares two");
+}
+
+#[test]
+fn a_slice_file_that_is_not_there_is_told_where_it_was_searched() {
+    let folder = env!("CARGO_TARGET_TMPDIR");
+    let here = std::env::current_dir().expect("there is one");
+    run(&[
+        "sub",
+        "t",
+        "--slice",
+        "mistakes-nowhere.ice",
+        "-I",
+        "some/where",
+    ])
+    .ended(2)
+    .said("there is no Slice file `mistakes-nowhere.ice`")
+    .said(&format!(
+        "searched in `{}`, `some/where`; -I DIR adds a directory",
+        here.display()
+    ));
+    slice_file("mistakes-found.ice", "module M { };");
+    run(&["slice", "check", "mistakes-found.ice", "-I", folder]).ended(0);
+}
+
+#[test]
+fn a_facet_that_is_not_there_leaves_the_object_itself() {
+    let hub = Hub::start();
+    run(&["call", &hub.manager, "ice_ping", "--facet", "other"])
+        .ended(4)
+        .said("the object exists, and has no facet `other`: omit --facet for the object itself");
 }

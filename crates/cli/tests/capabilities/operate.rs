@@ -241,7 +241,10 @@ fn metrics_tell_what_became_of_every_event() {
     for _ in 0..7 {
         subscriber.line();
     }
-    let page = asked(&address, b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+    let page = asked(
+        &address,
+        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    );
     assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");
     for line in [
         "floe_topic_published_total{topic=\"a\\\"b\"} 7",

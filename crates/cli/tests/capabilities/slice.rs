@@ -105,7 +105,7 @@ fn definitions_are_json_for_tools() {
 fn a_file_that_is_not_there_is_a_mistake_of_the_caller() {
     run(&["slice", "check", "nowhere.ice"])
         .ended(2)
-        .said("cannot read Slice file `nowhere.ice`");
+        .said("there is no Slice file `nowhere.ice`");
     run(&["slice", "check", env!("CARGO_TARGET_TMPDIR")])
         .ended(2)
         .said("it is a directory");

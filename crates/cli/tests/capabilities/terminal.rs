@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 
-use crate::command::{floe, slice_file};
+use crate::command::{floe, run, slice_file};
 use crate::hub::Hub;
 
 /// A command whose standard output is a terminal; of 24 lines, 100 characters each, unless said otherwise.
@@ -201,4 +201,42 @@ fn watch_sorts_and_filters() {
     assert_eq!(names(&["--filter", "a"]), ["aa", "ab", "ba"]);
     assert_eq!(names(&["--filter", "ab"]), ["ab"]);
     assert_eq!(names(&["--sort", "queued"]), ["aa", "ab", "ba"]);
+}
+
+#[test]
+fn a_terminal_does_not_obey_what_a_peer_has_written() {
+    let slice = slice_file("hostile.ice", "module M { struct S { string s; } }");
+    // A title for the window, and a sequence that clears the screen.
+    let hostile = "a\u{1b}]0;title\u{7}\u{9b}2J\nb";
+    let hex: String = std::iter::once(u8::try_from(hostile.len()).expect("it is short"))
+        .chain(hostile.bytes())
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let decode = |format: &'static str| ["decode", &hex, "--type", "string", "-o", format];
+    let shown = |format| {
+        let arguments = [&decode(format)[..], &["--slice", &slice]].concat();
+        let (seen, code) = OnTerminal::start(&arguments).end();
+        assert_eq!(code, Some(0), "{seen:?}");
+        seen
+    };
+    let escaped = "a\\u001b]0;title\\u0007\\u009b2J";
+    assert_eq!(shown("raw"), format!("{escaped}\r\nb\r\n"));
+    for format in ["json", "jsonl", "table"] {
+        assert_eq!(shown(format), format!("\"{escaped}\\nb\"\r\n"), "{format}");
+    }
+    // A pipe gets every byte as it came.
+    let arguments = [&decode("raw")[..], &["--slice", &slice]].concat();
+    assert_eq!(run(&arguments).ended(0).stdout, format!("{hostile}\n"));
+
+    // The same holds for messages on standard error.
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec \"$0\" \"$@\" 2>&1"]);
+    command.arg(floe().get_program());
+    command.args(["proxy", "parse", &format!("{hostile}:none")]);
+    let (seen, code) = OnTerminal::run(24, 100, command).end();
+    assert_eq!(code, Some(2), "{seen:?}");
+    let lines = seen.replace("\r\n", "\n");
+    assert!(lines.contains(escaped), "{lines:?}");
+    let is_obeyed = |c: char| c.is_control() && c != '\n';
+    assert!(!lines.contains(is_obeyed), "{lines:?}");
 }

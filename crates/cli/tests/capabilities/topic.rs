@@ -286,7 +286,7 @@ fn a_subscriber_that_is_gone_for_good_is_unsubscribed_by_its_identity() {
     assert!(!left.stdout.contains("cat/gone"), "{left:?}");
 }
 
-/// Whether something comes to be so before a slow machine has had its time.
+/// Returns true if something comes to be so before a slow machine has had its time.
 fn eventually(is_so: impl Fn() -> bool) -> bool {
     let deadline = Instant::now() + Duration::from_secs(30);
     while !is_so() {

@@ -102,6 +102,15 @@ fn the_certificate_of_a_server_is_shown() {
 }
 
 #[test]
+fn a_hub_that_could_answer_nothing_is_refused() {
+    let udp = ["serve", "--transient", "--listen", "udp -h 127.0.0.1 -p 0"];
+    run(&udp)
+        .ended(2)
+        .said("expected an endpoint of tcp, ssl, ws, wss or unix among those of the hub, got only \"udp -h 127.0.0.1 -p ")
+        .said("over udp a hub takes events and answers nothing");
+}
+
+#[test]
 fn udp_carries_a_oneway_call_and_no_other() {
     let hub = Hub::with(&["--transient", "--listen", "udp -h 127.0.0.1 -p 0"]);
     hub.run(&["topic", "create", "news"]).ended(0);

@@ -7,7 +7,7 @@ use super::{Page, escape, links};
 /// A doc comment, taken apart.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Comment<'d> {
-    /// What stands before the first tag, and remarks.
+    /// The text before the first tag, and remarks.
     pub(super) text: Vec<&'d str>,
     pub(super) tags: Vec<Tag<'d>>,
 }
@@ -171,7 +171,7 @@ impl Page<'_> {
         html
     }
 
-    /// What a text that begins with a mark begins with, and what is left of it.
+    /// Splits a text that begins with a mark into the mark and the rest.
     fn marked<'t>(&self, text: &'t str, scope: &str) -> (String, &'t str) {
         if let Some(link) = text.strip_prefix("{@link ")
             && let Some((target, behind)) = link.split_once('}')

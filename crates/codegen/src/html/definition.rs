@@ -149,7 +149,7 @@ impl Page<'_> {
         html
     }
 
-    /// What extends a definition, and what uses it.
+    /// Returns the lists of definitions that extend or use this one.
     fn relations(&self, id: DefinitionId, definition: &Definition) -> String {
         let mut derived = Vec::new();
         for (other, candidate) in self.model.iter() {

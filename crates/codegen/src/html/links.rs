@@ -10,7 +10,7 @@ pub(super) struct Links<'m> {
     model: &'m Model,
     /// The scoped names of all definitions, members, enumerators and operations on the page.
     names: HashSet<String>,
-    /// What uses a definition as a type, base or exception: scoped names.
+    /// The users of a definition as a type, base or exception: scoped names.
     users: BTreeMap<DefinitionId, BTreeSet<String>>,
 }
 
@@ -36,18 +36,18 @@ impl<'m> Links<'m> {
         links
     }
 
-    /// Whether a definition stands on the page.
+    /// Returns true if a definition stands on the page.
     pub(super) fn is_shown(&self, id: DefinitionId) -> bool {
         let file = self.model.definition(id).file;
         self.model.files[file.0].is_main
     }
 
-    /// Whether this scoped name has an anchor on the page.
+    /// Returns true if this scoped name has an anchor on the page.
     pub(super) fn has(&self, scoped: &str) -> bool {
         self.names.contains(scoped)
     }
 
-    /// What uses a definition, by scoped name.
+    /// Returns the scoped names of the definitions that use this one.
     pub(super) fn users(&self, id: DefinitionId) -> impl Iterator<Item = &str> {
         self.users
             .get(&id)

@@ -63,7 +63,7 @@ const STYLE: &str = include_str!("style.css");
 /// Modules by scoped name without the leading `::`, with their own definitions in order.
 type Modules = BTreeMap<String, Vec<DefinitionId>>;
 
-/// What all parts of the page are made from.
+/// The input that all parts of the page are made from.
 struct Page<'m> {
     model: &'m Model,
     links: Links<'m>,

@@ -70,7 +70,7 @@ impl Page<'_> {
         format!("{out}{type} {}", parameter.name)
     }
 
-    /// What goes in and comes out, if anything is said about it.
+    /// Writes the parameters and the result, if anything is said about them.
     fn parameters(
         &self,
         interface: &Definition,

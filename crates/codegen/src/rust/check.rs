@@ -1,4 +1,4 @@
-//! What keeps a model from becoming Rust, found before any code is made.
+//! Checks that a model can become Rust, before any code is made.
 //!
 //! Metadata for Rust can be malformed (`own_metadata.rs`), and can give one name to two things. Names
 //! that become one without them have been parted before (`clashes.rs`).
@@ -41,13 +41,13 @@ pub(super) fn check(model: &Model, options: &RustOptions, facts: &Facts) -> Vec<
     check.findings
 }
 
-/// Whether metadata give a name.
+/// Returns true if metadata give a name.
 pub(super) fn mapped(metadata: &[Metadata]) -> bool {
     let mut texts = metadata.iter().map(|directive| &directive.text);
     texts.any(|text| text.starts_with("rust:identifier:"))
 }
 
-/// Whether anything in the model is deprecated.
+/// Returns true if anything in the model is deprecated.
 pub(super) fn mentions_deprecation(model: &Model) -> bool {
     all_metadata(model).any(|metadata| deprecation(metadata).is_some())
 }

@@ -85,7 +85,7 @@ struct Candidate {
     span: Span,
     /// The identifier in Rust, without the mark of a raw one.
     rust: String,
-    /// Whether nothing may change it.
+    /// True if nothing may change it.
     is_fixed: bool,
 }
 
@@ -361,7 +361,7 @@ fn changes(candidates: &[Candidate], taken: &mut Taken) -> Vec<Option<(String, (
     changes
 }
 
-/// Whether the Rust name of a definition is not ours to choose.
+/// Returns true if the Rust name of a definition is not ours to choose.
 fn is_fixed(options: &RustOptions, definition: &Definition) -> bool {
     mapped(&definition.metadata) || is_external(options, definition)
 }

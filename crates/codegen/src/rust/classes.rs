@@ -106,7 +106,7 @@ fn class_trait(
     }
 }
 
-/// Whether a class, or one that it extends, is declared `["preserve-slice"]`.
+/// Returns true if a class, or one that it extends, is declared `["preserve-slice"]`.
 fn is_preserved(scope: &Scope<'_>, id: DefinitionId) -> bool {
     let chain = scope.model.class_chain(id).into_iter();
     let mut metadata = chain.flat_map(|level| &scope.model.definition(level).metadata);

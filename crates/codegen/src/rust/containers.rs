@@ -30,7 +30,7 @@ impl<'m> Container<'m> {
         }
     }
 
-    /// Whether the container can be ordered and hashed if its elements can. Unknown containers count as no.
+    /// Returns true if the container can be ordered and hashed if its elements can. Unknown containers count as no.
     pub(super) fn has_order(self) -> bool {
         match self {
             Self::Usual | Self::Bytes => true,

@@ -40,7 +40,7 @@ pub(super) struct ErrorSet {
     interface: DefinitionId,
     /// The set that has the enum, if it is one of another module: an index.
     home: Option<usize>,
-    /// Whether its module is taken from existing Rust.
+    /// True if its module is taken from existing Rust.
     is_external: bool,
     /// The exceptions and all that are known to derive from them.
     all: BTreeSet<DefinitionId>,

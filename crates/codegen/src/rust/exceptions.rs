@@ -105,13 +105,13 @@ fn slices(scope: &Scope<'_>, id: DefinitionId, kept: Option<Ident>) -> Option<To
     Some(quote!(slices { #(#slices)* } #keeps #classes))
 }
 
-/// Whether any member may hold a class instance.
+/// Returns true if any member may hold a class instance.
 fn uses_classes(model: &Model, id: DefinitionId) -> bool {
     let mut members = all_members(model, id).into_iter();
     members.any(|member| model.uses_classes(member.r#type))
 }
 
-/// Whether encoding 1.0 has instances behind the exception: tagged members are not written there.
+/// Returns true if encoding 1.0 has instances behind the exception: tagged members are not written there.
 fn has_instances(model: &Model, id: DefinitionId) -> bool {
     let members = all_members(model, id).into_iter();
     let mut required = members.filter(|member| member.tag.is_none());

@@ -1,4 +1,4 @@
-//! What is found out of a model once, before code is made.
+//! Facts about a model, found once before code is made.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub(super) struct Facts {
     pub(super) type_names: BTreeSet<String>,
     /// The names of modules that do not have their usual one, by their Slice names.
     pub(super) modules: BTreeMap<Vec<String>, String>,
-    /// Whether a name of the model was changed, so that it may not be in the style of Rust.
+    /// True if a name of the model was changed, so that it may not be in the style of Rust.
     pub(super) has_changed_names: bool,
     /// The classes of Ice 3.7 that have proxies and servants.
     pub(super) objects: BTreeSet<DefinitionId>,
@@ -96,18 +96,18 @@ impl Facts {
         name
     }
 
-    /// Whether values of the type cannot be compared exactly.
+    /// Returns true if values of the type cannot be compared exactly.
     pub(super) fn is_inexact(&self, r#type: Type) -> bool {
         is_inexact(&self.inexact, r#type)
     }
 
-    /// Whether a member has no default.
+    /// Returns true if a member has no default.
     pub(super) fn is_without_default(&self, member: &Member) -> bool {
         is_without_default(&self.without_default, member)
     }
 }
 
-/// Whether a definition is a class whose members are known.
+/// Returns true if a definition is a class whose members are known.
 pub(super) fn is_complete_class(definition: &Definition) -> bool {
     matches!(&definition.kind, DefinitionKind::Class(class) if class.is_complete)
 }
@@ -181,7 +181,7 @@ fn table<'m>(
 /// The definitions whose values cannot be compared exactly: a `float` or `double` is inside, a
 /// class instance, or a container without an order.
 ///
-/// What a definition uses stands before it in the model, so one pass is enough.
+/// One pass is enough, because the definitions that a definition uses stand before it in the model.
 fn inexact(model: &Model) -> BTreeSet<DefinitionId> {
     let is_class = |definition: &Definition| matches!(definition.kind, DefinitionKind::Class(_));
     let classes = model.iter().filter(|(_, definition)| is_class(definition));

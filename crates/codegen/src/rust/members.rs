@@ -147,7 +147,7 @@ fn derives(scope: &Scope<'_>, members: &[&Member], is_exact: bool) -> Vec<&'stat
     derives
 }
 
-/// Whether every member has a default.
+/// Returns true if every member has a default.
 pub(super) fn has_default(scope: &Scope<'_>, members: &[&Member]) -> bool {
     let mut members = members.iter();
     !members.any(|member| scope.facts.is_without_default(member))
@@ -161,7 +161,7 @@ fn has_own_default(scope: &Scope<'_>, members: &[&Member]) -> bool {
         })
 }
 
-/// Whether a value is what `Default` gives anyway.
+/// Returns true if a value is what `Default` gives anyway.
 fn is_zero(value: &ConstValue) -> bool {
     match value {
         ConstValue::Bool(value) => !value,

@@ -40,7 +40,7 @@ use scope::{Scope, is_external};
 
 /// Rust source text for all definitions of a model but those that the options call external.
 ///
-/// The same model and options always give the same text. Of names that become one in Rust
+/// Equal models and options always give equal text. Of names that become one in Rust
 /// (`maxCost` and `max_cost`), all but the first get underscores behind them;
 /// [`generate_rust_with_warnings`] tells which.
 ///
@@ -51,7 +51,7 @@ pub fn generate_rust(model: &Model, options: &RustOptions) -> Result<String, Vec
     generate(&clashes::resolve(model, options)?, options)
 }
 
-/// What [`generate_rust`] gives, and a warning for each name that it had to change because another
+/// Returns the text of [`generate_rust`], and a warning for each name that it had to change because another
 /// one becomes the same. Files with `[["suppress-warning:all"]]` have none.
 pub fn generate_rust_with_warnings(
     model: &Model,
@@ -91,7 +91,7 @@ fn generate(resolved: &Resolved<'_>, options: &RustOptions) -> Result<String, Ve
     Ok(text.finish())
 }
 
-/// Whether the file of a warning wants none.
+/// Returns true if the file of a warning wants none.
 fn is_suppressed(model: &Model, warning: &Diagnostic) -> bool {
     let file = warning.span.and_then(|span| model.files.get(span.file.0));
     let mut metadata = file.into_iter().flat_map(|file| &file.metadata);
@@ -102,7 +102,7 @@ struct Generator<'a> {
     model: &'a Model,
     options: &'a RustOptions,
     facts: Facts,
-    /// What modules may import of `floe`.
+    /// The names that modules may import from `floe`.
     imports: writer::Imports,
     /// Each definition, at the depth at which it stands.
     laid_out: HashMap<DefinitionId, writer::LaidOut>,
@@ -139,7 +139,7 @@ impl Generator<'_> {
         }
     }
 
-    /// What takes these names of `floe` into a module.
+    /// Returns the imports of these names of `floe` in a module.
     fn imports(&self, names: &BTreeSet<&String>) -> TokenStream {
         let root = scope::path(self.options.crate_path());
         let names: Vec<Ident> = names.iter().map(|name| names::ident(name)).collect();
@@ -243,7 +243,7 @@ impl Generator<'_> {
     }
 }
 
-/// What stands at the head of the text. A file that is a module takes inner docs, one that is
+/// Returns the head of the text. A file that is a module takes inner docs, one that is
 /// included cannot.
 fn header(model: &Model, root: &[String]) -> String {
     let sources: Vec<String> = model

@@ -1,4 +1,4 @@
-//! What a caller decides about the generated Rust.
+//! The options of a caller for the generated Rust.
 
 use std::collections::BTreeMap;
 
@@ -127,7 +127,7 @@ fn assert_path(path: &str) {
     );
 }
 
-/// What `floe` has: modules generated from the built-in contracts, and hand-written types.
+/// The definitions that `floe` has: modules generated from the built-in contracts, and hand-written types.
 const BUILT_IN: [(&str, &str); 8] = [
     ("::Glacier2", "contracts::glacier2"),
     ("::Ice", "contracts::ice"),

@@ -18,7 +18,7 @@ use super::{derive, views};
 /// Excludes nil: the proxy that an operation returns, a parameter, a member, an element or a value is then no option.
 const NONNULL: &str = "rust:nonnull";
 
-/// Whether these metadata exclude nil.
+/// Returns true if these metadata exclude nil.
 pub(super) fn is_nonnull(metadata: &[Metadata]) -> bool {
     metadata.iter().any(|directive| directive.text == NONNULL)
 }

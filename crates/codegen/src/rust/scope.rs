@@ -9,13 +9,13 @@ use super::facts::Facts;
 use super::views;
 use crate::names;
 
-/// What the code of one module sees.
+/// The scope of the code of one module.
 pub(super) struct Scope<'a> {
     pub(super) model: &'a Model,
     pub(super) options: &'a RustOptions,
     /// Slice names of the modules around the code, outermost first.
     pub(super) modules: &'a [String],
-    /// What is known of the whole model.
+    /// The facts about the whole model.
     pub(super) facts: &'a Facts,
     /// The path to the crate `floe`: to parse it anew wherever it stands takes its time.
     pub(super) root: TokenStream,
@@ -69,7 +69,7 @@ impl Scope<'_> {
         self.path(id, &format!("{suffix}Blocking"))
     }
 
-    /// Whether there is Rust for a definition that may be declared only: a module that is taken from
+    /// Returns true if there is Rust for a definition that may be declared only: a module that is taken from
     /// elsewhere may not have it either.
     pub(super) fn is_known(&self, id: DefinitionId, is_complete: bool) -> bool {
         let scoped = &self.model.definition(id).scoped;
@@ -125,7 +125,7 @@ impl Scope<'_> {
     }
 }
 
-/// Whether a definition is taken from existing Rust.
+/// Returns true if a definition is taken from existing Rust.
 pub(super) fn is_external(options: &RustOptions, definition: &Definition) -> bool {
     options.external_path(&definition.scoped).is_some()
         || (1..=definition.modules.len()).any(|depth| {

@@ -9,7 +9,7 @@ use super::members::tag_literal;
 use super::own_metadata::is_nonnull;
 use super::scope::Scope;
 
-/// What a Slice type is in Rust.
+/// The shape of a Slice type in Rust.
 enum Shape {
     /// A number or truth value.
     Number(TokenStream),
@@ -67,7 +67,7 @@ impl Scope<'_> {
         self.or_unset(borrowed, tag)
     }
 
-    /// Whether [`borrowed`](Self::borrowed) gives a type with a lifetime.
+    /// Returns true if [`borrowed`](Self::borrowed) gives a type with a lifetime.
     pub(super) fn is_borrowed(&self, r#type: Type) -> bool {
         !matches!(self.shape(r#type), Shape::Number(_) | Shape::Enumeration(_))
     }

@@ -17,21 +17,21 @@ use super::members::{has_default, member_ident};
 use super::scope::{Scope, type_name};
 use crate::names;
 
-/// What a name of a view ends with.
+/// The last word in the name of a view.
 pub(super) const SUFFIX: &str = "View";
 
-/// Whether a definition asks for a view.
+/// Returns true if a definition asks for a view.
 pub(super) fn is_asked_for(definition: &Definition) -> bool {
     let mut metadata = definition.metadata.iter();
     metadata.any(|directive| directive.text == "rust:view")
 }
 
-/// Whether there is anything to borrow in a value of the type.
+/// Returns true if there is anything to borrow in a value of the type.
 pub(super) fn borrows(model: &Model, r#type: Type) -> bool {
     matches!(Shape::of(model, r#type), Some(shape) if shape.borrows())
 }
 
-/// Whether a structure or sequence has a view: it asks for it, and has something to borrow.
+/// Returns true if a structure or sequence has a view: it asks for it, and has something to borrow.
 pub(super) fn has_view(model: &Model, id: DefinitionId) -> bool {
     let definition = model.definition(id);
     is_asked_for(definition) && borrows(model, Type::Named(id))
@@ -127,7 +127,7 @@ fn own(scope: &Scope<'_>, member: &Member) -> TokenStream {
     }
 }
 
-/// What is viewed of a type; what is not is owned.
+/// The part of a type that is viewed; the rest is owned.
 enum Shape {
     Number,
     Text,
@@ -188,7 +188,7 @@ impl Shape {
     }
 }
 
-/// Whether values of the type have a fixed length on the wire, and any bytes of that length are one.
+/// Returns true if values of the type have a fixed length on the wire, and any bytes of that length are one.
 fn is_packed(model: &Model, r#type: Type) -> bool {
     match r#type {
         Type::Primitive(primitive) => primitive != Primitive::String,

@@ -6,7 +6,7 @@ use proc_macro2::TokenStream;
 
 use super::token::{self, Token};
 
-/// What may be imported, and from where.
+/// The names that may be imported, with their paths.
 pub(crate) struct Imports {
     /// The tokens of the path to the crate.
     root: Vec<Token>,

@@ -212,7 +212,7 @@ impl Layout {
     }
 }
 
-/// Whether no blank line parts an item from the one before it: the macro call that implements traits
+/// Returns true if no blank line parts an item from the one before it: the macro call that implements traits
 /// stands right behind the type, and constants stand together.
 fn belongs(entry: &Entry<'_>, previous: &Entry<'_>) -> bool {
     let ends_statement =
@@ -225,7 +225,7 @@ fn belongs(entry: &Entry<'_>, previous: &Entry<'_>) -> bool {
 /// How long a line may be.
 const WIDTH: usize = 100;
 
-/// What is no longer stays between its brackets on one line: `(&'call self)`.
+/// Content up to this length stays between its brackets on one line: `(&'call self)`.
 const SHORT: usize = 12;
 
 const INDENT: usize = 4;

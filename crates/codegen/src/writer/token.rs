@@ -16,13 +16,13 @@ pub(super) enum Token {
     Operator(String),
     /// The line of a doc comment.
     Doc(String),
-    /// What stands in the brackets of an attribute.
+    /// The content of an attribute's brackets.
     Attribute(Vec<Self>),
-    /// What stands in brackets.
+    /// The content of brackets.
     Group(Delimiter, Vec<Self>),
 }
 
-/// What stands on lines of its own where a group is broken: an item, a statement, a field, an argument.
+/// The parts that stand on lines of their own where a group is broken: an item, a statement, a field, an argument.
 #[derive(Clone, Copy)]
 pub(super) struct Entry<'t> {
     pub(super) attributes: &'t [Token],
@@ -155,7 +155,7 @@ pub(super) fn tokens(stream: TokenStream) -> Vec<Token> {
     tokens
 }
 
-/// Whether a group of these tokens may be a tuple of one, which has a comma.
+/// Returns true if a group of these tokens may be a tuple of one, which has a comma.
 fn is_tuple(delimiter: Delimiter, tokens: &[Token]) -> bool {
     delimiter == Delimiter::Parenthesis && !tokens.iter().any(Token::is_comma)
 }
@@ -208,18 +208,18 @@ fn entry(tokens: &[Token]) -> Entry<'_> {
     Entry { attributes, tokens }
 }
 
-/// Whether a token belongs to the entry whose block stands in front of it.
+/// Returns true if a token belongs to the entry whose block stands in front of it.
 fn continues(token: &Token) -> bool {
     token.is_any(&[",", ";", ".", "?", "else", "=", "=>"])
 }
 
-/// Whether a token and the `::` behind it belong to one path.
+/// Returns true if a token and the `::` behind it belong to one path.
 pub(super) fn begins_path(token: &Token) -> bool {
     let is_name = |word: &String| !word.starts_with('\'') && !KEYWORDS.contains(&&**word);
     matches!(token, Token::Word(word) if is_name(word)) || token.is("::")
 }
 
-/// Whether a space stands between tokens and the next one.
+/// Returns true if a space stands between tokens and the next one.
 pub(super) fn is_parted(before: &[Token], next: &Token) -> bool {
     let Some(previous) = before.last() else {
         return false;
@@ -251,12 +251,12 @@ pub(super) fn is_parted(before: &[Token], next: &Token) -> bool {
     }
 }
 
-/// Whether tokens end between the bars of a closure's parameters.
+/// Returns true if tokens end between the bars of a closure's parameters.
 fn is_in_bars(tokens: &[Token]) -> bool {
     tokens.iter().filter(|token| token.is("|")).count() % 2 == 1
 }
 
-/// Whether tokens end with the parameters of an `impl`.
+/// Returns true if tokens end with the parameters of an `impl`.
 fn ends_generics(tokens: &[Token]) -> bool {
     let depth = |token: &Token| i32::from(token.is(">")) - i32::from(token.is("<"));
     let mut open = 0;
@@ -269,7 +269,8 @@ fn ends_generics(tokens: &[Token]) -> bool {
     is_impl && tokens.last().is_some_and(|last| last.is(">"))
 }
 
-/// Whether a group is the body of an item or of a `match`, or holds statements: such a block is never on one line.
+/// Returns true if a group is the body of an item or of a `match`, or holds statements: such a block is never on one
+/// line.
 pub(super) fn is_block(tokens: &[Token], index: usize) -> bool {
     let Token::Group(Delimiter::Brace, inner) = &tokens[index] else {
         return false;
@@ -279,14 +280,14 @@ pub(super) fn is_block(tokens: &[Token], index: usize) -> bool {
     !inner.is_empty() && (head.any(|token| token.is_any(&BLOCKS)) || inner.iter().any(holds))
 }
 
-/// Whether the group behind these tokens holds items, with blank lines between them.
+/// Returns true if the group behind these tokens holds items, with blank lines between them.
 pub(super) fn holds_items(before: &[Token], delimiter: Delimiter) -> bool {
     let kind = before.iter().find(|token| token.is_any(&BLOCKS));
     let is_container = kind.is_some_and(|kind| kind.is_any(&["impl", "trait", "mod"]));
     delimiter == Delimiter::Brace && is_container
 }
 
-/// Whether the entries behind these tokens are short ones of a macro call, so that several stand on a line.
+/// Returns true if the entries behind these tokens are short ones of a macro call, so that several stand on a line.
 pub(super) fn is_list(before: &[Token], entries: &[Entry<'_>]) -> bool {
     let is_short = |entry: &Entry<'_>| {
         let is_long = |token: &Token| match token {
@@ -305,7 +306,7 @@ pub(super) fn is_list(before: &[Token], entries: &[Entry<'_>]) -> bool {
             .any(|entry| entry.tokens.iter().any(|token| token.is(";")))
 }
 
-/// Whether the entries of a call or a pattern are many names, so that several stand on a line.
+/// Returns true if the entries of a call or a pattern are many names, so that several stand on a line.
 pub(super) fn are_names(entries: &[Entry<'_>]) -> bool {
     let is_name = |entry: &Entry<'_>| {
         let is_part = |token: &Token| match token {
@@ -320,12 +321,12 @@ pub(super) fn are_names(entries: &[Entry<'_>]) -> bool {
 /// As many names stand below one another.
 const NAMES_MAX: usize = 4;
 
-/// Whether the group behind these tokens is the argument of a macro.
+/// Returns true if the group behind these tokens is the argument of a macro.
 pub(super) fn is_macro(before: &[Token]) -> bool {
     before.last().is_some_and(|last| last.is("!"))
 }
 
-/// Whether an item is the call of a macro.
+/// Returns true if an item is the call of a macro.
 pub(super) fn is_macro_call(tokens: &[Token]) -> bool {
     let is_path = |token: &&Token| !token.is("!") && !matches!(token, Token::Group(..));
     let path = tokens.iter().take_while(is_path).count();
@@ -356,7 +357,7 @@ const KEYWORDS: [&str; 16] = [
     "mut", "return", "use", "where",
 ];
 
-/// What begins an item or an expression whose block is never on one line.
+/// The keywords of items and expressions whose block is never on one line.
 const BLOCKS: [&str; 8] = [
     "enum", "fn", "impl", "loop", "match", "mod", "struct", "trait",
 ];

@@ -1,4 +1,4 @@
-//! What a build script sees of the compiler.
+//! The compiler as a build script sees it.
 
 use std::path::{Path, PathBuf};
 

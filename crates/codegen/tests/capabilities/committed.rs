@@ -61,13 +61,17 @@ fn module_floe_of_the_hub_is_what_its_contract_says() {
 }
 
 #[test]
-fn module_ice_mx_of_the_hub_is_what_the_contracts_say() {
-    let contracts = ["Ice/Metrics.ice", "IceStorm/Metrics.ice"];
+fn module_ice_mx_is_what_the_contracts_say() {
+    let contracts = [
+        "Ice/Metrics.ice",
+        "IceStorm/Metrics.ice",
+        "Glacier2/Metrics.ice",
+    ];
     let contracts = contracts.map(|name| Path::new(BUILT_IN_DIR).join(name));
     let compilation = compiled(&contracts);
     let options = RustOptions::new().root_module("::IceMX");
     let text = generate_rust(&compilation.model, &options).unwrap();
-    assert_committed("crates/hub/src/contracts/ice_mx.rs", &text);
+    assert_committed("crates/metrics/src/contracts/ice_mx.rs", &text);
 }
 
 fn assert_module(module: &str, contracts: &[&str], target: &str) {

@@ -1,4 +1,4 @@
-//! What code generation gives its users.
+//! The capabilities of code generation.
 
 mod accepted;
 mod build;

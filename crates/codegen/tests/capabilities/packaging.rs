@@ -1,4 +1,4 @@
-//! What a user gets from the registry has the contracts that are built in.
+//! The packages in the registry have the built-in contracts.
 
 use std::collections::BTreeSet;
 use std::process::Command;

@@ -53,7 +53,7 @@ fn definitions_that_are_laid_out_at_a_time_stand_in_the_order_of_the_contract() 
     assert_eq!(lines.collect::<Vec<_>>(), (0..count).collect::<Vec<_>>());
 }
 
-/// What is committed is reviewed as if a hand had written it, and no longer than that.
+/// Committed contracts are no longer than hand-written ones, because they are reviewed like these.
 #[test]
 fn committed_rust_has_at_most_four_lines_for_a_line_of_slice() {
     let committed: [(&str, &[&str]); 6] = [
@@ -75,10 +75,11 @@ fn committed_rust_has_at_most_four_lines_for_a_line_of_slice() {
             &["contracts/Floe/Hub.ice"],
         ),
         (
-            "crates/hub/src/contracts/ice_mx.rs",
+            "crates/metrics/src/contracts/ice_mx.rs",
             &[
                 "contracts/Ice/Metrics.ice",
                 "contracts/IceStorm/Metrics.ice",
+                "contracts/Glacier2/Metrics.ice",
             ],
         ),
     ];

@@ -37,7 +37,7 @@ enum Progress {
     Missing,
     /// Its JSON has been read, or is being read.
     Read(Class),
-    /// Those that it leads to are being filled.
+    /// The instances that it refers to are being filled.
     Open,
     /// Its draft is filled, and it has so many instances below one another.
     Complete { height: usize },
@@ -51,7 +51,7 @@ pub(super) enum Class {
     Unknown,
 }
 
-/// What an instance consists of.
+/// The content of an instance.
 #[derive(Debug)]
 pub(super) struct Content {
     pub(super) class: Class,
@@ -79,7 +79,7 @@ struct Reference {
     path: String,
 }
 
-/// What is wrong with a `$ref`.
+/// An error in a `$ref`.
 pub(super) enum WrongReference {
     /// No instance has this id.
     Missing { path: String, label: String },
@@ -135,7 +135,7 @@ impl Graph {
         self.nodes[node].draft.link_any()
     }
 
-    /// What is wrong with references, now that all has been read.
+    /// Returns the errors in references, after everything has been read.
     pub(super) fn wrong_references(&mut self, contract: &Contract) -> Vec<WrongReference> {
         let references = std::mem::take(&mut self.references);
         let wrong = references.into_iter().filter_map(|reference| {

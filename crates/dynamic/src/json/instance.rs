@@ -187,7 +187,7 @@ impl JsonReader<'_> {
         }
     }
 
-    /// Whether instances of any class are of the type, unknown ones too.
+    /// Returns true if instances of any class are of the type, unknown ones too.
     fn is_any(&self, r#type: Type) -> bool {
         match r#type {
             Type::Named(id) => self.contract().classes().type_id(id).is_none(),
@@ -265,7 +265,7 @@ impl JsonReader<'_> {
         }
     }
 
-    /// Who names an interface as a type nearly always means a proxy to it.
+    /// Suggests the proxy type, because an interface named as a type nearly always means a proxy to it.
     fn proxy_help(&self, r#type: Type) -> Option<String> {
         let Type::Named(id) = r#type else {
             return None;

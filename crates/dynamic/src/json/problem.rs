@@ -1,4 +1,4 @@
-//! What is wrong with JSON that was to become a value.
+//! Problems in JSON that was to become a value.
 
 use std::fmt;
 
@@ -17,9 +17,9 @@ pub struct JsonError {
 pub struct Problem {
     /// Where: `params.items[3].name`.
     pub path: String,
-    /// What should stand there: a type with its range, or the names to choose from.
+    /// The expected content: a type with its range, or the names to choose from.
     pub expected: String,
-    /// What stands there.
+    /// The actual content.
     pub found: String,
     /// How to mend it, where there is more to say.
     pub help: Option<String>,

@@ -372,7 +372,7 @@ impl<'c> JsonReader<'c> {
     }
 }
 
-/// What stands under the key, where recorded values name the kind of a value by it.
+/// Returns the JSON under the key, if a recorded value names its kind by that key.
 fn recorded<'j>(key: &str, json: &'j Json) -> &'j Json {
     json.get(key).unwrap_or(json)
 }
@@ -380,7 +380,7 @@ fn recorded<'j>(key: &str, json: &'j Json) -> &'j Json {
 /// The key of a dictionary's entries in recorded values.
 const DICT_KEY: &str = "$dict";
 
-/// Whether an object is no dictionary with the key `$dict`, but a recorded one: it has pairs there.
+/// Returns true if an object is no dictionary with the key `$dict`, but a recorded one: it has pairs there.
 fn is_recorded_dictionary(object: &Map<String, Json>) -> bool {
     let is_pair = |json: &Json| json.as_array().is_some_and(|pair| pair.len() == 2);
     let entries = object.get(DICT_KEY).and_then(Json::as_array);

@@ -47,7 +47,7 @@ impl Shared {
         }
     }
 
-    /// Whether the instance is written here, below so many others. It is once.
+    /// Returns true if the instance is written here, below so many others. It is once.
     fn is_written(&mut self, instance: InstanceId, depth: usize) -> bool {
         let is_here = self.depths.get(&instance) == Some(&depth);
         is_here && self.depths.remove(&instance).is_some()

@@ -14,7 +14,7 @@ pub const JSON_DEPTH_MAX: usize = 400;
 /// Parses JSON text; unlike the JSON library's own parser it refuses duplicate keys.
 ///
 /// # Errors
-/// What is wrong, with line and column.
+/// Names the line and the column of the error.
 pub fn parse_json(text: &str) -> Result<Json, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     deserializer.disable_recursion_limit();

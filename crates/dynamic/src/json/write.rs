@@ -127,12 +127,12 @@ impl<'c> JsonWriter<'c> {
     }
 }
 
-/// Whether the key of an entry begins as those keys do that have a meaning of their own.
+/// Returns true if the key of an entry begins as those keys do that have a meaning of their own.
 fn is_marked((key, _): &(Value, Value)) -> bool {
     matches!(key, Value::String(text) if text.starts_with('$'))
 }
 
-/// Whether keys of this type are written as the keys of an object.
+/// Returns true if keys of this type are written as the keys of an object.
 pub(super) fn has_text_keys(contract: &Contract, key: Type) -> bool {
     match key {
         Type::Primitive(_) => true,

@@ -1,4 +1,4 @@
-//! What a user of a contract can do without generated code.
+//! The capabilities of a contract without generated code.
 
 mod classes;
 mod exceptions;

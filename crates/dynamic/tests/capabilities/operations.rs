@@ -204,3 +204,34 @@ fn where_there_are_no_values_encoding_1_1_may_have_anything_and_1_0_nothing() {
         assert_eq!(noop.decode_reply(bytes).is_ok(), is_taken, "{bytes:?}");
     }
 }
+
+#[test]
+fn an_example_fits_the_parameters_of_its_operation() {
+    let slice = "module M {
+        enum Colour { red, green }
+        struct Point { double x; float y; bool z; } struct Key { int x; string y; }
+        sequence<Point> Points; sequence<Points> Deeper; sequence<Deeper> Deepest; sequence<Deepest> Bottom;
+        dictionary<string, Points> ByName; dictionary<Colour, byte> ByColour; dictionary<Key, int> ByKey;
+        class Base { string name; Base next; optional(1) int extra; }
+        class Derived extends Base { Colour colour; }
+        interface I {
+            void all(Point point, Points points, Bottom bottom, ByName names, ByColour colours, ByKey places,
+                     Derived made, I* proxy, Object any, short a, byte b, long c, optional(1) int d);
+            void none();
+            void left(optional(1) string text);
+        }
+    }";
+    let contract = contract(slice);
+    for name in ["all", "none", "left"] {
+        let operation = contract.operation(name).expect("it is declared");
+        let example = operation.example();
+        for encoding in [EncodingVersion::V1_0, EncodingVersion::V1_1] {
+            let encoded = operation.encode_request(&example, encoding);
+            encoded.unwrap_or_else(|error| panic!("{name}: {error}: {example}"));
+        }
+    }
+    let example = contract.operation("all").expect("it is declared").example();
+    assert_eq!(example["points"], json!([{"x": 1.5, "y": 1.5, "z": true}]));
+    assert_eq!(example["made"]["colour"], json!("red"));
+    assert!(example.get("d").is_none(), "{example}");
+}

@@ -104,10 +104,7 @@ fn bytes_that_are_left_over_are_refused_with_their_offset() {
     let refused = named(&contract(""), "short").decode(&[1, 0, 9], V1_1);
     assert_eq!(
         refused.map_err(|error| error.to_string()),
-        Err(
-            "value: cannot decode value at byte 2: 1 bytes are left after the last value"
-                .to_owned()
-        )
+        Err("value: cannot decode value at byte 2: 1 byte is left after the last value".to_owned())
     );
 }
 

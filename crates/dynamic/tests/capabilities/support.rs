@@ -44,7 +44,7 @@ pub(crate) fn value(contract: &Contract, r#type: &str, json: &Json) -> Value {
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What is wrong with JSON.
+/// Returns the problem in JSON.
 pub(crate) fn problem(contract: &Contract, r#type: &str, json: Json) -> String {
     let r#type = contract.data_type(r#type).expect("a supported type");
     contract

@@ -43,12 +43,12 @@ impl Vector {
         text.unwrap_or_else(|| panic!("{}: no {key}", self.name))
     }
 
-    /// What an encoder is given.
+    /// The input of an encoder.
     pub(crate) fn value(&self) -> &Json {
         &self.json["value"]
     }
 
-    /// What a decoder must see.
+    /// The value that a decoder must return.
     pub(crate) fn decoded_value(&self) -> &Json {
         self.json.get("decoded_value").unwrap_or(self.value())
     }

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 use crate::file::{Vector, contract, from_hex, hex, load};
 
-/// What a vector shows.
+/// The kind of message in a vector.
 enum Case {
     /// The parameters of an operation.
     Params(&'static str, Json),
@@ -124,7 +124,7 @@ fn swap() -> Json {
     json!({"a": {"$class": "::M::Node", "value": 1, "next": second}, "tag": 9})
 }
 
-/// What is returned is the second instance that is below the first.
+/// The result is the second instance, which is below the first.
 fn swapped() -> Json {
     json!({
         "returnValue": {"$class": "::M::Node", "$id": 1, "value": 2, "next": null},

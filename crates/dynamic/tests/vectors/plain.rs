@@ -114,7 +114,7 @@ fn dictionary(entries: &[Json]) -> Json {
     Json::Object(members.collect())
 }
 
-/// Whether two values are the same. The notation has a `float` with the digits of a double.
+/// Returns true if two values are the same. The notation has a `float` with the digits of a double.
 pub(crate) fn is_same(left: &Json, right: &Json) -> bool {
     match (left, right) {
         (Json::Number(left), Json::Number(right)) if left != right => {

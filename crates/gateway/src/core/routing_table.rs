@@ -87,7 +87,6 @@ impl<R> RoutingTable<R> {
     }
 
     /// Number of routes.
-    #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
         self.routes.len()
     }

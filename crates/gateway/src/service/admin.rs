@@ -1,11 +1,14 @@
-//! The administrative object, by which an operator ends the process.
+//! The administrative object, by which an operator ends the process and reads metrics.
 
 use std::io::Write;
 
 use floe::contracts::ice::{Process, ProcessDispatcher};
-use floe::{Adapter, Communicator, Current, Identity, InvokeError};
+use floe::{Adapter, AdapterError, Communicator, Current, Identity, InvokeError};
+use floe_metrics::MetricsFacet;
+use floe_metrics::contracts::ice_mx::MetricsAdminDispatcher;
 use tokio::sync::watch;
 
+use super::measured::MeasuredGateway;
 use crate::error::GatewayError;
 use crate::settings::AdminSettings;
 
@@ -18,8 +21,8 @@ pub(super) struct Admin {
 }
 
 impl Admin {
-    /// Starts to listen.
-    pub(super) async fn start(
+    /// Opens its adapter, which serves nothing until [`Admin::activate`].
+    pub(super) async fn open(
         communicator: &Communicator,
         settings: &AdminSettings,
     ) -> Result<Self, GatewayError> {
@@ -31,12 +34,24 @@ impl Admin {
             adapter.destroy().await;
             return Err(error.into());
         }
-        adapter.activate();
         Ok(Self {
             adapter,
             identity,
             is_ending,
         })
+    }
+
+    /// Adds the metrics of a gateway, and serves.
+    pub(super) fn activate(
+        &self,
+        gateway: MeasuredGateway,
+        settings: &AdminSettings,
+    ) -> Result<(), AdapterError> {
+        let metrics = MetricsAdminDispatcher::new(MetricsFacet::new(gateway, &settings.views));
+        self.adapter
+            .add_facet(&self.identity, METRICS_FACET, metrics)?;
+        self.adapter.activate();
+        Ok(())
     }
 
     /// Its proxy, as text.
@@ -58,6 +73,11 @@ impl Admin {
 ///
 /// Source: Ice manual, "The admin Object".
 const PROCESS_FACET: &str = "Process";
+
+/// The facet by which metrics are read.
+///
+/// Source: Ice manual, "The Metrics Facet".
+const METRICS_FACET: &str = "Metrics";
 
 /// The facet `Process`.
 struct ProcessObject {

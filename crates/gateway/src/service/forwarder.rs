@@ -15,6 +15,7 @@ use super::outgoing::{self, Answer, Outgoing, until_sent};
 use super::overload::{going_away, overloaded};
 use super::status::Counters;
 use super::tasks::Tasks;
+use super::traffic::Traffic;
 use crate::core::{Pushed, QueueLimits, RequestQueue};
 use crate::settings::{Batching, ForwardingSettings};
 
@@ -27,6 +28,7 @@ use crate::settings::{Batching, ForwardingSettings};
 pub(super) struct Forwarder {
     settings: ForwardingSettings,
     counters: Arc<Counters>,
+    traffic: Arc<Traffic>,
     tasks: Tasks,
     /// A fair lock, held while a request is put into the queue, or sent. Requests get it in the order of arrival.
     order: tokio::sync::Mutex<()>,
@@ -63,6 +65,7 @@ impl Forwarder {
     pub(super) fn new(
         settings: &ForwardingSettings,
         counters: &Arc<Counters>,
+        traffic: &Arc<Traffic>,
         tasks: &Tasks,
     ) -> Arc<Self> {
         let limits = QueueLimits {
@@ -72,6 +75,7 @@ impl Forwarder {
         Arc::new(Self {
             settings: settings.clone(),
             counters: counters.clone(),
+            traffic: traffic.clone(),
             tasks: tasks.clone(),
             order: tokio::sync::Mutex::default(),
             queue: Mutex::new(Queue {
@@ -177,9 +181,13 @@ impl Forwarder {
         let is_twoway = waiting.answer.is_some();
         let mut queue = self.lock();
         match queue.requests.push(waiting, len, key) {
-            Pushed::Queued => self.counters.queued.add(1),
+            Pushed::Queued => {
+                self.counters.queued.add(1);
+                self.traffic.queued.add(1);
+            }
             Pushed::Replaced(replaced) => {
                 self.counters.overridden.add(1);
+                self.traffic.overridden.add(1);
                 let replaced = replaced.outgoing.event.len();
                 self.counters.queued_bytes.sub(replaced);
             }
@@ -211,6 +219,7 @@ impl Forwarder {
         let taken = queue.requests.take(self.settings.batch_len_max);
         let bytes = taken.iter().map(|taken| taken.outgoing.event.len()).sum();
         self.counters.queued.sub(taken.len());
+        self.traffic.queued.sub(taken.len());
         self.counters.queued_bytes.sub(bytes);
         queue.is_stalled = false;
         queue.twoways -= taken.iter().filter(|taken| taken.answer.is_some()).count();
@@ -361,7 +370,7 @@ mod tests {
             ..ForwardingSettings::default()
         };
         let tasks = Tasks::on_current_runtime();
-        let forwarder = Forwarder::new(&settings, &Arc::default(), &tasks);
+        let forwarder = Forwarder::new(&settings, &Arc::default(), &Arc::default(), &tasks);
         let communicator = Communicator::new();
         let twoway: Proxy = communicator.proxy("o:tcp -h 127.0.0.1 -p 1").unwrap();
         let push = |target: Proxy, len, answer| {

@@ -13,6 +13,7 @@ use tokio::time::{interval, timeout};
 
 use super::admin::Admin;
 use super::guard::Guard;
+use super::measured::MeasuredGateway;
 use super::resumption_object::{self, ResumptionObject};
 use super::router::{self, Finder, RouterObject};
 use super::routing::{ToClients, ToServers};
@@ -116,6 +117,13 @@ impl Gateway {
             server.add_default("", ToClients(sessions.clone()))?;
             server.activate();
         }
+        if let (Some(admin), Some(settings)) = (&gateway.admin, &sessions.settings.admin) {
+            let measured = MeasuredGateway {
+                sessions: Arc::downgrade(&sessions),
+                instance: sessions.settings.instance_name.as_str().into(),
+            };
+            admin.activate(measured, settings)?;
+        }
         gateway.reaping = session_timeout.map(|timeout| {
             let reaping = reap(Arc::downgrade(&sessions), timeout);
             tokio::spawn(reaping).abort_handle()
@@ -146,7 +154,8 @@ impl Gateway {
         self.sessions.server_adapter.as_ref().map(endpoints)
     }
 
-    /// The proxy of the administrative object, as text, if there is one. Its facet `Process` ends the process.
+    /// The proxy of the administrative object, as text, if there is one. Its facet `Process` ends the process,
+    /// and its facet `Metrics` gives metrics.
     pub fn admin(&self) -> Option<String> {
         self.admin.as_ref().map(Admin::proxy)
     }
@@ -280,7 +289,7 @@ async fn open(
     let Some(admin) = &settings.admin else {
         return Ok((server, None));
     };
-    match Admin::start(communicator, admin).await {
+    match Admin::open(communicator, admin).await {
         Ok(admin) => Ok((server, Some(admin))),
         Err(error) => {
             if let Some(server) = server {

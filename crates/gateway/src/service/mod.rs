@@ -13,7 +13,8 @@
 //! - `failure.rs`: the exception for a caller whose request could not be forwarded
 //! - `connection_context.rs`: information about a client's connection, for servers and applications
 //! - `admin.rs`: the administrative object
-//! - `tasks.rs`: tasks; `status.rs`: counters
+//! - `tasks.rs`: tasks; `status.rs`: counters; `traffic.rs`: those of a session
+//! - `measured.rs`: sessions, as metrics views measure them
 
 mod admin;
 mod application;
@@ -23,6 +24,7 @@ mod forwarder;
 mod gateway;
 mod guard;
 mod login;
+mod measured;
 mod outgoing;
 mod overload;
 mod protection;
@@ -35,11 +37,13 @@ mod session_control;
 mod sessions;
 mod status;
 mod tasks;
+mod traffic;
 
 pub(crate) use outgoing::{Answer, begin, with_context};
 pub(crate) use resumption::{FLOOR, NUMBER, is_lost, numbers};
 pub(crate) use resumption_object::{FACET as SESSION_FACET, NOT_RESUMED};
 
 pub use gateway::{Gateway, GatewayView};
+pub use measured::METRICS_MAPS;
 pub use overload::{GOING_AWAY, OVERLOADED};
 pub use status::GatewayStatus;

@@ -23,6 +23,7 @@ use super::outgoing::{self, Answer, until_sent};
 use super::overload::overloaded;
 use super::status::Counters;
 use super::tasks::Tasks;
+use super::traffic::Traffic;
 use crate::core::{Admission, DedupWindow, Outstanding};
 use crate::settings::ForwardingSettings;
 
@@ -49,6 +50,7 @@ pub(super) struct Resumption {
     /// Notified when there is a new request in the outbox.
     added: Notify,
     counters: Arc<Counters>,
+    traffic: Arc<Traffic>,
     tasks: Tasks,
     limits: ForwardingSettings,
 }
@@ -116,6 +118,7 @@ impl Resumption {
         connection: Connection,
         limits: &ForwardingSettings,
         counters: &Arc<Counters>,
+        traffic: &Arc<Traffic>,
         tasks: &Tasks,
     ) -> Arc<Self> {
         let resumption = Arc::new(Self {
@@ -126,6 +129,7 @@ impl Resumption {
             outbox: Mutex::default(),
             added: Notify::new(),
             counters: counters.clone(),
+            traffic: traffic.clone(),
             tasks: tasks.clone(),
             limits: limits.clone(),
         });
@@ -225,6 +229,7 @@ impl Resumption {
         outbox.bytes += len;
         outbox.requests.insert(number, Arc::new(callback));
         self.counters.queued.add(1);
+        self.traffic.queued.add(1);
         self.counters.queued_bytes.add(len);
         drop(outbox);
         self.added.notify_one();
@@ -334,6 +339,7 @@ impl Resumption {
 
     fn finish(&self, callback: &Callback, answer: Answer) {
         self.counters.queued.sub(1);
+        self.traffic.queued.sub(1);
         self.counters.queued_bytes.sub(callback.event.len());
         if let Some(waiting) = lock(&callback.answer).take() {
             // A caller that has given up needs no answer.

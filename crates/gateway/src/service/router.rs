@@ -86,7 +86,7 @@ async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, S
             session_of(&sessions, &request)?;
             request.decode(OperationMode::Idempotent, |_| Ok(()))?;
             let is_given = sessions.settings.returns_client_proxy;
-            let own = is_given.then(|| sessions.client_adapter.proxy(identity(&sessions)));
+            let own = is_given.then(|| sessions.client_adapter.proxy(Identity::new(DUMMY)));
             request.returned(|encoder| {
                 encoder.put(&own);
                 encoder.tagged(HAS_ROUTING_TABLE, Some(&true));
@@ -98,9 +98,7 @@ async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, S
             let adapter = sessions.server_adapter.as_ref();
             let proxy = adapter
                 .zip(session.category.as_ref())
-                .map(|(adapter, category)| {
-                    adapter.proxy(Identity::with_category("dummy", category))
-                });
+                .map(|(adapter, category)| adapter.proxy(Identity::with_category(DUMMY, category)));
             request.returned(|encoder| encoder.put(&proxy))
         }
         "addProxies" => add_proxies(&sessions, request),
@@ -113,6 +111,8 @@ async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, S
 
 /// Type id of the router.
 const TYPE_ID: &str = "::Glacier2::Router";
+/// The name in proxies that stand for endpoints. No object has it. Source: observed, glacier2router 3.7.8.
+const DUMMY: &str = "dummy";
 /// Tag of the second result of `getClientProxy`.
 const HAS_ROUTING_TABLE: u32 = 1;
 const NO_SESSION: SessionNotExistException = SessionNotExistException {};
@@ -184,6 +184,7 @@ fn add_proxies(sessions: &Arc<Sessions>, request: Request) -> Result<Response, S
         Forwarder::new(
             &sessions.settings.to_servers,
             &sessions.counters,
+            &session.to_servers_traffic,
             &sessions.tasks,
         )
     };

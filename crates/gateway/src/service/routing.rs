@@ -79,6 +79,7 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
     let settings = &sessions.settings.to_servers;
     let routed = RoutedRequest::new(&request, settings, &client.connection_entries);
     let target = route.target(&routed.mode, request.current().facet());
+    session.to_servers_traffic.forwarded.add(1);
     sessions.counters.to_servers.add(1);
     sessions.counters.to_servers_bytes.add(routed.event.len());
     let numbers = session.resumption.get().zip(routed.numbers);
@@ -113,9 +114,10 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
         return Err(SystemException::ObjectNotExist(RequestFailed::default()));
     };
     let routed = RoutedRequest::new(&request, &sessions.settings.to_clients, &Context::new());
+    session.to_client_traffic.forwarded.add(1);
+    sessions.counters.to_clients.add(1);
+    sessions.counters.to_clients_bytes.add(routed.event.len());
     if let Some(resumption) = session.resumption.get() {
-        sessions.counters.to_clients.add(1);
-        sessions.counters.to_clients_bytes.add(routed.event.len());
         return routed.deliver(request, identity, resumption).await;
     }
     let connection = &session.client().connection;
@@ -123,8 +125,6 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
     let object = connection.proxy(identity);
     let facet = request.current().facet();
     let target = changed(&object, &routed.mode, facet, compression);
-    sessions.counters.to_clients.add(1);
-    sessions.counters.to_clients_bytes.add(routed.event.len());
     routed.forward(request, &session.to_client, target).await
 }
 

@@ -17,6 +17,7 @@ use super::protection::Rates;
 use super::resumption::Resumption;
 use super::status::Counters;
 use super::tasks::Tasks;
+use super::traffic::Traffic;
 use crate::core::{RequestFilter, RoutingTable, SortedSet};
 use crate::settings::GatewaySettings;
 
@@ -34,6 +35,10 @@ pub(super) struct Session {
     pub(super) filter: RequestFilter,
     /// Forwards requests to the client.
     pub(super) to_client: Arc<Forwarder>,
+    /// The requests to the client.
+    pub(super) to_client_traffic: Arc<Traffic>,
+    /// The requests to all servers.
+    pub(super) to_servers_traffic: Arc<Traffic>,
     /// The session of the application, if it has one.
     pub(super) application: OnceLock<SessionProxy>,
     /// The identities of the session's control objects.
@@ -98,6 +103,7 @@ impl Session {
         let settings = new.settings;
         let filter = &settings.filter;
         let categories = filter.accept_categories.iter().cloned();
+        let to_client_traffic = Arc::default();
         Arc::new(Self {
             user: new.user,
             rates: new.rates,
@@ -109,7 +115,14 @@ impl Session {
                 identities: SortedSet::new(filter.accept_identities.iter().cloned()),
                 adapter_ids: SortedSet::new(filter.accept_adapter_ids.iter().cloned()),
             },
-            to_client: Forwarder::new(&settings.to_clients, new.counters, new.tasks),
+            to_client: Forwarder::new(
+                &settings.to_clients,
+                new.counters,
+                &to_client_traffic,
+                new.tasks,
+            ),
+            to_client_traffic,
+            to_servers_traffic: Arc::default(),
             application: OnceLock::new(),
             controls: Mutex::default(),
             routes: Mutex::new(Routes {
@@ -168,6 +181,11 @@ impl Session {
     /// The route to an object. This counts as a use of the route.
     pub(super) fn route(&self, identity: &Identity) -> Option<Arc<Route>> {
         self.lock_routes().table.find(identity).cloned()
+    }
+
+    /// The number of objects in the routing table.
+    pub(super) fn route_count(&self) -> usize {
+        self.lock_routes().table.len()
     }
 
     /// Notes that the session is used now.

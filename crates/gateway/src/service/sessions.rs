@@ -115,6 +115,11 @@ impl Sessions {
         self.lock().is_shutting_down
     }
 
+    /// All sessions, those included that wait for their clients.
+    pub(super) fn all(&self) -> Vec<Arc<Session>> {
+        self.lock().all()
+    }
+
     pub(super) fn len(&self) -> usize {
         let state = self.lock();
         state.by_connection.len() + state.detached
@@ -295,6 +300,7 @@ impl Sessions {
             session.client().connection.clone(),
             &self.settings.to_clients,
             &self.counters,
+            &session.to_client_traffic,
             &self.tasks,
         );
         if let Err(resumption) = session.resumption.set(resumption) {
@@ -470,9 +476,10 @@ impl State {
     fn all(&self) -> Vec<Arc<Session>> {
         let mut all: Vec<_> = self.by_connection.values().cloned().collect();
         let waiting = self.by_token.values();
+        let mut seen = HashSet::new();
         let waiting = waiting.filter(|session| {
             let connection = &session.client().connection;
-            !self.by_connection.contains_key(connection)
+            !self.by_connection.contains_key(connection) && seen.insert(Arc::as_ptr(session))
         });
         all.extend(waiting.cloned());
         all

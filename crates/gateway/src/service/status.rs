@@ -108,7 +108,7 @@ impl Counter {
         self.0.fetch_sub(count as u64, Ordering::Relaxed);
     }
 
-    fn value(&self) -> u64 {
+    pub(super) fn value(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
     }
 }

@@ -8,10 +8,11 @@ use floe::contracts::glacier2::{
 };
 use floe::{Current, Identity, InvokeError, Proxy, Reference, SystemException, TypedProxy};
 use floe_access::Users;
-use floe_gateway::{GatewaySettings, OVERLOADED, PasswordVerifier};
+use floe_gateway::{GOING_AWAY, GatewaySettings, OVERLOADED, PasswordVerifier};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use crate::resumption::Slow;
 use crate::world::{BackEnd, Calls, Client, World, call, soon};
 
 /// A gateway with a client that does nothing wrong, and its object.
@@ -265,6 +266,83 @@ async fn a_flood_beyond_the_rate_is_refused_as_an_overload() {
     assert!(refused.starts_with(OVERLOADED), "{refused}");
     assert!(scene.world.gateway.status().rate_exceeded > 0);
     scene.end_unharmed().await;
+}
+
+#[tokio::test]
+async fn the_users_of_an_address_share_its_rate_and_other_addresses_have_their_own() {
+    let world = World::with(|settings| settings.address_request_rate = Some(1)).await;
+    let joe = world.client().await;
+    let jane = Client::connect(&world.gateway).await;
+    let session = jane.router.create_session("jane", "secret");
+    soon(session).await.expect("a session");
+    let unknown = |client: &Client| client.connection.proxy("unknown".parse().unwrap());
+    let refused = soon(async {
+        loop {
+            // This one may be refused as well: both use up the rate.
+            let _ = call(&unknown(&joe), "attack").await;
+            match call(&unknown(&jane), "attack").await.unwrap_err() {
+                InvokeError::System(SystemException::UnknownException(text)) => break text,
+                error => assert!(is_no_object(&error), "{error}"),
+            }
+        }
+    })
+    .await;
+    assert!(refused.starts_with(OVERLOADED), "{refused}");
+    // The first request of another address, with a user who has a session at the first one.
+    let elsewhere = Client::connect_from(&world.gateway, "127.0.0.2").await;
+    let session = elsewhere.router.create_session("jane", "secret");
+    soon(session).await.expect("a session");
+    let error = call(&unknown(&elsewhere), "good").await.unwrap_err();
+    assert!(is_no_object(&error), "{error}");
+    world.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_gateway_that_goes_away_and_one_that_is_overloaded_are_told_apart() {
+    let servant = Arc::new(Slow::default());
+    let world = World::with(|settings| settings.user_request_rate = Some(20)).await;
+    world.back_end.adapter.add("slow", servant.clone()).unwrap();
+    let client = world.client().await;
+    let slow = client.routed(&world.back_end.object("slow")).await.unwrap();
+    let waiting = tokio::spawn(async move { call(&slow, "op").await });
+    soon(servant.entered.notified()).await;
+    let object = client.routed(&world.back_end.object("good")).await;
+    let object = object.unwrap();
+    let refusal = async || {
+        loop {
+            match call(&object, "op").await {
+                Err(InvokeError::System(SystemException::UnknownException(text))) => break text,
+                other => other.expect("it is served, or refused with a reason"),
+            }
+        }
+    };
+    let overloaded = soon(refusal()).await;
+    assert!(overloaded.starts_with(OVERLOADED), "{overloaded}");
+    // The shutdown waits for the answer of the slow object. Requests meanwhile are told why they fail.
+    let newcomer = Client::connect(&world.gateway).await;
+    let ending = tokio::spawn(world.shut_down());
+    let going = soon(async {
+        loop {
+            let text = refusal().await;
+            if !text.starts_with(OVERLOADED) {
+                break text;
+            }
+        }
+    })
+    .await;
+    assert!(going.starts_with(GOING_AWAY), "{going}");
+    match soon(newcomer.router.create_session("jane", "secret")).await {
+        Err(CannotCreateSessionOrPermissionDeniedError::CannotCreateSessionException(refused)) => {
+            assert_eq!(refused.reason, "router is shutting down");
+        }
+        other => panic!("expected a refusal, got {other:?}"),
+    }
+    servant.leave.notify_one();
+    soon(waiting)
+        .await
+        .unwrap()
+        .expect("it was accepted before");
+    soon(ending).await.unwrap();
 }
 
 #[tokio::test]

@@ -212,3 +212,39 @@ async fn a_client_cannot_forge_entries_about_its_connection() {
     assert_eq!(seen.get("_con.peerCert"), None);
     world.shut_down().await;
 }
+
+#[tokio::test]
+async fn a_request_goes_as_a_datagram_if_it_asks_for_that() {
+    for buffered in [true, false] {
+        let world = World::with(|settings| settings.to_servers.buffered = buffered).await;
+        let client = world.client().await;
+        let adapter = world.back_end.communicator.adapter("udp -h 127.0.0.1 -p 0");
+        let adapter = adapter.await.unwrap();
+        let recorder = Recorder(world.back_end.calls.clone());
+        adapter.add("datagrams", recorder).unwrap();
+        adapter.activate();
+        let object = format!("datagrams:{}", adapter.endpoints()[0]);
+        let object: Proxy = client.communicator.proxy(&object).unwrap();
+        let object = client.routed(&object).await.unwrap();
+        for (index, letters) in ["d", "D"].into_iter().enumerate() {
+            let context = [("_fwd".to_owned(), letters.to_owned())];
+            let asking = object.ice_context(context.into());
+            call(&asking, letters).await.expect("it gets no answer");
+            assert_eq!(world.back_end.calls.when(index + 1).await[index], letters);
+        }
+        world.shut_down().await;
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_asks_for_encryption_never_leaves_without_it() {
+    let world = World::start().await;
+    let client = world.client().await;
+    let object = client.routed(&world.back_end.object("object")).await;
+    let context = [("_fwd".to_owned(), "s".to_owned())];
+    let secure = object.unwrap().ice_context(context.into());
+    let error = call(&secure, "op").await.unwrap_err().to_string();
+    assert!(error.contains("::Ice::NoEndpointException"), "{error}");
+    assert_eq!(world.back_end.calls.operations(), [""; 0]);
+    world.shut_down().await;
+}

@@ -98,8 +98,18 @@ pub(crate) struct Client {
 
 impl Client {
     pub(crate) async fn connect(gateway: &Gateway) -> Self {
+        Self::connect_to(&gateway.router()).await
+    }
+
+    /// The same from this local address.
+    pub(crate) async fn connect_from(gateway: &Gateway, address: &str) -> Self {
+        let from = format!("tcp --sourceAddress {address} -h");
+        Self::connect_to(&gateway.router().replacen("tcp -h", &from, 1)).await
+    }
+
+    async fn connect_to(router: &str) -> Self {
         let communicator = Communicator::new();
-        let router: RouterProxy = communicator.proxy(&gateway.router()).expect("a proxy");
+        let router: RouterProxy = communicator.proxy(router).expect("a proxy");
         let connection = soon(router.ice_connection()).await.expect("a connection");
         let connection = connection.expect("it is elsewhere");
         Self {

@@ -17,6 +17,8 @@ pub(super) struct HeldPublications<R> {
     len: usize,
     /// Their bytes.
     byte_len: usize,
+    /// The part of the bytes that no other subscriber shares.
+    exclusive_byte_len: usize,
     next: u64,
     /// How long publishers are held back that did not ask for it.
     pub(super) patience: Patience,
@@ -59,6 +61,7 @@ impl<R> Default for HeldPublications<R> {
             held: VecDeque::new(),
             len: 0,
             byte_len: 0,
+            exclusive_byte_len: 0,
             next: 0,
             patience: Patience::default(),
             since: None,
@@ -102,14 +105,26 @@ impl<R: EventBatch> HeldPublications<R> {
         self.byte_len
     }
 
+    /// The part of the bytes that no other subscriber shares.
+    pub(super) fn exclusive_byte_len(&self) -> usize {
+        self.exclusive_byte_len
+    }
+
+    /// When the publication came that was held last.
+    pub(super) fn newest(&self) -> Option<Instant> {
+        self.held.back().map(|held| held.timing.came)
+    }
+
     fn note_held(&mut self, batch: &R) {
         self.len += batch.len();
         self.byte_len += batch.byte_len();
+        self.exclusive_byte_len += batch.exclusive_byte_len();
     }
 
     fn note_taken_out(&mut self, batch: &R) {
         self.len -= batch.len();
         self.byte_len -= batch.byte_len();
+        self.exclusive_byte_len -= batch.exclusive_byte_len();
     }
 
     /// Since when at least one publication is held.
@@ -138,13 +153,12 @@ impl<R: EventBatch> HeldPublications<R> {
         self.has_released = true;
     }
 
-    /// Forgets all publications.
-    pub(super) fn clear(&mut self) {
+    /// Forgets all publications. Returns for how long any was held.
+    pub(super) fn clear(&mut self, now: Instant) -> Duration {
         self.has_released |= !self.held.is_empty();
         self.held.clear();
-        (self.len, self.byte_len) = (0, 0);
-        self.since = None;
-        self.patience.rest();
+        (self.len, self.byte_len, self.exclusive_byte_len) = (0, 0, 0);
+        self.end_if_empty(now)
     }
 
     /// Publications no longer wait without a limit.

@@ -8,8 +8,8 @@
 use floe::DecodeError;
 use floe::forwarding::{EventParts, Events, EventsBuilder};
 
+use super::context::{encode_with_entries, entries};
 use super::names::is_publisher_name;
-use super::token::{encode_with_context, entries};
 
 /// The key of the count in a context.
 pub(crate) const HOPS_KEY: &str = "floe.hops";
@@ -54,49 +54,28 @@ fn push_with_next_hop(event: &[u8], passing: &mut EventsBuilder) -> Result<(), D
     let Some(next) = next_hop(event)? else {
         return Ok(());
     };
-    let next = next.to_string();
-    let parts = EventParts::parse(event)?;
-    let mut kept = entries(parts.context)?;
-    kept.retain(|(key, _)| *key != HOPS_KEY);
-    kept.push((HOPS_KEY, &next));
-    passing.push_with(|buffer| {
-        encode_with_context(&parts, &kept, buffer);
-        Ok(())
-    })
+    let raised = [(HOPS_KEY, next.to_string())];
+    passing.push_with(|buffer| encode_with_entries(event, &[HOPS_KEY], &raised, buffer))
 }
 
 /// The count in a context. Whatever is no number counts as the maximum: only a hub writes it.
 fn hops(context: &[u8]) -> Result<u32, DecodeError> {
-    let entries = entries(context)?;
-    let counts = entries.iter().filter(|(key, _)| *key == HOPS_KEY);
-    let counts = counts.map(|(_, count)| count.parse().unwrap_or(HOPS_MAX));
-    Ok(counts.max().unwrap_or(0))
+    let mut hops = 0;
+    for entry in entries(context) {
+        if let (HOPS_KEY, count) = entry? {
+            hops = hops.max(count.parse().unwrap_or(HOPS_MAX));
+        }
+    }
+    Ok(hops)
 }
 
 #[cfg(test)]
 mod tests {
-    use floe::encoding::Encoder;
-    use floe::{EncodingVersion, OperationMode};
-
     use super::*;
+    use crate::core::tests::events_with_contexts;
 
     fn events(context: &[(&str, &str)]) -> Events {
-        let mut builder = EventsBuilder::default();
-        let write = |buffer: &mut Vec<u8>| {
-            let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
-            encoder.string("tick");
-            encoder.put(&OperationMode::Idempotent);
-            encoder.size(context.len());
-            for (key, value) in context {
-                encoder.string(key);
-                encoder.string(value);
-            }
-            encoder.encapsulation(EncodingVersion::V1_1, |encoder| encoder.int(7));
-            encoder.finish().expect("it is short");
-            Ok::<(), DecodeError>(())
-        };
-        builder.push_with(write).expect("it is an event");
-        builder.finish().expect("one event")
+        events_with_contexts("tick", &[context])
     }
 
     #[test]

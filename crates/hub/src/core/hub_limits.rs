@@ -18,6 +18,10 @@ pub struct HubLimits {
     pub topics_per_user: usize,
     /// Subscriptions that one user has made. Default 50,000.
     pub subscriptions_per_user: usize,
+    /// Durable topics that one user has created. Default 2,500.
+    pub durable_topics_per_user: usize,
+    /// Durable subscriptions that one user has begun, those without a subscriber included. Default 5,000.
+    pub durable_subscriptions_per_user: usize,
     /// Open connections over which one user has shown its name. Default 32,768, half of all connections.
     pub connections_per_user: usize,
     /// Links of all topics together. Default 10,000.
@@ -26,8 +30,9 @@ pub struct HubLimits {
     pub durable_topics: usize,
     /// Durable subscriptions of all topics together, those without a subscriber included. Each takes an open file. Default 10,000.
     pub durable_subscriptions: usize,
-    /// Bytes of the events in all queues together, each counted once for its topic. Beyond it, the longest queues become
-    /// shorter. Default 1 GiB. It is checked several times a second, so that it may be exceeded for a moment.
+    /// Bytes of the events that all subscribers hold together: in queues, where subscribers of a topic share them, and on
+    /// their way to each subscriber. Beyond it, the longest queues become shorter. Default 1 GiB. It is checked several
+    /// times a second, so that it may be exceeded for a moment.
     pub queue_bytes: usize,
     /// Entries in the quality of service of a subscription. Unknown ones are ignored and kept, as in IceStorm, and count.
     /// Default 64.
@@ -47,6 +52,8 @@ impl Default for HubLimits {
             subscriptions: 100_000,
             topics_per_user: 50_000,
             subscriptions_per_user: 50_000,
+            durable_topics_per_user: 2_500,
+            durable_subscriptions_per_user: 5_000,
             connections_per_user: 32 * 1024,
             links: 10_000,
             durable_topics: 5_000,

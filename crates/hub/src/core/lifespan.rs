@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use floe::forwarding::Events;
 
-use super::log::{EventTime, event_key};
+use super::context::{may_have_context, value_of};
+use super::log::EventTime;
+use super::wishes::positive_milliseconds;
 
 /// The context key with which a publisher says for how many milliseconds an event is worth delivering.
 pub(crate) const LIFESPAN_KEY: &str = "floe.lifespan";
@@ -59,28 +61,13 @@ pub(crate) fn lifespan_of(event: &[u8]) -> Result<Option<Duration>, String> {
     if !may_have_context(event) {
         return Ok(None);
     }
-    let Some(value) = event_key(event, LIFESPAN_KEY) else {
+    let Some(value) = value_of(event, LIFESPAN_KEY) else {
         return Ok(None);
     };
-    parse_lifespan(&String::from_utf8_lossy(value))
+    positive_milliseconds(&String::from_utf8_lossy(value))
         .map(Some)
         .map_err(|reason| format!("invalid {LIFESPAN_KEY}: {reason}"))
 }
-
-/// Parses a lifespan.
-///
-/// # Errors
-/// What was expected.
-pub(crate) fn parse_lifespan(text: &str) -> Result<Duration, String> {
-    let millis = text.parse().ok().filter(|millis| *millis > 0);
-    millis.map(Duration::from_millis).ok_or_else(|| {
-        let shown: String = text.chars().take(SHOWN_MAX).collect();
-        format!("expected milliseconds, at least 1, got {shown:?}")
-    })
-}
-
-/// A longer value is cut in an error.
-const SHOWN_MAX: usize = 64;
 
 /// Whether an event of a log has expired. `lifespans` are all that apply; the shortest counts.
 pub(crate) fn is_over(
@@ -141,17 +128,6 @@ impl Iterator for ByLifespan {
         }
         Some((events, first.or(self.default)))
     }
-}
-
-/// Whether the context of an event may have entries. It looks at a few bytes, because most events have none.
-fn may_have_context(event: &[u8]) -> bool {
-    let operation_end = match event {
-        [255, a, b, c, d, ..] => 5 + u32::from_le_bytes([*a, *b, *c, *d]) as usize,
-        [len, ..] => 1 + usize::from(*len),
-        [] => return false,
-    };
-    // The mode is one byte.
-    event.get(operation_end + 1) != Some(&0)
 }
 
 #[cfg(test)]

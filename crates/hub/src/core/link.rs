@@ -4,6 +4,8 @@ use floe::encoding::{Decoder, Encoder};
 use floe::forwarding::{EventParts, Events, EventsBuilder};
 use floe::{DecodeError, EncodeError, EncodingVersion, OperationMode};
 
+use super::context::entries;
+
 /// The cost of a link, which decides which events pass.
 ///
 /// Source: Ice manual, "IceStorm Federation"; observed: IceStorm 3.7.8, negative costs included.
@@ -54,16 +56,9 @@ impl Cost {
 
 /// The cost that the context of an event gives; 0 if it gives none.
 fn cost_of(context: &[u8]) -> i32 {
-    let mut decoder = Decoder::new(context, EncodingVersion::V1_0);
-    let mut cost = 0;
-    for _ in 0..decoder.count(2, "context").unwrap_or(0) {
-        match (decoder.str("context key"), decoder.str("context value")) {
-            (Ok("cost"), Ok(value)) => cost = leading_number(value),
-            (Ok(_), Ok(_)) => {}
-            _ => break,
-        }
-    }
-    cost
+    let known = entries(context).map_while(Result::ok);
+    let costs = known.filter(|(key, _)| *key == "cost");
+    costs.last().map_or(0, |(_, value)| leading_number(value))
 }
 
 /// The number at the beginning of a text, as C's `atoi` reads it: 0 if there is none.

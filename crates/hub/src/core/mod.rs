@@ -3,31 +3,33 @@
 //! - `subscription.rs`: a subscriber: its queue, its state, and an account of every event
 //! - `availability.rs`: whether a subscriber gets events, as its failures decide
 //! - `queue.rs`: queued events, limited in number and bytes
-//! - `queue_memory.rs`: how all queues share the memory that there is
+//! - `queue_memory.rs`: what all queues hold, and how they share the memory that there is
 //! - `lifespan.rs`: how long an event is worth delivering
 //! - `limits.rs`: the limits of a queue, and the policy for events beyond them
 //! - `hub_limits.rs`: the limits of the whole hub
 //! - `held.rs`: publications that wait for room in a queue
 //! - `patience.rs`: how long a subscriber may hold publishers back
 //! - `overflow.rs`: when to log that a queue is full
+//! - `outstanding.rs`: how many events are being sent, and their bytes
 //! - `accounts.rs`: counts of delivered and lost events
 //! - `snapshot.rs`: the state and accounts of a subscriber at one moment
 //! - `in_flight.rs`: the events in flight
 //! - `window.rs`: how many of them there may be
 //! - `schedule.rs`: when rounds of deliveries rest, and for how long
 //! - `back_off.rs`: an exponential back-off
-//! - `qos.rs`: the quality of service of a subscriber
+//! - `qos.rs`: the quality of service of a subscriber; `wishes.rs` reads its values
 //! - `log/`: what the log of a durable topic keeps, where, and for how long
+//! - `context.rs`: the entries in the context of an event
 //! - `link.rs`: which events pass a link, and how they are forwarded
 //! - `hops.rs`: how many hubs an event has passed
 //! - `token.rs`: the token of a publisher, which its subscribers do not get
 //! - `durable/`: positions of durable subscriptions, redelivery, start positions, duplicates
-//! - `metrics/`: what a metrics view keeps
 //! - `names.rs`: which object an identity names
 
 mod accounts;
 mod availability;
 mod back_off;
+mod context;
 pub(crate) mod durable;
 mod held;
 mod hops;
@@ -37,8 +39,8 @@ mod lifespan;
 mod limits;
 mod link;
 pub(crate) mod log;
-mod metrics;
 mod names;
+mod outstanding;
 mod overflow;
 mod patience;
 mod qos;
@@ -49,10 +51,12 @@ mod snapshot;
 mod subscription;
 mod token;
 mod window;
+mod wishes;
 
 pub(crate) use accounts::{Accounts, Losses};
 pub(crate) use availability::DeliveryFailure;
 pub(crate) use back_off::BackOff;
+pub(crate) use context::{value_of, with_entries};
 pub(crate) use held::Ticket;
 pub(crate) use hops::{HOPS_KEY, HOPS_MAX, counts_hops, next_hop, passing_count, with_next_hop};
 pub use hub_limits::{HubLimits, LimitUse};
@@ -61,15 +65,13 @@ pub(crate) use in_flight::{InFlightEvents, Load, Resend, Sendable, WindowRoom, m
 pub(crate) use lifespan::{ByLifespan, LIFESPAN_KEY, Timing, is_over, lifespan_of};
 pub use limits::{OverflowPolicy, QueueLimits, WAITING_FACET};
 pub(crate) use link::{Cost, decode_forward, encode_forward};
-pub use metrics::{GroupBy, GroupByError};
-pub(crate) use metrics::{GroupMetrics, GroupedMetrics, Measured, MetricsReading};
 pub(crate) use names::{
     ObjectName, is_too_long, named_topic, publisher_name, receiver_name, subscriber_publisher_name,
     topic_name,
 };
 pub(crate) use overflow::{OverflowNotice, OverflowSummary};
 pub(crate) use qos::{DeliveryMode, OUTSTANDING_LIMIT, Qos, QosError};
-pub(crate) use queue_memory::queue_len_max;
+pub(crate) use queue_memory::{MemoryUse, QueueUse};
 pub(crate) use schedule::Schedule;
 pub(crate) use snapshot::{Snapshot, SubscriptionState};
 pub(crate) use subscription::{DeliveryStep, Subscription};
@@ -77,4 +79,4 @@ pub(crate) use token::{TOKEN_KEY, without_token};
 pub(crate) use window::Window;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -7,8 +7,9 @@ use std::time::Duration;
 use floe::InvocationMode;
 
 use super::durable::Reading;
-use super::lifespan::{LIFESPAN_KEY, parse_lifespan};
+use super::lifespan::LIFESPAN_KEY;
 use super::limits::{OverflowPolicy, QueueLimits};
+use super::wishes::{Wishes, count, milliseconds, name, positive_milliseconds};
 
 /// The number of requests in flight to a twoway subscriber at first, as in IceStorm. It grows by itself.
 pub(crate) const TWOWAY_OUTSTANDING: usize = 5;
@@ -104,6 +105,12 @@ impl fmt::Display for QosError {
     }
 }
 
+impl From<String> for QosError {
+    fn from(reason: String) -> Self {
+        Self::Bad(reason)
+    }
+}
+
 impl Qos {
     /// Parses the quality of service that a subscriber asks for, for a proxy of this mode.
     ///
@@ -126,9 +133,10 @@ impl Qos {
             let reason = "ordered reliability requires a twoway proxy";
             return Err(QosError::Bad(reason.to_owned()));
         }
-        let outstanding = ours(qos, "floe.outstanding", limit)?;
-        let mut reading = Reading::parse(qos).map_err(QosError::Bad)?;
-        let lifespan = ours(qos, LIFESPAN_KEY, parse_lifespan)?;
+        let ours = Wishes(qos);
+        let outstanding = ours.parsed("floe.outstanding", count)?;
+        let mut reading = Reading::parse(qos)?;
+        let lifespan = ours.parsed(LIFESPAN_KEY, positive_milliseconds)?;
         if let Some(reading) = &mut reading {
             reading.lifespan = lifespan;
         }
@@ -142,10 +150,10 @@ impl Qos {
             locator_cache_timeout: timeout,
             delivery: DeliveryMode::of(mode, is_ordered, outstanding),
             retry_count: RetryCount::parse(text("retryCount")),
-            overflow: ours(qos, "floe.overflow", str::parse)?,
-            events_max: ours(qos, "floe.queueEvents", limit)?,
-            bytes_max: ours(qos, "floe.queueBytes", limit)?,
-            patience_max: ours(qos, "floe.patience", milliseconds)?,
+            overflow: ours.parsed("floe.overflow", str::parse)?,
+            events_max: ours.parsed("floe.queueEvents", count)?,
+            bytes_max: ours.parsed("floe.queueBytes", count)?,
+            patience_max: ours.parsed("floe.patience", milliseconds)?,
             lost_facet: qos.get("floe.lostFacet").cloned(),
             lifespan,
             reading,
@@ -160,23 +168,23 @@ impl Qos {
     pub(crate) fn parse_pull(
         qos: &BTreeMap<String, String>,
     ) -> Result<Option<(String, Self)>, QosError> {
-        let Some(name) = qos.get("floe.pull") else {
+        let ours = Wishes(qos);
+        if ours.text("floe.pull").is_none() {
+            return Ok(None);
+        }
+        let parsed = Self::parse(qos, InvocationMode::Twoway)?;
+        let Some(name) = ours.parsed("floe.pull", name(PULL_NAME_LEN_MAX))? else {
             return Ok(None);
         };
-        let parsed = Self::parse(qos, InvocationMode::Twoway)?;
-        if name.is_empty() || name.len() > PULL_NAME_LEN_MAX {
-            let len = name.len();
-            return Err(QosError::Bad(format!(
-                "invalid floe.pull: expected a name of 1 to {PULL_NAME_LEN_MAX} bytes, got {len}"
-            )));
-        }
         if parsed.reading.is_some() {
             let reason = "invalid floe.pull: expected neither floe.durable nor floe.from beside it, got one of them";
             return Err(QosError::Bad(reason.to_owned()));
         }
-        let idle_max = ours(qos, "floe.idle", milliseconds)?.unwrap_or(PULL_IDLE_MAX);
+        let idle_max = ours
+            .parsed("floe.idle", milliseconds)?
+            .unwrap_or(PULL_IDLE_MAX);
         let delivery = DeliveryMode::Pull { idle_max };
-        Ok(Some((name.clone(), Self { delivery, ..parsed })))
+        Ok(Some((name, Self { delivery, ..parsed })))
     }
 
     /// The quality of service of a link to another topic.
@@ -275,26 +283,6 @@ fn cache_timeout(seconds: i32) -> Result<Option<Duration>, QosError> {
             "invalid locatorCacheTimeout: expected -1 or more seconds, got {seconds}"
         ))),
     }
-}
-
-/// Parses the value of one of Floe's keys, if it is set.
-fn ours<T>(
-    qos: &BTreeMap<String, String>,
-    key: &str,
-    parse: impl FnOnce(&str) -> Result<T, String>,
-) -> Result<Option<T>, QosError> {
-    let value = qos.get(key).map(|text| parse(text)).transpose();
-    value.map_err(|reason| QosError::Bad(format!("invalid {key}: {reason}")))
-}
-
-fn limit(text: &str) -> Result<usize, String> {
-    let number = text.parse().ok().filter(|number| *number > 0);
-    number.ok_or_else(|| format!("expected a number of at least 1, got {text:?}"))
-}
-
-fn milliseconds(text: &str) -> Result<Duration, String> {
-    let number = text.parse().map(Duration::from_millis);
-    number.map_err(|_| format!("expected a number of milliseconds, got {text:?}"))
 }
 
 /// Parses the number of a key, if it is set. `what` is IceStorm's name for it.

@@ -20,9 +20,20 @@ pub(crate) trait EventBatch: Clone {
     /// The same events, without the memory of others that came with them.
     fn detached(self) -> Self;
 
+    /// Returns true if no other queue shares their memory.
+    fn is_exclusive(&self) -> bool;
+
     /// The length of all events in bytes.
     fn byte_len(&self) -> usize {
         self.byte_len_of(self.len())
+    }
+
+    /// The length of all events in bytes if no other queue shares their memory, and otherwise 0.
+    fn exclusive_byte_len(&self) -> usize {
+        match self.is_exclusive() {
+            true => self.byte_len(),
+            false => 0,
+        }
     }
 }
 
@@ -42,6 +53,10 @@ impl EventBatch for floe::forwarding::Events {
     fn detached(self) -> Self {
         self.detached()
     }
+
+    fn is_exclusive(&self) -> bool {
+        self.is_exclusive()
+    }
 }
 
 /// First in, first out.
@@ -50,6 +65,8 @@ pub(super) struct Queue<R> {
     items: VecDeque<QueuedBatch<R>>,
     len: usize,
     bytes: usize,
+    /// The part of the bytes that no other queue shares.
+    exclusive_bytes: usize,
     /// The number of events lost since the last queued one.
     gap: u64,
     /// How many batches have a lifespan.
@@ -73,6 +90,7 @@ impl<R: EventBatch> Queue<R> {
             items: VecDeque::new(),
             len: 0,
             bytes: 0,
+            exclusive_bytes: 0,
             gap: 0,
             expiring: 0,
         }
@@ -88,9 +106,19 @@ impl<R: EventBatch> Queue<R> {
         self.bytes
     }
 
+    /// The part of the bytes that no other queue shares.
+    pub(super) fn exclusive_bytes(&self) -> usize {
+        self.exclusive_bytes
+    }
+
     /// When the oldest queued event came.
     pub(super) fn oldest(&self) -> Option<Instant> {
         self.items.front().map(|item| item.timing.came)
+    }
+
+    /// When the newest queued event came.
+    pub(super) fn newest(&self) -> Option<Instant> {
+        self.items.back().map(|item| item.timing.came)
     }
 
     /// How many of these events, from the first, fit into the queue.
@@ -114,6 +142,7 @@ impl<R: EventBatch> Queue<R> {
     pub(super) fn push(&mut self, batch: R, timing: Timing) {
         self.len += batch.len();
         self.bytes += batch.byte_len();
+        self.exclusive_bytes += batch.exclusive_byte_len();
         let gap = std::mem::take(&mut self.gap);
         self.expiring += usize::from(timing.expires.is_some());
         self.items.push_back(QueuedBatch { gap, timing, batch });
@@ -177,6 +206,7 @@ impl<R: EventBatch> Queue<R> {
             // The usual case: the queue holds only what has just come.
             let front = self.items.pop_front();
             (self.len, self.bytes, self.expiring) = (0, 0, 0);
+            self.exclusive_bytes = 0;
             self.rest_if_empty();
             return front.map_or(0, |front| {
                 taken.push(front.batch);
@@ -247,6 +277,7 @@ impl<R: EventBatch> Queue<R> {
         };
         self.len -= batch.len();
         self.bytes -= batch.byte_len();
+        self.exclusive_bytes -= batch.exclusive_byte_len();
         self.rest_if_empty();
         Some((gap, batch))
     }

@@ -7,9 +7,11 @@ use super::availability::{Availability, DeliveryFailure};
 use super::held::{HeldPublications, TakenAmount, Ticket};
 use super::lifespan::Timing;
 use super::limits::{OverflowPolicy, QueueLimits};
+use super::outstanding::Outstanding;
 use super::overflow::{Overflow, OverflowNotice, OverflowSummary};
 use super::qos::{DeliveryMode, Qos};
 use super::queue::{EventBatch, Queue};
+use super::queue_memory::QueueUse;
 use super::snapshot::{Snapshot, SubscriptionState};
 
 /// A subscriber as a state machine. Events and the results of deliveries go in; events to deliver come out.
@@ -25,7 +27,7 @@ pub(crate) struct Subscription<R> {
     /// Whether events stay in the queue until they are enough for a batch.
     is_batched: bool,
     accounts: Accounts,
-    outstanding: u64,
+    outstanding: Outstanding,
     is_draining: bool,
     /// Whether it becomes `Gone` when the queue is empty.
     is_leaving: bool,
@@ -63,7 +65,7 @@ impl<R: EventBatch> Subscription<R> {
             availability: Availability::new(qos, discard_interval),
             is_batched: qos.delivery == DeliveryMode::Batch,
             accounts: Accounts::default(),
-            outstanding: 0,
+            outstanding: Outstanding::default(),
             is_draining: false,
             is_leaving: false,
             overflow: Overflow::default(),
@@ -188,7 +190,7 @@ impl<R: EventBatch> Subscription<R> {
             }
             SubscriptionState::Failed => {
                 self.accounts.lost.removed += count;
-                self.end();
+                self.end(now);
                 self.wake();
             }
             SubscriptionState::Online | SubscriptionState::Gone => {
@@ -249,7 +251,8 @@ impl<R: EventBatch> Subscription<R> {
         let bytes_min = if self.is_draining { 1 } else { bytes_min };
         let is_drained = self.is_draining && self.queue.len() == 0;
         if is_drained && self.is_leaving {
-            self.end();
+            // Nothing is held any more since it began to leave.
+            self.availability.end();
         }
         if self.state() == SubscriptionState::Gone || is_drained {
             return DeliveryStep::End;
@@ -307,9 +310,9 @@ impl<R: EventBatch> Subscription<R> {
         let time = queue.has_expiring().then(&now);
         let gap = queue.take(events_max, bytes_max, self.notices_gaps, time, taken);
         let events = before - self.queue.len();
-        self.outstanding += events as u64;
-        self.end_overflow_if_roomy();
         let bytes = bytes_before - self.queue.bytes();
+        self.outstanding.add(events as u64, bytes as u64);
+        self.end_overflow_if_roomy();
         self.handle_taken(TakenAmount { events, bytes }, now);
         (self.notices_gaps && gap > 0).then_some(gap)
     }
@@ -352,21 +355,21 @@ impl<R: EventBatch> Subscription<R> {
         self.queue.note_lost_before(count);
     }
 
-    /// Events were taken from the log of the topic, and are being delivered.
-    pub(crate) fn handle_read(&mut self, count: u64) {
+    /// Events with so many bytes were taken from the log of the topic, and are being delivered.
+    pub(crate) fn handle_read(&mut self, count: u64, bytes: u64) {
         self.accounts.offered += count;
-        self.outstanding += count;
+        self.outstanding.add(count, bytes);
     }
 
     /// Events that were taken from the log are not delivered now: they count when they are taken again.
     pub(crate) fn handle_unread(&mut self, count: u64) {
         self.accounts.offered -= count;
-        self.outstanding -= count;
+        self.outstanding.settle(count);
     }
 
     /// Events that were taken from the log became dead letters.
     pub(crate) fn handle_dead(&mut self, count: u64) {
-        self.outstanding -= count;
+        self.outstanding.settle(count);
         self.accounts.lost.failed += count;
     }
 
@@ -392,14 +395,14 @@ impl<R: EventBatch> Subscription<R> {
 
     /// Events reached the subscriber.
     pub(crate) fn handle_delivered(&mut self, count: u64) {
-        self.outstanding -= count;
+        self.outstanding.settle(count);
         self.accounts.delivered += count;
         self.availability.handle_delivered();
     }
 
     /// The delivery of events failed. They count as one failure.
     pub(crate) fn handle_failed(&mut self, count: u64, failure: DeliveryFailure, now: Instant) {
-        self.outstanding -= count;
+        self.outstanding.settle(count);
         self.accounts.lost.failed += count;
         self.queue.note_lost_before(count);
         if !self.availability.handle_failure(failure, now) {
@@ -417,21 +420,21 @@ impl<R: EventBatch> Subscription<R> {
     /// Ends the subscription. Queued events are lost, with one exception: a batch that only waits for its interval is sent
     /// now, since IceStorm would have given it to the connection already. Events behind a batch that is being sent are
     /// lost: the subscriber is slow.
-    pub(crate) fn remove(&mut self) {
-        if self.is_batched && self.outstanding == 0 && self.queue.len() > 0 {
+    pub(crate) fn remove(&mut self, now: Instant) {
+        if self.is_batched && self.outstanding.count == 0 && self.queue.len() > 0 {
             self.is_leaving = true;
-            return self.drain();
+            return self.drain(now);
         }
         self.accounts.lost.removed += self.queue.clear() as u64;
         self.end_overflow_if_roomy();
-        self.end();
+        self.end(now);
         self.wake();
     }
 
     /// Accepts no more events, and ends the delivery when the queue is empty.
-    pub(crate) fn drain(&mut self) {
+    pub(crate) fn drain(&mut self, now: Instant) {
         self.is_draining = true;
-        self.lose_held();
+        self.lose_held(now);
         self.wake();
     }
 
@@ -442,11 +445,27 @@ impl<R: EventBatch> Subscription<R> {
             accounts: self.accounts,
             queued: self.queue.len() as u64,
             queued_bytes: self.queue.bytes() as u64,
-            outstanding: self.outstanding,
+            outstanding: self.outstanding.count,
             oldest: self.queue.oldest(),
             held: self.held.as_ref().map_or(0, |held| held.len() as u64),
             held_bytes: self.held.as_ref().map_or(0, |held| held.byte_len() as u64),
             held_since: self.held.as_ref().and_then(|held| held.since()),
+        }
+    }
+
+    /// The memory that it holds.
+    pub(crate) fn queue_use(&self) -> QueueUse {
+        let held = self.held.as_ref();
+        let held_len = held.map_or(0, |held| held.byte_len());
+        let held_exclusive = held.map_or(0, |held| held.exclusive_byte_len());
+        let exclusive = self.queue.exclusive_bytes() + held_exclusive;
+        let newest = held.and_then(|held| held.newest()).or(self.queue.newest());
+        let oldest = self.queue.oldest().or(newest);
+        QueueUse {
+            shared: (self.queue.bytes() + held_len - exclusive) as u64,
+            exclusive: exclusive as u64,
+            outstanding: self.outstanding.bytes,
+            span: oldest.zip(newest),
         }
     }
 
@@ -474,18 +493,18 @@ impl<R: EventBatch> Subscription<R> {
         is_taken
     }
 
-    fn end(&mut self) {
+    fn end(&mut self, now: Instant) {
         self.availability.end();
-        self.lose_held();
+        self.lose_held(now);
     }
 
     /// Publishers are held back no longer, and their events are lost.
-    fn lose_held(&mut self) {
+    fn lose_held(&mut self, now: Instant) {
         let Some(held) = &mut self.held else {
             return;
         };
         let count = held.len() as u64;
-        held.clear();
+        self.accounts.held += held.clear(now);
         self.accounts.offered += count;
         self.accounts.lost.removed += count;
     }
@@ -596,7 +615,7 @@ impl<R: EventBatch> Subscription<R> {
             OverflowPolicy::Disconnect => {
                 self.accounts.lost.overflow += 1;
                 self.accounts.lost.removed += self.queue.clear() as u64;
-                self.end();
+                self.end(now);
                 self.overflow.disconnect();
             }
             _ => {

@@ -241,7 +241,7 @@ impl World {
     fn remove(&mut self, topic: usize, recipient: usize) {
         if recipient < self.topics[topic].recipients.len() {
             let mut recipient = self.topics[topic].recipients.remove(recipient);
-            recipient.subscription.remove();
+            recipient.subscription.remove(Instant::now());
             self.left.push(recipient);
         }
     }

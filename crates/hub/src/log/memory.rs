@@ -12,7 +12,8 @@ use super::{
     Level, LogError, Origin, Position, ReadBatch, ReadLimits, Retention, Stamp, WaitingReaders,
     Wake,
 };
-use crate::core::log::{checked, event_key, numbered, until_full};
+use crate::core::log::{checked, numbered, until_full};
+use crate::core::value_of;
 
 /// A log in memory. Every level is true as soon as an event is appended.
 ///
@@ -268,7 +269,7 @@ impl Kept {
     fn key_of(&self, sequence: u64) -> Option<Box<[u8]>> {
         let per_key = self.retention.per_key.as_ref()?;
         let entry = self.entries.get(&sequence)?;
-        event_key(entry.event.as_bytes(), &per_key.context_key).map(Into::into)
+        value_of(entry.event.as_bytes(), &per_key.context_key).map(Into::into)
     }
 
     fn remove(&mut self, sequence: u64) {
@@ -282,7 +283,7 @@ impl Kept {
         let Some(per_key) = &self.retention.per_key else {
             return;
         };
-        let Some(key) = event_key(event, &per_key.context_key) else {
+        let Some(key) = value_of(event, &per_key.context_key) else {
             return;
         };
         let count_max = per_key.count.max(1);

@@ -186,8 +186,7 @@ impl EventLog for SegmentLog {
         if let Some(runtime) = &self.runtime
             && begins
         {
-            let shared = self.shared.clone();
-            runtime.spawn_blocking(move || shared.run_commits());
+            self.shared.clone().begin_commits(runtime);
         }
     }
 

@@ -2,11 +2,11 @@
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Instant;
 
 use crate::core::durable::{Chase, Throttle, Turn};
+use crate::lock::Mutex;
 
 /// What all readers of a hub that are far behind share.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl CatchUp {
     /// Whether a reader that is far behind may read now.
     pub(crate) fn poll(&self, chase: &mut Chase, now: Instant) -> Turn {
         let live_count = self.live_count.load(Ordering::Relaxed);
-        let mut throttle = self.throttle.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut throttle = self.throttle.lock();
         throttle.poll(chase, live_count, now)
     }
 }

@@ -6,8 +6,8 @@ use std::time::Instant;
 use super::directory::ObjectDirectory;
 use super::durable::Reader;
 use super::one_line::OneLine;
-use crate::core::durable::{LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY, with_entries};
-use crate::core::{HOPS_KEY, HOPS_MAX, LIFESPAN_KEY, next_hop};
+use crate::core::durable::{LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY};
+use crate::core::{HOPS_KEY, HOPS_MAX, LIFESPAN_KEY, next_hop, with_entries};
 
 /// What became of an event that could not be delivered. It needs no further attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

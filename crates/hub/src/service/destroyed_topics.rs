@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 use std::ops::AddAssign;
 use std::sync::atomic::{Ordering, fence};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use super::subscriber::Subscriber;
 use super::topic::{Topic, Totals};
+use crate::lock::Mutex;
 
 /// The topics of a hub that were destroyed.
 #[derive(Default)]
@@ -88,7 +89,7 @@ impl DestroyedTopics {
     }
 
     fn lock(&self) -> MutexGuard<'_, TopicRecords> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

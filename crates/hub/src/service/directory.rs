@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::iter::from_fn;
 use std::ops::Bound;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, RwLockReadGuard, RwLockWriteGuard};
 
 use super::destroyed_topics::DestroyedTopics;
 use super::durable::TopicLog;
@@ -17,6 +17,7 @@ use super::subscriber::Subscriber;
 use super::topic::Topic;
 use super::user_accounts::UserName;
 use crate::core::{ObjectName, subscriber_publisher_name};
+use crate::lock::RwLock;
 pub(crate) use counting::CountingAll;
 
 /// Finds topics, and the objects that belong to topics and subscribers.
@@ -146,11 +147,11 @@ impl ObjectDirectory {
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Names> {
-        self.names.read().unwrap_or_else(PoisonError::into_inner)
+        self.names.read()
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Names> {
-        self.names.write().unwrap_or_else(PoisonError::into_inner)
+        self.names.write()
     }
 }
 

@@ -53,6 +53,7 @@ impl Listeners {
         communicator: &Communicator,
         settings: &HubSettings,
     ) -> Result<(), HubError> {
+        check_answers(&self.main)?;
         publish(&self.main, settings.published_endpoints.as_deref())?;
         if let Some(listen) = &settings.publish_listen {
             let names = limited(settings.publish_adapter(), communicator);
@@ -149,6 +150,20 @@ fn limited(settings: AdapterSettings, communicator: &Communicator) -> AdapterSet
     let mut settings = settings;
     settings.dispatch_limit = Some(limit);
     settings
+}
+
+/// Checks that the hub can answer: a datagram has no reply. Publishers may use udp beside another transport.
+fn check_answers(main: &Adapter) -> Result<(), HubError> {
+    let endpoints = main.endpoints();
+    let is_datagram = |endpoint: &Endpoint| matches!(endpoint, Endpoint::Udp(_));
+    match !endpoints.is_empty() && endpoints.iter().all(is_datagram) {
+        true => {
+            let endpoints: Vec<_> = endpoints.iter().map(ToString::to_string).collect();
+            let endpoints = endpoints.join(":");
+            Err(HubError::OnlyDatagrams { endpoints })
+        }
+        false => Ok(()),
+    }
 }
 
 /// Puts these endpoints into the proxies of an adapter.

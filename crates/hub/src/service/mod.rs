@@ -7,7 +7,7 @@
 //! - `latency.rs`: how long events wait, and how long answers take
 //! - `failure.rs`: classifies the failure of a delivery
 //! - `lifespan.rs`: the lifespan of a topic's events
-//! - `user_accounts.rs`: what each user has of what is limited by user
+//! - `user_accounts.rs`, `client.rs`: what each user has of what is limited by user; who began a subscription
 //! - `topic_link.rs`: the other end of a link
 //! - `catch_up.rs`: readers that are far behind, and the live traffic beside which they read
 //! - `durable/`: the logs of durable topics, and the positions of their subscriptions
@@ -23,6 +23,7 @@
 //! - `listeners.rs`, `hub.rs`: the adapters, and the hub as its user sees it
 
 mod catch_up;
+mod client;
 mod count;
 mod dead_letters;
 mod delivery;
@@ -49,4 +50,5 @@ mod user_accounts;
 
 pub use hub::{Hub, HubView};
 pub use latency::{HubLatencies, LatencyCounts};
+pub use observe::measured::METRICS_MAPS;
 pub use servants::{DURABLE_TOPICS, HUB_ADMIN};

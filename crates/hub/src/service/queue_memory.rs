@@ -2,14 +2,15 @@
 //!
 //! Nothing is counted as events come. A task looks at the queues from time to time; if they have too much together, long
 //! queues get a lower limit for a while, and what does not fit is lost as each subscriber chose. Events whose publishers
-//! are held back count too. Meanwhile only publishers that asked to wait are held back.
+//! are held back count too, and so do events that are being sent. Meanwhile only publishers that asked to wait are held
+//! back.
 
 use std::sync::Weak;
 use std::time::{Duration, Instant};
 
 use super::pace::Pace;
 use super::registry::Registry;
-use crate::core::queue_len_max;
+use crate::core::MemoryUse;
 
 /// The interval while the queues have more than an eighth of the limit.
 const BUSY_INTERVAL: Duration = Duration::from_millis(50);
@@ -27,11 +28,11 @@ pub(super) async fn watch(registry: Weak<Registry>) {
         };
         let begun = Instant::now();
         let limit = own.live_settings().limits.queue_bytes as u64;
-        let used = used_by_topics(&own).await;
-        let total: u64 = used.iter().sum();
+        let used = memory_use(&own).await;
+        let total = used.total();
         own.note_queue_bytes(total);
         // What was cut stays so until there is much room, so that queues do not grow and shrink in turn.
-        let next = match queue_len_max(used, limit / 10 * 9) {
+        let next = match used.queue_len_max(limit / 10 * 9) {
             None if total > limit / 2 => cut,
             next => next,
         };
@@ -55,19 +56,22 @@ pub(super) async fn watch(registry: Weak<Registry>) {
     }
 }
 
-/// The bytes of the longest queue of each topic that has one, with what is held back behind it: the subscribers of a topic
-/// share the events.
-async fn used_by_topics(registry: &Registry) -> Vec<u64> {
-    let (mut used, mut pace) = (Vec::new(), Pace::default());
+/// The memory that the subscribers of all topics hold.
+async fn memory_use(registry: &Registry) -> MemoryUse {
+    let (mut used, mut pace) = (MemoryUse::default(), Pace::default());
     for topic in registry.directory().topics() {
-        let mut longest = 0;
+        let mut subscribers = Vec::new();
         for subscriber in topic.subscribers() {
-            let snapshot = subscriber.snapshot();
-            longest = longest.max(snapshot.queued_bytes + snapshot.held_bytes);
+            let queue = subscriber.queue_use();
+            if !queue.is_empty() {
+                subscribers.push(queue);
+            }
             pace.pause(1).await;
         }
-        if longest > 0 {
-            used.push(longest);
+        used.add_topic(subscribers);
+        for reader in topic.log().map(|log| log.all_named()).into_iter().flatten() {
+            used.add_read(reader.buffered_bytes());
+            pace.pause(1).await;
         }
         pace.pause(1).await;
     }
@@ -89,11 +93,15 @@ async fn reconfigure(registry: &Registry) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::core::tests::events_with_contexts;
     use crate::service::pace::LOOKED_AT_MAX;
     use crate::service::pace::tests::pauses;
     use crate::service::registry::tests::World;
     use crate::service::subscriber::{ReadyQueue, Subscriber};
+    use crate::service::topic::Topic;
 
     #[tokio::test]
     async fn other_tasks_run_while_the_queues_of_one_topic_with_many_subscribers_are_looked_at() {
@@ -103,9 +111,50 @@ mod tests {
         for _ in 0..3 * LOOKED_AT_MAX {
             topic.add(Subscriber::unreachable(&ready));
         }
-        let used = pauses(used_by_topics(&world.registry)).await;
+        let used = pauses(memory_use(&world.registry)).await;
         assert!(used >= 3, "{used}");
         let reconfigured = pauses(reconfigure(&world.registry)).await;
         assert!(reconfigured >= 3, "{reconfigured}");
+    }
+
+    /// Queues of 100 subscribers that nothing is sent to.
+    fn stuck(world: &World) -> (Arc<Topic>, Vec<Arc<Subscriber>>) {
+        let topic = world.create("t");
+        let ready = Arc::<ReadyQueue>::default();
+        let stuck: Vec<_> = (0..100).map(|_| Subscriber::unreachable(&ready)).collect();
+        stuck.iter().for_each(|it| topic.add(it.clone()));
+        (topic, stuck)
+    }
+
+    #[tokio::test]
+    async fn subscribers_of_a_topic_share_its_events_and_nothing_else() {
+        let world = World::new();
+        let (topic, stuck) = stuck(&world);
+        let event = events_with_contexts("e", &[&[]]);
+        let len = event.byte_len() as u64;
+        let published = topic.publish(event.clone(), false, Instant::now());
+        published.done().await.expect("a topic without a log");
+        assert_eq!(memory_use(&world.registry).await.total(), len);
+        for subscriber in &stuck {
+            // As its publisher object does.
+            subscriber.publish(event.clone().exclusive(), false, Instant::now());
+        }
+        assert_eq!(memory_use(&world.registry).await.total(), 101 * len);
+    }
+
+    #[tokio::test]
+    async fn events_that_are_being_sent_count_for_each_subscriber() {
+        let world = World::new();
+        let (topic, stuck) = stuck(&world);
+        let event = events_with_contexts("e", &[&[]]);
+        let len = event.byte_len() as u64;
+        let published = topic.publish(event, false, Instant::now());
+        published.done().await.expect("a topic without a log");
+        for subscriber in &stuck {
+            subscriber.take(1, usize::MAX, &mut Vec::new()).await;
+        }
+        assert_eq!(memory_use(&world.registry).await.total(), 100 * len);
+        stuck.iter().for_each(|it| it.settle_delivered(1));
+        assert_eq!(memory_use(&world.registry).await.total(), 0);
     }
 }

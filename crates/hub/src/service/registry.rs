@@ -6,15 +6,18 @@
 //! - `registry/subscriptions.rs`: subscriptions
 //! - `registry/links.rs`: links between topics
 //! - `registry/durable.rs`: durable topics
+//! - `registry/new_topic.rs`, `new_reader.rs`: a topic or reader that is about to begin, and leaves nothing if it does not
 //! - `registry/deliveries.rs`: the tasks that deliver, and how they end
 
 mod deliveries;
 mod durable;
 mod links;
+mod new_reader;
+mod new_topic;
 mod subscriptions;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock};
 use std::time::{Duration, Instant};
 
 use floe::{Adapter, Communicator, Identity};
@@ -30,8 +33,10 @@ use super::pace::Pace;
 use super::subscriber::Subscriber;
 use super::topic::Topic;
 use super::user_accounts::{Counted, UserAccounts, UserName};
+use crate::blocking_work::{self, WorkKind};
 use crate::core::{Usage, is_too_long, publisher_name, receiver_name, topic_name};
 use crate::error::{ChangeError, StoreError};
+use crate::lock::Mutex;
 use crate::settings::{HubSettings, LiveSettings};
 use crate::store::{Change, Closed, Store, StoredRecipient, StoredTopic};
 
@@ -118,10 +123,12 @@ impl Registry {
         communicator: &Communicator,
     ) -> Result<Arc<Self>, StoreError> {
         let deliveries = Deliveries::start(&settings);
+        let guard = Guard::new(&settings);
+        let catch_up = deliveries.ready().catch_up();
         let registry = Arc::new(Self {
-            logs: LogFolders::new(&settings.store, deliveries.ready().catch_up()),
+            logs: LogFolders::new(&settings.store, catch_up, guard.users().clone()),
             deliveries,
-            guard: Guard::new(&settings),
+            guard,
             counts: RecipientCounts::default(),
             queue_cut: AtomicU64::new(0),
             settings: LiveSettings::new(settings),
@@ -283,26 +290,9 @@ impl Registry {
         user: Option<UserName>,
     ) -> Result<Arc<Topic>, ChangeError> {
         let mut changes = self.begin_change();
-        if self.directory.topic(&name).is_some() {
-            return Err(ChangeError::TopicExists);
-        }
-        self.check_topic_name(&name)?;
-        let (usage, limits) = (self.usage(), self.live_settings().limits);
-        usage.check_topics(&limits)?;
-        if is_durable || self.is_durable(&name) {
-            usage.check_durable_topics(&limits)?;
-        }
-        self.users().check(Counted::Topics, user.as_ref(), 0)?;
-        // Create the log first: a durable topic must never exist without one.
-        let log = self.log_of(&name, is_durable)?;
-        let change = Change::CreateTopic {
-            topic: &name,
-            user: user.as_deref(),
-        };
-        self.apply(&mut changes, &change)?;
-        let is_durable = log.as_ref().is_some_and(|log| log.is_durable());
-        tracing::info!("created {}topic {name:?}", durable_text(is_durable));
-        Ok(self.add_topic(name, log, user))
+        let new = self.new_topic(name, is_durable, user)?;
+        self.apply(&mut changes, &[new.change()])?;
+        Ok(new.add())
     }
 
     /// Adds a topic that the store has.
@@ -313,6 +303,9 @@ impl Registry {
         user: Option<UserName>,
     ) -> Arc<Topic> {
         self.users().add(Counted::Topics, user.as_ref());
+        if log.as_ref().is_some_and(|log| log.is_durable()) {
+            self.users().add(Counted::DurableTopics, user.as_ref());
+        }
         let lifespan = self.live_settings().lifespan_of(&name);
         let topic = self.directory.add_topic(name, log, user);
         topic.set_lifespan(lifespan);
@@ -350,7 +343,7 @@ impl Registry {
         if topic.is_durable() {
             self.logs.mark_destroyed(name)?;
         }
-        self.apply(&mut changes, &Change::DestroyTopic { topic: name })?;
+        self.apply(&mut changes, &[Change::DestroyTopic { topic: name }])?;
         topic.set_destroyed();
         Ok(self.end_some_of(topic))
     }
@@ -374,6 +367,7 @@ impl Registry {
         }
         if topic.is_durable() {
             self.logs.remove(name);
+            self.users().remove(Counted::DurableTopics, topic.user());
         }
         self.directory.remove_topic(name);
         self.users().remove(Counted::Topics, topic.user());
@@ -390,7 +384,7 @@ impl Registry {
             return change(self);
         }
         let registry = self.clone();
-        let changed = tokio::task::spawn_blocking(move || change(&registry)).await;
+        let changed = blocking_work::run(WorkKind::Change, move || change(&registry)).await;
         match changed.map_err(tokio::task::JoinError::try_into_panic) {
             Ok(changed) => changed,
             Err(Ok(panic)) => std::panic::resume_unwind(panic),
@@ -425,9 +419,9 @@ impl Registry {
         }
     }
 
-    /// Commits a change. The log and the caller both get an error.
-    fn apply(&self, changes: &mut Changes, change: &Change<'_>) -> Result<(), StoreError> {
-        let applied = changes.store.apply(change);
+    /// Commits changes, all of them or none. The log and the caller both get an error.
+    fn apply(&self, changes: &mut Changes, all: &[Change<'_>]) -> Result<(), StoreError> {
+        let applied = changes.store.apply(all);
         if let Err(error) = &applied
             && !self.deliveries.are_aborted()
         {
@@ -453,14 +447,7 @@ impl Registry {
 
     fn lock_changes(&self) -> MutexGuard<'_, Changes> {
         // If a change panics, either it is not committed, or it is committed and becomes visible at the next start.
-        self.changes.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn durable_text(is_durable: bool) -> &'static str {
-    match is_durable {
-        true => "durable ",
-        false => "",
+        self.changes.lock()
     }
 }
 

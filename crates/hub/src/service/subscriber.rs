@@ -24,21 +24,23 @@ pub(super) use ready::{ReadyQueue, SchedulerPace};
 use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use floe::forwarding::{Events, PendingEvent};
 use floe::{Identity, InvokeError, Proxy, TypedProxy};
 
+use super::client::Client;
 use super::durable::Reader;
 use super::latency::{Latencies, SentBatches};
 use super::topic_link::TopicLink;
 use super::user_accounts::UserName;
 use crate::core::{
-    DeliveryMode, DeliveryStep, InFlightEvents, Qos, Snapshot, Subscription, SubscriptionState,
-    Ticket, Timing, Window, counts_hops, passing_count,
+    DeliveryMode, DeliveryStep, InFlightEvents, Qos, QueueUse, Snapshot, Subscription,
+    SubscriptionState, Ticket, Timing, Window, counts_hops, passing_count,
 };
+use crate::lock::Mutex;
 use crate::settings::HubSettings;
 use connect_permits::ConnectPermit;
 use held_publishers::HeldPublisher;
@@ -58,8 +60,8 @@ pub(crate) struct Subscriber {
     pulls: Option<Arc<Pulls>>,
     qos_text: BTreeMap<String, String>,
     qos: Qos,
-    /// Who subscribed it, if the hub knows.
-    user: Option<UserName>,
+    /// The client that subscribed it.
+    client: Client,
     /// Whether events for it count their hops, because it is a publisher object.
     counts_hops: bool,
     /// Guards the queue, the state, the accounts, the events in flight, and the waker. It is held for a few moves, and
@@ -161,7 +163,7 @@ impl Subscriber {
             pulls,
             qos_text,
             qos,
-            user: None,
+            client: Client::Unknown,
             counts_hops,
             shared: Mutex::new(GuardedState {
                 subscription,
@@ -199,15 +201,15 @@ impl Subscriber {
         Self { reader, ..self }
     }
 
-    /// Notes who subscribed it.
+    /// Notes the client that subscribed it.
     #[must_use]
-    pub(crate) fn with_user(self, user: Option<UserName>) -> Self {
-        Self { user, ..self }
+    pub(crate) fn with_client(self, client: Client) -> Self {
+        Self { client, ..self }
     }
 
     /// Who subscribed it, if the hub knows.
     pub(crate) fn user(&self) -> Option<&UserName> {
-        self.user.as_ref()
+        self.client.user()
     }
 
     /// What reads the log of the topic for it.
@@ -323,7 +325,10 @@ impl Subscriber {
         now: Instant,
     ) -> impl Iterator<Item = Events> + Send + use<> {
         let (whole, parts) = match self.link() {
-            None if self.counts_hops => (self.without_loops(&events, now), None),
+            None if self.counts_hops => {
+                let passing = self.without_loops(&events, now);
+                (passing.map(Events::exclusive), None)
+            }
             None => (Some(events), None),
             Some(link) => (None, Some(link.cost().passing(&events))),
         };
@@ -341,12 +346,12 @@ impl Subscriber {
 
     /// Ends the subscription: queued events are lost.
     pub(crate) fn remove(&self) {
-        self.change(Subscription::remove);
+        self.change(|subscription| subscription.remove(Instant::now()));
     }
 
     /// Accepts no more events; queued events are still delivered.
     pub(crate) fn drain(&self) {
-        self.change(Subscription::drain);
+        self.change(|subscription| subscription.drain(Instant::now()));
     }
 
     /// Notes that it has settled, and how many had settled then.
@@ -377,6 +382,23 @@ impl Subscriber {
             Some(reader) => own.with_waiting(reader.standing().waiting()),
             None => own,
         }
+    }
+
+    /// The memory that it holds.
+    pub(super) fn queue_use(&self) -> QueueUse {
+        let mut used = self.change(|subscription| {
+            subscription.expire(Instant::now());
+            subscription.queue_use()
+        });
+        // Durable subscriptions count for their topic, because several subscribers may share one.
+        if let Some(reader) = self
+            .reader
+            .as_ref()
+            .filter(|reader| reader.name().is_empty())
+        {
+            used.outstanding += reader.buffered_bytes();
+        }
+        used
     }
 
     /// Waits until at least this many bytes are queued. Returns false if the delivery ends instead. It may be
@@ -459,7 +481,10 @@ impl Subscriber {
     pub(super) async fn connect_permit(&self) -> Option<ConnectPermit> {
         match self.proxy.is_connected() {
             true => None,
-            false => self.ready.connect_permits().acquire(&self.proxy).await,
+            false => {
+                let permits = self.ready.connect_permits();
+                permits.acquire(&self.proxy, &self.client).await
+            }
         }
     }
 
@@ -531,7 +556,7 @@ impl Subscriber {
 
     pub(super) fn lock(&self) -> MutexGuard<'_, GuardedState> {
         // The changes under this lock only move events between counters, so a panic leaves none half done.
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.lock()
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) use published::Published;
 use std::collections::BTreeMap;
 use std::iter::{from_fn, repeat_n};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, MutexGuard};
 use std::time::{Duration, Instant};
 
 use floe::Identity;
@@ -28,6 +28,7 @@ use super::subscriber::Subscriber;
 use super::subscribers::{LeavingSubscribers, Subscribers};
 use super::user_accounts::UserName;
 use crate::core::{Accounts, ByLifespan, Timing};
+use crate::lock::{Mutex, RwLock};
 use fan_out::{Audience, FanOuts, Publication};
 
 /// A topic, which the servants and the registry share.
@@ -123,19 +124,33 @@ impl Topic {
         waits_for_room: bool,
         now: Instant,
     ) -> Published {
-        self.take_in(&self.published, events, Audience::All, waits_for_room, now)
+        self.publish_for(None, events, waits_for_room, now)
+    }
+
+    /// Takes the events of a publisher that is this user, if the hub knows it. Only the events of the same user are duplicates
+    /// of one another.
+    pub(crate) fn publish_for(
+        self: &Arc<Self>,
+        user: Option<&UserName>,
+        events: Events,
+        waits_for_room: bool,
+        now: Instant,
+    ) -> Published {
+        let (counter, audience) = (&self.published, Audience::All);
+        self.take_in(counter, user, events, audience, waits_for_room, now)
     }
 
     /// Takes events that came over a link.
     pub(crate) fn publish_forwarded(self: &Arc<Self>, events: Events) -> Published {
         let (audience, now) = (Audience::Subscribers, Instant::now());
-        self.take_in(&self.forwarded, events, audience, false, now)
+        self.take_in(&self.forwarded, None, events, audience, false, now)
     }
 
     /// Takes events, and counts those that are new in `counter`.
     fn take_in(
         self: &Arc<Self>,
         counter: &AtomicU64,
+        user: Option<&UserName>,
         events: Events,
         audience: Audience,
         waits_for_room: bool,
@@ -148,7 +163,7 @@ impl Topic {
         let Some(log) = &self.log else {
             return give(events).into();
         };
-        let Appending { fresh, outcome } = log.append(events);
+        let Appending { fresh, outcome } = log.append(events, user.map(|user| &**user));
         Published {
             held: fresh.into_iter().flat_map(give).collect(),
             stored: vec![outcome],
@@ -246,7 +261,7 @@ impl Topic {
 
     /// The subscribers and links in the order of subscription, without those that are about to be removed. Some are taken
     /// at a time, so that nothing waits for a look at all of them.
-    pub(crate) fn subscribers(&self) -> impl Iterator<Item = Arc<Subscriber>> {
+    pub(crate) fn subscribers(self: &Arc<Self>) -> impl Iterator<Item = Arc<Subscriber>> + use<> {
         let all = self.all_subscribers();
         all.filter(|subscriber| !subscriber.is_gone())
     }
@@ -273,10 +288,12 @@ impl Topic {
     }
 
     /// The subscribers and links, with those that are about to be removed.
-    pub(super) fn all_subscribers(&self) -> impl Iterator<Item = Arc<Subscriber>> {
-        let mut from = Some(0);
+    pub(super) fn all_subscribers(
+        self: &Arc<Self>,
+    ) -> impl Iterator<Item = Arc<Subscriber>> + use<> {
+        let (topic, mut from) = (self.clone(), Some(0));
         let pages = from_fn(move || {
-            let (page, next) = self.page(from?, STEP);
+            let (page, next) = topic.page(from?, STEP);
             from = next;
             Some(page)
         });
@@ -361,19 +378,15 @@ impl Topic {
     }
 
     fn read(&self) -> std::sync::RwLockReadGuard<'_, Subscribers> {
-        self.subscribers
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.subscribers.read()
     }
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, Subscribers> {
-        self.subscribers
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.subscribers.write()
     }
 
     fn ended(&self) -> MutexGuard<'_, EndedSubscriptions> {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ended.lock()
     }
 }
 

@@ -4,9 +4,10 @@
 //! all clients together hold alone.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 
 use crate::core::{HubLimits, LimitReached, LimitUse};
+use crate::lock::Mutex;
 
 /// The name of a user, to be shared.
 pub(crate) type UserName = Arc<str>;
@@ -18,6 +19,10 @@ pub(crate) enum Counted {
     Topics,
     /// Subscriptions that the user has made.
     Subscriptions,
+    /// Topics with a log that the user has created.
+    DurableTopics,
+    /// Durable subscriptions that the user has begun, those without a subscriber included.
+    DurableSubscriptions,
     /// Connections over which the user has shown its name.
     Connections,
 }
@@ -29,7 +34,7 @@ pub(crate) struct UserAccounts(Mutex<AccountsByName>);
 #[derive(Debug)]
 struct AccountsByName {
     limits: HubLimits,
-    by_user: BTreeMap<UserName, [usize; 3]>,
+    by_user: BTreeMap<UserName, [usize; 5]>,
 }
 
 /// A connection counts for its user until this is dropped.
@@ -106,11 +111,13 @@ impl UserAccounts {
     }
 
     /// The use of each limit: what the user has that has most.
-    pub(crate) fn of_limits(&self) -> [LimitUse; 3] {
+    pub(crate) fn of_limits(&self) -> [LimitUse; 5] {
         let accounts = self.lock();
         let all = [
             Counted::Topics,
             Counted::Subscriptions,
+            Counted::DurableTopics,
+            Counted::DurableSubscriptions,
             Counted::Connections,
         ];
         all.map(|counted| {
@@ -126,7 +133,7 @@ impl UserAccounts {
     }
 
     fn lock(&self) -> MutexGuard<'_, AccountsByName> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 
@@ -140,6 +147,16 @@ impl AccountsByName {
                 "subscriptions",
                 "limits.subscriptions-per-user",
                 limits.subscriptions_per_user,
+            ),
+            Counted::DurableTopics => (
+                "durable topics",
+                "limits.durable-topics-per-user",
+                limits.durable_topics_per_user,
+            ),
+            Counted::DurableSubscriptions => (
+                "durable subscriptions",
+                "limits.durable-subscriptions-per-user",
+                limits.durable_subscriptions_per_user,
             ),
             Counted::Connections => (
                 "connections",

@@ -1,8 +1,9 @@
 //! The settings of a running hub, some of which can change.
 
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
 use super::HubSettings;
+use crate::lock::RwLock;
 
 /// The settings that a hub started with, and those in force now.
 pub(crate) struct LiveSettings {
@@ -27,14 +28,13 @@ impl LiveSettings {
 
     /// The settings in force now.
     pub(crate) fn current(&self) -> Arc<HubSettings> {
-        let current = self.current.read();
-        current.unwrap_or_else(PoisonError::into_inner).clone()
+        self.current.read().clone()
     }
 
     /// Puts other settings in force. Returns the names of the changed fields that take effect only at the next start.
     pub(crate) fn replace(&self, settings: Arc<HubSettings>) -> Vec<&'static str> {
         let pending = self.at_start.fixed_differences(&settings);
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        let mut current = self.current.write();
         *current = settings;
         pending
     }

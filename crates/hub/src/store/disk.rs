@@ -81,10 +81,10 @@ impl Disk {
         Ok(())
     }
 
-    /// Makes the change in the backup too. If that fails, the change has happened nevertheless.
-    fn apply_to_backup(&mut self, edit: &Edit, expected: &Summary) {
+    /// Makes the changes in the backup too. If that fails, they have happened nevertheless.
+    fn apply_to_backup(&mut self, edits: &[Edit], expected: &Summary) {
         let applied = match &mut self.backup {
-            Some(backup) => backup.apply(edit),
+            Some(backup) => backup.apply(edits),
             None => self.restore_backup().map(|()| *expected),
         };
         match applied {
@@ -105,10 +105,10 @@ impl Store for Disk {
         Ok(self.main.read()?.topics())
     }
 
-    fn apply(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
-        let edit = edit(change)?;
-        let summary = self.main.apply(&edit)?;
-        self.apply_to_backup(&edit, &summary);
+    fn apply(&mut self, changes: &[Change<'_>]) -> Result<(), StoreError> {
+        let edits: Vec<_> = changes.iter().map(edit).collect::<Result<_, _>>()?;
+        let summary = self.main.apply(&edits)?;
+        self.apply_to_backup(&edits, &summary);
         Ok(())
     }
 

@@ -151,12 +151,14 @@ impl StoreFile {
         }
     }
 
-    /// Makes a change, and returns the new summary.
-    pub(super) fn apply(&mut self, edit: &Edit) -> Result<Summary, StoreError> {
+    /// Makes changes, all of them or none, and returns the new summary.
+    pub(super) fn apply(&mut self, edits: &[Edit]) -> Result<Summary, StoreError> {
         self.write(|transaction| {
             let mut summary = summary_of(transaction)?;
             summary.generation += 1;
-            make(edit, transaction, &mut summary)?;
+            for edit in edits {
+                make(edit, transaction, &mut summary)?;
+            }
             put_summary(transaction, &summary)?;
             Ok(summary)
         })

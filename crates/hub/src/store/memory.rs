@@ -11,7 +11,7 @@ impl Store for Memory {
         Ok(Vec::new())
     }
 
-    fn apply(&mut self, _change: &Change<'_>) -> Result<(), StoreError> {
+    fn apply(&mut self, _changes: &[Change<'_>]) -> Result<(), StoreError> {
         Ok(())
     }
 

@@ -31,14 +31,14 @@ pub(crate) use memory::Memory;
 
 /// Keeps topics, subscriptions and links.
 ///
-/// When [`Store::apply`] returns, the change is either permanent or has not happened. Callers make sure that changes
+/// When [`Store::apply`] returns, the changes are either permanent or have not happened. Callers make sure that changes
 /// are consistent: for example, that the topic of a subscription exists.
 pub(crate) trait Store: Send {
     /// Loads all topics with their recipients, both in the order of their creation.
     fn load(&mut self) -> Result<Vec<StoredTopic>, StoreError>;
 
-    /// Makes a change.
-    fn apply(&mut self, change: &Change<'_>) -> Result<(), StoreError>;
+    /// Makes changes: all of them or none.
+    fn apply(&mut self, changes: &[Change<'_>]) -> Result<(), StoreError>;
 
     /// Whether [`Store::apply`] may block a thread for so long that other tasks would suffer.
     fn is_slow(&self) -> bool;

@@ -10,10 +10,11 @@ use floe::message::Outcome;
 use floe::{Context, InvokeError, OperationMode, Proxy, SystemException, TypedProxy};
 use floe_access::{Access, Settings};
 use floe_hub::HubSettings;
-use floe_hub::contracts::floe::HubAdminProxy;
+use floe_hub::contracts::floe::{DurableTopicsProxy, HubAdminProxy};
 use serde_json::Value as Json;
 
-use crate::world::{Directory, Subscribers, World, soon};
+use crate::durable::{DURABLE, hub_with, publish_with};
+use crate::world::{Directory, Subscribers, World, qos, soon};
 
 const KEYS: &[u8] = include_bytes!("../../../access/tests/tokens/keys.pem");
 const TOKENS: &str = include_str!("../../../access/tests/tokens/tokens.txt");
@@ -365,7 +366,7 @@ async fn an_object_of_the_hub_is_no_subscriber() {
         .nth(1)
         .and_then(|rest| rest.split(' ').next())
         .expect("a port");
-    for alias in ["localhost", "::1", "0.0.0.0", "127.0.0.1"] {
+    for alias in ["localhost", "0.0.0.0", "127.0.0.1"] {
         let manager = format!("IceStorm/topic.b:tcp -h \"{alias}\" -p {port}");
         let object: Proxy = world.client.proxy(&manager).expect("a proxy");
         let result = soon(a.subscribe_and_get_publisher(&QoS::new(), Some(&object))).await;
@@ -374,5 +375,68 @@ async fn an_object_of_the_hub_is_no_subscriber() {
             "{alias}: {result:?}"
         );
     }
+    // Another program may have the same port at an address where the hub does not listen.
+    for other in ["::1", "127.0.0.2"] {
+        let object = format!("x:tcp -h \"{other}\" -p {port}");
+        let object: Proxy = world.client.proxy(&object).expect("a proxy");
+        let result = soon(a.subscribe_and_get_publisher(&QoS::new(), Some(&object))).await;
+        assert!(result.is_ok(), "{other}: {result:?}");
+        soon(a.unsubscribe(Some(&object)))
+            .await
+            .expect("it is subscribed");
+    }
+    world.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_topic_for_dead_letters_is_created_only_for_a_caller_that_may_create_it() {
+    let directory = Directory::new();
+    let subscribe = "[[access.rule]]\nanyone = true\nallow = \"subscribe\"\ntopics = \"t\"\n";
+    let world = hub_with(&directory.0, set(&rules(subscribe))).await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, _inbox) = subscribers.add("s");
+    let topic = topic(&world, "t");
+    let wishes = qos(&[DURABLE, &[("floe.attempts", "3")]].concat());
+    let text = refusal(soon(topic.subscribe_and_get_publisher(&wishes, Some(&proxy))).await);
+    assert!(
+        text.ends_with("may not create (topic \"t.dead\")"),
+        "{text}"
+    );
+    let create = "[[access.rule]]\nanyone = true\nallow = \"create\"\ntopics = \"t.dead\"\n";
+    let mut settings = HubSettings::default();
+    settings.access = rules(&format!("{subscribe}{create}"));
+    soon(world.hub.reconfigure(settings)).await;
+    soon(topic.subscribe_and_get_publisher(&wishes, Some(&proxy)))
+        .await
+        .expect("it may create the topic now");
+    subscribers.stop().await;
+    world.shut_down().await;
+}
+
+#[tokio::test]
+async fn an_event_of_one_user_is_no_duplicate_of_an_event_of_another() {
+    let directory = Directory::new();
+    let access =
+        rules("[access.tokens]\nkeys = \"keys\"\n[[access.rule]]\nanyone = true\nallow = \"*\"\n");
+    let world = hub_with(&directory.0, set(&access)).await;
+    let publisher = publisher(&world, "t");
+    let of = |user: &str| {
+        let mut context = token(user);
+        context.insert("floe.publisher".to_owned(), "p".to_owned());
+        context.insert("floe.publisherSequence".to_owned(), "1".to_owned());
+        context
+    };
+    for user in ["ann", "bob", "ann"] {
+        publish(&publisher.ice_context(of(user)))
+            .await
+            .expect("it is stored, or was before");
+    }
+    let named = [("floe.publisher", "p"), ("floe.publisherSequence", "1")];
+    publish_with(&publisher, "anonymous", &named)
+        .await
+        .expect("it is stored");
+    let topics = DurableTopicsProxy::from_proxy(world.object(floe_hub::DURABLE_TOPICS));
+    let contents = soon(topics.contents("t")).await.expect("a topic");
+    assert_eq!(contents.events, 3);
     world.shut_down().await;
 }

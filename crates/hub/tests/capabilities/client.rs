@@ -152,7 +152,7 @@ async fn subscribers_have_identities_of_their_own_unless_they_choose_one() {
     let (first, second) = (subscribe(&client).await, subscribe(&client).await);
     assert_ne!(first.identity(), second.identity());
     let topic = soon(client.topic("t")).await.unwrap();
-    let named = || topic.subscribe::<Number>().identity(identity("me")).start();
+    let named = || topic.subscribe::<Number>().identity("me").start();
     let _named = soon(named()).await.unwrap();
     let error = soon(named()).await.unwrap_err();
     assert!(
@@ -163,6 +163,17 @@ async fn subscribers_have_identities_of_their_own_unless_they_choose_one() {
         error.to_string(),
         "topic \"t\" already has a subscriber with identity \"me\": choose another identity, or none for a unique one"
     );
+    for (wrong, told) in [
+        ("", "expected an identity with a name, got an empty one"),
+        (
+            "a/b/c",
+            "expected the identity of a subscriber, such as `me`",
+        ),
+    ] {
+        let unnamed = topic.subscribe::<Number>().identity(wrong).start();
+        let error = soon(unnamed).await.unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -515,6 +526,31 @@ async fn a_place_without_a_hub_is_named_in_the_error() {
     );
     assert!(text.contains("does a hub run there?"), "{text}");
     assert!(std::error::Error::source(&error).is_some());
+}
+
+#[tokio::test]
+async fn an_existing_topic_is_found_and_a_misspelt_one_is_not_created() {
+    let world = World::start().await;
+    let client = connect(&world).await;
+    soon(client.topic("ticker")).await.unwrap();
+    let found = soon(client.existing_topic("ticker")).await.unwrap();
+    assert_eq!(found.name(), "ticker");
+    for (misspelt, told) in [
+        (
+            "tiker",
+            "the hub has no topic \"tiker\": did you mean \"ticker\"?",
+        ),
+        (
+            "weather",
+            "the hub has no topic \"weather\": `HubClient::topic` creates it",
+        ),
+    ] {
+        let error = soon(client.existing_topic(misspelt)).await.unwrap_err();
+        assert!(matches!(error, HubError::NoSuchTopic { .. }), "{error}");
+        assert_eq!(error.to_string(), told);
+    }
+    let topics = soon(client.manager().retrieve_all()).await.unwrap();
+    assert_eq!(topics.len(), 1);
 }
 
 #[tokio::test]

@@ -18,8 +18,8 @@ use tokio::sync::watch;
 use crate::world::{Inbox, Subscribers, World, publish, publisher, soon, subscribe};
 
 const COUNT: usize = 2_000;
-/// How many of them the hub connects to at a time.
-const AT_A_TIME: usize = 256;
+/// How many of them the hub connects to at a time: one client has subscribed all.
+const AT_A_TIME: usize = 128;
 
 /// Subscribes [`COUNT`] objects, each at a host of its own and this port.
 async fn subscribe_many(world: &World, topic: &TopicProxy, port: u16) {

@@ -1,7 +1,9 @@
 //! Events of durable topics that are delivered again, and dead letters.
 
+use floe::contracts::ice_storm::AlreadySubscribedOrBadQoSOrInvalidSubscriberError as Error;
+
 use crate::durable::{DURABLE, all_operations, hub_in, topic};
-use crate::world::{Directory, Subscribers, publish, publisher, soon, subscribe};
+use crate::world::{Directory, Subscribers, publish, publisher, qos, soon, subscribe};
 
 #[tokio::test]
 async fn a_refused_event_comes_again_and_then_becomes_a_dead_letter() {
@@ -96,4 +98,19 @@ async fn a_dead_letter_of_a_dead_letter_does_not_go_round_for_ever() {
         all_operations(&world, &mut inbox, 1).await,
         ["last".to_owned()]
     );
+}
+
+#[tokio::test]
+async fn a_subscription_that_is_refused_creates_no_topic_for_dead_letters() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topic = topic(&world, "t").await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, _inbox) = subscribers.add("s");
+    subscribe(&topic, &proxy, &[]).await;
+    let wishes = qos(&[DURABLE, &[("floe.attempts", "3")]].concat());
+    let refused = soon(topic.subscribe_and_get_publisher(&wishes, Some(&proxy))).await;
+    assert!(matches!(refused, Err(Error::AlreadySubscribed(_))));
+    assert!(soon(world.manager.retrieve("t.dead")).await.is_err());
+    assert!(soon(topic.get_subscribers()).await.unwrap().len() == 1);
 }

@@ -96,9 +96,28 @@ async fn a_refusal_after_the_position_has_passed_the_event_leaves_nothing_outsta
     assert_eq!(inbox.next().await.operation, "throw");
     let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
     soon(topics.set_position("t", "d", "new")).await.unwrap();
-    assert_eq!(world.info("t").await.subscribers[0].outstanding, 1);
     inbox.open();
     let is_settled =
         |info: &floe_hub::contracts::floe::TopicInfo| info.subscribers[0].outstanding == 0;
     world.info_when("t", is_settled).await;
+}
+
+#[tokio::test]
+async fn events_that_are_under_way_when_the_position_is_set_leave_room_for_others() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topic = topic(&world, "t").await;
+    let publisher = publisher(&topic).await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add_stuck("s");
+    let wishes = [DURABLE, &[("reliability", "ordered")]].concat();
+    subscribe(&topic, &proxy, &wishes).await;
+    publish(&publisher, "never answered").await;
+    assert_eq!(inbox.next().await.operation, "never answered");
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    soon(topics.set_position("t", "d", "new")).await.unwrap();
+    publish(&publisher, "next").await;
+    assert_eq!(inbox.next().await.operation, "next");
+    let info = world.info("t").await;
+    assert_eq!(info.subscribers[0].outstanding, 1);
 }

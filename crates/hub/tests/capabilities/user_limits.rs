@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use floe::contracts::ice_storm::TopicManagerProxy;
 use floe::{Communicator, Proxy, TypedProxy};
-use floe_hub::{HubLimits, HubSettings, StoreSettings};
+use floe_hub::contracts::floe::DurableTopicsProxy;
+use floe_hub::{DURABLE_TOPICS, HubLimits, HubSettings, StoreSettings};
 
 use crate::access::{rules, token, topic};
 use crate::world::{Directory, World, soon};
@@ -148,4 +149,63 @@ async fn a_user_with_its_connections_is_refused_over_further_ones() {
     let second = second.ice_context(ann);
     until(async || soon(second.retrieve("a")).await.is_ok()).await;
     other.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_user_takes_only_its_share_of_the_durable_topics_and_subscriptions() {
+    let directory = Directory::new();
+    let start = || {
+        let store = StoreSettings::Disk(directory.0.clone());
+        let limits = |limits: &mut HubLimits| {
+            limits.durable_topics_per_user = 1;
+            limits.durable_subscriptions_per_user = 1;
+        };
+        hub_with(limits, |it| it.store = store)
+    };
+    let durable = |world: &World, user: &str| {
+        let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+        topics.ice_context(token(user))
+    };
+    let named = |name: &str| {
+        let from = ("floe.from".to_owned(), "beginning".to_owned());
+        BTreeMap::from([("floe.durable".to_owned(), name.to_owned()), from])
+    };
+    let world = start().await;
+    let (ann, bob) = (durable(&world, "ann"), durable(&world, "bob"));
+    soon(ann.create("a")).await.expect("the first");
+    let refused = soon(ann.create("b")).await.unwrap_err().to_string();
+    assert!(
+        refused.contains(
+            "user \"ann\" has 1 durable topics, as many as limits.durable-topics-per-user allows"
+        ),
+        "{refused}"
+    );
+    soon(bob.create("b")).await.expect("bob has none");
+    soon(ann.open_pull("a", &named("one"))).await.expect("it");
+    soon(ann.open_pull("a", &named("one")))
+        .await
+        .expect("again");
+    soon(bob.open_pull("a", &named("bob"))).await.expect("his");
+    world.shut_down().await;
+
+    // The files of the positions know who began them.
+    let world = start().await;
+    let (ann, bob) = (durable(&world, "ann"), durable(&world, "bob"));
+    assert_eq!(used(&world, "limits.durable-topics-per-user"), 1);
+    assert_eq!(used(&world, "limits.durable-subscriptions-per-user"), 1);
+    let refused = soon(ann.open_pull("b", &named("two"))).await;
+    let refused = refused.unwrap_err().to_string();
+    assert!(
+        refused.contains("limits.durable-subscriptions-per-user"),
+        "{refused}"
+    );
+    soon(ann.create("c")).await.expect_err("it has one");
+    // The end of a topic, or of a position, gives its share back.
+    soon(ann.remove_position("a", "one")).await.expect("it may");
+    soon(ann.open_pull("b", &named("two"))).await.expect("it");
+    let a = topic(&world, "a").ice_context(token("ann"));
+    soon(a.destroy()).await.expect("it may");
+    soon(ann.create("c")).await.expect("it has none now");
+    soon(bob.open_pull("c", &named("bob"))).await.expect("none");
+    world.shut_down().await;
 }

@@ -55,7 +55,7 @@ impl Adapter {
         settings: AdapterSettings,
     ) -> Result<Self, AdapterError> {
         let mut listeners = Vec::new();
-        let mut published = Vec::new();
+        let (mut published, mut wildcards) = (Vec::new(), Vec::new());
         let counters = Counters::default();
         let limits = settings.over(communicator.settings());
         let mut setup = limits.transport_setup();
@@ -64,6 +64,9 @@ impl Adapter {
             let listening = transport::listen(endpoint, &setup).await;
             let listening = listening.map_err(|error| cannot_listen(endpoint, error))?;
             listeners.extend(listening.listeners);
+            if transport::is_wildcard(endpoint) {
+                wildcards.extend(listening.published.first().cloned());
+            }
             published.extend(listening.published);
         }
         let limit = limits.adapter_dispatch_limit;
@@ -73,6 +76,7 @@ impl Adapter {
             environment: communicator.core().environment().clone(),
             owner: communicator.owner(),
             bound: published.clone(),
+            wildcards,
             published: RwLock::new(with_offer(published, communicator)),
             servants: RwLock::default(),
             servants_version: AtomicU64::new(0),
@@ -108,6 +112,13 @@ impl Adapter {
     /// address of each interface.
     pub fn endpoints(&self) -> &[Endpoint] {
         &self.core.bound
+    }
+
+    /// Returns true if the adapter listens at all addresses of the machine, with the port and protocol of this endpoint.
+    pub fn listens_everywhere(&self, endpoint: &Endpoint) -> bool {
+        let place = |endpoint: &Endpoint| (endpoint.port(), endpoint.is_datagram());
+        let mut wildcards = self.core.wildcards.iter();
+        wildcards.any(|wildcard| place(wildcard) == place(endpoint))
     }
 
     /// How many connections the adapter has, and its counts since it was made.

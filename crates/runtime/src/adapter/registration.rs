@@ -150,7 +150,7 @@ impl Adapter {
         timeout.unwrap_or(REGISTRY_TIMEOUT)
     }
 
-    /// Whether proxies that name this id lead here: it is the id of the adapter, or of its replica group.
+    /// Returns true if proxies that name this id lead here: it is the id of the adapter, or of its replica group.
     pub fn is_named(&self, adapter_id: &str) -> bool {
         self.core.is_named(adapter_id)
     }

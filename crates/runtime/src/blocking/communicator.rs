@@ -107,7 +107,7 @@ impl Communicator {
         self.as_async().wait_for_shutdown().wait();
     }
 
-    /// The same communicator for async code. You can await its proxies in any runtime.
+    /// Returns this communicator for async code. You can await its proxies in any runtime.
     pub fn as_async(&self) -> &crate::Communicator {
         &self.inner
     }

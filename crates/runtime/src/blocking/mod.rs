@@ -1,4 +1,4 @@
-//! The blocking face: calls and servers for programs without async.
+//! The blocking API: calls and servers for programs without async.
 //!
 //! A [`Communicator`] of this module makes proxies and adapters like any other. A call on a proxy still returns a
 //! future, and [`Wait::wait`] waits for it. The calling thread sends its request and reads its reply itself: one system
@@ -32,9 +32,8 @@
 //!
 //! - `communicator.rs`: [`Communicator`]
 //! - `hub.rs`: a hub and its topics
-//! - `servant.rs`: [`Servant`]
 //!
-//! `connection/wait/` explains how a thread waits.
+//! `codegen/servant.rs` has [`Servant`], and `connection/wait/` explains how a thread waits.
 
 mod communicator;
 mod hub;

@@ -38,7 +38,7 @@ pub(super) struct Terms<'a> {
 
 /// The destination of an invocation.
 pub(super) enum Route {
-    ConnectionCore(RoutedConnection),
+    Connection(RoutedConnection),
     /// An adapter of the same communicator.
     Collocated(Arc<AdapterCore>),
 }
@@ -59,7 +59,7 @@ impl Proxy {
         let terms = self.terms("(connect)", true);
         let run = |route| {
             std::future::ready(Ok(match route {
-                Route::ConnectionCore(found) => Some(Connection::new(found.connection)),
+                Route::Connection(routed) => Some(Connection::new(routed.connection)),
                 Route::Collocated(_) => None,
             }))
         };
@@ -89,9 +89,9 @@ impl Proxy {
         let write = &write;
         let run = |route| async move {
             match route {
-                Route::ConnectionCore(found) => {
-                    found.connection.set_polling(self.polling());
-                    self.request_on(found, write, is_sent).await
+                Route::Connection(routed) => {
+                    routed.connection.set_polling(self.polling());
+                    self.request_on(routed, write, is_sent).await
                 }
                 Route::Collocated(adapter) => {
                     is_sent.store(true, Ordering::Relaxed);
@@ -136,7 +136,7 @@ impl Proxy {
         let write = &write;
         let run = |route| async move {
             match route {
-                Route::ConnectionCore(found) => self.post_on(found, until, write, is_sent).await,
+                Route::Connection(routed) => self.post_on(routed, until, write, is_sent).await,
                 Route::Collocated(adapter) => {
                     is_sent.store(true, Ordering::Relaxed);
                     self.send_collocated(&adapter, write)
@@ -201,7 +201,7 @@ impl Proxy {
     async fn route(&self) -> Result<Route, LocalError> {
         match self.collocated() {
             Some(adapter) => Ok(Route::Collocated(adapter)),
-            None => self.connection().await.map(Route::ConnectionCore),
+            None => self.connection().await.map(Route::Connection),
         }
     }
 }

@@ -30,7 +30,7 @@ impl Proxy {
     /// Returns the adapter of the same communicator in which the object lives, if collocated calls are enabled.
     pub(super) fn collocated(&self) -> Option<Arc<AdapterCore>> {
         let inner = &self.inner;
-        let may_be_here = inner.options.is_collocated
+        let may_be_collocated = inner.options.is_collocated
             && inner.options.fixed.is_none()
             && !inner.is_remote.load(Ordering::Relaxed);
         let reference = &inner.reference;
@@ -38,7 +38,7 @@ impl Proxy {
             && !reference.mode.is_datagram()
             && reference.protocol.major == ProtocolVersion::V1_0.major
             && reference.encoding.for_sending().is_some();
-        if !may_be_here || !is_plain {
+        if !may_be_collocated || !is_plain {
             return None;
         }
         self.communicator()?.core().adapter_of(reference)

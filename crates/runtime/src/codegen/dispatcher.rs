@@ -1,13 +1,55 @@
-//! Dispatchers: the types that join servants to an adapter.
+//! Dispatchers: the types that join servants to an adapter, and how they answer requests.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
 
 use floe_wire::encoding::{Encode, Encoder, ExceptionFormat};
 use floe_wire::message::SystemException;
 
-use crate::dispatch::{Request, Response};
+use crate::dispatch::{DispatchSlot, Request, Requests, Response};
 use crate::error::OperationError;
 
 /// The result of a dispatch. The exception is boxed, so that a response is returned in registers.
 pub type Answered = Result<Response, Box<SystemException>>;
+
+/// A generated dispatcher: it answers one request at a time.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a generated dispatcher",
+    label = "expected a generated dispatcher, such as `StationDispatcher::new(servant)`",
+    note = "wrap a servant in the dispatcher of its interface: `StationDispatcher::new(servant)` if it implements `Station`"
+)]
+pub trait Answer: Send + Sync + 'static {
+    /// Decodes the parameters, calls the servant, and encodes what it returned.
+    fn answer(&self, request: Request) -> impl Future<Output = Answered> + Send;
+}
+
+/// Answers one request after another.
+///
+/// The loop is that of [`Requests::each`], but it borrows the dispatcher, so that no reference is counted for each
+/// request.
+#[inline]
+pub fn dispatch<A: Answer>(dispatcher: Arc<A>, requests: Requests, slot: &mut DispatchSlot) {
+    slot.run(async move {
+        let Requests {
+            front: mut request,
+            mut rest,
+        } = requests;
+        loop {
+            let response = {
+                let answer = pin!(dispatcher.answer(request));
+                match rest.lent_until_pending(answer).await {
+                    Ok(response) => response,
+                    Err(exception) => return Err(*exception),
+                }
+            };
+            match rest.next(response) {
+                Ok(next) => request = next,
+                Err(response) => return Ok(response),
+            }
+        }
+    });
+}
 
 /// Writes one result.
 #[inline]

@@ -8,13 +8,12 @@
 //! - `exception.rs`: text and slices of user exceptions; `errors.rs`: the error enums of operations
 //! - `proxy.rs`: makes a struct a typed proxy; how its methods call
 //! - `servant.rs`: the trait that servants implement, also without async
-//! - `dispatcher.rs`: the type that joins a servant to an adapter; `dispatch/generated.rs` has its loop over requests
+//! - `dispatcher.rs`: the type that joins a servant to an adapter, and its loop over requests
 //! - `typed_event.rs`: the trait of the enums that stand for events
 //!
 //! A macro is used only where a trait is implemented for a type of the contract, or where methods repeat. Functions do
 //! the rest. See `docs/adr/0047-generated-code-calls-shared-code.md`.
 
-mod blocking_servant;
 mod dispatcher;
 mod enumeration;
 mod errors;
@@ -25,16 +24,15 @@ mod structure;
 mod typed_event;
 
 pub use crate::call::EncodeParameters;
-pub use crate::dispatch::generated::{Answer, dispatch};
 pub use crate::proxy::OperationInfo;
-pub use blocking_servant::Servant;
-pub use dispatcher::{Answered, builtin, put_one, reply, reply_compact};
+pub use dispatcher::{Answer, Answered, builtin, dispatch, put_one, reply, reply_compact};
 pub use enumeration::enumerator_max;
 pub use exception::write_exception;
 pub use proxy::{
     NilableParameter, Optional, OptionalProxy, Parameters, Values, all, call, call_with,
     idempotent, nonmutating, nothing, one, operation,
 };
+pub use servant::Servant;
 pub use structure::{min_wire_len, packed_member_len};
 pub use typed_event::TypedEvent;
 

@@ -1,4 +1,9 @@
-//! The trait that a servant implements.
+//! The traits that a servant implements, with async and without.
+
+/// Adapts a blocking servant to the async servant trait: generated dispatchers wrap a servant that implements
+/// `GreeterBlocking` in it.
+#[derive(Debug, Clone, Default)]
+pub struct Servant<S>(pub S);
 
 /// Declares the servant trait of an interface, whose futures may move between threads, and implements it for a shared
 /// servant.

@@ -20,7 +20,7 @@ pub trait TypedEvent: Sized + Send + 'static {
     /// All its type ids, sorted, `::Ice::Object` included.
     const TYPE_IDS: &'static [&'static str];
 
-    /// Whether the hub is asked for the place of each event in the log of its topic, as
+    /// True if the subscriber asks the hub for the place of each event in the log of its topic, as
     /// [`Stamped`](crate::hub::Stamped) does.
     const WANTS_STAMPS: bool = false;
 

@@ -110,7 +110,7 @@ pub(crate) struct CommunicatorCore {
     locator_cache: LocatorCache,
     routers: Routers,
     adapters: Mutex<Vec<Arc<AdapterCore>>>,
-    /// Whether there ever was an adapter. Without one, no call is collocated.
+    /// True once the communicator has had an adapter. Before that, no call is collocated.
     has_adapters: AtomicBool,
     implicit_context: ImplicitContext,
     batches: Batches,
@@ -144,7 +144,7 @@ impl CommunicatorCore {
         &self.connections
     }
 
-    /// What the locator has said about the places of objects and adapters.
+    /// Returns the cache of the locator's answers about objects and adapters.
     pub(crate) fn locator_cache(&self) -> &LocatorCache {
         &self.locator_cache
     }

@@ -5,7 +5,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::io;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
@@ -20,11 +20,12 @@ use tokio::time::timeout;
 use super::Connections;
 use super::driver::{self, Driver};
 use super::keepalive::{HeartbeatListener, Keepalive};
+use super::outstanding::Outstanding;
 use super::pool::PoolKey;
+use super::purpose::Purpose;
 use super::reading::{ReadEnd, Reading};
 use super::reply_sink::{ReplyRecipient, ReplySink};
-use super::send_half::SendHalf;
-use super::state::{AppendGuard, ConnectionState};
+use super::send_half::{ConnectionState, SendHalf};
 use super::stream_compression::StreamCompression;
 use super::wait::wait_depth;
 use super::{budget, reentrancy_guard};
@@ -65,45 +66,6 @@ pub(crate) struct ConnectionCore {
     pub(super) adapter: Arc<AdapterSlot>,
     /// The value that a dispatcher stored with [`Connection::remember`](super::Connection::remember).
     pub(super) remembered: OnceLock<Arc<dyn Any + Send + Sync>>,
-}
-
-/// What a connection is for: its direction, with what that direction needs.
-pub(crate) struct Purpose {
-    role: Role,
-    settings: Arc<Settings>,
-    /// Where an outgoing connection leads.
-    key: Option<PoolKey>,
-    /// The adapter that serves requests of the peer.
-    adapter: Option<Weak<AdapterCore>>,
-    admission: Option<Admission>,
-}
-
-impl Purpose {
-    /// To send requests to this endpoint.
-    pub(super) fn outgoing(key: PoolKey, settings: Arc<Settings>) -> Self {
-        Self {
-            role: Role::Client,
-            settings,
-            key: Some(key),
-            adapter: None,
-            admission: None,
-        }
-    }
-
-    /// To serve requests of the peer with this adapter, which admitted the connection and has these settings.
-    pub(crate) fn incoming(
-        adapter: Weak<AdapterCore>,
-        settings: Arc<Settings>,
-        admission: Option<Admission>,
-    ) -> Self {
-        Self {
-            role: Role::Server,
-            settings,
-            key: None,
-            adapter: Some(adapter),
-            admission,
-        }
-    }
 }
 
 impl ConnectionCore {
@@ -306,13 +268,13 @@ impl ConnectionCore {
         }
     }
 
-    /// Drops the connection.
+    /// Drops the connection. Requests that were written may have been executed.
     pub(crate) fn abort(&self, reason: String) {
         let peer = self.peer.clone();
         self.fail(LocalError::ConnectionLost { peer, reason });
     }
 
-    /// Drops the connection because its peer reached a limit, and logs why.
+    /// Drops the connection because its peer does not read its replies, and logs why.
     pub(super) fn refuse(&self, reason: &str) {
         self.warn_limited(|| format!("closed the connection with {}: {reason}", self.peer));
         self.abort("the peer does not read its replies".to_owned());
@@ -354,32 +316,13 @@ impl ConnectionCore {
         }
     }
 
-    /// Describes what a graceful close still waits for, and which side is late.
-    fn outstanding(&self) -> String {
+    /// Returns what a graceful close still waits for.
+    fn outstanding(&self) -> Outstanding {
         let shared = self.lock();
-        let (in_flight, dispatching) = (shared.machine.in_flight(), shared.machine.dispatching());
-        let unwritten = shared.queue.waiting_len();
-        let ours = format!(
-            "{} still in dispatch here (let them end sooner, or set \
-             `Settings::close_timeout` higher)",
-            counted(
-                dispatching,
-                "request of the peer is",
-                "requests of the peer are"
-            )
-        );
-        let theirs = format!(
-            "the peer still owes {}",
-            counted(in_flight, "reply", "replies")
-        );
-        match (in_flight, dispatching) {
-            (0, 0) if unwritten > 0 => {
-                format!("the peer does not read, and {unwritten} bytes wait for it")
-            }
-            (0, 0) => "the peer got CloseConnection and did not close its end".to_owned(),
-            (0, _) => ours,
-            (_, 0) => theirs,
-            (_, _) => format!("{ours}, and {theirs}"),
+        Outstanding {
+            replies: shared.machine.in_flight(),
+            dispatches: shared.machine.dispatching(),
+            unwritten_len: shared.queue.waiting_len(),
         }
     }
 
@@ -502,13 +445,6 @@ impl ConnectionCore {
         }
     }
 
-    /// Ends the connection after its transport failed. Requests that were written may have been executed.
-    pub(super) fn lose(&self, error: &io::Error) {
-        let peer = self.peer.clone();
-        let reason = error.to_string();
-        self.fail(LocalError::ConnectionLost { peer, reason });
-    }
-
     /// Appends a batch to the send queue if there is room for it, and writes the queue as the flush policy says.
     /// Returns `None`, with nothing sent, if there is no room. All requests are sent by this method. Replies and
     /// messages without a body, such as heartbeats, are not.
@@ -531,10 +467,8 @@ impl ConnectionCore {
             return Ok(None);
         }
         let start = queue.end();
-        let mut whole = AppendGuard::of(queue.pending());
-        match append(machine, whole.buffer(), start) {
+        match queue.append(|buffer, start| append(machine, buffer, start)) {
             Ok(value) => {
-                whole.keep();
                 let end = queue.end();
                 let is_tried = self.output.flush_by(self, shared, flush);
                 Ok(Some(Appended {
@@ -546,7 +480,6 @@ impl ConnectionCore {
             }
             Err(NotAppended::TooMany) => Ok(None),
             Err(error) => {
-                drop(whole);
                 drop(shared);
                 Err(self.refused(error))
             }
@@ -609,13 +542,25 @@ impl ConnectionCore {
         Ok(sent.map(|sent| sent.value))
     }
 
+    /// Appends messages without replies if there is room for them.
+    #[inline]
+    fn try_append_messages(
+        self: &Arc<Self>,
+        flush: FlushPolicy,
+        write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+    ) -> Result<Option<Appended<()>>, AttemptError> {
+        self.try_append(flush, |machine, buffer, _| {
+            machine.append_messages(|| write(buffer))
+        })
+    }
+
     /// Sends messages without replies if there is room for them. Returns false, with nothing sent, if there is none.
     #[inline]
     pub(crate) fn try_send(
         self: &Arc<Self>,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<bool, AttemptError> {
-        match self.try_append(FlushPolicy::Oneway, append_messages(&write))? {
+        match self.try_append_messages(FlushPolicy::Oneway, &write)? {
             Some(sent) => self.check_tried(&sent).map(|()| true),
             None => Ok(false),
         }
@@ -634,7 +579,7 @@ impl ConnectionCore {
             SendUntil::Written => FlushPolicy::Now,
         };
         let sent = loop {
-            match self.try_append(flush, append_messages(&write))? {
+            match self.try_append_messages(flush, &write)? {
                 Some(sent) => break sent,
                 None => self.wait_for_room().await,
             }
@@ -669,12 +614,14 @@ impl ConnectionCore {
         if self.lock().queue.written() >= sent.end {
             return Ok(());
         }
-        Err(self.narrow(AttemptError::perhaps_sent(error), sent.start))
+        Err(self.narrow(AttemptError::perhaps_sent(error), sent.start..sent.end))
     }
 
-    /// Applies [`AttemptError::narrow`] with the part of the send queue that was taken for writing.
-    pub(super) fn narrow(&self, mut failure: AttemptError, start: u64) -> AttemptError {
-        failure.narrow(start, self.lock().queue.taken());
+    /// Applies [`AttemptError::narrow`] with the part of the send queue that was taken for writing. `at` is the position
+    /// of the message in the queue.
+    pub(super) fn narrow(&self, mut failure: AttemptError, at: Range<u64>) -> AttemptError {
+        failure.narrow(at.start, self.lock().queue.taken());
+        failure.name_length(at.end - at.start);
         failure
     }
 
@@ -710,10 +657,6 @@ impl RequestSource for ConnectionCore {
     }
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
-}
-
 fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
@@ -731,23 +674,7 @@ pub(crate) enum SendUntil {
 pub(super) struct Appended<T> {
     pub(super) value: T,
     pub(super) start: u64,
-    end: u64,
+    pub(super) end: u64,
     /// True if the transport was already given as much as it takes.
     is_tried: bool,
-}
-
-/// Appends messages to the send queue of a connection that takes them.
-fn append_messages(
-    write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-) -> impl FnOnce(
-    &mut StateMachine<ReplyRecipient>,
-    &mut Buffer,
-    u64,
-) -> Result<(), NotAppended<EncodeError>> {
-    move |machine, buffer, _| {
-        if !machine.is_active() {
-            return Err(NotAppended::NotActive);
-        }
-        write(buffer).map_err(NotAppended::Unwritten)
-    }
 }

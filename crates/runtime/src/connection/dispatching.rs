@@ -13,6 +13,7 @@ use std::sync::{Arc, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
+use floe_wire::connection::FlushPolicy;
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{IncomingRequest, RequestBatch, RequestFailed, SystemException};
 
@@ -21,10 +22,9 @@ use super::budget::Budget;
 use super::pending_dispatch::{compressed_exception, finish, finish_serial};
 use super::quantum::Quantum;
 use super::reply_flush::{ReplyFlush, run_ready_tasks};
-use super::servant_cache::ServantCache;
 use crate::dispatch::{
     DispatchSlot, Dispatched, Following, FollowingState, REPLIES_MAX, Request, RequestParts,
-    Requests, Response, ReturnSlot, append, panicked,
+    Requests, Response, ReturnSlot, ServantCache, append, panicked,
 };
 pub(super) use fast_path::Handled;
 
@@ -433,10 +433,12 @@ impl Dispatching {
     fn send_replies(&mut self) -> bool {
         let count = std::mem::take(&mut self.reply_count);
         count == 0
-            || self
-                .connection
-                .output
-                .send_replies(&self.connection, &mut self.replies, count)
+            || self.connection.output.send_replies(
+                &self.connection,
+                &mut self.replies,
+                count,
+                FlushPolicy::Now,
+            )
     }
 
     /// Returns true if this many permits are left and the send queue has room for a reply. Only this connection takes

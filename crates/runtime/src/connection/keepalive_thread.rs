@@ -68,6 +68,7 @@ impl Tick {
 
 /// Enough for a write and a log line.
 const STACK_LEN: usize = 128 * 1024;
+
 fn run(all: &Weak<Connections>, changed: &Receiver<()>, tick: &Tick) {
     let mut wait = tick.get();
     loop {

@@ -23,7 +23,7 @@ use super::driver::{is_transient, receive_polling};
 use super::followers::{Followers, WakeStandby};
 use super::pending_reply::PendingReply;
 use super::reading::Reading;
-use super::received_reply::{ReadReply, ShortReply};
+use super::reply::{ReadReply, ShortReply};
 use super::wait::Sleeper;
 use crate::transport::plain::PlainSocket;
 
@@ -265,5 +265,5 @@ fn idle_time(connection: &ConnectionCore) -> Duration {
 
 /// How long a connection must be idle before the standby task reads it.
 const IDLE_TIME: Duration = Duration::from_millis(100);
-/// The same time for a connection over which the peer may send requests.
+/// [`IDLE_TIME`] for a connection over which the peer may send requests.
 const IDLE_TIME_SERVING: Duration = Duration::from_millis(1);

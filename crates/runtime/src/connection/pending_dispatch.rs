@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 
+use floe_wire::connection::FlushPolicy;
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{IncomingRequest, RequestBatch, SystemException};
 
@@ -10,7 +11,8 @@ use super::ConnectionCore;
 use super::budget::Permit;
 use crate::dispatch::{DispatchSlot, Dispatched, encode_exception};
 
-/// Waits for a dispatch, and sends its replies. `asked` is the request, if it gets a reply.
+/// Waits for a dispatch, and sends its replies. `asked` is the request, if it gets a reply. While other dispatches of
+/// the connection are unfinished, the replies may leave together with theirs, after the tasks that are ready now.
 pub(super) async fn finish(
     connection: Arc<ConnectionCore>,
     asked: Option<IncomingRequest>,
@@ -24,9 +26,10 @@ pub(super) async fn finish(
             .output
             .wait_with_reply(&connection, replies.len())
             .await;
+        let policy = FlushPolicy::WithOthers;
         connection
             .output
-            .send_replies(&connection, &mut replies, count);
+            .send_replies(&connection, &mut replies, count, policy);
     }
 }
 

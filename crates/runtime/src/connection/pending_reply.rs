@@ -7,7 +7,7 @@ use floe_wire::message::IncomingReply;
 
 use super::buffer_pool::{self, BufferPool};
 #[cfg(unix)]
-use super::received_reply::{ReadReply, ReceivedReply};
+use super::reply::{ReadReply, ReceivedReply};
 use crate::error::AttemptError;
 
 /// The result of a request in flight. The failure is boxed, because a result is moved several times.

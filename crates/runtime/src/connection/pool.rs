@@ -20,7 +20,7 @@ pub(crate) struct Pool {
     slots: Mutex<HashMap<PoolKey, PoolSlot>>,
 }
 
-/// What identifies a pooled connection: its endpoint [`without_compression`], and its connection id.
+/// The identity of a pooled connection: its endpoint [`without_compression`], and its connection id.
 pub(crate) type PoolKey = (Endpoint, Arc<str>);
 
 /// A connection to one endpoint.

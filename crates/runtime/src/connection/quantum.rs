@@ -13,7 +13,7 @@ use crate::settings::Settings;
 
 const LOOK_INTERVAL: usize = LentQuantum::LOOK_INTERVAL;
 
-/// What a connection has used of its current quantum.
+/// The part of its current quantum that a connection has used.
 #[derive(Debug, Default)]
 pub(super) struct Quantum {
     /// Requests that were dispatched.
@@ -98,7 +98,7 @@ impl Quantum {
         }
     }
 
-    /// Whether the quantum is spent, so that the task should yield.
+    /// Returns true if the quantum is spent, so that the task should yield.
     #[inline]
     pub(super) fn is_over(&self) -> bool {
         self.is_over

@@ -1,13 +1,10 @@
 //! The read buffer of a connection: bytes that have been read and are not yet messages, and room for more.
 
-mod long;
-
 use bytes::{Bytes, BytesMut};
 use floe_wire::connection as wire;
 use floe_wire::message::{HEADER_LEN, Header, Message};
 
 use super::buffer_pool::{self, BufferPool};
-use long::{LONG_MIN, Long};
 
 /// The read buffer of a connection.
 ///
@@ -47,6 +44,9 @@ const READ_LEN_MAX: usize = 256 * 1024;
 const AHEAD_MAX: usize = READ_LEN_MAX;
 /// Longest buffer of a long message that is kept.
 const KEPT_MAX: usize = 16 * 1024 * 1024;
+
+/// Messages from this length on get a buffer of their own.
+const LONG_MIN: usize = 32 * 1024;
 
 impl ReadBuffer {
     /// Returns how many bytes of the next message have been read.
@@ -343,6 +343,27 @@ impl ReadBuffer {
             header: long.header,
             bytes,
         }
+    }
+}
+
+/// A long message, partly read.
+#[derive(Debug)]
+struct Long {
+    header: Header,
+    /// Grows with the bytes that arrive, unless it is a kept buffer.
+    buffer: BytesMut,
+    filled: usize,
+}
+
+impl Long {
+    /// Returns the room for the rest of the message.
+    fn room(&mut self) -> &mut [u8] {
+        if self.filled == self.buffer.len() {
+            let len = (self.filled * 2).max(LONG_MIN);
+            self.buffer.resize(len.min(self.header.size), 0);
+        }
+        let end = self.buffer.len().min(self.header.size);
+        &mut self.buffer[self.filled..end]
     }
 }
 

@@ -24,11 +24,11 @@ use super::keepalive::Keepalive;
 use super::pending_reply::PendingReply;
 use super::read_buffer::ReadBuffer;
 use super::read_buffers::ReadBuffers;
-#[cfg(unix)]
-use super::received_reply::{ReceivedReply, ShortReply};
 use super::reentrancy_guard::{Guarded, ReentrancyGuard, handling};
+#[cfg(unix)]
+use super::reply::{ReceivedReply, ShortReply};
 use super::reply_sink::ReplyRecipient;
-use super::state::ConnectionState;
+use super::send_half::ConnectionState;
 use super::unfinished::Unfinished;
 use super::wait::Wait;
 use crate::adaptive_poll::AdaptivePoll;
@@ -133,7 +133,7 @@ impl Reading {
         unfinished.hold(self.input.memory(), settings)
     }
 
-    /// Whether a part of a message is there, for a thread that is about to wait for the rest.
+    /// Returns true if a part of a message is there, for a thread that is about to wait for the rest.
     #[cfg(unix)]
     pub(super) fn is_in_message(&self) -> bool {
         self.input.len() > 0

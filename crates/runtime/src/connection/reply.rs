@@ -1,6 +1,7 @@
 //! A request in flight, as the future of its reply.
 
 use std::future::Future;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,9 +14,6 @@ use floe_wire::message::{IncomingReply, RequestId};
 #[cfg(unix)]
 use super::driver::Driver;
 use super::pending_reply::{PendingReply, ReplyResult};
-#[cfg(unix)]
-use super::received_reply::ReadReply;
-use super::received_reply::{ReceivedReply, ShortReply};
 use super::reply_sink::ReplyRecipient;
 use super::wait::{Wait, wait_depth};
 use super::{ConnectionCore, reentrancy_guard};
@@ -29,7 +27,7 @@ pub(crate) struct Reply {
     /// The id of the request while it is in flight.
     id: Option<RequestId>,
     /// Position of the request in the send queue.
-    start: u64,
+    at: Range<u64>,
 }
 
 impl Reply {
@@ -54,7 +52,7 @@ impl Reply {
             connection,
             pending: Some(pending),
             id: Some(sent.value),
-            start: sent.start,
+            at: sent.start..sent.end,
         }))
     }
 
@@ -130,7 +128,7 @@ impl Reply {
         answer: Result<T, Box<AttemptError>>,
     ) -> Result<T, Box<AttemptError>> {
         self.id = None;
-        answer.map_err(|failure| Box::new(self.connection.narrow(*failure, self.start)))
+        answer.map_err(|failure| Box::new(self.connection.narrow(*failure, self.at.clone())))
     }
 }
 
@@ -161,5 +159,47 @@ impl Drop for Reply {
         if let Some(pending) = self.pending.take() {
             PendingReply::put_back(pending);
         }
+    }
+}
+
+/// A reply that was read by the thread that waits for it.
+pub(crate) enum ReceivedReply {
+    /// The short reply is in the [`ShortReply`] of the thread.
+    Short,
+    Whole(IncomingReply),
+}
+
+/// The result of a request whose reply was read by the waiting thread itself.
+pub(super) type ReadReply = Result<ReceivedReply, Box<AttemptError>>;
+
+/// A copy of a short reply with results. A copy costs less than sharing the memory of the read buffer.
+pub(crate) struct ShortReply {
+    bytes: [u8; Self::LEN_MAX],
+    len: usize,
+}
+
+impl ShortReply {
+    /// Longest message in bytes.
+    pub(super) const LEN_MAX: usize = 64;
+
+    /// Makes an empty one.
+    #[inline]
+    pub(crate) fn new() -> Self {
+        Self {
+            bytes: [0; Self::LEN_MAX],
+            len: 0,
+        }
+    }
+
+    /// Copies the message in the first `len` of these bytes.
+    #[inline]
+    pub(super) fn fill(&mut self, bytes: &[u8; Self::LEN_MAX], len: usize) {
+        (self.bytes, self.len) = (*bytes, len);
+    }
+
+    /// Returns the message.
+    #[inline]
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 }

@@ -14,7 +14,7 @@ use floe_wire::message::{IncomingReply, Outcome, RequestId};
 use super::ConnectionCore;
 use super::pending_reply::PendingReply;
 use super::reading::Reading;
-use super::state::ConnectionState;
+use super::send_half::ConnectionState;
 use crate::error::{AttemptError, InvokeError, LocalError};
 
 /// Receives the replies to events that were sent with [`Proxy::try_forward`](crate::Proxy::try_forward).

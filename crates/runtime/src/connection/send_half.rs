@@ -1,4 +1,4 @@
-//! The sending half of a connection: the send queue and the writing.
+//! The sending half of a connection: the send queue, the writing, and the lock that senders and reader share.
 //!
 //! A sender encodes its messages straight into the send queue and writes the queue itself, unless another thread or
 //! task is writing. A task takes over only when the transport is full. The send queue decides which messages wait for
@@ -9,17 +9,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use bytes::Buf;
-use floe_wire::connection::{Flush, FlushPolicy, WriteBatch};
+use floe_wire::connection::{Flush, FlushPolicy, SendQueue, StateMachine, WriteBatch};
 use floe_wire::encoding::Buffer;
 use tokio::sync::Notify;
 
 use super::ConnectionCore;
 use super::flush_thread::{flush_on_thread, policy_of_thread};
-use super::state::ConnectionState;
+use super::reply_sink::ReplyRecipient;
 use super::stream_compression::StreamCompression;
 use crate::byte_account::{ByteAccount, HeldBytes};
 use crate::condition::wait_for;
 use crate::environment::Environment;
+use crate::error::LocalError;
 use crate::settings::Settings;
 use crate::transport::StreamWriter;
 
@@ -32,7 +33,7 @@ const SINGLE_REPLY_MAX: usize = 8 * 1024;
 /// The sending half of a connection.
 pub(super) struct SendHalf {
     writer: Box<dyn StreamWriter>,
-    /// A panic under this lock leaves whole messages behind: see [`super::state::AppendGuard`].
+    /// A panic under this lock leaves whole messages behind: see [`SendQueue::append`].
     shared: Mutex<ConnectionState>,
     /// Wakes tasks after bytes of the send queue were written.
     room: Notify,
@@ -45,6 +46,31 @@ pub(super) struct SendHalf {
     reply_memory: Arc<ByteAccount>,
     /// Most bytes of these, [`Settings::reply_memory_max`].
     reply_memory_max: usize,
+}
+
+/// The state that the lock of a connection guards: the order of all messages sent, and the protocol's state machine.
+/// The lock is never held across an await or a system call.
+pub(super) struct ConnectionState {
+    pub(super) machine: StateMachine<ReplyRecipient>,
+    pub(super) queue: SendQueue,
+    /// True if a task waits for the send queue to be written.
+    pub(super) has_room_waiters: bool,
+    /// The replies that the peer does not read, in the account of all connections; set while the transport is full.
+    pub(super) unread_replies: Option<Box<HeldBytes>>,
+    /// The reason why the connection is closed, once it is.
+    pub(super) error: Option<LocalError>,
+}
+
+impl ConnectionState {
+    pub(super) fn new(machine: StateMachine<ReplyRecipient>, queue: SendQueue) -> Self {
+        Self {
+            machine,
+            queue,
+            has_room_waiters: false,
+            unread_replies: None,
+            error: None,
+        }
+    }
 }
 
 impl SendHalf {
@@ -127,14 +153,14 @@ impl SendHalf {
         loop {
             match written {
                 Ok(0) => {
-                    connection.lose(&io::ErrorKind::WriteZero.into());
+                    connection.abort(io::ErrorKind::WriteZero.to_string());
                     return None;
                 }
                 Ok(count) => batch = self.written(batch, count)?,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Some(batch),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    connection.lose(&error);
+                    connection.abort(error.to_string());
                     return None;
                 }
             }
@@ -198,7 +224,8 @@ impl SendHalf {
         self.check_replies(connection, used);
     }
 
-    /// The same under the lock. Returns how many bytes all connections have, if this one has more than before.
+    /// Counts the unread replies of this connection. Returns the bytes that all connections hold, if this one holds
+    /// more than before.
     fn count_in(&self, shared: &mut ConnectionState) -> Option<usize> {
         let len = shared.queue.replies_len();
         let unread = &mut shared.unread_replies;
@@ -257,13 +284,19 @@ impl SendHalf {
         let in_flight = shared.machine.in_flight();
         let flush = shared.queue.flush(policy, in_flight, Instant::now);
         drop(shared);
+        let is_own_oneway = policy == FlushPolicy::Oneway && matches!(flush, Flush::Write(_));
+        let is_written = self.carry_out(connection, flush);
+        if is_own_oneway {
+            self.lock().queue.note_oneway_written(Instant::now());
+        }
+        is_written
+    }
+
+    /// Does what the send queue asks for. Returns true if the queue was written now.
+    #[inline]
+    fn carry_out(&self, connection: &Arc<ConnectionCore>, flush: Flush) -> bool {
         match flush {
-            Flush::Write(batch) => {
-                self.write(connection, batch);
-                if policy == FlushPolicy::Oneway {
-                    self.lock().queue.note_oneway_written(Instant::now());
-                }
-            }
+            Flush::Write(batch) => self.write(connection, batch),
             Flush::Busy => {}
             Flush::Schedule => {
                 self.flush_soon(connection);
@@ -307,13 +340,14 @@ impl SendHalf {
         }
     }
 
-    /// Appends replies, of which `twoway_count` end a dispatch, and writes them. `replies` is empty afterwards, and may
-    /// have another allocation. Returns true if the send queue has room for more.
+    /// Appends replies, of which `twoway_count` end a dispatch, and writes them by this policy. `replies` is empty
+    /// afterwards, and may have another allocation. Returns true if the send queue has room for more.
     pub(super) fn send_replies(
         &self,
         connection: &Arc<ConnectionCore>,
         replies: &mut Buffer,
         twoway_count: usize,
+        policy: FlushPolicy,
     ) -> bool {
         let mut shared = self.lock();
         let ConnectionState { machine, queue, .. } = &mut *shared;
@@ -327,16 +361,14 @@ impl SendHalf {
             machine.handle_dispatched(queue.bytes());
         }
         let has_room = queue.replies_len() <= self.limit;
-        let batch = queue.take();
         // If another writer is at it, the peer may not be reading.
-        let used = match &batch {
-            Some(_) => None,
-            None => self.count_in(&mut shared),
-        };
+        let may_be_unread = queue.is_writing();
+        // These replies, and the dispatches that have not finished.
+        let due = machine.dispatching() + 1;
+        let flush = queue.flush(policy, due, Instant::now);
+        let used = may_be_unread.then(|| self.count_in(&mut shared)).flatten();
         drop(shared);
-        if let Some(batch) = batch {
-            self.write(connection, batch);
-        }
+        self.carry_out(connection, flush);
         self.check_replies(connection, used);
         has_room
     }
@@ -388,5 +420,95 @@ impl SendHalf {
             self.wait_until(|shared| shared.queue.replies_len() <= limit)
                 .await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Weak;
+    use std::task::{Context, Poll};
+
+    use floe_wire::message::RequestId;
+
+    use super::*;
+    use crate::communicator::Communicator;
+    use crate::connection::Purpose;
+    use crate::transport::Stream;
+
+    /// A transport that notes the length of each write.
+    #[derive(Clone, Default)]
+    struct Noting(Arc<Mutex<Vec<usize>>>);
+
+    impl StreamWriter for Noting {
+        fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().push(bytes.len());
+            Ok(bytes.len())
+        }
+
+        fn poll_write_ready(&self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn shutdown(&self) {}
+    }
+
+    impl Noting {
+        fn take(&self) -> Vec<usize> {
+            std::mem::take(&mut *self.0.lock().unwrap())
+        }
+    }
+
+    /// A connection of a peer that waits for this many replies.
+    fn connection(due: usize) -> (Arc<ConnectionCore>, Noting, Communicator) {
+        let writer = Noting::default();
+        let (reader, peer) = tokio::io::duplex(1);
+        // The peer stays silent and connected.
+        std::mem::forget(peer);
+        let stream = Stream {
+            reader: Box::new(reader),
+            writer: Box::new(writer.clone()),
+            peer: "a peer that reads".to_owned(),
+        };
+        let purpose = Purpose::incoming(Weak::new(), Arc::default(), None);
+        let communicator = Communicator::new();
+        let connection = ConnectionCore::start(stream, purpose, communicator.core().connections());
+        for _ in 0..due {
+            let is_taken = connection.lock().machine.accept_request(RequestId(1));
+            assert!(is_taken, "the connection is active");
+        }
+        // ValidateConnection.
+        writer.take();
+        (connection, writer, communicator)
+    }
+
+    /// Sends a reply of a dispatch that has waited.
+    fn reply(connection: &Arc<ConnectionCore>) {
+        let mut reply = Buffer::default();
+        reply.bytes_mut().extend([0; 10]);
+        let policy = FlushPolicy::WithOthers;
+        let has_room = connection
+            .output
+            .send_replies(connection, &mut reply, 1, policy);
+        assert!(has_room && reply.is_empty());
+    }
+
+    #[tokio::test]
+    async fn replies_that_become_ready_in_one_turn_leave_in_one_write() {
+        let (connection, writer, _communicator) = connection(4);
+        (0..3).for_each(|_| reply(&connection));
+        assert!(writer.take().is_empty(), "other tasks are ready");
+        tokio::task::yield_now().await;
+        assert_eq!(writer.take(), [30]);
+    }
+
+    #[tokio::test]
+    async fn the_last_reply_that_is_due_leaves_immediately_and_takes_the_others_along() {
+        let (connection, writer, _communicator) = connection(3);
+        (0..2).for_each(|_| reply(&connection));
+        assert!(writer.take().is_empty());
+        reply(&connection);
+        assert_eq!(writer.take(), [30]);
+        tokio::task::yield_now().await;
+        assert!(writer.take().is_empty());
     }
 }

@@ -24,6 +24,8 @@ pub(crate) struct AdapterCore {
     pub(crate) owner: Weak<Owner>,
     /// The listening endpoints, with the ports that the system picked.
     pub(crate) bound: Vec<Endpoint>,
+    /// One of these for each endpoint that listens at all addresses.
+    pub(crate) wildcards: Vec<Endpoint>,
     /// The endpoints in proxies. The lock is held for a copy.
     pub(crate) published: RwLock<Vec<Endpoint>>,
     /// Guards the map of servants. Held for a look-up or a change, never across a wait.
@@ -34,16 +36,16 @@ pub(crate) struct AdapterCore {
     pub(crate) settings: Arc<Settings>,
     /// The names by which a locator finds the adapter.
     pub(crate) names: Option<AdapterNames>,
-    /// Whether the adapter may be registered with a locator. Held during a registration.
+    /// True if the adapter may be registered with a locator. Held during a registration.
     pub(crate) is_registered: tokio::sync::Mutex<bool>,
     pub(crate) admissions: Arc<Admissions>,
     pub(crate) counters: Counters,
     /// Limits the dispatches of all connections of the adapter together: each takes a permit.
     pub(crate) budget: Arc<Semaphore>,
     pub(crate) budget_len: u32,
-    /// Whether it accepts connections. Collocated calls are dispatched from then on, too.
+    /// True once the adapter accepts connections and dispatches collocated calls.
     pub(crate) is_active: AtomicBool,
-    /// Whether it accepts no connections for now; changes while the state is locked.
+    /// True if it accepts no connections for now; changes while the state is locked.
     pub(crate) is_held: watch::Sender<bool>,
     pub(crate) state: Mutex<ListenState>,
 }
@@ -59,7 +61,7 @@ pub(crate) struct ListenState {
 }
 
 impl AdapterCore {
-    /// Whether one of these stream endpoints is a bound or a published endpoint.
+    /// Returns true if one of these stream endpoints is a bound or a published endpoint.
     pub(crate) fn publishes_any(&self, endpoints: &[Endpoint]) -> bool {
         let published = self
             .published
@@ -75,7 +77,7 @@ impl AdapterCore {
         let _ = self.budget.acquire_many(self.budget_len).await;
     }
 
-    /// Whether the object of this reference is in this adapter and has a servant.
+    /// Returns true if the object of this reference is in this adapter and has a servant.
     pub(crate) fn hosts(&self, reference: &Reference) -> bool {
         if !self.is_active.load(Ordering::Relaxed) {
             return false;
@@ -87,7 +89,7 @@ impl AdapterCore {
         }
     }
 
-    /// Whether proxies that name this adapter id lead here.
+    /// Returns true if proxies that name this adapter id lead here.
     pub(crate) fn is_named(&self, adapter_id: &str) -> bool {
         let names = self.names.as_ref();
         names.is_some_and(|names| names.has(adapter_id))

@@ -25,7 +25,7 @@ impl AdapterNames {
         self.replica_group_id.as_ref().unwrap_or(&self.id)
     }
 
-    /// Whether proxies that name this adapter id lead here.
+    /// Returns true if proxies that name this adapter id lead here.
     pub(crate) fn has(&self, adapter_id: &str) -> bool {
         self.id == adapter_id || self.replica_group_id.as_deref() == Some(adapter_id)
     }

@@ -38,7 +38,7 @@ impl Current {
         self.request.operation()
     }
 
-    /// Whether the request may be repeated.
+    /// Returns the mode of the operation, which says whether the request may be repeated.
     pub fn mode(&self) -> OperationMode {
         self.request.mode()
     }
@@ -58,7 +58,7 @@ impl Current {
         self.request.target()
     }
 
-    /// Whether the caller expects no reply.
+    /// Returns true if the caller expects no reply.
     pub fn is_oneway(&self) -> bool {
         self.request.id().is_oneway()
     }

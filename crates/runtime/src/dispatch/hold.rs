@@ -9,7 +9,7 @@ use std::task::{Context, Waker};
 use tokio::sync::Semaphore;
 use tokio::task::unconstrained;
 
-/// Has the whole dispatch budget of an adapter, or has what is left and gets the rest as dispatches end. Dropping it
+/// Holds the dispatch budget of an adapter: the free part immediately, and the rest as dispatches end. Dropping it
 /// gives everything back.
 pub(crate) struct Hold {
     _acquiring: Pin<Box<dyn Future<Output = ()> + Send>>,

@@ -1,13 +1,12 @@
 //! Dispatch: requests reach their servant, and the replies return.
 //!
 //! - `requests.rs`: one or more requests to one object, which a [`Dispatcher`] gets in one call
-//! - `request.rs`: a request and its response
+//! - `request.rs`: a request, its response, and the bytes of the reply
 //! - `current.rs`: everything known about a request besides its parameters
 //! - `taken_events.rs`: requests that a dispatcher takes undecoded, as events
-//! - `slot.rs`: the reusable memory in which dispatches run; `reply.rs`: the bytes of their replies
+//! - `slot.rs`: the reusable memory in which dispatches run
 //! - `origin.rs`: what the requests of one connection share
 //! - `dispatch_fn.rs`: a dispatcher that is a function
-//! - `generated.rs`: how a generated dispatcher answers
 //! - `interceptor.rs`: wraps a dispatcher
 //! - `adapter_core.rs`: the part of an adapter that dispatches use; `adapter_names.rs`: the names by which a locator
 //!   finds it
@@ -18,11 +17,9 @@ mod adapter_core;
 mod adapter_names;
 mod current;
 mod dispatch_fn;
-pub(crate) mod generated;
 mod hold;
 mod interceptor;
 mod origin;
-mod reply;
 mod request;
 mod requests;
 mod servant_locator;
@@ -43,14 +40,14 @@ pub use dispatch_fn::dispatch_fn;
 pub(crate) use interceptor::push as push_interceptor;
 pub use interceptor::{DispatchInterceptor, NextDispatch};
 pub(crate) use origin::{AdapterSlot, Origin, RequestSource};
-pub(crate) use reply::{encode_exception, encode_reply};
-pub(crate) use request::RequestParts;
 pub use request::{Request, Response};
+pub(crate) use request::{RequestParts, encode_exception, encode_reply};
 pub use requests::Requests;
 pub(crate) use requests::{
     Following, FollowingState, LentQuantum, REPLIES_MAX, ReturnSlot, append,
 };
 pub use servant_locator::{Cookie, LocateFuture, Located, LocatorError, ServantLocator};
+pub(crate) use servants::ServantCache;
 pub use slot::DispatchSlot;
 pub(crate) use slot::panicked;
 pub use taken_events::TakenEvents;

@@ -47,7 +47,7 @@ impl AdapterSlot {
         self.version.fetch_add(1, Ordering::Release);
     }
 
-    /// Whether this is the current adapter.
+    /// Returns true if this is the current adapter.
     pub(crate) fn is(&self, adapter: &Arc<AdapterCore>) -> bool {
         let own = self.adapter.read().unwrap_or_else(PoisonError::into_inner);
         let is_own = |own: &Weak<_>| std::ptr::eq(own.as_ptr(), Arc::as_ptr(adapter));
@@ -134,7 +134,7 @@ impl Origin {
         self.source.as_ref().map(|(source, _)| source)
     }
 
-    /// Whether this is the origin of the connection with this slot.
+    /// Returns true if this is the origin of the connection with this slot.
     #[inline]
     pub(crate) fn is_of(&self, slot: &Arc<AdapterSlot>) -> bool {
         let own = self.source.as_ref();

@@ -143,6 +143,15 @@ impl Request {
         if self.parts.current.mode() != mode {
             self.check_mode(mode)?;
         }
+        let decoded = self.decode_parameters(decode);
+        decoded.map_err(|error| self.undecodable(&error))
+    }
+
+    #[inline]
+    fn decode_parameters<T>(
+        &self,
+        decode: impl FnOnce(&mut Decoder<'_>) -> Result<T, DecodeError>,
+    ) -> Result<T, DecodeError> {
         let origin = &self.parts.current.origin;
         let encapsulation = self.parts.current.request.encapsulation();
         let mut decoder = encapsulation
@@ -154,6 +163,18 @@ impl Request {
         let parameters = decode(&mut decoder)?;
         decoder.finish()?;
         Ok(parameters)
+    }
+
+    /// Makes the answer when the parameters cannot be decoded. The usual cause is a caller with another contract.
+    #[cold]
+    fn undecodable(&self, error: &DecodeError) -> SystemException {
+        SystemException::UnknownLocalException(format!(
+            "the parameters of operation \"{}\" of object \"{}\" do not match the server's contract: {error}; \
+             caller and server may have been built from different versions of the contract: \
+             `floe slice breaking OLD NEW` compares two",
+            self.operation(),
+            self.current().identity()
+        ))
     }
 
     /// Checks the mode, and that the unused parameters can be skipped.
@@ -311,7 +332,7 @@ impl Request {
 }
 
 impl Response {
-    /// Whether the servant threw a user exception. Always false for a oneway request.
+    /// Returns true if the servant threw a user exception. Always false for a oneway request.
     pub fn is_user_exception(&self) -> bool {
         reply::is_user_exception(self.parts.buffer.bytes())
     }
@@ -342,4 +363,27 @@ fn unencodable(current: &Current, error: EncodeError) -> SystemException {
         "the result of a servant cannot be encoded, so its caller gets UnknownLocalException: {error}"
     );
     SystemException::UnknownLocalException(error.to_string())
+}
+
+/// The bytes of the reply. Ignore them for a oneway request.
+pub(crate) fn encode_reply(
+    request: &IncomingRequest,
+    result: Result<Response, SystemException>,
+) -> Buffer {
+    match result {
+        Ok(response) => response.into_parts().buffer,
+        Err(exception) => encode_exception(request, exception),
+    }
+}
+
+pub(crate) fn encode_exception(request: &IncomingRequest, exception: SystemException) -> Buffer {
+    let exception = exception.with_target(&request.target());
+    let mut buffer = Buffer::default();
+    let written = reply::write_outcome(&mut buffer, request.id(), &Outcome::System(exception));
+    if let Err(error) = written {
+        let exception = SystemException::UnknownLocalException(error.to_string());
+        // Encoding a short text cannot fail.
+        let _ = reply::write_outcome(&mut buffer, request.id(), &Outcome::System(exception));
+    }
+    buffer
 }

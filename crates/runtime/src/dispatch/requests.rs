@@ -19,8 +19,8 @@ use super::{DispatchSlot, Dispatched, Origin, Request, RequestParts, Response, T
 
 /// One or more requests to one object, which arrived together.
 pub struct Requests {
-    pub(super) front: Request,
-    pub(super) rest: Following,
+    pub(crate) front: Request,
+    pub(crate) rest: Following,
 }
 
 impl Requests {
@@ -125,7 +125,7 @@ pub(crate) struct FollowingState {
     pub(crate) parameters_len_max: usize,
     /// Length of the events that were taken.
     pub(crate) taken_len: usize,
-    /// What is left of the connection's quantum.
+    /// The rest of the connection's quantum.
     pub(crate) quantum: LentQuantum,
 }
 
@@ -142,7 +142,7 @@ impl LentQuantum {
     /// Requests between two looks at the clock, so that a look costs each of them next to nothing.
     pub(crate) const LOOK_INTERVAL: usize = 32;
 
-    /// Whether it is over when this many requests are left.
+    /// Returns true if it is over when this many requests are left.
     #[inline]
     fn is_over(&self, left: usize) -> bool {
         left <= self.left_min
@@ -160,7 +160,7 @@ impl Following {
     /// Waits for a servant. If the servant is not done at the first poll, the requests return to the connection, which
     /// dispatches them meanwhile.
     #[inline]
-    pub(super) fn lent_until_pending<'a, F: Future>(
+    pub(crate) fn lent_until_pending<'a, F: Future>(
         &'a mut self,
         servant: Pin<&'a mut F>,
     ) -> LentUntilPending<'a, F> {
@@ -175,7 +175,7 @@ impl Following {
     /// # Errors
     /// The response, which the connection does not have yet, if there is no such request.
     #[inline]
-    pub(super) fn next(&mut self, response: Response) -> Result<Request, Response> {
+    pub(crate) fn next(&mut self, response: Response) -> Result<Request, Response> {
         match &mut self.state {
             Some(state) => state.next(response),
             None => Err(response),
@@ -262,7 +262,7 @@ impl FollowingState {
             .next_alike(&mut parts.current.request, self.parameters_len_max)
     }
 
-    /// Whether a look-up would find the same dispatcher, and the adapter's budget has room for the request.
+    /// Returns true if a look-up would find the same dispatcher, and the adapter's budget has room for the request.
     #[inline]
     fn is_current(&self, origin: &Origin) -> bool {
         // A servant may return the response to a request of another connection.
@@ -278,7 +278,7 @@ impl FollowingState {
 }
 
 /// Runs a servant whose request others may follow.
-pub(super) struct LentUntilPending<'a, F> {
+pub(crate) struct LentUntilPending<'a, F> {
     servant: Pin<&'a mut F>,
     rest: &'a mut Following,
 }

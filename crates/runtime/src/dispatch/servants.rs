@@ -1,15 +1,15 @@
-//! The servants of an adapter, and the look-up for a request.
+//! The servants of an adapter, and the look-up for a request, which a connection caches.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use floe_wire::message::{IncomingRequest, RequestFailed, SystemException};
 use floe_wire::reference::Identity;
 
 use super::interceptor::{DispatchInterceptor, DispatchInterceptors, NextDispatch};
 use super::servant_locator::{LocatingDispatcher, ServantLocator};
-use super::{DispatchSlot, Dispatcher, Requests};
+use super::{DispatchSlot, Dispatcher, RequestParts, Requests};
 use crate::error::AdapterError;
 
 /// Servants by identity and facet, and default servants by category.
@@ -231,10 +231,55 @@ impl Dispatcher for InterceptedServant {
     }
 }
 
-/// Whether two texts are equal.
+/// Returns true if two texts are equal.
 ///
 /// Most categories and facets are empty, and an empty string has a dangling pointer. The comparison of some C libraries
 /// reads there anyway, under a mask, which stalls processors for a hundred nanoseconds.
 fn is_same(one: &str, other: &str) -> bool {
     one.len() == other.len() && (one.is_empty() || one == other)
+}
+
+/// The dispatcher found last, for further requests to the same object. Only its adapter keeps it alive.
+#[derive(Default)]
+pub(crate) struct ServantCache {
+    dispatcher: Option<Weak<dyn Dispatcher>>,
+    /// The version of the adapter's servants at the time of the look-up.
+    version: u64,
+    /// Identity and facet as encoded on the wire.
+    target: Vec<u8>,
+}
+
+impl ServantCache {
+    /// Finds the dispatcher of a request.
+    #[inline]
+    pub(crate) fn find(
+        &mut self,
+        parts: &RequestParts,
+    ) -> Result<Arc<dyn Dispatcher>, SystemException> {
+        let adapter = parts.current.origin.adapter();
+        // Read before the look-up, so that a change during the look-up is found the next time.
+        let version = adapter.servants_version();
+        let request = &parts.current.request;
+        if self.version == version
+            && self.target == request.target_bytes()
+            && let Some(known) = self.dispatcher.as_ref().and_then(Weak::upgrade)
+        {
+            return Ok(known);
+        }
+        let dispatcher = adapter.servants().find(request)?;
+        self.dispatcher = Some(Arc::downgrade(&dispatcher));
+        self.version = version;
+        self.target.clear();
+        self.target.extend_from_slice(request.target_bytes());
+        Ok(dispatcher)
+    }
+
+    /// Returns the version of the adapter's servants at the time of the look-up.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+
+    pub(crate) fn forget(&mut self) {
+        self.dispatcher = None;
+    }
 }

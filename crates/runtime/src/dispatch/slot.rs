@@ -18,7 +18,7 @@ use super::{Dispatched, Origin, Request, Response};
 #[derive(Default)]
 pub struct DispatchSlot {
     reused: Option<Box<dyn Reused>>,
-    /// Whether the slot holds a dispatch that has not ended.
+    /// True if the slot holds a dispatch that has not ended.
     is_filled: bool,
 }
 

@@ -18,7 +18,7 @@ pub enum AdapterError {
     Endpoints {
         /// The text.
         endpoints: String,
-        /// What is wrong with the text.
+        /// The error in the text.
         source: ParseReferenceError,
     },
     /// No transport of this build can listen on the endpoint.
@@ -76,12 +76,18 @@ impl fmt::Display for AdapterError {
             Self::UnsupportedEndpoint { endpoint } => {
                 write!(
                     f,
-                    "cannot listen on \"{}\": expected a transport that this build has",
-                    Readable(endpoint)
+                    "cannot listen on \"{}\": {}",
+                    Readable(endpoint),
+                    why_unsupported(endpoint, cfg!(feature = "tls"))
                 )
             }
             Self::Listen { endpoint, source } => {
-                write!(f, "cannot listen on \"{}\": {source}", Readable(endpoint))
+                write!(
+                    f,
+                    "cannot listen on \"{}\": {source}{}",
+                    Readable(endpoint),
+                    listen_advice(endpoint, source.kind())
+                )
             }
             Self::AlreadyRegistered { what } => {
                 write!(
@@ -139,5 +145,74 @@ impl std::error::Error for AdapterError {
 impl From<ParseReferenceError> for AdapterError {
     fn from(error: ParseReferenceError) -> Self {
         Self::Parse(error)
+    }
+}
+
+/// Why a build cannot listen on the endpoint.
+fn why_unsupported(endpoint: &str, has_tls: bool) -> &'static str {
+    let is_encrypted = ["ssl", "wss"].contains(&protocol(endpoint));
+    match has_tls {
+        false if is_encrypted => {
+            "this build of `floe` has no encryption: enable its cargo feature `tls` in your Cargo.toml"
+        }
+        _ => "expected a transport that this build has",
+    }
+}
+
+/// What to do after the system refused to listen.
+fn listen_advice(endpoint: &str, kind: io::ErrorKind) -> &'static str {
+    match kind {
+        io::ErrorKind::AddrInUse if protocol(endpoint) == "unix" => {
+            "; another program listens there, perhaps an earlier run of this one: end it, or choose another path"
+        }
+        io::ErrorKind::AddrInUse => {
+            "; another program listens there, perhaps an earlier run of this one: end it, or choose another port; \
+             port 0 picks a free port"
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            "; listen on an address or a name of this machine; `*` is all of them"
+        }
+        _ => "",
+    }
+}
+
+/// The first word of an endpoint.
+fn protocol(endpoint: &str) -> &str {
+    endpoint.split(' ').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_encrypted_endpoint_of_a_build_without_encryption_names_the_feature() {
+        for endpoint in ["ssl -h a -p 1", "wss -h a -p 1"] {
+            let why = why_unsupported(endpoint, false);
+            assert!(why.contains("cargo feature `tls`"), "{why}");
+        }
+        for (endpoint, has_tls) in [("opaque -t 99", false), ("ssl -h a -p 1", true)] {
+            let why = why_unsupported(endpoint, has_tls);
+            assert_eq!(why, "expected a transport that this build has");
+        }
+    }
+
+    #[test]
+    fn an_address_in_use_comes_with_advice() {
+        let text = |endpoint: &str, kind: io::ErrorKind| {
+            let endpoint = endpoint.to_owned();
+            let source = Arc::new(io::Error::from(kind));
+            AdapterError::Listen { endpoint, source }.to_string()
+        };
+        let port = text("tcp -h a -p 1 -t 60000", io::ErrorKind::AddrInUse);
+        assert_eq!(
+            port,
+            "cannot listen on \"tcp -h a -p 1\": address in use; another program listens there, perhaps an earlier run \
+             of this one: end it, or choose another port; port 0 picks a free port"
+        );
+        let path = text("unix -f /a", io::ErrorKind::AddrInUse);
+        assert!(path.ends_with("or choose another path"), "{path}");
+        let elsewhere = text("tcp -h a -p 1", io::ErrorKind::AddrNotAvailable);
+        assert!(elsewhere.ends_with("`*` is all of them"), "{elsewhere}");
     }
 }

@@ -9,7 +9,7 @@ use super::{InvokeError, LocalError};
 #[derive(Debug, Clone)]
 pub(crate) struct AttemptError {
     pub(crate) error: LocalError,
-    /// Whether the request may have reached the servant.
+    /// True if the request may have reached the servant.
     pub(crate) perhaps_dispatched: bool,
 }
 
@@ -30,7 +30,7 @@ impl AttemptError {
         }
     }
 
-    /// Whether another attempt is safe.
+    /// Decides whether another attempt is safe.
     pub(crate) fn end(&self) -> AttemptEnd {
         attempt_end(&self.error, self.perhaps_dispatched)
     }
@@ -39,6 +39,21 @@ impl AttemptError {
     /// executed.
     pub(crate) fn narrow(&mut self, start: u64, taken: u64) {
         self.perhaps_dispatched &= start < taken;
+    }
+
+    /// Names the length of the message with which the connection was lost, if the peer may have closed the connection
+    /// because of it: the protocol has no answer to a message that is too long.
+    pub(crate) fn name_length(&mut self, len: u64) {
+        if len < LONG_MESSAGE || !self.perhaps_dispatched {
+            return;
+        }
+        if let LocalError::ConnectionLost { reason, .. } = &mut self.error {
+            reason.push_str(&format!(
+                "; the peer may have closed it because of this message of {len} bytes: send less at a time, or raise the \
+                 limit of the peer (connections.message-bytes in the floe.toml of `floe serve`, \
+                 Settings::message_size_max, or Ice.MessageSizeMax; 1 MiB by default)"
+            ));
+        }
     }
 }
 
@@ -52,7 +67,11 @@ impl From<AttemptError> for InvokeError {
     }
 }
 
-/// What the end of one attempt means for the next.
+/// Messages of at least this many bytes may be longer than a peer accepts. The default limit is 1 MiB, and some peers have
+/// a lower one.
+const LONG_MESSAGE: u64 = 64 * 1024;
+
+/// Decides what the end of one attempt means for the next.
 pub(crate) fn attempt_end(error: &LocalError, perhaps_dispatched: bool) -> AttemptEnd {
     match error {
         // Another attempt would get the same reply.
@@ -69,7 +88,7 @@ pub(crate) fn attempt_end(error: &LocalError, perhaps_dispatched: bool) -> Attem
     }
 }
 
-/// Whether the peer answered in the regular way, and its answer is at fault.
+/// Returns true if the peer answered in the regular way, and its answer is at fault.
 ///
 /// Source: observed: Ice 3.7.8, which sends an idempotent request again after all other faults.
 fn is_malformed_reply(error: &ProtocolError) -> bool {
@@ -113,5 +132,25 @@ mod tests {
         }
         let closed = LocalError::ClosedByPeer { peer: "p".into() };
         assert_eq!(attempt_end(&closed, false), AttemptEnd::ClosedByPeer);
+    }
+
+    #[test]
+    fn only_a_long_message_that_was_sent_is_named_with_its_length() {
+        let lost = || LocalError::ConnectionLost {
+            peer: "p".into(),
+            reason: "reset".into(),
+        };
+        let text = |mut failure: AttemptError, len| {
+            failure.name_length(len);
+            failure.error.to_string()
+        };
+        let short = "lost the connection to p: reset";
+        assert_eq!(
+            text(AttemptError::perhaps_sent(lost()), LONG_MESSAGE - 1),
+            short
+        );
+        assert_eq!(text(AttemptError::not_sent(lost()), LONG_MESSAGE), short);
+        let long = text(AttemptError::perhaps_sent(lost()), LONG_MESSAGE);
+        assert!(long.contains("message of 65536 bytes"), "{long}");
     }
 }

@@ -61,7 +61,7 @@ pub enum LocalError {
     NoEndpoint {
         /// The proxy.
         proxy: String,
-        /// What kind of endpoint was needed.
+        /// The kind of endpoint that was needed.
         wanted: &'static str,
     },
     /// The locator does not know where the object or the adapter of a proxy is.
@@ -255,7 +255,7 @@ impl From<EncodeError> for LocalError {
     }
 }
 
-/// Whether the text of an endpoint has the port that means none.
+/// Returns true if the text of an endpoint has the port that means none.
 fn has_port_0(endpoint: &str) -> bool {
     let mut words = endpoint.split(' ');
     words.any(|word| word == "-p") && words.next() == Some("0")

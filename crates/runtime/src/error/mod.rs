@@ -46,7 +46,7 @@ pub enum InvokeError {
 }
 
 impl InvokeError {
-    /// Whether the operation was surely not executed, so that it is always safe to try again.
+    /// Returns true if the operation was surely not executed, so that it is always safe to try again.
     pub fn is_surely_not_dispatched(&self) -> bool {
         matches!(
             self,
@@ -59,7 +59,7 @@ impl InvokeError {
         )
     }
 
-    /// Whether the invocation ended because of a timeout.
+    /// Returns true if the invocation ended because of a timeout.
     pub fn is_timeout(&self) -> bool {
         matches!(
             self,
@@ -80,8 +80,8 @@ impl fmt::Display for InvokeError {
             ),
             Self::BadReply(error) => write!(
                 f,
-                "the reply does not match the contract: {error}: \
-                 compile both sides from the same contract"
+                "the reply does not match the caller's contract: {error}; caller and server may have been built from \
+                 different versions of the contract: `floe slice breaking OLD NEW` compares two"
             ),
             Self::NotDispatched(LocalError::Timeout { operation, after }) => write!(
                 f,

@@ -24,7 +24,7 @@ pub enum RegistrationError {
 }
 
 impl RegistrationError {
-    /// Whether the locator may have accepted the registration anyway.
+    /// Returns true if the locator may have accepted the registration anyway.
     pub(crate) fn may_be_registered(&self) -> bool {
         matches!(self, Self::Invoke(error) if !error.is_surely_not_dispatched())
     }

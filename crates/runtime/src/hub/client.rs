@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use floe_wire::message::SystemException;
 
+use super::near::nearest_name;
 use super::{HubAddress, HubError, Topic};
 use crate::communicator::Communicator;
 use crate::contracts::ice_storm::{
@@ -67,7 +68,8 @@ impl HubClient {
         })
     }
 
-    /// The topic with this name. Creates it if there is none.
+    /// The topic with this name. Creates it if there is none, even if the name is misspelt:
+    /// [`HubClient::existing_topic`] does not.
     ///
     /// # Errors
     /// [`HubError::Hub`].
@@ -76,13 +78,25 @@ impl HubClient {
         Ok(Topic::new(self.clone(), name, proxy))
     }
 
-    /// The topic with this name, if there is one.
+    /// The topic with this name. Creates none.
     ///
     /// # Errors
-    /// [`HubError::Hub`].
-    pub async fn find_topic(&self, name: &str) -> Result<Option<Topic>, HubError> {
-        let found = self.retrieve(name).await?;
-        Ok(found.map(|proxy| Topic::new(self.clone(), name, proxy)))
+    /// [`HubError::NoSuchTopic`] with the most similar name that the hub has, or [`HubError::Hub`].
+    pub async fn existing_topic(&self, name: &str) -> Result<Topic, HubError> {
+        match self.retrieve(name).await? {
+            Some(proxy) => Ok(Topic::new(self.clone(), name, proxy)),
+            None => Err(HubError::NoSuchTopic {
+                topic: name.to_owned(),
+                near: self.similar_topic(name).await,
+            }),
+        }
+    }
+
+    /// The topic whose name is most like this one, if the hub lists its topics and one is like it.
+    async fn similar_topic(&self, name: &str) -> Option<String> {
+        let topics = self.manager.retrieve_all().await.ok()?;
+        let names: Vec<&str> = topics.keys().map(String::as_str).collect();
+        nearest_name(name, &names).map(str::to_owned)
     }
 
     /// The communicator.
@@ -140,7 +154,7 @@ impl fmt::Debug for HubClient {
     }
 }
 
-/// The same object with a limit for each call.
+/// Returns a proxy for the object that limits the time of each call.
 pub(super) fn with_answer_timeout<P: TypedProxy>(proxy: &P) -> P {
     match proxy.as_proxy().timeout() {
         Some(_) => proxy.clone(),

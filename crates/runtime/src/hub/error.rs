@@ -16,7 +16,7 @@ pub enum HubError {
     Address {
         /// The text.
         address: String,
-        /// What is wrong with the text.
+        /// The error in the text.
         source: ParseReferenceError,
     },
     /// The hub did not answer, or answered unlike a hub.
@@ -26,6 +26,15 @@ pub enum HubError {
         /// The failed invocation.
         source: Box<InvokeError>,
     },
+    /// The hub has no such topic.
+    NoSuchTopic {
+        /// The name.
+        topic: String,
+        /// The most similar name that the hub has, if one is similar.
+        near: Option<String>,
+    },
+    /// The text is not an identity for a subscriber.
+    Identity(ParseReferenceError),
     /// Another subscriber of the topic has this identity.
     AlreadySubscribed {
         /// The topic.
@@ -61,7 +70,7 @@ pub enum HubError {
 }
 
 impl HubError {
-    /// Whether the communicator is shut down, so that another attempt cannot succeed.
+    /// Returns true if the communicator is shut down, so that another attempt cannot succeed.
     pub(super) fn is_shutdown(&self) -> bool {
         match self {
             Self::Hub { source, .. } => matches!(
@@ -93,6 +102,17 @@ impl fmt::Display for HubError {
                     Readable(hub)
                 ),
             },
+            Self::NoSuchTopic { topic, near } => {
+                write!(f, "the hub has no topic \"{topic}\"")?;
+                match near {
+                    Some(near) => write!(f, ": did you mean \"{near}\"?"),
+                    None => f.write_str(": `HubClient::topic` creates it"),
+                }
+            }
+            Self::Identity(source) => write!(
+                f,
+                "expected the identity of a subscriber, such as `me` or `prices/me`: {source}"
+            ),
             Self::AlreadySubscribed { topic, identity } => write!(
                 f,
                 "topic \"{topic}\" already has a subscriber with identity \"{identity}\": choose another \
@@ -128,7 +148,7 @@ impl fmt::Debug for HubError {
 impl std::error::Error for HubError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Address { source, .. } => Some(source),
+            Self::Address { source, .. } | Self::Identity(source) => Some(source),
             Self::Hub { source, .. } => Some(&**source),
             Self::Listen(source) => Some(source),
             _ => None,

@@ -7,9 +7,9 @@ use floe_wire::message::{OperationMode, SystemException};
 use tokio::sync::{Notify, mpsc, oneshot};
 
 use super::{Interruption, TypedEvent};
+use crate::codegen::{Answer, dispatch};
 use crate::codegen::{Answered, builtin};
 use crate::condition::wait_for;
-use crate::dispatch::generated::{Answer, dispatch};
 use crate::dispatch::{DispatchSlot, Dispatcher, Request, Requests};
 
 /// An item of a subscription's stream.
@@ -46,7 +46,7 @@ impl Arrivals {
         self.count.load(Ordering::Acquire)
     }
 
-    /// Whether a request is in dispatch: then the consumer may delay the hub.
+    /// Returns true if a request is in dispatch: then the consumer may delay the hub.
     pub(super) fn is_dispatching(&self) -> bool {
         self.dispatching.load(Ordering::Acquire) > 0
     }
@@ -95,7 +95,7 @@ impl<A: Answer> Dispatcher for CountedDispatcher<A> {
 /// Puts events into a stream. If the stream is full, the request is answered once there is room.
 pub(super) struct EventServant<E> {
     pub(super) events: mpsc::Sender<Arrival<E>>,
-    /// Whether a request is answered only when the consumer is done with its event: the answer acknowledges it.
+    /// True if a request is answered only when the consumer is done with its event: the answer acknowledges it.
     pub(super) awaits_consumer: bool,
 }
 
@@ -179,7 +179,7 @@ impl<T: InterruptionSink> Answer for LossServant<T> {
                 &["::Floe::LossListener", "::Ice::Object"],
             );
         }
-        // The topic and the count. The totals follow, of which later hubs may have more.
+        // The topic and the count. The totals follow; later hubs may have more of them.
         let count = request.decode(OperationMode::Normal, |decoder| {
             let (_topic, count): (String, i64) = (decoder.get()?, decoder.get()?);
             while decoder.remaining() >= size_of::<i64>() {

@@ -29,7 +29,7 @@ pub enum Interruption {
     Refused {
         /// The operation.
         operation: String,
-        /// What is wrong with the event.
+        /// Describes what is wrong with the event.
         reason: String,
     },
 }

@@ -43,6 +43,7 @@
 //!
 //! # Files
 //! - `address.rs`: the address of a hub; `client.rs`, `topic.rs`: the hub and its topics for clients
+//! - `near.rs`: the name that was probably meant
 //! - `qos.rs`: quality of service; `subscribe.rs`: builders of subscriptions
 //! - `subscription.rs`: handles of subscriptions; `interruption.rs`: what they report besides events
 //! - `inbox.rs`: servants that take events; `stamped.rs`: events with their places in a log
@@ -53,6 +54,7 @@ mod client;
 mod error;
 mod inbox;
 mod interruption;
+mod near;
 mod qos;
 mod receiver;
 mod session;
@@ -70,6 +72,9 @@ pub use stamped::Stamped;
 pub use subscribe::{Subscribe, SubscribeServant};
 pub use subscription::{BlockingEvents, ServantSubscription, Subscription};
 pub use topic::Topic;
+
+#[doc(hidden)]
+pub use near::nearest_name;
 
 pub use crate::codegen::TypedEvent;
 

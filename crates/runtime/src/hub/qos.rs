@@ -54,7 +54,7 @@ pub enum Retries {
     Unlimited,
 }
 
-/// What a Floe hub does when the subscriber's queue is full and its patience is over.
+/// The action of a Floe hub when the subscriber's queue is full and its patience is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Overflow {
@@ -110,7 +110,7 @@ impl Qos {
         self.entry("floe.patience", patience.as_millis().to_string())
     }
 
-    /// What happens when the queue is full and the patience is over. Floe hubs only.
+    /// Sets the action when the queue is full and the patience is over. Floe hubs only.
     #[must_use]
     pub fn overflow(self, overflow: Overflow) -> Self {
         let policy = match overflow {
@@ -176,7 +176,8 @@ impl Qos {
         self.entry("locatorCacheTimeout", seconds)
     }
 
-    /// Whether the hub keeps using its last connection, or selects an endpoint of the subscriber for each event.
+    /// If true, the hub keeps using its last connection. If false, it selects an endpoint of the subscriber for each
+    /// event.
     #[must_use]
     pub fn connection_cached(self, is_cached: bool) -> Self {
         self.entry("connectionCached", if is_cached { "1" } else { "0" })
@@ -203,12 +204,12 @@ impl Qos {
         }
     }
 
-    /// Whether replies move a position.
+    /// Returns true if replies move a position.
     pub(super) fn is_durable(&self) -> bool {
         self.entries.contains_key("floe.durable")
     }
 
-    /// Whether an event leaves the hub soon after it is published, and not with the next batch.
+    /// Returns true if an event leaves the hub soon after it is published, and not with the next batch.
     pub(super) fn is_prompt(&self) -> bool {
         self.delivery != Delivery::Batch
     }

@@ -59,7 +59,7 @@ impl Receiver {
         Ok(())
     }
 
-    /// Whether it listens on these endpoints.
+    /// Returns true if it listens on these endpoints.
     pub(super) fn is_at(&self, endpoints: &str) -> bool {
         self.endpoints == endpoints
     }

@@ -363,7 +363,7 @@ impl<T: InterruptionSink> Session<T> {
     }
 }
 
-/// Whether the hub lacks the callback facet.
+/// Returns true if the hub lacks the callback facet.
 fn lacks_facet(subscribed: &Result<Proxy, SubscribeError>) -> bool {
     matches!(
         subscribed,

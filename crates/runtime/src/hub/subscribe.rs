@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe_wire::reference::Identity;
+use floe_wire::reference::{Identity, ParseReferenceError};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -16,8 +16,8 @@ use super::receiver::SubscriptionServants;
 use super::session::{Session, SubscriptionConfig};
 use super::subscription::{ServantSubscription, Subscription, SubscriptionTask};
 use super::{HubError, Qos, Topic, TypedEvent};
-use crate::adapter::unique_name;
-use crate::dispatch::generated::Answer;
+use crate::adapter::{IntoIdentity, unique_name};
+use crate::codegen::Answer;
 use crate::error::AdapterError;
 
 /// Default capacity of a stream of events: a consumer may pause for a moment.
@@ -48,7 +48,7 @@ pub struct SubscribeServant<A> {
 struct SubscribeOptions {
     topic: Topic,
     qos: Qos,
-    identity: Option<Identity>,
+    identity: Option<Result<Identity, ParseReferenceError>>,
     listen: Option<String>,
     check_interval: Duration,
 }
@@ -72,9 +72,10 @@ impl SubscribeOptions {
     ) -> Result<SubscriptionTask, HubError> {
         let hub = self.topic.hub().clone();
         let arrivals = Arc::new(Arrivals::default());
-        let identity = self
-            .identity
-            .unwrap_or_else(|| Identity::with_category(unique_name(), "floe"));
+        let identity = match self.identity {
+            Some(identity) => identity.map_err(HubError::Identity)?,
+            None => Identity::with_category(unique_name(), "floe"),
+        };
         let servants = SubscriptionServants {
             identity: identity.clone(),
             events: Arc::new(CountedDispatcher {
@@ -119,10 +120,11 @@ macro_rules! options {
             self
         }
 
-        /// The identity of the subscriber. It is unique by default. With a fixed identity, operators recognize the
-        /// subscriber, and a second subscriber is refused with [`HubError::AlreadySubscribed`].
-        pub fn identity(mut self, identity: Identity) -> Self {
-            self.options.identity = Some(identity);
+        /// The identity of the subscriber, such as `"me"` or `"prices/me"`. It is unique by default. With a fixed
+        /// identity, operators recognize the subscriber, and a second subscriber is refused with
+        /// [`HubError::AlreadySubscribed`].
+        pub fn identity(mut self, identity: impl IntoIdentity) -> Self {
+            self.options.identity = Some(identity.into_identity());
             self
         }
 

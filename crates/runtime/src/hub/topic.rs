@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::client::failed;
 use super::{HubClient, HubError, Subscribe, SubscribeServant, TypedEvent};
+use crate::codegen::Answer;
 use crate::contracts::ice_storm::TopicProxy;
-use crate::dispatch::generated::Answer;
 use crate::proxy::TypedProxy;
 
 /// A topic of a hub; a clone is the same topic.

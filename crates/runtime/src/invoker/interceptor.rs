@@ -87,7 +87,7 @@ impl Interceptors {
         self.list = Some(list.chain([added]).collect());
     }
 
-    /// Whether the list is empty.
+    /// Returns true if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.list.is_none()
     }

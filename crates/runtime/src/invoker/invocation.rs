@@ -53,7 +53,7 @@ impl Invocation {
         &self.operation
     }
 
-    /// Whether it may be repeated.
+    /// Returns the mode of the operation, which says whether the invocation may be repeated.
     pub fn mode(&self) -> OperationMode {
         self.mode
     }

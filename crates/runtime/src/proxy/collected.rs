@@ -11,7 +11,7 @@ use super::ProxyCore;
 use crate::communicator::Communicator;
 use crate::transport::udp::DATAGRAM_LEN_MAX;
 
-/// What a batch proxy has collected.
+/// The requests that a batch proxy has collected.
 #[derive(Default)]
 pub(crate) struct CollectedRequests {
     pub(crate) writer: BatchWriter,

@@ -8,7 +8,7 @@ use super::route::RoutedConnection;
 /// The compression options of a proxy.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Compress {
-    /// Whether to compress; `None` leaves it to the endpoint.
+    /// True if to compress; `None` leaves it to the endpoint.
     pub(super) is_on: Option<bool>,
     /// The algorithm, if the peer offers it.
     pub(super) compression: Compression,
@@ -27,25 +27,25 @@ impl Proxy {
         preferred.iter().copied().find(is_offered)
     }
 
-    /// Whether messages on this connection are compressed.
+    /// Returns true if messages on this connection are compressed.
     #[inline]
-    pub(crate) fn compresses(&self, found: &RoutedConnection) -> bool {
+    pub(crate) fn compresses(&self, routed: &RoutedConnection) -> bool {
         let Some(communicator) = self.communicator() else {
             return false;
         };
         let own = self.inner.options.compress.is_on;
         let is_wanted = communicator.settings().compress_override.or(own);
-        is_wanted.unwrap_or(found.wants_compression)
+        is_wanted.unwrap_or(routed.wants_compression)
     }
 
     /// How to compress messages on this connection; `None` if they are not compressed.
-    pub(crate) fn compressor(&self, found: &RoutedConnection) -> Option<Compressor> {
-        if !self.compresses(found) {
+    pub(crate) fn compressor(&self, routed: &RoutedConnection) -> Option<Compressor> {
+        if !self.compresses(routed) {
             return None;
         }
         let settings = self.communicator()?.settings();
         let compress = self.inner.options.compress;
-        let endpoint = found.connection.endpoint();
+        let endpoint = routed.connection.endpoint();
         let wanted = compress.compression;
         let is_offered = |endpoint| {
             // A router's connection goes to an endpoint of the router, and not to one of the object.
@@ -54,7 +54,7 @@ impl Proxy {
             offered(wanted, reference.endpoints(), endpoint)
         };
         let is_taken = || {
-            found.connection.compression().asked() == Some(wanted)
+            routed.connection.compression().asked() == Some(wanted)
                 || endpoint.is_some_and(is_offered)
         };
         let is_known = wanted == Compression::Bzip2 || wanted.is_built() && is_taken();

@@ -26,7 +26,7 @@ use super::TypedProxy;
 pub struct InterfaceByValue<P>(PhantomData<fn() -> P>);
 
 impl<P: TypedProxy + 'static> InterfaceByValue<P> {
-    /// What a decoder must know to receive it, for [`Settings::classes`](crate::Settings::classes).
+    /// The class table that a decoder needs to receive it, for [`Settings::classes`](crate::Settings::classes).
     pub const CLASSES: &'static ClassTable =
         &ClassTable::new(const { &[ClassInfo::of::<Self>()] }, &[]);
 }

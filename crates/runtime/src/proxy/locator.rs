@@ -16,7 +16,7 @@ use crate::locator_cache::LocatorKey;
 pub(crate) struct LocatedEndpoints {
     /// At least one endpoint.
     pub(crate) endpoints: Vec<Endpoint>,
-    /// Whether part of the location came from the cache: the object may have moved since.
+    /// True if part of the location came from the cache: the object may have moved since.
     pub(crate) is_cached: bool,
 }
 
@@ -40,7 +40,7 @@ impl Proxy {
         Ok(located.endpoints)
     }
 
-    /// Whether only a locator knows the endpoints.
+    /// Returns true if only a locator knows the endpoints.
     pub(crate) fn is_located(&self) -> bool {
         self.reference().endpoints().is_empty()
     }
@@ -104,7 +104,7 @@ impl Proxy {
         }
     }
 
-    /// Whether there is a locator to ask.
+    /// Checks that there is a locator to ask.
     pub(crate) fn check_locator(&self) -> Result<(), LocalError> {
         let communicator = self.communicator().ok_or(LocalError::Unbound)?;
         self.locator(communicator).map(drop)

@@ -67,12 +67,12 @@ pub(crate) struct ProxyCore {
     pub(crate) batch_size_max: usize,
     /// The connection used last. The pool owns it.
     pub(crate) cached: Mutex<CachedConnection>,
-    /// Whether the proxy has used a connection, and so no longer looks for a collocated adapter. Never set if a locator
-    /// finds the object.
+    /// True once the proxy has used a connection, and so no longer looks for a collocated adapter. Never set if a
+    /// locator finds the object.
     pub(crate) is_remote: AtomicBool,
     /// Requests that wait for a flush.
     pub(crate) batch: Mutex<CollectedRequests>,
-    /// Whether the communicator has listed the proxy as having collected requests.
+    /// True once the communicator has listed the proxy as having collected requests.
     pub(crate) is_in_batches: AtomicBool,
 }
 
@@ -124,12 +124,12 @@ impl Proxy {
         self.inner.options.timeout
     }
 
-    /// Whether calls skip the wire if the object is in the same communicator.
+    /// Returns true if calls skip the wire if the object is in the same communicator.
     pub fn is_collocation_optimized(&self) -> bool {
         self.inner.options.is_collocated
     }
 
-    /// Whether it is bound to a connection.
+    /// Returns true if it is bound to a connection.
     pub fn is_fixed(&self) -> bool {
         self.inner.options.fixed.is_some()
     }
@@ -144,13 +144,13 @@ impl Proxy {
         self.inner.communicator.as_ref()
     }
 
-    /// The same with another reference.
+    /// Returns a copy of the proxy with another reference.
     #[must_use]
     pub fn with_reference(&self, reference: Reference) -> Self {
         self.derive(Arc::new(reference), self.inner.options.clone())
     }
 
-    /// The same proxy, bound to a connection.
+    /// Returns a copy of the proxy that is bound to a connection.
     pub(crate) fn with_connection(&self, connection: Arc<ConnectionCore>) -> Self {
         self.with_options(|options| options.fixed = Some(connection))
     }

@@ -7,9 +7,9 @@ use floe_wire::message::OperationMode;
 pub struct OperationInfo {
     /// Its name.
     pub name: &'static str,
-    /// Whether it may be repeated.
+    /// The mode, which says whether the operation may be repeated.
     pub mode: OperationMode,
-    /// Whether it returns data or declares exceptions: then only a twoway proxy can invoke it.
+    /// True if it returns data or declares exceptions: then only a twoway proxy can invoke it.
     pub returns_data: bool,
 }
 

@@ -18,7 +18,7 @@ pub(crate) struct ProxyOptions {
     pub(crate) context: Context,
     pub(crate) timeout: Option<Duration>,
     pub(crate) polling: Duration,
-    /// Whether collocated calls may skip the wire.
+    /// True if collocated calls may skip the wire.
     pub(crate) is_collocated: bool,
     pub(crate) interceptors: Interceptors,
     /// The only connection that it uses, if it is bound to one.
@@ -27,7 +27,7 @@ pub(crate) struct ProxyOptions {
     pub(crate) router: Option<Arc<Router>>,
     /// Proxies with different ids use different connections.
     pub(crate) connection_id: Arc<str>,
-    /// Whether the proxy keeps using its last connection, without selecting an endpoint again.
+    /// True if the proxy keeps using its last connection, without selecting an endpoint again.
     pub(crate) is_connection_cached: bool,
     pub(crate) selection: EndpointSelection,
     pub(crate) prefer_secure: bool,

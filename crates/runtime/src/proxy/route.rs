@@ -20,7 +20,7 @@ use crate::transport;
 #[derive(Clone)]
 pub(crate) struct RoutedConnection {
     pub(crate) connection: Arc<ConnectionCore>,
-    /// Whether the endpoint of the proxy has `-z`.
+    /// True if the endpoint of the proxy has `-z`.
     pub(crate) wants_compression: bool,
 }
 
@@ -41,7 +41,7 @@ impl RoutedConnection {
     }
 }
 
-/// The same without ownership: the pool owns the connection.
+/// A [`RoutedConnection`] without ownership: the pool owns the connection.
 #[derive(Clone, Default)]
 pub(crate) struct CachedConnection {
     connection: Weak<ConnectionCore>,
@@ -49,10 +49,10 @@ pub(crate) struct CachedConnection {
 }
 
 impl CachedConnection {
-    fn of(found: &RoutedConnection) -> Self {
+    fn of(routed: &RoutedConnection) -> Self {
         Self {
-            connection: Arc::downgrade(&found.connection),
-            wants_compression: found.wants_compression,
+            connection: Arc::downgrade(&routed.connection),
+            wants_compression: routed.wants_compression,
         }
     }
 
@@ -65,14 +65,14 @@ impl CachedConnection {
 }
 
 impl Proxy {
-    /// Whether the next invocation has a connection ready.
+    /// Returns true if the next invocation has a connection ready.
     pub fn is_connected(&self) -> bool {
         self.cached().is_some()
     }
 
     /// The connection that is ready for the next invocation.
     pub(crate) fn cached_connection(&self) -> Option<Arc<ConnectionCore>> {
-        self.cached().map(|found| found.connection)
+        self.cached().map(|routed| routed.connection)
     }
 
     /// The connection that is ready for the next invocation, with its endpoint's properties.
@@ -81,10 +81,10 @@ impl Proxy {
             Some(fixed) => Some(RoutedConnection::fixed(fixed)),
             None => self.lock_cached().upgrade(),
         };
-        cached.filter(|found| found.connection.is_active())
+        cached.filter(|routed| routed.connection.is_active())
     }
 
-    /// Whether the next invocation uses this connection.
+    /// Returns true if the next invocation uses this connection.
     pub(crate) fn uses(&self, connection: &Arc<ConnectionCore>) -> bool {
         self.cached_connection()
             .is_some_and(|cached| Arc::ptr_eq(&cached, connection))
@@ -115,16 +115,16 @@ impl Proxy {
             return self.routed_connection(router).await;
         }
         if self.inner.options.is_connection_cached
-            && let Some(found) = self.cached()
+            && let Some(routed) = self.cached()
         {
-            return Ok(found);
+            return Ok(routed);
         }
-        let found = self.new_connection().await?;
-        *self.lock_cached() = CachedConnection::of(&found);
+        let routed = self.new_connection().await?;
+        *self.lock_cached() = CachedConnection::of(&routed);
         // An object found by a locator may have moved once its connection is lost, so each call must check.
         let is_remote = !self.is_located();
         self.inner.is_remote.store(is_remote, Ordering::Relaxed);
-        Ok(found)
+        Ok(routed)
     }
 
     /// Makes the next invocation select a connection anew, and ask the locator again.
@@ -170,12 +170,12 @@ impl Proxy {
         let connections = communicator.core().connections();
         let id = &self.inner.options.connection_id;
         if self.inner.options.is_connection_cached
-            && let Some(found) = endpoints.iter().find_map(|endpoint| {
+            && let Some(routed) = endpoints.iter().find_map(|endpoint| {
                 let connection = connections.existing(endpoint, id)?;
                 Some(RoutedConnection::by(endpoint, connection))
             })
         {
-            return Ok(found);
+            return Ok(routed);
         }
         let mut last = self.no_endpoint("an endpoint");
         for endpoint in endpoints {

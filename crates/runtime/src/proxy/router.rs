@@ -38,7 +38,7 @@ const ADD_PROXIES: OperationInfo =
 /// object each time.
 pub(crate) const ADDITIONS_MAX: usize = 20;
 
-/// Whether the error says that the router does not know the object.
+/// Returns true if the error says that the router does not know the object.
 pub(crate) fn wants_object(reply: &IncomingReply) -> bool {
     reply.is_of_missing_object()
         && matches!(
@@ -49,7 +49,7 @@ pub(crate) fn wants_object(reply: &IncomingReply) -> bool {
 }
 
 impl Proxy {
-    /// The same proxy with another router; `None` for no router.
+    /// Returns a copy of the proxy with another router; `None` for no router.
     pub(super) fn with_router(&self, router: Option<&Self>) -> Self {
         let router = self
             .communicator()
@@ -75,14 +75,14 @@ impl Proxy {
         Box::pin(async move {
             let communicator = self.communicator().ok_or(LocalError::Unbound)?;
             let own = router.direct(router.reference.clone(), communicator);
-            let found = own.connection().await?;
-            let bound = own.with_connection(found.connection.clone());
-            let side = match router.client_side(&found.connection) {
+            let routed = own.connection().await?;
+            let bound = own.with_connection(routed.connection.clone());
+            let side = match router.client_side(&routed.connection) {
                 Some(side) => side,
-                None => self.ask_client_side(router, &bound, &found).await?,
+                None => self.ask_client_side(router, &bound, &routed).await?,
             };
             if side.has_routing_table {
-                self.add_to(router, &bound, &found).await?;
+                self.add_to(router, &bound, &routed).await?;
             }
             if self.reference().mode.is_datagram() {
                 let datagrams = side.proxy.unwrap_or_else(|| router.reference.clone());
@@ -96,7 +96,7 @@ impl Proxy {
                         .connect_to(client, InvocationMode::Twoway, communicator)
                         .await
                 }
-                None => Ok(found),
+                None => Ok(routed),
             }
         })
     }
@@ -105,7 +105,7 @@ impl Proxy {
         &self,
         router: &Router,
         bound: &Self,
-        found: &RoutedConnection,
+        routed: &RoutedConnection,
     ) -> Result<ClientSide, LocalError> {
         let asked = bound.call(
             &GET_CLIENT_PROXY,
@@ -124,7 +124,7 @@ impl Proxy {
             // A router that does not say whether it has a routing table has one.
             has_routing_table: has_routing_table.unwrap_or(true),
         };
-        router.note_client_side(&found.connection, side.clone());
+        router.note_client_side(&routed.connection, side.clone());
         Ok(side)
     }
 
@@ -133,15 +133,15 @@ impl Proxy {
         &self,
         router: &Router,
         bound: &Self,
-        found: &RoutedConnection,
+        routed: &RoutedConnection,
     ) -> Result<(), LocalError> {
         let identity = &self.reference().identity;
-        if router.has(&found.connection, identity) {
+        if router.has(&routed.connection, identity) {
             return Ok(());
         }
-        let _turn = router.adding.lock().await;
+        let _adding = router.adding.lock().await;
         // Another call may have registered it meanwhile.
-        if router.has(&found.connection, identity) {
+        if router.has(&routed.connection, identity) {
             return Ok(());
         }
         let plain = Reference {
@@ -160,7 +160,7 @@ impl Proxy {
             .map_err(|error| self.not_routed(router, error))?;
         let evicted = evicted.iter().flatten();
         let evicted = evicted.map(|proxy| &proxy.reference().identity);
-        router.note_added(&found.connection, identity, evicted);
+        router.note_added(&routed.connection, identity, evicted);
         Ok(())
     }
 

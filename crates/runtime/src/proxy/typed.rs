@@ -218,14 +218,14 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         self.as_proxy().flush_batch()
     }
 
-    /// Whether the object can be reached.
+    /// Checks that the object can be reached.
     fn ice_ping(&self) -> impl Future<Output = Result<(), InvokeError>> + Send {
         const PING: OperationInfo = OperationInfo::new("ice_ping", OperationMode::BUILTIN, false);
         self.as_proxy()
             .call(&PING, |_| (), |decoder| decoder.nothing())
     }
 
-    /// Whether the object has this type.
+    /// Asks the object whether it has this type.
     fn ice_is_a(&self, type_id: &str) -> impl Future<Output = Result<bool, InvokeError>> + Send {
         const IS_A: OperationInfo = OperationInfo::new("ice_isA", OperationMode::BUILTIN, true);
         async move {
@@ -265,7 +265,7 @@ pub trait TypedProxy: Clone + Send + Sync + Sized {
         }
     }
 
-    /// The same with a changed reference.
+    /// Returns a copy of the proxy with a changed reference.
     #[doc(hidden)]
     #[must_use]
     fn ice_changed(&self, change: impl FnOnce(&mut Reference)) -> Self {

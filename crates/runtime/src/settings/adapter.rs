@@ -29,7 +29,8 @@ pub struct AdapterSettings {
     /// How many accepted connections it may have at a time. Default none; the communicator's limit,
     /// [`Settings::connection_limit`](crate::Settings::connection_limit), holds in any case.
     pub connection_limit: Option<usize>,
-    /// The same limit for each address of a peer; sockets of this host count together. Default none.
+    /// [`connection_limit`](Self::connection_limit) for each address of a peer; sockets of this host count together.
+    /// Default none.
     pub connection_limit_per_address: Option<usize>,
     /// Heartbeats, idle check and inactivity of the connections that it accepts. Default
     /// [`Settings::incoming`](crate::Settings::incoming).

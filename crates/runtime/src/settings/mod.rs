@@ -51,7 +51,7 @@ pub struct Settings {
     /// as entries. Default one immediate retry, as in Ice; empty for none.
     #[doc(alias = "Ice.RetryIntervals")]
     pub retry_intervals: Vec<Duration>,
-    /// Whether an invocation of an object in an adapter of the same communicator skips the wire. Default true, as in
+    /// True if an invocation of an object in an adapter of the same communicator skips the wire. Default true, as in
     /// Ice.
     #[doc(alias = "Ice.Default.CollocationOptimized")]
     pub collocation_optimized: bool,
@@ -90,15 +90,16 @@ pub struct Settings {
     /// Heartbeats, idle checks and inactivity of the connections that this communicator makes.
     #[doc(alias("Ice.ACM.Client", "Ice.Connection.Client"))]
     pub outgoing: Liveness,
-    /// The same for those that its adapters accept, unless an adapter has its own.
+    /// Heartbeats, idle checks and inactivity of the connections that its adapters accept, unless an adapter has its
+    /// own.
     #[doc(alias("Ice.ACM.Server", "Ice.Connection.Server"))]
     pub incoming: Liveness,
     /// How many accepted connections all adapters together may have at a time. Further connections are closed
     /// immediately, with a logged line; existing connections are unaffected. Default 65,536. Each takes a descriptor,
     /// so the system's limit may be reached first.
     pub connection_limit: usize,
-    /// The same limit for each address of a peer; of IPv6 addresses, the first 64 bits count. Sockets of this host count
-    /// together. Default none.
+    /// The limit on accepted connections for each address of a peer; of IPv6 addresses, the first 64 bits count.
+    /// Sockets of this host count together. Default none.
     pub connection_limit_per_address: Option<usize>,
     /// How many connections of one listening socket may be in their TLS handshake or in the opening of their WebSocket
     /// at a time. If one more arrives, the oldest is dropped once it has had 250 ms. Default 256.
@@ -110,7 +111,7 @@ pub struct Settings {
     /// drops datagrams that do not fit. Default the system's.
     #[doc(alias = "Ice.UDP.RcvSize")]
     pub udp_receive_buffer: Option<usize>,
-    /// The same for the send buffer.
+    /// Size of each socket's send buffer for datagrams, in bytes, with the same rules.
     #[doc(alias = "Ice.UDP.SndSize")]
     pub udp_send_buffer: Option<usize>,
     /// Permissions of the socket files of `unix` endpoints: bits of a file's mode, such as `0o600` for this user alone.
@@ -119,7 +120,7 @@ pub struct Settings {
     /// The order in which a proxy tries its endpoints. Default [`EndpointSelection::Random`], as in Ice.
     #[doc(alias = "Ice.Default.EndpointSelection")]
     pub endpoint_selection: EndpointSelection,
-    /// Whether a proxy tries its encrypted endpoints before the others. Default false, as in Ice:
+    /// True if a proxy tries its encrypted endpoints before the others. Default false, as in Ice:
     /// they come last.
     #[doc(alias = "Ice.Default.PreferSecure")]
     pub prefer_secure: bool,
@@ -138,7 +139,7 @@ pub struct Settings {
     /// Certificates and trust, for `ssl` and `wss` endpoints. Default none.
     #[doc(alias = "IceSSL")]
     pub tls: Option<Tls>,
-    /// Whether requests are compressed. It overrides proxies and endpoints; `None`, the default, leaves the choice to
+    /// True if requests are compressed. It overrides proxies and endpoints; `None`, the default, leaves the choice to
     /// them.
     #[doc(alias = "Ice.Override.Compress")]
     pub compress_override: Option<bool>,

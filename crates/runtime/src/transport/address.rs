@@ -105,11 +105,7 @@ fn is_of_another_machine(error: &io::Error) -> bool {
 /// Returns the hosts to publish in proxies: the host as written or, for a wildcard, the address of each interface.
 /// Loopback addresses count only if there are no others.
 fn published_hosts(host: &str, versions: Versions) -> io::Result<Vec<String>> {
-    let is_wildcard = match host.parse::<IpAddr>() {
-        Ok(ip) => ip.is_unspecified(),
-        Err(_) => host == WILDCARD,
-    };
-    if !is_wildcard {
+    if !is_wildcard(host) {
         return Ok(vec![or_loopback(host).to_owned()]);
     }
     let interfaces = if_addrs::get_if_addrs()?;
@@ -123,6 +119,14 @@ fn published_hosts(host: &str, versions: Versions) -> io::Result<Vec<String>> {
         .filter(|interface| is_alone || !interface.is_loopback())
         .map(|interface| interface.ip().to_string())
         .collect())
+}
+
+/// Whether a host stands for all addresses of the machine.
+pub(super) fn is_wildcard(host: &str) -> bool {
+    match host.parse::<IpAddr>() {
+        Ok(ip) => ip.is_unspecified(),
+        Err(_) => host == WILDCARD,
+    }
 }
 
 /// The versions of the protocol that a socket accepts.

@@ -26,9 +26,9 @@ pub struct ConnectionInfo {
 }
 
 impl ConnectionInfo {
-    /// What counts as one peer where something is limited by address: an IPv4 address, or the network of 64 bits of an IPv6
-    /// address, of which a peer has all addresses. Neighbours share the network of link-local addresses, so that each of these
-    /// counts. `None` if the peer has no address.
+    /// The address that counts as one peer where something is limited by address: an IPv4 address, or the network of 64
+    /// bits of an IPv6 address, because a peer usually has all addresses of its network. Neighbours share the network
+    /// of link-local addresses, so that each of these counts. `None` if the peer has no address.
     pub fn remote_network(&self) -> Option<IpAddr> {
         let address = self.remote_address?.ip().to_canonical();
         Some(match address {

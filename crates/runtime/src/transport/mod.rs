@@ -300,6 +300,11 @@ pub(crate) async fn listen(endpoint: &Endpoint, setup: &Setup) -> io::Result<Lis
     }
 }
 
+/// Whether an endpoint listens at all addresses of the machine.
+pub(crate) fn is_wildcard(endpoint: &Endpoint) -> bool {
+    endpoint.host().is_some_and(address::is_wildcard)
+}
+
 /// The endpoints that [`connect`] can reach, for error messages.
 pub(crate) const ENDPOINTS: &str = match cfg!(feature = "tls") {
     true => "tcp, ssl, ws, wss, or a unix endpoint of this host",

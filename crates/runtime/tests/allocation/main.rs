@@ -45,12 +45,12 @@ fn a_steady_call_allocates_nothing() {
     let blocking = allocations_of_blocking_calls();
     assert!(
         blocking <= OTHERS_MAX,
-        "{blocking} in {CALL_COUNT} calls of the blocking face"
+        "{blocking} in {CALL_COUNT} calls of the blocking API"
     );
     let asynchronous = allocations_of_async_calls();
     assert!(
         asynchronous <= OTHERS_MAX,
-        "{asynchronous} in {CALL_COUNT} calls of the async face"
+        "{asynchronous} in {CALL_COUNT} calls of the async API"
     );
     for mode in [InvocationMode::Oneway, InvocationMode::BatchOneway] {
         let count = allocations_of_bursts(mode);

@@ -1,4 +1,4 @@
-//! What is collected and given up before it leaves: it stays collected, and nothing is lost without a word.
+//! Requests that are collected and given up before they leave stay collected, and none is lost silently.
 
 use std::pin::pin;
 use std::task::Poll;
@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use crate::echo::{NOTHING, Server, soon};
 use crate::raw::header;
 
-/// A server by hand that is silent as long as it accepts nobody, and a batch proxy for it.
+/// A hand-written server that is silent until it accepts a connection, and a batch proxy for it.
 async fn silent(settings: Settings) -> (TcpListener, Proxy) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -141,7 +141,7 @@ async fn what_is_with_the_connection_leaves_by_itself() {
     let echo = || batch.invoke("echo", OperationMode::Normal, &NOTHING);
     soon(echo()).await.unwrap();
     let mut flush = Box::pin(batch.flush_batch());
-    // Whether it is done at once or waits for the transport: nothing of it comes back.
+    // It may be done immediately or wait for the transport. Nothing is collected again in either case.
     let _ = std::future::poll_fn(|context| Poll::Ready(flush.as_mut().poll(context))).await;
     drop(flush);
     soon(batch.flush_batch()).await.unwrap();

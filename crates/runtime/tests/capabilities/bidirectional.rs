@@ -11,7 +11,7 @@ use floe::{
 
 use crate::echo::{Echo, NOTHING, Server, encapsulation, returned, soon};
 
-/// Calls the object `callback` of whoever calls, and keeps the connection.
+/// Calls the object `callback` of its caller, and keeps the connection.
 #[derive(Default)]
 pub(crate) struct CallsBack {
     pub(crate) connection: Mutex<Option<Connection>>,

@@ -1,4 +1,4 @@
-//! The blocking face: callers that read their replies themselves, and servers with threads.
+//! The blocking API: callers that read their replies themselves, and servers with threads.
 
 use std::future::poll_fn;
 use std::pin::pin;

@@ -1,4 +1,4 @@
-//! The blocking face together with the rest: compression, interceptors, TLS, calls within one
+//! The blocking API together with the rest: compression, interceptors, TLS, calls within one
 //! communicator, and calls back.
 
 use std::sync::atomic::Ordering;
@@ -390,7 +390,7 @@ impl BlocksForItself {
     }
 }
 
-/// What a servant that blocks for itself is told.
+/// Returns the error that a servant gets if it blocks on a call to itself.
 fn told(proxy: &Proxy) -> String {
     let results = returned(proxy, "op", &NOTHING).unwrap();
     String::from_utf8_lossy(&results[7..]).into_owned()

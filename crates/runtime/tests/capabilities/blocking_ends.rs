@@ -1,4 +1,4 @@
-//! What ends the wait of a thread: time, a peer that goes or is silent, and shutdown.
+//! A thread's wait ends by its time limit, by a peer that goes or is silent, and by shutdown.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -96,7 +96,7 @@ fn all_who_wait_hear_of_a_peer_that_is_killed() {
             let is_lost = matches!(
                 error,
                 InvokeError::PerhapsDispatched(LocalError::ConnectionLost { .. })
-                    // One that came too late may have tried again, where nobody listens.
+                    // A call that came too late may have tried again, with no server listening.
                     | InvokeError::NotDispatched(LocalError::Connect { .. })
             );
             assert!(is_lost, "{error:?}");
@@ -154,7 +154,7 @@ fn an_idle_connection_sees_that_its_peer_closes_it() {
         let proxy = server.proxy_of(&client);
         proxy.ice_ping().wait().unwrap();
         assert!(proxy.is_connected());
-        // Both at once, and after it has been idle for a while.
+        // Both together, and after the connection has been idle for a while.
         for pause in [0, 300] {
             thread::sleep(Duration::from_millis(pause));
             call_often(&proxy, 3);
@@ -203,7 +203,7 @@ fn a_peer_that_owes_a_reply_and_is_silent_is_given_up() {
     });
 }
 
-/// Nobody reads the connection when its peer resets it, so that the write is what finds out.
+/// The peer resets a connection that no thread reads, so the write finds out.
 #[test]
 fn a_oneway_call_that_finds_its_connection_broken_ends() {
     for _ in 0..20 {

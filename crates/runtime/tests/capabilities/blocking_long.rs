@@ -1,4 +1,4 @@
-//! Messages of the blocking face that no socket takes at once: what the calling thread cannot write,
+//! Messages of the blocking API that no socket takes at once: what the calling thread cannot write,
 //! a task does.
 
 use std::io::{Read, Write};
@@ -13,7 +13,7 @@ use floe::{InvokeError, LocalError, OperationMode, Proxy, Settings, TypedProxy};
 use crate::blocking::{Server, returned, soon};
 use crate::echo::{NOTHING, encapsulation};
 
-/// More than any socket takes at once.
+/// More than any socket takes in one write.
 const LEN: usize = 12_000_000;
 pub(crate) const HEADER_LEN: usize = 14;
 

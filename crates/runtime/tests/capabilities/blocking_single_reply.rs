@@ -17,7 +17,7 @@ use crate::bidirectional::CallsBack;
 use crate::blocking::{Server, soon, until};
 use crate::echo::Echo;
 
-/// What a generated proxy would have for an operation that takes a number and returns it.
+/// Calls as a generated proxy would for an operation that takes a number and returns it.
 fn called(
     proxy: &Proxy,
     operation: &'static str,

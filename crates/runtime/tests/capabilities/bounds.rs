@@ -1,4 +1,4 @@
-//! What bounds do when they are reached: they hold back, and never for ever.
+//! Limits that are reached hold work back, but never for ever.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -102,7 +102,7 @@ impl World {
         }
     }
 
-    /// The same proxy with an offer of a compression at its endpoint.
+    /// Returns a copy of the proxy whose endpoint offers a compression.
     fn offered(&self, compression: Compression) -> Proxy {
         let mut endpoints = self.proxy.reference().endpoints().to_vec();
         endpoints.extend(floe_wire::compression::offer(&[compression], &endpoints));

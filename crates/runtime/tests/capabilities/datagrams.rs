@@ -1,4 +1,4 @@
-//! Requests in datagrams, which nobody answers.
+//! Requests in datagrams, which get no reply.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -2,7 +2,7 @@
 
 use floe::{AdapterError, Communicator, Identity, OperationMode, TypedProxy};
 
-use crate::echo::{Echo, Server, soon};
+use crate::echo::{Echo, Server, encapsulation, soon};
 
 #[tokio::test]
 async fn a_facet_is_an_object_of_its_own() {
@@ -60,11 +60,14 @@ async fn an_endpoint_in_use_is_said() {
     let endpoint = server.adapter.endpoints()[0].to_string();
     let error = Communicator::new().adapter(&endpoint).await.unwrap_err();
     assert!(matches!(&error, AdapterError::Listen { .. }), "{error}");
+    let text = error.to_string();
     assert!(
-        error
-            .to_string()
-            .starts_with("cannot listen on \"tcp -h 127.0.0.1 -p "),
-        "{error}"
+        text.starts_with("cannot listen on \"tcp -h 127.0.0.1 -p "),
+        "{text}"
+    );
+    assert!(
+        text.ends_with("choose another port; port 0 picks a free port"),
+        "{text}"
     );
 }
 
@@ -123,4 +126,39 @@ async fn a_function_serves_undecoded_requests_and_sees_all_of_the_current() {
     assert_eq!(current.adapter().endpoints(), server.adapter.endpoints());
     let connection = current.connection().expect("over the wire");
     assert!(connection.info().is_incoming && connection.adapter().is_some());
+}
+
+#[tokio::test]
+async fn parameters_of_another_contract_are_told_to_be_so() {
+    let server = Server::start().await;
+    let proxy = server.proxy("echo");
+    let is_a = async |parameters: &[u8]| {
+        let sent = encapsulation(parameters);
+        soon(proxy.invoke("ice_isA", OperationMode::Idempotent, &sent)).await
+    };
+    is_a(b"\x06::I::J").await.unwrap();
+    // A parameter more than the server expects, one less, and one of another type.
+    for (parameters, place) in [
+        (
+            &b"\x06::I::J\x05"[..],
+            "end of encapsulation at byte 7: 1 byte is left after the last value",
+        ),
+        (
+            b"\x06::I::J\x03abc",
+            "end of encapsulation at byte 7: 4 bytes are left after the last value",
+        ),
+        (b"", "at byte 0"),
+        (b"\x02\xFF\xFF", "expected UTF-8 text"),
+    ] {
+        let error = is_a(parameters).await.unwrap_err().to_string();
+        assert!(
+            error.contains(
+                "the parameters of operation \"ice_isA\" of object \"echo\" do not match the server's contract: "
+            ),
+            "{error}"
+        );
+        assert!(error.contains(place), "{error}");
+        assert!(error.contains("`floe slice breaking OLD NEW`"), "{error}");
+        assert!(!error.contains("tagged"), "{error}");
+    }
 }

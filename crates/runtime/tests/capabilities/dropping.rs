@@ -1,4 +1,4 @@
-//! What users give to the runtime may do as it likes when it is dropped: nothing is locked then.
+//! Values that users give to the runtime are dropped without a lock held, so their drop may call the runtime.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -38,7 +38,7 @@ fn within_time(run: impl FnOnce() + Send + 'static) {
     let (sender, done) = channel();
     let running = thread::spawn(move || {
         run();
-        // Nobody waits any more if it took too long.
+        // The test no longer waits if it took too long.
         let _ = sender.send(());
     });
     let waited = done.recv_timeout(Duration::from_secs(20));

@@ -16,9 +16,9 @@ pub(crate) const TYPE_IDS: [&str; 2] = ["::Ice::Object", "::Test::Echo"];
 /// An empty encapsulation.
 pub(crate) const NOTHING: [u8; 6] = [6, 0, 0, 0, 1, 1];
 
-/// What `slow` takes.
+/// The time that `slow` takes.
 const SLOW: Duration = Duration::from_millis(50);
-/// What `late` takes: longer than a loaded machine holds up who is to give up before.
+/// The time that `late` takes. Callers that must give up earlier do so even on a loaded machine.
 const LATE: Duration = Duration::from_secs(1);
 
 /// Answers `echo` with its parameters, `slow` after a while and `late` after one that no test is held

@@ -1,4 +1,4 @@
-//! What callers are told when things break.
+//! The errors that callers get when things break.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use floe::{
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-use crate::echo::{Echo, NOTHING, Server, returned, soon};
+use crate::echo::{Echo, NOTHING, Server, encapsulation, returned, soon};
 use crate::raw::header;
 
 /// A listener that plays a server, and a proxy to an object of it.
@@ -435,4 +435,26 @@ fn a_call_after_its_runtime_is_gone_fails() {
         .block_on(call)
         .expect("it does not hang")
         .expect("a new connection is made");
+}
+
+#[tokio::test]
+async fn a_request_that_is_too_long_for_its_peer_is_told_its_length() {
+    let mut settings = Settings::default();
+    settings.message_size_max = 100_000;
+    let server = Server::with_settings(settings).await;
+    let proxy = server.proxy("echo");
+    let error = soon(returned(&proxy, "echo", &encapsulation(&[1; 200_000])))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(
+            error,
+            InvokeError::PerhapsDispatched(LocalError::ConnectionLost { .. })
+        ),
+        "{error}"
+    );
+    // Its header, the identity and the operation are counted, too.
+    let text = error.to_string();
+    assert!(text.contains("this message of 2000"), "{text}");
+    assert!(text.contains("connections.message-bytes"), "{text}");
 }

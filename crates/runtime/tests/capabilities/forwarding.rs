@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use crate::echo::{NOTHING, soon};
 use crate::raw::header;
 
-/// What was told of an event.
+/// The outcome that was reported for an event.
 #[derive(Debug, PartialEq, Eq)]
 enum Told {
     Nothing,
@@ -265,7 +265,7 @@ async fn events_that_are_given_up_are_not_told() {
     let mut peer = Peer::connect().await;
     let mut sent = peer.forward(0, 3);
     drop(sent.remove(1));
-    // Those that nobody takes are given up as well.
+    // Events that are not taken from the iterator are given up as well.
     let left = peer.proxy.try_forward(&events(3), &peer.sink, 3, None);
     sent.extend(left.unwrap().take(1));
     let ids = peer.ids(6).await;

@@ -95,7 +95,7 @@ async fn an_interceptor_changes_the_context_or_answers_itself() {
     assert!(proxy.ice_is_a("::Test::Echo").await.expect("ok"));
 }
 
-/// Refuses whoever does not know the word.
+/// Refuses callers that do not know the word.
 struct Guard;
 
 impl DispatchInterceptor for Guard {

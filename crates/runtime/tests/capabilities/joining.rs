@@ -16,7 +16,7 @@ use tokio::net::TcpListener;
 
 use crate::echo::{TYPE_IDS, soon};
 
-/// What a generated proxy has for an operation that takes a number, or what else `encode` writes.
+/// Calls as a generated proxy does for an operation that takes a number, or other parameters that `encode` writes.
 async fn note(
     proxy: &Proxy,
     encode: impl Fn(&mut Encoder<'_>) + Send + Sync,

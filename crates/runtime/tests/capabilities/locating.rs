@@ -202,7 +202,7 @@ impl ServantLocator for Nervous {
     }
 }
 
-/// Two panics at once would end the program.
+/// Two simultaneous panics would end the program.
 #[tokio::test]
 async fn a_locator_that_panics_after_its_servant_fails_that_request_alone() {
     let server = Server::start().await;

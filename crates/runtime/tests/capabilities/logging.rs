@@ -1,4 +1,4 @@
-//! What a program sees of the log with one line.
+//! A program sees the log after one line of set-up.
 
 use std::process::Command;
 

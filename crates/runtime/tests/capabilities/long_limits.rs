@@ -60,7 +60,7 @@ fn nor_without_async() {
     });
 }
 
-/// Tells of the heartbeats of whoever calls it.
+/// Reports the heartbeats of its callers.
 struct Listening(UnboundedSender<()>);
 
 impl Dispatcher for Listening {
@@ -74,7 +74,7 @@ impl Listening {
         let connection = request.current().connection().expect("over the wire");
         let heartbeats = self.0.clone();
         connection.on_heartbeat(move |_| {
-            // Nobody listens when the test is over.
+            // The receiver is gone when the test is over.
             let _ = heartbeats.send(());
         });
         Box::pin(async move { request.returned_nothing() })

@@ -1,4 +1,4 @@
-//! What a user of the runtime can do, a file per capability; Floe on both sides.
+//! The capabilities of the runtime, a file for each, with Floe on both sides.
 
 mod batching;
 mod bidirectional;

@@ -24,7 +24,7 @@ use crate::echo::{Echo, NOTHING, returned, soon};
 #[derive(Default)]
 struct Book {
     places: Mutex<BTreeMap<String, Option<Proxy>>>,
-    /// Whether it takes nothing new.
+    /// True if it takes nothing new.
     is_closed: AtomicBool,
 }
 
@@ -37,7 +37,7 @@ impl Book {
         Ok(())
     }
 
-    /// What it was told, with null proxies as `-`.
+    /// Returns the calls that it got, with null proxies as `-`.
     fn told(&self) -> Vec<String> {
         let told = self.places.lock().unwrap();
         let text = |proxy: &Option<Proxy>| match proxy {

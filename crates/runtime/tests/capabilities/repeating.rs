@@ -13,7 +13,7 @@ use tokio::task::yield_now;
 
 use crate::echo::{Server, soon};
 
-/// What the servant does, as the first byte of the parameters says.
+/// The servant's actions. The first byte of the parameters selects one.
 const RETURN: u8 = 0;
 const PANIC: u8 = 1;
 const WAIT: u8 = 2;
@@ -21,7 +21,7 @@ const REFUSE: u8 = 3;
 /// Removes itself from its adapter.
 const LEAVE: u8 = 4;
 
-/// The same in all requests.
+/// The operation that all requests call.
 const RUN: OperationInfo = OperationInfo {
     name: "run",
     mode: OperationMode::Normal,
@@ -31,7 +31,7 @@ const RUN: OperationInfo = OperationInfo {
 /// Answers requests as its notes tell.
 struct Row {
     notes: Arc<Notes>,
-    /// Whether it answers as generated dispatchers do.
+    /// True if it answers as generated dispatchers do.
     is_generated: bool,
 }
 

@@ -170,7 +170,7 @@ async fn what_may_be_repeated_is_sent_again_once_and_no_more_often() {
     assert!(!more.await, "there is no third attempt");
 }
 
-/// What a peer may say that breaks the protocol: no message, one of another protocol, and one of no type.
+/// Input that breaks the protocol: no message, a message of another protocol, and one of no type.
 fn faults() -> [Vec<u8>; 3] {
     let mut of_version_2 = header(3, 14);
     of_version_2[4] = 2;

@@ -25,7 +25,7 @@ const ECHO: OperationInfo = OperationInfo {
     returns_data: true,
 };
 
-/// More than any socket takes at once.
+/// More than any socket takes in one write.
 const LEN: usize = 12_000_000;
 
 /// The start of a long message: its header, and some of what callers hold.
@@ -81,7 +81,7 @@ fn settings() -> Settings {
     settings
 }
 
-/// Calls of several tasks at once, with short and with long values.
+/// Concurrent calls of several tasks, with short and with long values.
 async fn call_at_once(proxy: &Proxy) {
     let calls: Vec<_> = (1..5)
         .map(|seed| {

@@ -202,7 +202,7 @@ enum Cut {
     Alone,
     /// By two, of which the second one is not whole yet.
     Uneven,
-    /// All at once.
+    /// All together.
     Together,
 }
 
@@ -339,7 +339,7 @@ fn events_that_come_together_are_taken_together_by_the_servant_that_is_there() {
     }
 }
 
-/// What one holds another one waits for, although it comes alone.
+/// A request that comes alone still waits for the permit that another one holds.
 #[test]
 fn a_request_alone_waits_for_the_budget_as_all_do() {
     for is_blocking in [true, false] {
@@ -391,7 +391,8 @@ fn one_that_closes_its_connection_is_answered_before_that() {
     }
 }
 
-/// Replies that nobody reads fill the way back: then no more are made, and none is lost or overtaken.
+/// If the peer does not read its replies, the connection fills up. Then no more replies are made, and none is lost or
+/// overtaken.
 #[test]
 fn a_peer_that_does_not_read_gets_all_replies_in_their_order_later() {
     const COUNT: i32 = 4_000;

@@ -45,7 +45,7 @@ over_each_transport! {
     wss: "wss -h 127.0.0.1 -p 0";
 }
 
-/// A path in the folder of temporary files that nobody else uses.
+/// Returns a unique path in the folder of temporary files.
 pub(crate) fn unix_endpoint() -> String {
     use std::sync::atomic::{AtomicUsize, Ordering};
     static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -238,7 +238,7 @@ fn frame(start: u8, payload: &[u8]) -> Vec<u8> {
     [&[start, len, 0, 0, 0, 0], payload].concat()
 }
 
-/// What a client says that opens a WebSocket.
+/// The request with which a client opens a WebSocket.
 const OPENING: &[u8] = b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n\
                          Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n\
                          Sec-WebSocket-Key: MDEyMzQ1Njc4OWFiY2RlZg==\r\n\r\n";

@@ -1,4 +1,4 @@
-//! What hostile peers may cost in memory. Its tests measure this process, so they run one at a time
+//! The memory that hostile peers may cost. The tests measure this process, so they run one at a time
 //! and in a process of their own.
 
 #[expect(

@@ -1,6 +1,6 @@
 //! Every kind of change: what it breaks, why, and what to do instead.
 
-/// What a change breaks, the worst first.
+/// The damage of a change, the worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Impact {
     /// A program made from the old contract and one made from the new one misunderstand each other.
@@ -40,7 +40,7 @@ macro_rules! codes {
                 match self { $(Self::$name => $text,)* }
             }
 
-            /// What the change breaks.
+            /// Returns the damage of the change.
             pub fn impact(self) -> Impact {
                 match self { $(Self::$name => Impact::$impact,)* }
             }
@@ -50,7 +50,7 @@ macro_rules! codes {
                 match self { $(Self::$name => $why,)* }
             }
 
-            /// What to do instead, or about it; empty if there is nothing to do.
+            /// Returns advice: what to do instead, or about it; empty if there is nothing to do.
             pub fn help(self) -> &'static str {
                 match self { $(Self::$name => $help,)* }
             }

@@ -51,7 +51,7 @@ impl<'m> Comparison<'m> {
         }
     }
 
-    /// What a definition that is gone is probably called now: one of the same kind that is new, with
+    /// Returns the probable successor of a definition that is gone: one of the same kind that is new, with
     /// the same simple name or, failing that, the same content.
     fn successor(&self, id: DefinitionId, taken: &HashSet<DefinitionId>) -> Option<DefinitionId> {
         let definition = self.old.definition(id);
@@ -325,7 +325,7 @@ impl<'m> Comparison<'m> {
     }
 }
 
-/// What declares operations, in both models.
+/// An interface or class that declares operations, in both models.
 type Owner<'m> = (DefinitionId, &'m Definition, &'m [Operation]);
 
 fn side<'m>(old: Owner<'m>, new: Owner<'m>) -> (Side<'m>, Side<'m>) {

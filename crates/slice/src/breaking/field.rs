@@ -1,4 +1,4 @@
-//! What is encoded one after another: members and parameters.
+//! Fields, which are encoded one after another: members and parameters.
 
 use super::types::Relation;
 use super::{ChangeCode, Comparison};
@@ -42,7 +42,7 @@ impl<'m> From<&'m Parameter> for Field<'m> {
     }
 }
 
-/// What fields are called, and the codes of their changes.
+/// The name of a kind of field, and the codes of its changes.
 pub(super) struct Noun {
     added: ChangeCode,
     removed: ChangeCode,

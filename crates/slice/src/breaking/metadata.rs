@@ -106,7 +106,7 @@ impl Comparison<'_> {
     }
 }
 
-/// Whether a class or exception, or one that it extends, has `preserve-slice`.
+/// Returns true if a class or exception, or one that it extends, has `preserve-slice`.
 fn preserves(model: &Model, id: DefinitionId) -> bool {
     let mut next = Some(id);
     while let Some(id) = next {

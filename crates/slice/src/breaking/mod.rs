@@ -29,11 +29,11 @@ use crate::model::{DefinitionId, Model};
 /// One difference between two contracts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// What kind of change it is.
+    /// The kind of change.
     pub code: ChangeCode,
-    /// What has changed, by its scoped name: `::Demo::Tick::price`, `::Demo::Greeter::greet::name`.
+    /// The thing that has changed, by its scoped name: `::Demo::Tick::price`, `::Demo::Greeter::greet::name`.
     pub subject: String,
-    /// What was and what is: one line, lower case, no full stop.
+    /// Describes the old and the new state: one line, lower case, no full stop.
     pub message: String,
     /// Where it stands in the sources of the old model; `None` if it is new.
     pub old: Option<Span>,
@@ -42,7 +42,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// What it breaks.
+    /// Returns the damage that it does.
     pub fn impact(&self) -> Impact {
         self.code.impact()
     }
@@ -94,7 +94,7 @@ struct Comparison<'m> {
     /// The definitions by their scoped names.
     old_names: HashMap<&'m str, DefinitionId>,
     new_names: HashMap<&'m str, DefinitionId>,
-    /// What definitions that are gone are probably called now. A new name is reported once, at the
+    /// The probable successors of definitions that are gone. A new name is reported once, at the
     /// definition, and not again wherever it is used.
     successors: HashMap<DefinitionId, DefinitionId>,
     changes: Vec<Change>,

@@ -5,7 +5,7 @@ use super::{ChangeCode, Comparison};
 use crate::check::uses_classes;
 use crate::model::{Definition, DefinitionId, DefinitionKind, Metadata, Model, Operation};
 
-/// What declares operations, in one of the models: an interface, or a class of Ice 3.7.
+/// An interface, or a class of Ice 3.7, that declares operations in one of the models.
 #[derive(Clone, Copy)]
 pub(super) struct Side<'m> {
     pub(super) id: DefinitionId,
@@ -78,7 +78,7 @@ impl<'m> Comparison<'m> {
         successor.map(|other| other.name.as_str())
     }
 
-    /// Whether two operations of different names have the same signature, parameter names included.
+    /// Returns true if two operations of different names have the same signature, parameter names included.
     fn is_alike(&self, old: &Operation, new: &Operation) -> bool {
         let names = |operation: &Operation| -> Vec<(String, bool)> {
             let parameters = operation.parameters.iter();
@@ -285,7 +285,7 @@ fn throws<'m>(model: &'m Model, operation: &Operation) -> Vec<&'m str> {
         .collect()
 }
 
-/// Whether the model knows an exception of this name, and the operation throws one of its bases.
+/// Returns true if the model knows an exception of this name, and the operation throws one of its bases.
 fn is_covered(model: &Model, scoped: &str, operation: &Operation) -> bool {
     let Some(id) = model.find(scoped) else {
         return false;

@@ -1,4 +1,4 @@
-//! Whether two types have the same bytes.
+//! Compares the encodings of two types.
 
 use std::collections::HashSet;
 
@@ -55,7 +55,7 @@ impl Comparison<'_> {
         self.current_name(old) == self.new.definition(new).scoped
     }
 
-    /// Whether values of the two definitions have the same bytes; `seen` ends cycles.
+    /// Returns true if values of the two definitions have the same bytes; `seen` ends cycles.
     pub(super) fn has_same_shape(
         &self,
         old: DefinitionId,

@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{DefinitionId, DefinitionKind, Dictionary, Primitive, Sequence, Type};
 use crate::parse::ast::{AnnotatedType, Name};
 
-/// Whether a type can be the key of a dictionary.
+/// The use of a type as the key of a dictionary.
 #[derive(Debug, Clone)]
 enum Key {
     Legal,
@@ -17,7 +17,7 @@ enum Key {
     Illegal(String, Option<Span>),
 }
 
-/// What a sequence is called in a message.
+/// The name of a sequence in a message.
 const SEQUENCE: &str = "a sequence";
 
 impl Checker {

@@ -64,7 +64,7 @@ impl Checker {
         self.report(diagnostic);
     }
 
-    /// Whether the first part of a value's name gets a meaning by it. That of an enumerator without its
+    /// Returns true if the first part of a value's name gets a meaning by it. That of an enumerator without its
     /// enum does not.
     pub(super) fn gives_meaning(&self, name: &ScopedName, context: Context) -> bool {
         self.scope_of_value(name, context).is_some()

@@ -23,7 +23,7 @@ struct Defined {
     place: Span,
     /// The word for what it names.
     what: &'static str,
-    /// Whether a base has it and not the definition itself.
+    /// True if a base has it and not the definition itself.
     is_inherited: bool,
 }
 
@@ -50,7 +50,7 @@ impl Names {
         });
     }
 
-    /// What of this definition itself a simple name means, or would mean but for case, if it stands
+    /// Returns the part of this definition that a simple name means, or would mean but for case, if it stands
     /// before the name.
     fn hiding(&self, name: &ScopedName) -> Option<&Defined> {
         let [only] = name.parts.as_slice() else {
@@ -106,7 +106,7 @@ impl Checker {
         true
     }
 
-    /// Whether a value is named like something that the definition has before it, which is reported:
+    /// Returns true if a value is named like something that the definition has before it, which is reported:
     /// Ice takes the name for that.
     pub(super) fn is_hidden_value(&mut self, value: &Value, names: &Names) -> bool {
         let help = "the constant with its modules, the enumerator with its enum";
@@ -116,7 +116,7 @@ impl Checker {
         }
     }
 
-    /// Whether a name of the definition hides what is meant outside of it, which is reported. `help`
+    /// Returns true if a name of the definition hides what is meant outside of it, which is reported. `help`
     /// is what may be written instead.
     pub(super) fn is_hidden(&mut self, used: &ScopedName, help: &str, names: &Names) -> bool {
         let Some(hiding) = names.hiding(used) else {

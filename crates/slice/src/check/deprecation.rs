@@ -27,7 +27,7 @@ impl Checker {
         self.report(diagnostic);
     }
 
-    /// Whether the file of a place suppresses warnings of a category.
+    /// Returns true if the file of a place suppresses warnings of a category.
     pub(super) fn is_suppressed(&self, place: Span, category: &str) -> bool {
         [
             "suppress-warning".to_owned(),

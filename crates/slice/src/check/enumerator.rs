@@ -146,7 +146,7 @@ impl Checker {
         self.error(Code::Deprecated, name.span, message, &help);
     }
 
-    /// Whether the name of an enumerator has the enum before it.
+    /// Returns true if the name of an enumerator has the enum before it.
     pub(super) fn is_with_enum(
         &self,
         of: DefinitionId,

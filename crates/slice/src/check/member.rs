@@ -109,7 +109,7 @@ impl Checker {
         }
     }
 
-    /// Whether a value of the type may hold a class instance.
+    /// Returns true if a value of the type may hold a class instance.
     pub(super) fn uses_classes(&self, r#type: Type) -> bool {
         super::uses_classes::uses_classes(&self.definitions, r#type)
     }

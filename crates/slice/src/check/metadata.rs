@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::model::Metadata;
 use crate::parse::ast::Kind;
 
-/// What metadata stands before.
+/// The construct that metadata stands before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     File,
@@ -110,7 +110,7 @@ const OURS: &[Ours] = &[
     },
 ];
 
-/// What is wrong with one of our own directives, and what to do.
+/// Returns the error in one of our own directives, and the remedy.
 fn ours(text: &str, directive: &str, place: Place) -> Option<(String, String)> {
     let (name, argument) = match directive.split_once(':') {
         Some((name, argument)) => (name, Some(argument)),
@@ -290,7 +290,7 @@ fn where_it_belongs(places: &[Place]) -> String {
 }
 
 impl Checker {
-    /// What is wrong with a known directive that stands where it may, and what to do.
+    /// Returns the error in a known directive that stands in an allowed place, and the remedy.
     fn misuse(&self, name: &str, argument: Option<&str>) -> Option<(String, String)> {
         if argument.is_some() && WITHOUT_ARGUMENT.contains(&name) {
             let message = format!("what stands behind `{name}:` has no effect");

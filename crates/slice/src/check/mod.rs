@@ -68,7 +68,7 @@ pub(crate) struct Checker {
     /// The sequence, dictionary or constant whose own text is being checked: that does not see it, so its
     /// name may be one from farther out.
     unseen: Option<DefinitionId>,
-    /// Whether an included file of this unit was not found: that is reported, and unknown names are
+    /// True if an included file of this unit was not found: that is reported, and unknown names are
     /// likely to come from it.
     lacks_files: bool,
     /// How many more unknown names are compared with all known ones.
@@ -76,7 +76,7 @@ pub(crate) struct Checker {
     found: Vec<Diagnostic>,
 }
 
-/// What the checker knows of a definition beside the model.
+/// The checker's facts about a definition, beside the model.
 #[derive(Debug, Clone, Default)]
 struct Facts {
     is_local: bool,
@@ -95,9 +95,9 @@ struct Facts {
 #[derive(Debug, Clone, Copy)]
 struct Context {
     scope: ScopeId,
-    /// Whether the construct belongs to a `local` definition, which may use local types.
+    /// True if the construct belongs to a `local` definition, which may use local types.
     is_local: bool,
-    /// Whether it stands inside the braces of a definition: names used there belong to that scope.
+    /// True if it stands inside the braces of a definition: names used there belong to that scope.
     is_in_body: bool,
 }
 
@@ -178,7 +178,7 @@ impl Checker {
         }
     }
 
-    /// Whether the file of a place has a file metadata directive.
+    /// Returns true if the file of a place has a file metadata directive.
     fn has_file_metadata(&self, file: FileId, directive: &str) -> bool {
         let metadata = self.file_metadata.get(&file);
         metadata.is_some_and(|all| all.iter().any(|one| one.text == directive))

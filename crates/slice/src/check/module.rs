@@ -6,7 +6,7 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::model::{Definition, DefinitionId, DefinitionKind};
 use crate::parse::ast::{self, Item, Kind, Module, Name};
 
-/// What to do with the body of a definition.
+/// The action for the body of a definition.
 enum Declared {
     /// It is new.
     New,
@@ -382,7 +382,7 @@ impl Checker {
     }
 }
 
-/// Whether a definition comes into being at its end only. Observed: to slice2cpp of Ice 3.7.8 and slice2py
+/// Returns true if a definition comes into being at its end only. Observed: to slice2cpp of Ice 3.7.8 and slice2py
 /// of Ice 3.8.3, `K` in `const int K = K;` is one of an outer module.
 fn is_unseen_by_itself(kind: &Kind) -> bool {
     matches!(

@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::model::{DefinitionId, DefinitionKind, Type};
 use crate::parse::ast::{self, ScopedName, TypeKind};
 
-/// What a walk along the parts of a name found.
+/// The result of a walk along the parts of a name.
 enum Walk {
     Found(Entry),
     /// It exists under another spelling, given here with its modules as they were written.
@@ -135,7 +135,7 @@ impl Checker {
         Some(id)
     }
 
-    /// What a name means, seen from a scope.
+    /// Resolves a name, seen from a scope.
     pub(super) fn find(
         &mut self,
         name: &ScopedName,
@@ -176,7 +176,7 @@ impl Checker {
         None
     }
 
-    /// Whether a name that means nothing else is that of the definition whose own text it stands in.
+    /// Returns true if a name that means nothing else is that of the definition whose own text it stands in.
     fn names_unseen(&mut self, name: &ScopedName, context: Context) -> bool {
         let unseen = self.unseen.take();
         let found = self.lookup_quietly(name, context);
@@ -184,7 +184,7 @@ impl Checker {
         found == unseen
     }
 
-    /// Whether something that differs from a name only in case keeps it from meaning what is farther
+    /// Returns true if something that differs from a name only in case keeps it from meaning what is farther
     /// out. Ice looks past modules and constants for a type.
     fn hides_outer(&self, entry: &Entry, wanted: &str) -> bool {
         match entry.target {
@@ -228,7 +228,7 @@ impl Checker {
             })
     }
 
-    /// What a name means, or would mean but for case; nothing is reported.
+    /// Resolves a name without regard to case; nothing is reported.
     pub(super) fn entry_like(&self, name: &ScopedName, context: Context) -> Option<Entry> {
         let from = if name.is_absolute {
             self.scopes.root()
@@ -339,7 +339,7 @@ impl Checker {
         self.report(diagnostic);
     }
 
-    /// What a definition is, with its article.
+    /// Returns the noun for a definition, with its article.
     pub(super) fn noun(&self, id: DefinitionId) -> &'static str {
         match self.definition(id).kind {
             DefinitionKind::Const(_) => "a constant",

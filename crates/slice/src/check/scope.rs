@@ -9,7 +9,7 @@ use crate::model::DefinitionId;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ScopeId(usize);
 
-/// What a name means.
+/// The meaning of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Target {
     Module(ScopeId),
@@ -40,7 +40,7 @@ pub(super) struct Scope {
     /// Names of outer scopes that this scope itself has used since it was opened: by the name in lower
     /// case, as written, with the place.
     pub(super) used: HashMap<String, (String, Span)>,
-    /// What this scope itself has defined since it was opened, by the name in lower case, with the
+    /// The definitions of this scope itself since it was opened, by the name in lower case, with the
     /// place. Declarations of classes, sequences, dictionaries and constants are not among it: Ice lets
     /// their names mean something else.
     pub(super) introduced: HashMap<String, Span>,

@@ -1,4 +1,4 @@
-//! What an operation throws, and what never reaches the caller.
+//! Checks the exceptions that an operation throws, some of which never reach the caller.
 
 use super::{Checker, Context};
 use crate::diagnostic::{Code, Diagnostic, Span};

@@ -1,4 +1,4 @@
-//! What is told of a name that means nothing, or nothing that may stand there.
+//! Diagnostics for a name that means nothing, or nothing that may stand there.
 
 use super::scope::ScopeId;
 use super::{Checker, Context, nearest};
@@ -82,7 +82,7 @@ impl Checker {
         Some(format!("did you mean the enumerator `{of}::{enumerator}`?"))
     }
 
-    /// What the module that a name begins with has instead.
+    /// Returns the names in the module that a name begins with.
     fn in_module(&mut self, name: &ScopedName, scope: ScopeId) -> Option<String> {
         let (last, path) = name.parts.split_last()?;
         let (true, Some(end)) = (self.suggestions_left > 0, path.last()) else {
@@ -137,7 +137,7 @@ const PRIMITIVES: &[&str] = &[
     "bool", "byte", "short", "int", "long", "float", "double", "string",
 ];
 
-/// What people write who come from other languages.
+/// Types of other languages, with their Slice types.
 const FOREIGN_TYPES: &[(&str, &str)] = &[
     ("boolean", "bool"),
     ("char", "byte"),

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::model::{Definition, DefinitionId, DefinitionKind, Type};
 
-/// Whether a value of the type may hold a class instance.
+/// Returns true if a value of the type may hold a class instance.
 pub(crate) fn uses_classes(definitions: &[Definition], r#type: Type) -> bool {
     if let Type::Primitive(_) | Type::ObjectProxy | Type::Proxy(_) = r#type {
         return false;

@@ -25,7 +25,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => $summary),* }
             }
 
-            /// Whether it is an error or a warning.
+            /// Returns the severity: an error or a warning.
             pub fn severity(self) -> Severity {
                 match self { $(Self::$variant => Severity::$severity),* }
             }

@@ -85,13 +85,13 @@ pub struct Diagnostic {
     pub code: Code,
     /// How bad; always the severity of the code.
     pub severity: Severity,
-    /// What is wrong: one line, lower case, no full stop.
+    /// Describes the problem: one line, lower case, no full stop.
     pub message: String,
     /// Where; `None` only if no file could be read.
     pub span: Option<Span>,
     /// Other places that explain it.
     pub labels: Vec<Label>,
-    /// What to do.
+    /// The remedy.
     pub help: Option<String>,
 }
 
@@ -100,7 +100,7 @@ pub struct Diagnostic {
 pub struct Label {
     /// Where.
     pub span: Span,
-    /// What is there.
+    /// Describes the content of the place.
     pub message: String,
 }
 
@@ -144,7 +144,7 @@ impl Diagnostic {
         self
     }
 
-    /// Whether it is an error.
+    /// Returns true if it is an error.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }

@@ -25,7 +25,7 @@ impl Diagnostic {
         Renderer::new(self, sources, false).run(self)
     }
 
-    /// The same with the colours of a terminal (ANSI escapes).
+    /// Renders it with the colours of a terminal (ANSI escapes).
     pub fn render_colored(&self, sources: &SourceMap) -> String {
         Renderer::new(self, sources, true).run(self)
     }

@@ -24,7 +24,7 @@ impl Reporter {
         self.foreign.insert(file);
     }
 
-    /// Whether warnings in this file are dropped.
+    /// Returns true if warnings in this file are dropped.
     pub(crate) fn is_silent(&self, file: FileId) -> bool {
         self.foreign.contains(&file)
     }

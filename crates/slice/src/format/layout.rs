@@ -52,7 +52,7 @@ enum Block {
 struct Layout<'p, 't> {
     pieces: &'p [Piece<'t>],
     at: usize,
-    /// What came since the last statement ended.
+    /// The pieces since the last statement ended.
     statement: Vec<Piece<'t>>,
     /// Parentheses and brackets that are open in it.
     depth: usize,
@@ -61,9 +61,9 @@ struct Layout<'p, 't> {
     /// The blocks that were open at each `#if`: the other branches begin with the same.
     branches: Vec<Vec<Block>>,
     text: String,
-    /// Whether nothing was written since the start of the text or of a block.
+    /// True if nothing was written since the start of the text or of a block.
     is_fresh: bool,
-    /// Whether the last line ends with a closing brace, which a semicolon may follow.
+    /// True if the last line ends with a closing brace, which a semicolon may follow.
     closes: bool,
 }
 
@@ -104,7 +104,7 @@ impl<'t> Layout<'_, 't> {
         }
     }
 
-    /// Whether what came before is complete without a semicolon, as the use of a macro is.
+    /// Returns true if what came before is complete without a semicolon, as the use of a macro is.
     fn begins_definition(&self, piece: &Piece<'t>) -> bool {
         let follows = self.statement.last().is_some_and(|last| {
             last.is(")") || last.kind == Kind::Word && !DEFINITIONS.contains(&last.text)
@@ -112,7 +112,7 @@ impl<'t> Layout<'_, 't> {
         self.depth == 0 && follows && piece.line_ends > 0 && DEFINITIONS.contains(&piece.text)
     }
 
-    /// Whether the bracket at hand closes metadata that stand on lines of their own.
+    /// Returns true if the bracket at hand closes metadata that stand on lines of their own.
     fn ends_metadata_line(&self) -> bool {
         let tokens = self.statement.iter().filter(|piece| !piece.is_aside());
         let mut tokens: Vec<Piece<'t>> = tokens.cloned().collect();
@@ -170,7 +170,7 @@ impl<'t> Layout<'_, 't> {
         self.closes = false;
     }
 
-    /// Whether the last thing written is a directive, behind which a comment would be a part of it.
+    /// Returns true if the last thing written is a directive, behind which a comment would be a part of it.
     fn ends_with_directive(&self) -> bool {
         self.at > 0 && self.pieces[self.at - 1].kind == Kind::Directive
     }

@@ -33,7 +33,7 @@ pub struct FormatError {
     pub line: usize,
     /// Column in characters, from 1.
     pub column: usize,
-    /// What is wrong there: one line, lower case, no full stop.
+    /// Describes the problem: one line, lower case, no full stop.
     pub message: String,
 }
 
@@ -62,7 +62,7 @@ impl fmt::Display for FormatError {
 
 impl std::error::Error for FormatError {}
 
-/// The same Slice text, laid out: to lay out the result again changes nothing.
+/// Lays out Slice text. Laying out the result again changes nothing.
 ///
 /// - four spaces a level; braces on lines of their own, but a block that is written on one line, has
 ///   no block inside, and fits stays there: `enum Color { red, green }`

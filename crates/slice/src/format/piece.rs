@@ -6,7 +6,7 @@ use super::FormatError;
 use crate::lexer::{Lexer, TokenKind};
 use crate::model::FileId;
 
-/// What a piece is.
+/// The kind of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// An identifier or keyword.
@@ -30,7 +30,7 @@ pub(super) struct Piece<'t> {
     pub(super) text: &'t str,
     /// How many line ends stand before it; 0 also at the start of the text.
     pub(super) line_ends: usize,
-    /// Whether anything stands between it and the piece before.
+    /// True if anything stands between it and the piece before.
     pub(super) spaced: bool,
     /// In which column a block comment begins, from 0, with tab stops at every fourth.
     pub(super) column: usize,
@@ -45,7 +45,7 @@ impl Piece<'_> {
         matches!(self.kind, Kind::LineComment | Kind::BlockComment)
     }
 
-    /// Whether it is no token: it may stand anywhere, and nothing is wrapped around it.
+    /// Returns true if it is no token: it may stand anywhere, and nothing is wrapped around it.
     pub(super) fn is_aside(&self) -> bool {
         self.is_comment() || self.kind == Kind::Directive
     }

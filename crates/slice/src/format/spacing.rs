@@ -1,4 +1,4 @@
-//! Whether a space stands between two tokens of one line.
+//! Spaces between two tokens of one line.
 
 use super::piece::{Kind, Piece};
 
@@ -24,7 +24,7 @@ pub(super) fn join(pieces: &[Piece<'_>]) -> String {
     line
 }
 
-/// Whether a space stands between two pieces that follow each other.
+/// Returns true if a space stands between two pieces that follow each other.
 pub(super) fn is_spaced(left: &Piece<'_>, right: &Piece<'_>) -> bool {
     if left.is_aside() || right.is_aside() {
         return true;

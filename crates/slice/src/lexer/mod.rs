@@ -27,9 +27,9 @@ pub(crate) struct Lexer {
     file: FileId,
     text: Arc<str>,
     at: usize,
-    /// Whether only white space stood before `at` on its line.
+    /// True if only white space stood before `at` on its line.
     at_line_start: bool,
-    /// Whether something stood between the last token and `at`.
+    /// True if something stood between the last token and `at`.
     spaced: bool,
     problems: Vec<Problem>,
 }
@@ -265,7 +265,7 @@ impl Lexer {
 /// stand alone would be read as often as it has some.
 const CHARACTER_LEN_MAX: usize = 128;
 
-/// What Slice, the preprocessor and its conditions are punctuated with.
+/// The punctuation of Slice, of the preprocessor and of its conditions.
 const PUNCTUATION: &str = "{}()[]<>,;:=*+-/%!&|^~?#";
 
 fn is_number_part(byte: u8) -> bool {

@@ -1,4 +1,4 @@
-//! What the lexer produces.
+//! Tokens, the output of the lexer.
 
 use std::rc::Rc;
 
@@ -12,11 +12,11 @@ pub(crate) struct Token {
     pub(crate) span: Span,
     /// The doc comment before it; only set on the output of the preprocessor.
     pub(crate) doc: Option<Rc<str>>,
-    /// Whether it is the first token of its line.
+    /// True if it is the first token of its line.
     pub(crate) starts_line: bool,
-    /// Whether white space or a comment stands before it.
+    /// True if white space or a comment stands before it.
     pub(crate) spaced: bool,
-    /// Whether it is the name of a macro that must not be expanded any more.
+    /// True if it is the name of a macro that must not be expanded any more.
     pub(crate) is_final: bool,
 }
 
@@ -29,9 +29,9 @@ pub(crate) enum TokenKind {
     Escaped(Rc<str>),
     /// A number, not yet checked.
     Number(Rc<str>),
-    /// What stands between the quotes of a string, escapes not yet resolved.
+    /// The text between the quotes of a string, escapes not yet resolved.
     Str(Rc<str>),
-    /// What stands between the apostrophes of a character constant, escapes not yet resolved; only in
+    /// The text between the apostrophes of a character constant, escapes not yet resolved; only in
     /// conditions.
     Char(Rc<str>),
     /// `::`

@@ -16,7 +16,7 @@ pub struct FileId(pub usize);
 pub struct FileInfo {
     /// The path as it was opened: as given for a main file, search path joined for an included one.
     pub path: std::path::PathBuf,
-    /// Whether the file was asked for, as opposed to included.
+    /// True if the file was asked for, as opposed to included.
     pub is_main: bool,
     /// The `[[...]]` metadata of the file.
     pub metadata: Vec<Metadata>,
@@ -39,11 +39,11 @@ pub struct Definition {
     pub metadata: Vec<Metadata>,
     /// Its doc comment, markers and leading stars removed, lines joined by `\n`.
     pub doc: Option<String>,
-    /// What it is.
+    /// The kind of definition.
     pub kind: DefinitionKind,
 }
 
-/// What a definition is.
+/// The kind of a definition.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum DefinitionKind {

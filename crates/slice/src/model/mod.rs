@@ -59,7 +59,7 @@ impl Model {
         }
     }
 
-    /// What an interface extends directly, or a class of Ice 3.7 extends and implements.
+    /// Returns the direct bases of an interface, or those that a class of Ice 3.7 extends and implements.
     pub fn own_bases(&self, id: DefinitionId) -> Vec<DefinitionId> {
         match &self.definition(id).kind {
             DefinitionKind::Interface(interface) => interface.bases.clone(),
@@ -115,7 +115,7 @@ impl Model {
         chain
     }
 
-    /// Whether a value of the type may hold a class instance.
+    /// Returns true if a value of the type may hold a class instance.
     pub fn uses_classes(&self, r#type: Type) -> bool {
         crate::check::uses_classes(&self.definitions, r#type)
     }
@@ -142,7 +142,7 @@ impl Model {
             .collect()
     }
 
-    /// Whether the first is an exception that extends the second, directly or not. Each operation asks
+    /// Returns true if the first is an exception that extends the second, directly or not. Each operation asks
     /// it of every definition: nothing is allocated.
     fn derives_from(&self, derived: DefinitionId, exception: DefinitionId) -> bool {
         let mut current = derived;

@@ -8,9 +8,9 @@ use crate::diagnostic::Span;
 pub struct Operation {
     /// Its name.
     pub name: String,
-    /// Whether it may be retried.
+    /// True if it may be retried.
     pub is_idempotent: bool,
-    /// What it returns; `None` for `void`.
+    /// The return value; `None` for `void`.
     pub returns: Option<Returned>,
     /// All parameters in order of declaration, in-parameters before out-parameters.
     pub parameters: Vec<Parameter>,
@@ -24,7 +24,7 @@ pub struct Operation {
     pub span: Span,
 }
 
-/// What a request says about repeating it; the discriminants are those of the wire.
+/// The operation mode, which says whether a request may be repeated; the discriminants are those of the wire.
 ///
 /// Source: Ice manual, "Request Message Body".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Operation {
         self.parameters.iter().filter(|parameter| parameter.is_out)
     }
 
-    /// Whether only a twoway invocation makes sense: something comes back.
+    /// Returns true if only a twoway invocation makes sense: something comes back.
     pub fn returns_data(&self) -> bool {
         self.returns.is_some() || self.outputs().next().is_some() || !self.throws.is_empty()
     }
@@ -85,7 +85,7 @@ pub struct Parameter {
     pub name: String,
     /// Its type.
     pub r#type: Type,
-    /// Whether it travels from the servant to the caller.
+    /// True if it travels from the servant to the caller.
     pub is_out: bool,
     /// The tag of an optional parameter.
     pub tag: Option<i32>,

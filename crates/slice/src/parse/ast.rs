@@ -9,11 +9,11 @@ pub(crate) struct Unit {
     pub(crate) items: Vec<Item>,
     /// The `[[...]]` metadata with the file that it stands in.
     pub(crate) file_metadata: Vec<(FileId, Metadata)>,
-    /// Whether an included file was not found.
+    /// True if an included file was not found.
     pub(crate) lacks_files: bool,
 }
 
-/// What stands in a module, or at the top of a file.
+/// The content of a module, or of the top of a file.
 #[derive(Debug)]
 pub(crate) enum Item {
     Module(Module),
@@ -28,7 +28,7 @@ pub(crate) struct Module {
     pub(crate) items: Vec<Item>,
 }
 
-/// What may stand before a definition, member, operation or enumerator.
+/// The metadata and the comment before a definition, member, operation or enumerator.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Prelude {
     pub(crate) metadata: Vec<Metadata>,
@@ -86,7 +86,7 @@ pub(crate) enum Kind {
     },
     Struct {
         members: Vec<Member>,
-        /// Whether members are missing here because they could not be parsed.
+        /// True if members are missing here because they could not be parsed.
         has_errors: bool,
     },
     Enum {

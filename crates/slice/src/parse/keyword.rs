@@ -49,7 +49,7 @@ pub(super) const DEFINITION_KEYWORDS: &[&str] = &[
     "const",
 ];
 
-/// What other languages call a definition, and its keyword here.
+/// Keywords of other languages for a definition, with the keyword here.
 pub(super) const FOREIGN_KEYWORDS: &[(&str, &str)] = &[
     ("namespace", "module"),
     ("package", "module"),
@@ -65,13 +65,13 @@ pub(super) const FOREIGN_KEYWORDS: &[(&str, &str)] = &[
 ];
 
 impl Parser<'_> {
-    /// Whether a word cannot be a name without a backslash.
+    /// Returns true if a word cannot be a name without a backslash.
     pub(super) fn is_keyword(&self, word: &str) -> bool {
         KEYWORDS.contains(&word) || !self.language.has_38() && KEYWORDS_37.contains(&word)
     }
 }
 
-/// Whether a word begins a definition.
+/// Returns true if a word begins a definition.
 pub(super) fn begins_definition(word: &str) -> bool {
     DEFINITION_KEYWORDS.contains(&word)
 }

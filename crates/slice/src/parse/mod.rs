@@ -79,7 +79,7 @@ struct Parser<'r> {
     /// Files in which a definition has begun: no more file metadata there.
     started: HashSet<FileId>,
     unit: Unit,
-    /// Whether it is known that the text ends too early: one message about it is enough.
+    /// True if it is known that the text ends too early: one message about it is enough.
     has_reported_end: bool,
     /// How many errors of syntax were reported.
     error_count: usize,
@@ -237,7 +237,7 @@ impl Parser<'_> {
         Err(Failed)
     }
 
-    /// What comes next, in words.
+    /// Describes the next token in words.
     fn describe(&self) -> String {
         match self.peek() {
             None => "the end of the file".to_owned(),

@@ -5,7 +5,7 @@ use super::{Failed, Parsed, Parser};
 use crate::diagnostic::Code;
 use crate::lexer::TokenKind;
 
-/// What may stand in a class: in Ice 3.7 operations too.
+/// A member of a class: in Ice 3.7 operations too.
 pub(super) enum ClassMember {
     Data(Member),
     Operation(Operation),

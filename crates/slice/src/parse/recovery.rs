@@ -61,7 +61,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether the last token is a string without closing quote, which has swallowed its line.
+    /// Returns true if the last token is a string without closing quote, which has swallowed its line.
     fn previous_is_unterminated(&self) -> bool {
         let previous = self.at.checked_sub(1).and_then(|at| self.tokens.get(at));
         previous.is_some_and(|token| match &token.kind {
@@ -121,7 +121,7 @@ impl Parser<'_> {
         Ok(found)
     }
 
-    /// Whether a definition begins here, so that a `}` must be missing before it. `sequence<T> name;` is
+    /// Returns true if a definition begins here, so that a `}` must be missing before it. `sequence<T> name;` is
     /// more likely meant as a member.
     fn begins_next_definition(&self) -> bool {
         let is_collection = self.peek_at(1).is_some_and(|next| next.is('<'));

@@ -17,15 +17,15 @@ pub(super) struct Conditions {
 #[derive(Debug)]
 struct Group {
     opened: Span,
-    /// Whether the text between here and the next `#elif`, `#else` or `#endif` counts.
+    /// True if the text between here and the next `#elif`, `#else` or `#endif` counts.
     is_met: bool,
-    /// Whether a branch of this group has counted, or none may because the group itself is skipped.
+    /// True if a branch of this group has counted, or none may because the group itself is skipped.
     is_decided: bool,
     has_else: bool,
 }
 
 impl Conditions {
-    /// Whether the text here counts.
+    /// Returns true if the text here counts.
     pub(super) fn are_met(&self) -> bool {
         self.groups.last().is_none_or(|group| group.is_met)
     }
@@ -41,7 +41,7 @@ impl Conditions {
         });
     }
 
-    /// Whether the condition of an `#elif` here matters.
+    /// Returns true if the condition of an `#elif` here matters.
     pub(super) fn wants_elif(&self) -> bool {
         self.groups.last().is_some_and(|group| !group.is_decided)
     }
@@ -79,10 +79,10 @@ impl Conditions {
     }
 }
 
-/// What is wrong with an expression, and where if a token is to blame.
+/// Describes the error in an expression, and its place if a token is to blame.
 pub(super) type ExpressionError = (Option<Span>, String);
 
-/// Whether an expression is true whose macros are expanded and whose `defined` are replaced.
+/// Evaluates an expression whose macros are expanded and whose `defined` are replaced.
 pub(super) fn evaluate(tokens: &[Token]) -> Result<bool, ExpressionError> {
     let mut parser = Expression {
         tokens,

@@ -99,7 +99,7 @@ impl Preprocessor<'_, '_> {
     }
 }
 
-/// Whether tokens begin with `##`.
+/// Returns true if tokens begin with `##`.
 fn begins_with_paste(tokens: &[Token]) -> bool {
     matches!(tokens, [first, second, ..] if first.is('#') && second.is('#') && !second.spaced)
 }

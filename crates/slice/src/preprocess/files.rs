@@ -33,7 +33,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Whether the file is compiled itself, and not only included.
+    /// Returns true if the file is compiled itself, and not only included.
     pub(crate) fn is_main(&self, file: FileId) -> bool {
         self.mains
             .contains(&normalize(&self.sources.file(file).path))

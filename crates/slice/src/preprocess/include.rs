@@ -8,10 +8,10 @@ use crate::diagnostic::{Code, Diagnostic, Span};
 use crate::lexer::TokenKind;
 use crate::model::FileId;
 
-/// What an `#include` names.
+/// The file that an `#include` names.
 struct Header {
     name: String,
-    /// Whether it is in quotes: then the directory of the including file is searched first.
+    /// True if it is in quotes: then the directory of the including file is searched first.
     is_quoted: bool,
     span: Span,
 }

@@ -23,7 +23,7 @@ pub(super) struct Macro {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Parameters {
     names: Vec<Rc<str>>,
-    /// Whether the last one, `__VA_ARGS__`, takes all arguments that are left, with their commas.
+    /// True if the last one, `__VA_ARGS__`, takes all arguments that are left, with their commas.
     has_rest: bool,
 }
 
@@ -40,7 +40,7 @@ impl Parameters {
         self.names.iter().position(|known| **known == *name)
     }
 
-    /// Whether `given` arguments are too few or too many.
+    /// Returns true if `given` arguments are too few or too many.
     pub(super) fn misfits(&self, given: usize) -> bool {
         match self.has_rest {
             true => given + 1 < self.len(),
@@ -68,7 +68,7 @@ impl Parameters {
 }
 
 impl Macro {
-    /// Whether both say the same: then a second definition is harmless.
+    /// Returns true if both say the same: then a second definition is harmless.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let kinds = |of: &Self| of.body.iter().map(|t| t.kind.clone()).collect::<Vec<_>>();
         self.parameters == other.parameters && kinds(self) == kinds(other)

@@ -50,15 +50,15 @@ pub(crate) struct Preprocessor<'a, 'l> {
     expansion_left: usize,
     /// The doc comment that belongs to the next token.
     doc: Option<String>,
-    /// What `#line` has said of the file that is being read.
+    /// The place that `#line` has set for the file that is being read.
     place: Place,
     output: Vec<Token>,
 }
 
-/// What `__LINE__` and `__FILE__` are, if not the place in the file.
+/// The values of `__LINE__` and `__FILE__`, if not the place in the file.
 #[derive(Debug, Default)]
 struct Place {
-    /// What is added to the number of a line.
+    /// The number that is added to the number of a line.
     shift: i64,
     /// The name of the file as a string literal has it.
     name: Option<Rc<str>>,
@@ -67,9 +67,9 @@ struct Place {
 /// The tokens of a translation unit.
 pub(crate) struct Preprocessed {
     pub(crate) tokens: Vec<Token>,
-    /// Whether these are all: a limit may have ended the reading.
+    /// True if these are all: a limit may have ended the reading.
     pub(crate) is_complete: bool,
-    /// Whether an included file was not found: names may be unknown for no other reason.
+    /// True if an included file was not found: names may be unknown for no other reason.
     pub(crate) lacks_files: bool,
 }
 
@@ -81,7 +81,7 @@ struct Reader {
     unread: Option<Token>,
     conditions: Conditions,
     depth: usize,
-    /// Whether this file itself has produced a word that is not part of its metadata.
+    /// True if this file itself has produced a word that is not part of its metadata.
     has_definitions: bool,
 }
 
@@ -246,7 +246,7 @@ impl<'a, 'l> Preprocessor<'a, 'l> {
         Err(Abort)
     }
 
-    /// Whether an include here breaks the rule of Ice 3.8 that includes come first.
+    /// Returns true if an include here breaks the rule of Ice 3.8 that includes come first.
     fn is_late(&self, reader: &Reader) -> bool {
         self.options.language == Language::V38 && reader.has_definitions
     }

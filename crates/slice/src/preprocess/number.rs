@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Number {
     pub(super) bits: i64,
-    /// Whether it is the number of the same bits without a sign. What is computed of it is unsigned too.
+    /// True if it is the number of the same bits without a sign. What is computed of it is unsigned too.
     pub(super) is_unsigned: bool,
 }
 
@@ -90,8 +90,8 @@ pub(super) fn integer(text: &str) -> Option<Number> {
 
 const SUFFIXES: &[&str] = &["", "u", "l", "ul", "lu", "ll", "ull", "llu"];
 
-/// What a character constant counts as: its bytes, the first one highest. Observed: slice2cpp of Ice
-/// 3.7.8 takes one to eight of them, each from 0 to 255.
+/// Returns the number that a character constant stands for: its bytes, the first one highest. Observed: slice2cpp of
+/// Ice 3.7.8 takes one to eight of them, each from 0 to 255.
 pub(super) fn character(text: &str) -> Option<Number> {
     let mut rest = text.as_bytes();
     let mut bits: i64 = 0;

@@ -1,4 +1,4 @@
-//! What an old program makes of a new contract.
+//! Old programs with new contracts.
 
 mod data;
 mod interfaces;

@@ -55,7 +55,7 @@ fn every_code_is_shown_by_some_input() {
     assert!(missing.is_empty(), "never shown: {missing:?}");
 }
 
-/// What only a code generator reports.
+/// Codes that only a code generator reports.
 const OF_GENERATORS: &[Code] = &[Code::MappedNameClash, Code::MappedNameChanged];
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a user of the front-end can do, one file for each capability.
+//! The capabilities of the front-end, a file for each.
 
 mod breaking;
 mod contracts;

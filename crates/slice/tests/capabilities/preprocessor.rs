@@ -18,7 +18,7 @@ fn value(text: &str) -> i64 {
     }
 }
 
-/// Whether `#if` takes the condition as true.
+/// Returns true if `#if` takes the condition as true.
 fn is_true(condition: &str) -> bool {
     value(&format!(
         "#define ONE 1\n#define EMPTY\n#if {condition}\nmodule A {{ const int N = 1; }}\n#else\nmodule A {{ const int N = 0; }}\n#endif"

@@ -42,7 +42,8 @@ pub fn offer(compressions: &[Compression], endpoints: &[Endpoint]) -> Option<End
     }))
 }
 
-/// Whether one of a proxy's `endpoints` offers a compression for the endpoint `at`. An unreadable offer is ignored.
+/// Returns true if one of a proxy's `endpoints` offers a compression for the endpoint `at`. An unreadable offer is
+/// ignored.
 pub fn offered(compression: Compression, endpoints: &[Endpoint], at: &Endpoint) -> bool {
     endpoints.iter().any(|endpoint| match endpoint {
         Endpoint::Opaque(opaque) if opaque.type_code == OFFER_TYPE_CODE => {
@@ -52,7 +53,7 @@ pub fn offered(compression: Compression, endpoints: &[Endpoint], at: &Endpoint) 
     })
 }
 
-/// Whether an endpoint is an offer, to which nobody connects.
+/// Returns true if an endpoint is an offer. No peer connects to it.
 pub fn is_offer(endpoint: &Endpoint) -> bool {
     matches!(endpoint, Endpoint::Opaque(opaque) if opaque.type_code == OFFER_TYPE_CODE)
 }

@@ -13,7 +13,7 @@ use crate::reference::{Endpoint, Identity};
 
 const LIMIT: usize = 1024 * 1024;
 
-/// Those that compress each message by itself.
+/// The compressions that compress each message by itself.
 const ONE_BY_ONE: [Compression; 4] = [
     Compression::Bzip2,
     Compression::Zstd,

@@ -138,8 +138,8 @@ impl<T> InFlight<T> {
 
     fn contains(&self, id: i32) -> bool {
         let is_one = self.one.as_ref().is_some_and(|(one, _)| *one == id);
-        let in_row = || self.index_of(id).and_then(|at| self.ring.get(at)?.as_ref());
-        is_one || in_row().is_some() || !self.old.is_empty() && self.old.contains_key(&id)
+        let in_ring = || self.index_of(id).and_then(|at| self.ring.get(at)?.as_ref());
+        is_one || in_ring().is_some() || !self.old.is_empty() && self.old.contains_key(&id)
     }
 
     /// Removes all tokens, in the order of their requests.
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_is_never_answered_does_not_lengthen_the_row() {
+    fn a_request_that_is_never_answered_does_not_lengthen_the_ring() {
         let mut in_flight = InFlight::default();
         let mut send = |token| {
             let id = next_id(&mut in_flight);

@@ -131,12 +131,12 @@ impl Liveness {
         all.min().map(|tick| tick.clamp(TICK_MIN, TICK_MAX))
     }
 
-    /// Whether heartbeats are ever sent.
+    /// Returns true if heartbeats are ever sent.
     pub fn has_heartbeats(&self) -> bool {
         self.heartbeats != Heartbeats::Off && !self.heartbeat_interval.is_zero()
     }
 
-    /// Whether silence is ever checked.
+    /// Returns true if silence is ever checked.
     pub fn has_idle_check(&self) -> bool {
         self.idle_check != IdleCheck::Off && !self.idle_timeout.is_zero()
     }

@@ -34,7 +34,7 @@ pub enum LivenessAction {
     Close(Duration),
 }
 
-/// What earlier checks found. An event is dated by the check that found it, so its time is never too early.
+/// The findings of earlier checks. An event is dated by the check that found it, so its time is never too early.
 #[derive(Debug)]
 pub struct LivenessCheck {
     rules: Liveness,

@@ -20,6 +20,7 @@ mod retry;
 mod send_queue;
 #[cfg(test)]
 mod tests;
+mod write_batch;
 
 use bytes::BytesMut;
 use in_flight::InFlight;
@@ -27,7 +28,8 @@ use in_flight::InFlight;
 pub use liveness::{Heartbeats, IdleCheck, Liveness, TICK_MAX};
 pub use liveness_check::{LivenessAction, LivenessCheck, Marks};
 pub use retry::{AttemptEnd, Retries};
-pub use send_queue::{Flush, FlushPolicy, SendQueue, WriteBatch};
+pub use send_queue::{Flush, FlushPolicy, SendQueue};
+pub use write_batch::WriteBatch;
 
 use crate::compression::CompressionError;
 use crate::encoding::DecodeError;
@@ -55,7 +57,7 @@ pub enum Input<'a> {
     Message(Message),
 }
 
-/// What the driver must do with the input.
+/// An event in the input that the driver must handle.
 #[derive(Debug)]
 pub enum ConnectionEvent<T> {
     /// The server is ready: requests may be sent now.
@@ -132,27 +134,27 @@ impl<T> StateMachine<T> {
         }
     }
 
-    /// Whether requests may be sent.
+    /// Returns true if requests may be sent.
     pub fn is_active(&self) -> bool {
         self.state == State::Active
     }
 
-    /// Whether the server has not validated the connection yet.
+    /// Returns true if the server has not validated the connection yet.
     pub fn is_validating(&self) -> bool {
         self.state == State::Validating
     }
 
-    /// Whether the connection is closed: nothing may be read or written.
+    /// Returns true if the connection is closed: nothing may be read or written.
     pub fn is_closed(&self) -> bool {
         self.state == State::Closed
     }
 
-    /// Whether CloseConnection has been written, so that only the end of the peer's stream is due.
+    /// Returns true if CloseConnection has been written, so that only the end of the peer's stream is due.
     pub fn is_closing(&self) -> bool {
         self.state == State::Closing
     }
 
-    /// Whether a heartbeat may be sent: the connection is validated, and CloseConnection has not been written.
+    /// Returns true if a heartbeat may be sent: the connection is validated, and CloseConnection has not been written.
     pub fn may_send_heartbeat(&self) -> bool {
         matches!(self.state, State::Active | State::Draining)
     }
@@ -201,6 +203,21 @@ impl<T> StateMachine<T> {
             self.in_flight.insert(id(at), token(at));
         }
         Ok(first)
+    }
+
+    /// Appends messages without replies, which `write` encodes.
+    ///
+    /// # Errors
+    /// [`NotAppended::NotActive`], or the error of `write`; the driver then removes what was written.
+    #[inline]
+    pub fn append_messages<E>(
+        &self,
+        write: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), NotAppended<E>> {
+        match self.is_active() {
+            true => write().map_err(NotAppended::Unwritten),
+            false => Err(NotAppended::NotActive),
+        }
     }
 
     /// Reserves an id for a request that is written before it can be appended. The id is given to
@@ -377,9 +394,9 @@ impl<T> StateMachine<T> {
         self.in_flight.drain()
     }
 
-    /// Whether requests of the peer are still dispatched. A side that is closing dispatches them while it waits for
-    /// replies itself. Otherwise, if both sides closed at the same time, each would wait for replies to requests that
-    /// the other has discarded.
+    /// Returns true if requests of the peer are still dispatched. A side that is closing dispatches them while it waits
+    /// for replies itself. Otherwise, if both sides closed at the same time, each would wait for replies to requests
+    /// that the other has discarded.
     fn is_dispatching_new(&self) -> bool {
         match self.state {
             State::Active => true,

@@ -7,8 +7,7 @@
 
 use std::time::{Duration, Instant};
 
-use bytes::Buf;
-
+use super::write_batch::WriteBatch;
 use crate::encoding::Buffer;
 
 /// A message that follows the write of another one within this time may wait for later ones. A sender in a loop is faster. A
@@ -17,7 +16,7 @@ use crate::encoding::Buffer;
 const GAP: Duration = Duration::from_micros(5);
 /// A queue of this many bytes is written without further delay.
 const FLUSH_LEN: usize = 64 * 1024;
-/// The same limit for requests. It is lower, because the peer can begin to dispatch them meanwhile.
+/// [`FLUSH_LEN`] for requests. It is lower, because the peer can begin to dispatch them meanwhile.
 const FLUSH_LEN_REQUESTS: usize = 16 * 1024;
 
 /// The send queue of a connection: one buffer grows while another one is being written.
@@ -55,25 +54,19 @@ pub struct SendQueue {
     oneway_written: Option<Instant>,
 }
 
-/// Bytes that are being written.
-#[derive(Debug)]
-pub struct WriteBatch {
-    buffer: Box<Buffer>,
-}
-
 /// When a batch of messages is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlushPolicy {
     /// Immediately.
     Now,
     /// Together with later messages if other requests are in flight, because then the sender does not wait for this
-    /// reply alone. For twoway requests.
+    /// reply alone. For twoway requests, and for the replies to them that become ready one by one.
     WithOthers,
     /// Together with later messages if it closely follows another one. For messages without a reply.
     Oneway,
 }
 
-/// What the sender does with the messages that it has just appended.
+/// The next step of a sender that has just appended messages.
 #[derive(Debug)]
 pub enum Flush {
     /// Write this batch.
@@ -102,8 +95,9 @@ impl SendQueue {
         }
     }
 
-    /// Says what to do with the messages just appended. `in_flight` is the number of requests whose replies are due.
-    /// `now` is called only if the answer depends on the time.
+    /// Says what to do with the messages just appended. `in_flight` is the number of requests whose replies are due:
+    /// from the peer if the messages are requests, from this side if they are replies. It includes those of the
+    /// messages. `now` is called only if the answer depends on the time.
     #[inline]
     pub fn flush(
         &mut self,
@@ -148,6 +142,12 @@ impl SendQueue {
         }
     }
 
+    /// Returns true if a batch or a single reply is being written.
+    #[inline]
+    pub fn is_writing(&self) -> bool {
+        self.is_writing
+    }
+
     /// Takes the messages that were collected. Messages appended later are still part of the same arrangement, until
     /// this returns `None` or [`SendQueue::end_collecting`] is called.
     pub fn take_collected(&mut self, now: Instant) -> Option<WriteBatch> {
@@ -177,6 +177,24 @@ impl SendQueue {
         let spare = &mut self.spare;
         self.pending
             .get_or_insert_with(|| spare.take().unwrap_or_default())
+    }
+
+    /// Appends whole messages. `write` encodes them; its second argument is the position at which they start. If it
+    /// fails or panics, the bytes that it appended are removed again: an incomplete message would corrupt all messages
+    /// behind it.
+    ///
+    /// # Errors
+    /// The error of `write`.
+    #[inline]
+    pub fn append<T, E>(
+        &mut self,
+        write: impl FnOnce(&mut Buffer, u64) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let start = self.end();
+        let incomplete = Incomplete::of(self.pending());
+        let written = write(incomplete.buffer, start)?;
+        std::mem::forget(incomplete);
+        Ok(written)
     }
 
     /// Its plain bytes, to which short messages are appended.
@@ -278,7 +296,7 @@ impl SendQueue {
     #[inline]
     pub fn put_back(&mut self, batch: WriteBatch) -> Option<WriteBatch> {
         self.batch_replies = 0;
-        self.keep(batch.buffer);
+        self.keep(batch.into_buffer());
         self.next_or_end()
     }
 
@@ -334,280 +352,30 @@ impl SendQueue {
         let buffer = self.pending.take_if(|pending| !pending.is_empty())?;
         self.taken += buffer.len() as u64;
         self.batch_replies = std::mem::take(&mut self.pending_replies);
-        Some(WriteBatch { buffer })
+        Some(WriteBatch::new(buffer))
     }
 }
 
-impl WriteBatch {
-    /// Makes a batch of these bytes.
-    pub fn of(buffer: Buffer) -> Self {
-        let buffer = Box::new(buffer);
-        Self { buffer }
-    }
+/// A buffer to which messages are being appended. Its drop removes the appended bytes again.
+struct Incomplete<'a> {
+    buffer: &'a mut Buffer,
+    len: usize,
+}
 
-    /// Returns the bytes that are still to be written.
+impl<'a> Incomplete<'a> {
     #[inline]
-    pub fn remaining(&self) -> &Buffer {
-        &self.buffer
+    fn of(buffer: &'a mut Buffer) -> Self {
+        let len = buffer.bytes().len();
+        Self { buffer, len }
     }
+}
 
-    /// Counts bytes as written, and releases shared ones. Returns true if all are written.
+impl Drop for Incomplete<'_> {
     #[inline]
-    pub fn advance(&mut self, count: usize) -> bool {
-        if count == self.buffer.len() && !self.buffer.has_pieces() {
-            // The usual case. The buffer is cleared when it is put back.
-            return true;
-        }
-        self.buffer.advance(count);
-        self.buffer.is_empty()
+    fn drop(&mut self) {
+        self.buffer.truncate(self.len);
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn messages_appended_during_a_write_form_the_next_batch() {
-        let mut output = SendQueue::default();
-        output.bytes().extend(b"one");
-        let mut batch = output.take().expect("something is pending");
-        output.bytes().extend(b"two");
-        assert!(output.take().is_none(), "one writer at a time");
-        assert_eq!(
-            (output.waiting_len(), output.taken(), output.end()),
-            (6, 3, 6)
-        );
-
-        assert!(!batch.advance(2));
-        output.progress(2);
-        assert_eq!(
-            (batch.remaining().chunk(), output.waiting_len()),
-            (&b"e"[..], 4)
-        );
-        assert!(batch.advance(1));
-        output.progress(1);
-        let batch = output.put_back(batch).expect("more has come");
-        assert_eq!(
-            (batch.remaining().chunk(), output.written()),
-            (&b"two"[..], 3)
-        );
-    }
-
-    /// Whether a message without a reply leaves immediately, which is noted to be written a moment later.
-    fn leaves(output: &mut SendQueue, now: Instant) -> bool {
-        const WRITE_TIME: Duration = Duration::from_micros(20);
-        output.bytes().push(0);
-        match output.flush(FlushPolicy::Oneway, 0, || now) {
-            Flush::Write(batch) => {
-                assert!(output.put_back(batch).is_none());
-                output.note_oneway_written(now + WRITE_TIME);
-                true
-            }
-            _ => false,
-        }
-    }
-
-    #[test]
-    fn only_a_message_that_closely_follows_the_write_of_another_one_waits() {
-        let start = Instant::now();
-        let at = |micros| start + Duration::from_micros(micros);
-        let mut output = SendQueue::new(true);
-        assert!(leaves(&mut output, at(0)));
-        // Somebody has waited for what the first one did, at a fast peer.
-        assert!(leaves(&mut output, at(30)));
-        assert!(leaves(&mut output, at(80)));
-        // A loop goes on when the write ends.
-        assert!(!leaves(&mut output, at(101)));
-        assert!(
-            !leaves(&mut output, at(130)),
-            "they are collected meanwhile"
-        );
-        assert!(output.take_collected(at(150)).is_some());
-    }
-
-    #[test]
-    fn a_written_queue_is_idle() {
-        let mut output = SendQueue::default();
-        output.bytes().extend(b"one");
-        let batch = output.take().expect("something is pending");
-        output.progress(3);
-        assert!(output.put_back(batch).is_none());
-        assert!(output.take().is_none());
-        assert_eq!(output.waiting_len(), 0);
-    }
-
-    #[test]
-    fn single_messages_reuse_one_buffer() {
-        let mut output = SendQueue::default();
-        output.bytes().extend(b"one");
-        let address = output.bytes().as_ptr();
-        for _ in 0..3 {
-            let batch = output.take().expect("something is pending");
-            output.progress(3);
-            assert!(output.put_back(batch).is_none());
-            output.bytes().extend(b"two");
-            assert_eq!(output.bytes().as_ptr(), address);
-        }
-        assert!(output.spare.is_none(), "a second one was never needed");
-    }
-
-    #[test]
-    fn a_written_batch_releases_shared_bytes() {
-        let shared = bytes::Bytes::from(vec![1; crate::encoding::PIECE_MIN]);
-        let mut output = SendQueue::default();
-        let encoding = crate::encoding::EncodingVersion::V1_1;
-        crate::encoding::Encoder::new(output.pending(), encoding).put(&shared);
-        assert!(!shared.is_unique());
-        let mut batch = output.take().expect("something is pending");
-        let len = batch.remaining().len();
-        assert!(batch.advance(len));
-        assert!(shared.is_unique());
-        output.progress(len);
-        assert!(output.put_back(batch).is_none());
-        assert_eq!((output.waiting_len(), output.pending_len()), (0, 0));
-    }
-
-    /// Writes this many bytes. Returns the bytes of the buffers kept afterwards.
-    fn kept_after(output: &mut SendQueue, len: usize) -> usize {
-        output.bytes().resize(len, 0);
-        let batch = output.take().expect("something is pending");
-        output.progress(len);
-        assert!(output.put_back(batch).is_none());
-        kept(output)
-    }
-
-    fn kept(output: &mut SendQueue) -> usize {
-        let kept = [&mut output.pending, &mut output.spare]
-            .into_iter()
-            .flatten();
-        kept.map(|buffer| size_of::<Buffer>() + buffer.bytes_mut().capacity())
-            .sum()
-    }
-
-    #[test]
-    fn a_large_buffer_is_kept_while_large_batches_need_it() {
-        let mut output = SendQueue::default();
-        for _ in 0..3 {
-            let kept = kept_after(&mut output, 1_000_000);
-            assert!((1_000_000..1_100_000).contains(&kept), "{kept}");
-        }
-        assert!(kept_after(&mut output, 100) <= SendQueue::SPARE_MAX);
-    }
-
-    #[test]
-    fn a_queue_at_rest_keeps_only_pending_bytes() {
-        let mut output = SendQueue::default();
-        assert!(kept_after(&mut output, 1_000_000) >= 1_000_000);
-        output.bytes().extend(b"message");
-        output.drop_spares();
-        let batch = output.take().expect("it is pending");
-        assert_eq!(batch.remaining().chunk(), b"message");
-
-        let mut output = SendQueue::default();
-        kept_after(&mut output, 60_000);
-        output.drop_spares();
-        assert_eq!(kept(&mut output), 0);
-    }
-
-    #[test]
-    fn a_closed_queue_keeps_nothing() {
-        let mut output = SendQueue::default();
-        kept_after(&mut output, 60_000);
-        output.bytes().resize(60_000, 0);
-        let batch = output.take().expect("something is pending");
-        output.bytes().resize(60_000, 0);
-        assert_eq!(output.clear(), 60_000);
-        output.progress(60_000);
-        assert!(output.put_back(batch).is_none());
-        assert_eq!(kept(&mut output), 0);
-    }
-
-    fn replies(bytes: &[u8]) -> Buffer {
-        let mut replies = Buffer::default();
-        replies.bytes_mut().extend(bytes);
-        replies
-    }
-
-    #[test]
-    fn replies_are_counted_until_they_are_written() {
-        let mut output = SendQueue::default();
-        output.bytes().extend(b"request");
-        output.append_replies(&mut replies(b"reply"));
-        assert_eq!(output.replies_len(), 5);
-        let batch = output.take().expect("something is pending");
-        output.append_replies(&mut replies(b"more"));
-        assert_eq!(output.replies_len(), 9);
-        output.progress(12);
-        output.put_back(batch).expect("more has come");
-        assert_eq!(output.replies_len(), 4);
-    }
-
-    #[test]
-    fn a_single_reply_is_written_as_if_it_had_been_appended() {
-        let mut output = SendQueue::default();
-        assert!(output.begin_single_reply(5));
-        assert_eq!(
-            (output.waiting_len(), output.taken(), output.end()),
-            (5, 5, 5)
-        );
-        assert_eq!(output.replies_len(), 5);
-        assert!(!output.begin_single_reply(3), "one writer at a time");
-        output.bytes().extend(b"more");
-        assert!(output.take().is_none(), "one writer at a time");
-        let batch = output.end_single_reply(5).expect("more has come");
-        assert_eq!((output.replies_len(), output.written()), (0, 5));
-        assert!(!output.begin_single_reply(3), "it is still being written");
-        output.progress(4);
-        assert!(output.put_back(batch).is_none());
-
-        output.bytes().extend(b"first");
-        assert!(
-            !output.begin_single_reply(3),
-            "what is pending leaves first"
-        );
-        let batch = output.take().expect("something is pending");
-        output.progress(5);
-        assert!(output.put_back(batch).is_none());
-        assert!(output.begin_single_reply(3) && output.end_single_reply(3).is_none());
-        assert_eq!((output.waiting_len(), output.written()), (0, 17));
-    }
-
-    #[test]
-    fn a_partly_written_single_reply_continues_as_a_batch() {
-        let mut output = SendQueue::default();
-        assert!(output.begin_single_reply(5));
-        let mut batch = WriteBatch::of(replies(b"reply"));
-        assert!(!batch.advance(2));
-        output.progress(2);
-        assert_eq!(
-            (batch.remaining().chunk(), output.waiting_len()),
-            (&b"ply"[..], 3)
-        );
-        assert_eq!(output.replies_len(), 5);
-        assert!(batch.advance(3));
-        output.progress(3);
-        assert!(output.put_back(batch).is_none());
-        assert_eq!((output.waiting_len(), output.replies_len()), (0, 0));
-    }
-
-    #[test]
-    fn a_single_reply_waits_until_batches_have_given_up_a_long_buffer() {
-        let mut output = SendQueue::default();
-        kept_after(&mut output, 1_000_000);
-        assert!(!output.begin_single_reply(5));
-        assert!(kept_after(&mut output, 100) <= SendQueue::SPARE_MAX);
-        assert!(output.begin_single_reply(5));
-    }
-
-    #[test]
-    fn bytes_that_were_never_taken_never_left() {
-        let mut output = SendQueue::default();
-        output.bytes().extend(b"left");
-        let _batch = output.take();
-        let start = output.end();
-        output.bytes().extend(b"stayed");
-        assert_eq!(output.clear(), 6);
-        assert!(start >= output.taken());
-    }
-}
+mod tests;

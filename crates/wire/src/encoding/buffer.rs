@@ -59,7 +59,7 @@ pub struct Buffer {
     /// The number of bytes that were taken.
     taken: usize,
     pieces: Pieces,
-    /// Whether pieces are copied into the bytes.
+    /// True if pieces are copied into the bytes.
     is_joined: bool,
 }
 
@@ -133,13 +133,13 @@ impl Buffer {
         self.bytes.len() - self.taken + self.pieces.len
     }
 
-    /// Whether the buffer is empty.
+    /// Returns true if the buffer is empty.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether it has pieces, so that its bytes are not one slice.
+    /// Returns true if it has pieces, so that its bytes are not one slice.
     #[inline]
     pub fn has_pieces(&self) -> bool {
         !self.pieces.list.is_empty()
@@ -267,7 +267,7 @@ mod tests {
         vec![fill; LONG].into()
     }
 
-    /// What a function writes, as a buffer with pieces and as a vector.
+    /// Returns the output of `write` as a buffer with pieces and as a vector.
     fn both(write: impl Fn(&mut Encoder<'_>)) -> (Buffer, Vec<u8>) {
         let (mut buffer, mut vector) = (Buffer::default(), Vec::new());
         let mut encoder = Encoder::new(&mut buffer, EncodingVersion::V1_1);

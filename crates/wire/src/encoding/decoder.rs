@@ -45,7 +45,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The same decoder with a context for values that need one: a proxy gets its communicator from it.
+    /// Sets the context for values that need one: a proxy gets its communicator from it.
     #[must_use]
     #[inline]
     pub fn with_context(mut self, context: &'a (dyn Any + Send + Sync)) -> Self {
@@ -58,7 +58,7 @@ impl<'a> Decoder<'a> {
         self.context
     }
 
-    /// The same decoder with the shared bytes that contain its slice, for example a message. `Bytes` are then decoded
+    /// Sets the shared bytes that contain the decoder's slice, for example a message. `Bytes` are then decoded
     /// as slices of them, and keep all of them in memory.
     #[must_use]
     #[inline]
@@ -321,7 +321,7 @@ impl<'a> Decoder<'a> {
     /// else is left. In 1.0 one surplus byte is accepted, as in Ice.
     ///
     /// # Errors
-    /// [`DecodeErrorKind::TrailingBytes`], or the error of a malformed tagged value.
+    /// [`DecodeErrorKind::TrailingBytes`].
     #[inline]
     pub fn finish(mut self) -> Result<(), DecodeError> {
         if self.remaining() == 0 {

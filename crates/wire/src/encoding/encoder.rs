@@ -18,7 +18,7 @@ pub struct Encoder<'a> {
     encoding: EncodingVersion,
     error: Option<EncodeError>,
     pub(super) class_format: ClassFormat,
-    /// Whether the current slice has tagged members so far.
+    /// True if the current slice has tagged members so far.
     pub(super) has_tagged: bool,
     /// Class instances, created when needed.
     graph: Option<Box<GraphWriter>>,

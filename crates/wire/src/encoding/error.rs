@@ -10,15 +10,15 @@ use super::{EncodingVersion, GRAPH_STACK_MAX, TYPE_ID_LEN_MAX, TagFormat};
 /// message, it closes the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DecodeError {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: DecodeErrorKind,
-    /// What was being decoded: a Slice type or a field of the protocol.
+    /// The thing being decoded: a Slice type or a field of the protocol.
     pub what: &'static str,
     /// The position of the error in bytes, from the start of the message or of the encapsulation payload.
     pub offset: usize,
 }
 
-/// What is wrong with the bytes.
+/// The kind of error in the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DecodeErrorKind {
@@ -96,6 +96,7 @@ impl fmt::Display for DecodeErrorKind {
             }
             Self::UnknownEnumerator(value) => write!(f, "no enumerator has the value {value}"),
             Self::InvalidValue(value) => write!(f, "unexpected value {value}"),
+            Self::TrailingBytes(1) => f.write_str("1 byte is left after the last value"),
             Self::TrailingBytes(count) => write!(f, "{count} bytes are left after the last value"),
             Self::UnsupportedEncoding(version) => {
                 write!(f, "encoding {version} is not supported, 1.0 and 1.1 are")
@@ -147,7 +148,7 @@ impl std::error::Error for DecodeError {}
 pub enum EncodeError {
     /// A string, sequence or message longer than the 2,147,483,647 that a size can say.
     TooLong {
-        /// What is too long.
+        /// The thing that is too long.
         what: &'static str,
         /// Its length.
         len: usize,

@@ -122,9 +122,9 @@ pub struct ExceptionReader<'a> {
     decoder: Decoder<'a>,
     type_id: &'a str,
     extent: Extent,
-    /// Whether the members of the current slice have been read.
+    /// True if the members of the current slice have been read.
     is_read: bool,
-    /// Whether class instances follow the last slice. Encoding 1.0 only.
+    /// True if class instances follow the last slice. Encoding 1.0 only.
     has_instances: bool,
     /// The slices that were skipped; encoding 1.1 only.
     unknown: Vec<UnknownSlice>,

@@ -57,7 +57,7 @@ pub trait Encode {
 
     /// Appends the elements of a sequence, without its size.
     ///
-    /// Fixed-size numbers override it to move the whole sequence at once.
+    /// Fixed-size numbers override it to move the whole sequence in one step.
     fn encode_elements(elements: &[Self], encoder: &mut Encoder<'_>)
     where
         Self: Sized,

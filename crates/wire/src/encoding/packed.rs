@@ -48,7 +48,7 @@ impl<'a, T: Decode> Packed<'a, T> {
         self.bytes.len() / Self::LEN
     }
 
-    /// Whether there is no element.
+    /// Returns true if there is no element.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()

@@ -39,7 +39,7 @@ impl<T: Decode> PackedBytes<T> {
         self.as_packed().len()
     }
 
-    /// Whether there is no element.
+    /// Returns true if there is no element.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
@@ -62,7 +62,7 @@ impl<T: Decode> PackedBytes<T> {
         self.as_packed().to_vec()
     }
 
-    /// The same sequence, borrowed.
+    /// Borrows the sequence.
     #[inline]
     pub fn as_packed(&self) -> Packed<'_, T> {
         Packed::of(&self.bytes)

@@ -25,7 +25,7 @@ pub trait Tagged: Encode {
     /// The number of bytes of every value, if it is always the same. An enumeration has none.
     const FIXED_LEN: Option<usize> = None;
 
-    /// Whether a value of format [`TagFormat::VSize`] starts with its length, as strings and sequences of one-byte
+    /// True if a value of format [`TagFormat::VSize`] starts with its length, as strings and sequences of one-byte
     /// elements do. Other values are preceded by it.
     const HAS_OWN_LEN: bool = false;
 
@@ -328,16 +328,25 @@ impl TagFormat {
 }
 
 /// Skips the tagged values at the end of an encapsulation's payload. The last byte may be an end marker, although none
-/// is required there.
+/// is required there. Bytes that are no tagged values are values that the reader does not expect.
 ///
 /// Source: observed, Ice 3.7.8 for C++ and Python.
 pub(super) fn skip_rest(decoder: &mut Decoder<'_>) -> Result<(), DecodeError> {
-    while decoder.remaining() > 0 && skip_one(decoder)?.is_some() {}
-    match decoder.remaining() {
-        0 => Ok(()),
-        count => {
-            let kind = DecodeErrorKind::TrailingBytes(count);
-            Err(decoder.error("end of encapsulation", kind))
+    loop {
+        let count = decoder.remaining();
+        if count == 0 {
+            return Ok(());
+        }
+        let kind = DecodeErrorKind::TrailingBytes(count);
+        let surplus = decoder.error("end of encapsulation", kind);
+        match skip_one(decoder) {
+            Ok(Some(())) => {}
+            Ok(None) if decoder.remaining() == 0 => return Ok(()),
+            Ok(None) => {
+                let kind = DecodeErrorKind::TrailingBytes(decoder.remaining());
+                return Err(decoder.error("end of encapsulation", kind));
+            }
+            Err(_) => return Err(surplus),
         }
     }
 }

@@ -61,7 +61,7 @@ impl EncodingVersion {
     /// Version 1.1, the default.
     pub const V1_1: Self = Self { major: 1, minor: 1 };
 
-    /// Whether Floe can decode it: the same major version, and a minor version that is not newer.
+    /// Returns true if Floe can decode it: the same major version, and a minor version that is not newer.
     pub const fn is_supported(self) -> bool {
         self.major == 1 && self.minor <= 1
     }

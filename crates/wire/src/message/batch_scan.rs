@@ -264,7 +264,7 @@ fn id_of(framing: &Framing) -> RequestId {
     RequestId(i32::from_le_bytes([i0, i1, i2, i3]))
 }
 
-/// Whether two messages have the same header.
+/// Returns true if two messages have the same header.
 #[inline]
 fn is_same_framing(one: &Framing, other: &Framing) -> bool {
     one.first_chunk::<HEADER_LEN>() == other.first_chunk()

@@ -71,7 +71,7 @@ impl Compression {
         Self::ALL.into_iter().find(|it| it.compressed() == status)
     }
 
-    /// Whether this build has it: the feature with its name is on.
+    /// Returns true if this build has it: the feature with its name is on.
     pub const fn is_built(self) -> bool {
         match self {
             Self::Bzip2 => cfg!(feature = "bzip2"),
@@ -173,7 +173,9 @@ impl fmt::Display for CompressionError {
             Self::SizeTooLarge { size, limit } => write!(
                 f,
                 "expected a size before compression of at most {limit} bytes, it claims {size}: \
-                 raise the message size limit on this side if the message is legitimate"
+                 if the message is legitimate, raise the limit on this side \
+                 (connections.message-bytes in the floe.toml of `floe serve`, Settings::message_size_max, or \
+                 Ice.MessageSizeMax)"
             ),
             Self::InflatesTooMuch {
                 claimed,

@@ -32,27 +32,27 @@ pub enum ProtocolError {
     Compression {
         /// The message type.
         message: MessageType,
-        /// What is wrong with it.
+        /// The error in it.
         error: CompressionError,
     },
     /// A message that is not allowed now.
     Unexpected {
         /// The message type.
         message: MessageType,
-        /// What is allowed now.
+        /// The messages that are allowed now.
         expected: &'static str,
     },
     /// A message with invalid fields.
     Malformed {
         /// The message type.
         message: MessageType,
-        /// What is wrong with it.
+        /// The error in it.
         error: DecodeError,
     },
 }
 
 impl ProtocolError {
-    /// Whether the message exceeds the limit, as received or after decompression.
+    /// Returns true if the message exceeds the limit, as received or after decompression.
     pub fn is_too_large(&self) -> bool {
         let inflated =
             |error: &CompressionError| matches!(error, CompressionError::SizeTooLarge { .. });
@@ -92,7 +92,9 @@ impl fmt::Display for ProtocolError {
             Self::SizeTooLarge { size, limit } => write!(
                 f,
                 "expected a message of at most {limit} bytes, its header says {size}: \
-                 raise the message size limit on this side if the message is legitimate"
+                 if the message is legitimate, raise the limit on this side \
+                 (connections.message-bytes in the floe.toml of `floe serve`, Settings::message_size_max, or \
+                 Ice.MessageSizeMax)"
             ),
             Self::UnknownMessageType(kind) => {
                 write!(f, "expected a message type from 0 to 4, got {kind}")

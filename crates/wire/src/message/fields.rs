@@ -69,7 +69,8 @@ impl Fields {
         self.begins_alike(bytes, start) && self.move_to(bytes, start)
     }
 
-    /// The same for a body that is known to begin like this one. Returns false if its parameters are no encapsulation.
+    /// Changes these to the fields of a body that is known to begin like this one. Returns false if its parameters are
+    /// no encapsulation.
     #[inline]
     pub(super) fn move_to(&mut self, bytes: &[u8], start: usize) -> bool {
         let Some((len, encoding)) = self.parameters_at(bytes, start) else {
@@ -108,7 +109,7 @@ impl Fields {
         self.start = start as u32;
     }
 
-    /// Whether the body at `start` begins like this one, up to the parameters.
+    /// Returns true if the body at `start` begins like this one, up to the parameters.
     #[inline]
     pub(super) fn begins_alike(&self, bytes: &[u8], start: usize) -> bool {
         let body = bytes.get(start..);

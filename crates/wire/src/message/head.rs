@@ -1,8 +1,10 @@
 //! The common part of many requests, encoded once.
 
+use std::collections::BTreeMap;
+
 use super::header::{begin_message, end_encapsulated, end_encapsulation, end_message, take_off};
 use super::system_exception::encode_facet;
-use super::{Context, HEADER_LEN, MessageType, OperationMode, RequestId};
+use super::{HEADER_LEN, MessageType, OperationMode, RequestId};
 use crate::encoding::{
     ENCAPSULATION_HEADER_LEN, Encapsulation, Encode, EncodeError, Encoder, EncodingVersion, Sink,
 };
@@ -94,6 +96,9 @@ impl RequestTarget {
 /// The longest block for such copies.
 pub(super) const BLOCK_MAX: usize = 64;
 
+/// Keys and values that a caller sends along with a request, next to the parameters.
+pub type Context = BTreeMap<String, String>;
+
 /// The head of a request: all fields but the parameters.
 ///
 /// ```text
@@ -108,7 +113,7 @@ pub struct RequestHead<'a> {
     pub target: &'a RequestTarget,
     /// The operation.
     pub operation: &'a str,
-    /// Whether the request may be repeated.
+    /// The mode, which says whether the request may be repeated.
     pub mode: OperationMode,
     /// Text that travels with the request.
     pub context: &'a Context,
@@ -182,7 +187,7 @@ impl RequestHead<'_> {
 #[derive(Debug, Clone)]
 pub struct PreparedHead {
     message: Vec<u8>,
-    /// The same with zeros after it, if it is short enough.
+    /// The head with zeros after it, if it is short enough.
     padded: Option<[u8; PADDED_LEN]>,
     encoding: EncodingVersion,
 }

@@ -51,7 +51,8 @@ impl HeaderCache {
         Some(IncomingRequest::new(bytes, fields))
     }
 
-    /// Whether the cache holds the head of the last request that was looked up. It does not if the head was too long.
+    /// Returns true if the cache holds the head of the last request that was looked up. It does not if the head was too
+    /// long.
     #[inline]
     pub(super) fn is_of(&self, fields: &Fields) -> bool {
         self.fields.is_some() && self.bytes.len() == fields.parameters.start as usize

@@ -38,7 +38,7 @@ impl Message {
         }))
     }
 
-    /// Whether a [`Decompressor`](crate::compression::Decompressor) must decompress it first.
+    /// Returns true if a [`Decompressor`](crate::compression::Decompressor) must decompress it first.
     pub fn is_compressed(&self) -> bool {
         Compression::of_message(self.header.compression).is_some()
     }

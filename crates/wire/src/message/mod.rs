@@ -7,7 +7,6 @@
 mod batch;
 mod batch_scan;
 mod compression;
-mod context;
 mod error;
 mod event_batches;
 mod fields;
@@ -26,10 +25,9 @@ pub use batch::BatchWriter;
 #[cfg(feature = "zstd")]
 pub(crate) use batch_scan::request_lens;
 pub use compression::{Compression, CompressionError};
-pub use context::Context;
 pub use error::ProtocolError;
 pub use event_batches::EventBatches;
-pub use head::{PreparedHead, RequestHead, RequestTarget};
+pub use head::{Context, PreparedHead, RequestHead, RequestTarget};
 pub use header::{
     CLOSE_CONNECTION, HEADER_LEN, Header, MESSAGE_SIZE_MAX_DEFAULT, MessageType,
     VALIDATE_CONNECTION,

@@ -4,7 +4,7 @@ use crate::encoding::{
     Decode, DecodeError, DecodeErrorKind, Decoder, Encode, Encoder, TagFormat, Tagged,
 };
 
-/// Whether a request may be sent again after a failure that leaves its execution in doubt.
+/// The operation mode. It says whether a request may be sent again after a failure that leaves its execution in doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub enum OperationMode {
     /// At most once.
@@ -24,7 +24,7 @@ impl OperationMode {
     /// [`OperationMode::Idempotent`], look at no mode there.
     pub const BUILTIN: Self = Self::Nonmutating;
 
-    /// Whether the request may be repeated.
+    /// Returns true if the request may be repeated.
     pub const fn is_idempotent(self) -> bool {
         !matches!(self, Self::Normal)
     }

@@ -42,7 +42,7 @@ impl IncomingReply {
         Self::from_message(message.clone())
     }
 
-    /// The same for a message that is not needed any more.
+    /// Parses a message that is not needed afterwards.
     pub(crate) fn from_message(message: Message) -> Result<Self, DecodeError> {
         let mut decoder = Decoder::new(&message.bytes, EncodingVersion::V1_0);
         decoder.bytes(HEADER_LEN, "header")?;
@@ -100,14 +100,14 @@ impl IncomingReply {
         Self::new(id, Bytes::from_static(message))
     }
 
-    /// Whether the operation returned without results. Results in an unknown encoding count as results.
+    /// Returns true if the operation returned without results. Results in an unknown encoding count as results.
     #[inline]
     pub fn returned_nothing(&self) -> bool {
         returned_nothing(&self.bytes)
     }
 
-    /// Whether the servant has answered: the operation returned, or threw a user exception. The data may still be
-    /// malformed.
+    /// Returns true if the servant has answered: the operation returned, or threw a user exception. The data may still
+    /// be malformed.
     pub fn is_of_servant(&self) -> bool {
         matches!(
             self.bytes[HEADER_LEN + 4],
@@ -115,7 +115,7 @@ impl IncomingReply {
         )
     }
 
-    /// Whether the object does not exist at the peer.
+    /// Returns true if the object does not exist at the peer.
     pub fn is_of_missing_object(&self) -> bool {
         self.bytes[HEADER_LEN + 4] == STATUS_OBJECT_NOT_EXIST
     }
@@ -133,7 +133,7 @@ impl IncomingReply {
         self.clone().into_outcome()
     }
 
-    /// The same for a reply that is not needed any more.
+    /// Takes the outcome out of a reply that is not needed afterwards.
     ///
     /// # Errors
     /// As [`IncomingReply::outcome`].
@@ -169,8 +169,8 @@ pub fn returned(message: &[u8]) -> Option<&[u8]> {
     is_whole.then_some(results)
 }
 
-/// Whether a whole Reply message says that the operation returned without results. Results in an unknown encoding count
-/// as results.
+/// Returns true if a whole Reply message says that the operation returned without results. Results in an unknown
+/// encoding count as results.
 #[inline]
 pub fn returned_nothing(message: &[u8]) -> bool {
     <&[u8; NOTHING_LEN]>::try_from(message).is_ok_and(holds_nothing)
@@ -199,7 +199,7 @@ pub fn all_returned_nothing(
     })
 }
 
-/// Whether a message with the length of a reply without results is one. Compares everything after the header.
+/// Returns true if a message of the right length is a reply without results. Compares everything after the header.
 #[inline]
 fn holds_nothing(message: &[u8; NOTHING_LEN]) -> bool {
     let [.., status, s0, s1, s2, s3, major, minor] = *message;
@@ -208,7 +208,7 @@ fn holds_nothing(message: &[u8; NOTHING_LEN]) -> bool {
         && EncodingVersion::new(major, minor).is_supported()
 }
 
-/// Whether `message` is a whole Reply message with a user exception.
+/// Returns true if `message` is a whole Reply message with a user exception.
 pub fn is_user_exception(message: &[u8]) -> bool {
     message.get(HEADER_LEN + 4) == Some(&STATUS_USER_EXCEPTION)
 }
@@ -260,7 +260,7 @@ const RETURNED_NOTHING: [u8; NOTHING_LEN] = {
     message
 };
 
-/// The same in this encoding.
+/// Returns the reply without results in this encoding.
 #[inline]
 const fn nothing_in(encoding: EncodingVersion) -> [u8; NOTHING_LEN] {
     let mut message = RETURNED_NOTHING;

@@ -20,7 +20,7 @@ impl RequestId {
     /// The id of requests that get no reply.
     pub const ONEWAY: Self = Self(0);
 
-    /// Whether no reply is sent.
+    /// Returns true if no reply is sent.
     pub const fn is_oneway(self) -> bool {
         self.0 == 0
     }
@@ -54,7 +54,7 @@ impl IncomingRequest {
         Self::from_message(message.clone())
     }
 
-    /// The same for a message that is not needed any more.
+    /// Parses a message that is not needed afterwards.
     pub(crate) fn from_message(message: Message) -> Result<Self, DecodeError> {
         let mut decoder = Decoder::new(&message.bytes, EncodingVersion::V1_0);
         let header = decoder.bytes(HEADER_LEN, "header")?;
@@ -134,7 +134,7 @@ impl IncomingRequest {
         &self.bytes[self.field(self.fields.operation)]
     }
 
-    /// Whether it may be repeated.
+    /// Returns the mode, which says whether the request may be repeated.
     #[inline]
     pub fn mode(&self) -> OperationMode {
         self.fields.mode
@@ -175,7 +175,7 @@ impl IncomingRequest {
         self.fields.parameters.len()
     }
 
-    /// Whether there are no parameters. Parameters in an unknown encoding count as parameters.
+    /// Returns true if there are no parameters. Parameters in an unknown encoding count as parameters.
     #[inline]
     pub fn has_no_parameters(&self) -> bool {
         self.parameters_len() == ENCAPSULATION_HEADER_LEN && self.encoding().is_supported()
@@ -200,7 +200,7 @@ impl IncomingRequest {
         self.bytes.slice(range)
     }
 
-    /// The same, borrowed.
+    /// Borrows the bytes of the event.
     pub fn event_bytes(&self) -> &[u8] {
         &self.bytes[self.range(self.fields.event_start, self.fields.parameters.end)]
     }

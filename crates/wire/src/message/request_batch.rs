@@ -75,7 +75,7 @@ impl RequestBatch {
         }
     }
 
-    /// Whether each request is dispatched only when the one before it is done, as in a BatchRequest message.
+    /// Returns true if each request is dispatched only when the one before it is done, as in a BatchRequest message.
     #[inline]
     pub fn is_serial(&self) -> bool {
         self.gap == 0
@@ -213,7 +213,7 @@ impl RequestBatch {
         parameters.flatten().map(|(len, _)| len)
     }
 
-    /// Whether these are the fields of the request that was taken last, and another one follows.
+    /// Returns true if these are the fields of the request that was taken last, and another one follows.
     #[inline]
     fn is_last(&self, bytes: &Bytes, fields: &Fields) -> bool {
         // The same start could be that of a request in other bytes.

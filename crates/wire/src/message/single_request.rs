@@ -5,7 +5,6 @@ use bytes::Bytes;
 use super::batch_scan::{FRAMING_LEN, PlainRequest};
 use super::fields::Fields;
 use super::{HeaderCache, IncomingRequest, RequestId};
-use crate::encoding::EncodingVersion;
 
 /// The positions of the fields of a request that is the whole input. They are checked, and nothing is taken yet.
 #[derive(Debug, Clone, Copy)]
@@ -35,31 +34,6 @@ impl SingleRequest {
     #[inline]
     pub fn id(&self) -> RequestId {
         self.fields.id
-    }
-
-    /// The encoding of the parameters.
-    #[inline]
-    pub fn encoding(&self) -> EncodingVersion {
-        self.fields.encoding
-    }
-
-    /// Identity and facet, as they are on the wire; see [`IncomingRequest::target_bytes`].
-    ///
-    /// # Panics
-    /// If the message is shorter than the one that was peeked at.
-    #[inline]
-    pub fn target_bytes<'a>(&self, message: &'a [u8]) -> &'a [u8] {
-        let start = self.fields.start as usize;
-        &message[start..start + self.fields.event_start as usize]
-    }
-
-    /// Operation, mode, context and parameters, which end the message; see [`IncomingRequest::event`].
-    ///
-    /// # Panics
-    /// If the message is shorter than the one that was peeked at.
-    #[inline]
-    pub fn event_bytes<'a>(&self, message: &'a [u8]) -> &'a [u8] {
-        &message[(self.fields.start + self.fields.event_start) as usize..]
     }
 
     /// Length of its parameters in bytes, encapsulation header included.
@@ -129,9 +103,6 @@ mod tests {
             let expected = alone(&message);
             assert_eq!(single.id(), expected.id());
             assert_eq!(single.parameters_len(), expected.parameters_len());
-            assert_eq!(single.encoding(), expected.encoding());
-            assert_eq!(single.target_bytes(&message), expected.target_bytes());
-            assert_eq!(single.event_bytes(&message), expected.event_bytes());
             single.move_into(&mut request, message.clone().into());
             assert_eq!(format!("{request:?}"), format!("{expected:?}"));
             assert_eq!(request.parameters(), expected.parameters());

@@ -8,11 +8,11 @@ use std::fmt::{self, Write};
 pub struct ParseReferenceError {
     /// The position of the error in bytes.
     pub offset: usize,
-    /// What was expected there.
+    /// The expected text.
     pub expected: Cow<'static, str>,
     /// The text that is there, shortened; empty at the end.
     pub found: String,
-    /// What to do about it; may be empty.
+    /// The remedy; may be empty.
     pub help: &'static str,
 }
 

@@ -32,7 +32,7 @@ impl Identity {
         }
     }
 
-    /// Whether it names no object, as in a nil proxy.
+    /// Returns true if it names no object, as in a nil proxy.
     pub fn is_empty(&self) -> bool {
         self.name.is_empty() && self.category.is_empty()
     }

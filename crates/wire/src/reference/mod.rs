@@ -1,4 +1,4 @@
-//! What a proxy holds: identity, facet, mode, versions, and the target.
+//! References, the content of proxies: identity, facet, mode, versions, and the target.
 //!
 //! [`Reference`] is the noun. `codec` encodes and decodes it, `text` and `print` parse and print a stringified proxy,
 //! and `readable` shortens it for people.

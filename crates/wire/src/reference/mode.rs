@@ -25,17 +25,17 @@ impl InvocationMode {
         (Self::BatchDatagram, 'D'),
     ];
 
-    /// Whether invocations have replies.
+    /// Returns true if invocations have replies.
     pub const fn is_twoway(self) -> bool {
         matches!(self, Self::Twoway)
     }
 
-    /// Whether invocations are collected until a flush.
+    /// Returns true if invocations are collected until a flush.
     pub const fn is_batch(self) -> bool {
         matches!(self, Self::BatchOneway | Self::BatchDatagram)
     }
 
-    /// Whether invocations travel as datagrams.
+    /// Returns true if invocations travel as datagrams.
     pub const fn is_datagram(self) -> bool {
         matches!(self, Self::Datagram | Self::BatchDatagram)
     }

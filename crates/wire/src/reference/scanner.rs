@@ -95,7 +95,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Whether the argument of an option is next, and not another option or the target.
+    /// Returns true if the argument of an option is next, and not another option or the target.
     pub(super) fn at_argument(&self) -> bool {
         !matches!(self.rest().bytes().next(), None | Some(b':' | b'@' | b'-'))
     }

@@ -109,7 +109,7 @@ pub fn parse_endpoints(text: &str) -> Result<Vec<Endpoint>, ParseReferenceError>
     parse_endpoints_for(EndpointRole::Adapter, text)
 }
 
-/// The same for published endpoints, which may also have an address to connect from.
+/// Parses published endpoints, which may also have an address to connect from.
 ///
 /// # Errors
 /// As [`parse_endpoints`].

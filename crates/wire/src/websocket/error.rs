@@ -8,9 +8,9 @@ use std::fmt;
 pub enum WebSocketError {
     /// The opening request or its response is invalid.
     Handshake {
-        /// What was expected.
+        /// The expected content.
         expected: &'static str,
-        /// What came instead, shortened.
+        /// The content that came instead, shortened.
         found: String,
     },
     /// The opening request or its response is too long.
@@ -20,7 +20,7 @@ pub enum WebSocketError {
     },
     /// A frame is invalid.
     Frame {
-        /// What was expected.
+        /// The expected content.
         expected: &'static str,
         /// The first two bytes of the frame.
         start: [u8; 2],

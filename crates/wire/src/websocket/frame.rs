@@ -1,4 +1,4 @@
-//! Encodes frames.
+//! Frames of the WebSocket protocol, as they are sent.
 
 use super::Opcode;
 

@@ -189,13 +189,13 @@ impl<'a> Head<'a> {
         values.join(", ")
     }
 
-    /// Whether there is a header with this name, which is given in lower case.
+    /// Returns true if there is a header with this name, which is given in lower case.
     fn has(&self, name: &str) -> bool {
         let mut names = self.lines.iter().map(|(known, _)| known);
         names.any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Whether it names a sub-protocol, which can only be `ice.zeroc.com`.
+    /// Returns true if it names a sub-protocol, which can only be `ice.zeroc.com`.
     fn names_protocol(&self) -> Result<bool, WebSocketError> {
         let list = self.value("sec-websocket-protocol");
         let words = list.split(',').map(str::trim_ascii);

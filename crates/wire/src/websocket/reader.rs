@@ -12,7 +12,7 @@ pub enum Side {
     Server,
 }
 
-/// What came next in the input.
+/// The next item in the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Incoming {
     /// This many bytes of payload were appended to the output.
@@ -36,7 +36,7 @@ pub struct FrameReader {
     side: Side,
     /// The data frame whose payload is arriving.
     data: Option<Payload>,
-    /// Whether a message has begun and its last frame has not come.
+    /// True if a message has begun and its last frame has not come.
     is_fragmented: bool,
 }
 

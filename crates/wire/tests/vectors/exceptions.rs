@@ -94,7 +94,7 @@ fn open(encapsulation: &[u8]) -> Result<ExceptionReader<'_>, DecodeError> {
     ExceptionReader::new(Encapsulation::parse(encapsulation)?.decoder()?)
 }
 
-/// What an operation of the vectors throws, as the generated error of the operation has it.
+/// The exceptions that an operation of the vectors throws, as in its generated error.
 #[derive(Debug, PartialEq)]
 enum Thrown {
     E0(E0),

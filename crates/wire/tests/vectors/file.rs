@@ -29,14 +29,14 @@ impl Vector {
             .unwrap_or_else(|| panic!("{}: no {key}", self.name))
     }
 
-    /// What an encoder is given.
+    /// The input of an encoder.
     pub(crate) fn value(&self) -> &Value {
         self.json
             .get("value")
             .unwrap_or_else(|| panic!("{}: no value", self.name))
     }
 
-    /// What a decoder must see.
+    /// The value that a decoder must return.
     pub(crate) fn decoded_value(&self) -> &Value {
         self.json
             .get("decoded_value")

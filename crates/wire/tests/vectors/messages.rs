@@ -112,7 +112,7 @@ pub(crate) fn split(vector: &Vector) -> Message {
     message
 }
 
-/// Whether our bytes for the vector must be those of Ice: we never offer compressed replies.
+/// Returns true if our bytes for the vector must be those of Ice: we never offer compressed replies.
 pub(crate) fn is_ours(vector: &Vector) -> bool {
     vector.json["exact"] == true && vector.json["message"]["compression_status"] == 0
 }

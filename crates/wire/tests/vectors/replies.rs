@@ -38,7 +38,7 @@ pub(crate) fn run(vector: &Vector) {
     }
 }
 
-/// What the fields of a vector say.
+/// Returns the outcome that the fields of a vector describe.
 fn outcome(fields: &Value) -> Outcome {
     let encapsulation = || Bytes::from(from_hex(text(&fields["encapsulation"])));
     let message = || text(&fields["message"]).to_owned();

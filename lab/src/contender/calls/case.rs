@@ -106,7 +106,7 @@ impl Case {
         is_offered.then_some((work, Extent::Calls(calls)))
     }
 
-    /// Whether a name is that of a case with such an extent.
+    /// Returns true if a name is that of a case with such an extent.
     pub(crate) fn has_extent(name: &str, is_such: fn(Extent) -> bool) -> bool {
         Self::parse(name).is_ok_and(|case| is_such(case.extent))
     }

@@ -62,7 +62,7 @@ impl Case {
         })
     }
 
-    /// Whether events are acknowledged at both ends.
+    /// Returns true if events are acknowledged at both ends.
     pub(crate) fn is_acknowledged(self) -> bool {
         self.work != Work::Batched
     }

@@ -29,7 +29,7 @@ struct State {
     heard_count: usize,
     /// When the last event of the wave came.
     ended: Option<Instant>,
-    /// Whether the lab has asked for the waves.
+    /// True if the lab has asked for the waves.
     is_asked: bool,
 }
 

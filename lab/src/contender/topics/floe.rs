@@ -122,7 +122,7 @@ fn reply(case: Case, address: &str) -> Result<(), Failure> {
 struct Replies {
     acks: AckProxy,
     case: Case,
-    /// Whether the records of the first message were as they should be; each is compared by its length.
+    /// True if the records of the first message were as they should be; each is compared by its length.
     first: OnceLock<bool>,
 }
 

@@ -202,7 +202,7 @@ const VALUES: [(&str, &str); 18] = [
     ),
 ];
 
-/// What the command shows of the events of one Ice publisher.
+/// The output of the command for the events of one Ice publisher.
 fn json_lines() -> Vec<String> {
     let sampled = |number: usize| {
         let half = number as f64 / 2.0;

@@ -143,7 +143,7 @@ fn requests_and_replies_are_compressed_as_ice_does_it() {
     }
 }
 
-/// What gives an Ice server its identity. Clients are asked for theirs as `IceSSL.VerifyPeer` says.
+/// The options that give an Ice server its identity. Clients are asked for theirs as `IceSSL.VerifyPeer` says.
 fn ice_ssl(certificates: &Certificates, verify_peer: u8) -> [String; 6] {
     [
         "--Ice.Plugin.IceSSL=IceSSL:createIceSSL".to_owned(),

@@ -17,6 +17,7 @@ import time
 gc.disable()
 import Ice  # noqa: E402
 import Glacier2  # noqa: E402
+import IceMX  # noqa: E402
 
 gc.freeze()
 gc.enable()
@@ -292,6 +293,17 @@ def addresses(client):
     attempt("no session any more", client.router.refreshSession)
 
 
+def adapters(client):
+    """Filters of adapters and of lengths: proxies pass that name the adapter Open and are short."""
+    client.session()
+    for text in ["one @ Open", "two @ Shut", "three"]:
+        proxy = client.communicator.stringToProxy(text)
+        attempt(text, Routed.ServicePrx.uncheckedCast(proxy).who)
+    attempt("direct", client.service.who)
+    attempt("long", client.proxy("x" * 200).who)
+    attempt("no session any more", client.router.refreshSession)
+
+
 def overrides(client):
     """Requests that take the place of others while they wait."""
     client.session()
@@ -313,10 +325,12 @@ def contexts(client):
     client.router.createSession("joe", "secret", {"a": "b", "_con.type": "forged"})
     context = client.service.context({"a": "b"})
     tell("keys", sorted(context))
-    tell("type", context["_con.type"])
-    tell("address", context["_con.remoteAddress"])
+    tell("type", context.get("_con.type"))
+    tell("address", context.get("_con.remoteAddress"))
     checked = client.log()[0]
-    tell("verifier", "forged" not in checked and "'a', 'b'" in checked and "_con.type" in checked)
+    tell("verifier", "'a', 'b'" in checked)
+    tell("verifier knows the connection", "_con.type" in checked)
+    tell("verifier is told what the client says of it", "forged" in checked)
     client.router.destroySession()
 
 
@@ -331,6 +345,42 @@ def expiring(client):
     attempt("refreshed", client.service.who)
     time.sleep(11)
     attempt("expired", client.service.who)
+
+
+def kept(client):
+    """Heartbeats keep a session that is not used."""
+    client.session()
+    connection = client.router.ice_getCachedConnection()
+    connection.setACM(client.router.getACMTimeout(), Ice.ACMClose.CloseOff, Ice.ACMHeartbeat.HeartbeatAlways)
+    time.sleep(11)
+    attempt("kept", client.service.who)
+    client.router.destroySession()
+
+
+def forsaken(client):
+    """The application's session is gone when the client refreshes."""
+    client.session("forsaken")
+    time.sleep(2)
+    attempt("refreshed", client.router.refreshSession)
+    attempt("call", client.service.who)
+
+
+def passwords(client):
+    """Users of a file."""
+    for user, password in [("joe", "wrong"), ("jane", "secret"), ("", ""), ("joe", "secret")]:
+        attempt(f"{user} {password}", lambda: client.session(user, password))
+    attempt("call", client.service.who)
+    client.router.destroySession()
+
+
+def client_proxy(client):
+    """What clients are told of the endpoints for them."""
+    client.session()
+    proxy, has_table = client.router.getClientProxy()
+    tell("client proxy", proxy and f"{proxy.ice_getIdentity().category}/{proxy.ice_getIdentity().name}")
+    tell("routing table", has_table)
+    attempt("call", client.service.who)
+    client.router.destroySession()
 
 
 def silent(client):
@@ -365,6 +415,63 @@ def hub(client):
         publisher.told(number)
     attempt("events", lambda: servant.wait(100) == list(range(1, 101)))
     topic.unsubscribe(proxy)
+    client.router.destroySession()
+
+
+def sessions_of(admin, view):
+    """What a view has measured of sessions, a line for each metrics object."""
+    maps, timestamp = admin.getMetricsView(view)
+    assert abs(timestamp / 1000 - time.time()) < 60, timestamp
+    for metrics in sorted(maps.get("Session", []), key=lambda metrics: metrics.id):
+        assert metrics.totalLifetime >= 0
+        members = {key: value for key, value in vars(metrics).items() if key[0] != "_" and key != "totalLifetime"}
+        yield " ".join([type(metrics).__name__, *(f"{key}={members[key]}" for key in sorted(members))])
+
+
+def metrics(client):
+    """What an operator reads of sessions, from the administrative object whose proxy is the last argument."""
+    admin = client.communicator.stringToProxy(sys.argv[4]).ice_router(None)
+    admin = IceMX.MetricsAdminPrx.uncheckedCast(admin)
+
+    def show(step):
+        for view in ["Each", "Sum", "Where", "Off"]:
+            for number, line in enumerate(sessions_of(admin, view)):
+                tell(f"{step} {view} {number}", line)
+
+    attempt("facet", admin.ice_ids)
+    attempt("names", admin.getMetricsViewNames)
+    show("nothing")
+    client.session()
+    show("session")
+    attempt("call", client.service.who)
+    client.service.ice_oneway().ice_ping()
+    attempt("missing", client.proxy("missing").who)
+    show("calls")
+    servant, proxy = client.callback()
+    attempt("called", lambda: client.service.callBack(proxy, 41))
+    show("callback")
+    client.router.destroySession()
+    show("destroyed")
+    client.session("jane")
+    show("another user")
+    client.router.destroySession()
+    client.session()
+    show("again")
+    for name, call in [
+        ("failures", lambda: admin.getMapMetricsFailures("Each", "Session")),
+        ("failures of one", lambda: admin.getMetricsFailures("Each", "Session", "joe").id),
+        ("failures of none", lambda: admin.getMetricsFailures("Each", "Session", "nobody").id),
+        ("disable", lambda: admin.disableMetricsView("Each")),
+        ("names", admin.getMetricsViewNames),
+        ("enable", lambda: admin.enableMetricsView("Each")),
+    ]:
+        attempt(name, call)
+    for call in [admin.getMetricsView, admin.enableMetricsView, admin.disableMetricsView]:
+        try:
+            tell("no such view", call("None"))
+        except IceMX.UnknownMetricsView as error:
+            tell("no such view", type(error).__name__)
+    show("enabled again")
     client.router.destroySession()
 
 

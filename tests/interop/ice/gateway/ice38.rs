@@ -1,4 +1,4 @@
-//! The same conversations between clients and a back end of Ice 3.8 for Python, which Debian does not have:
+//! The conversations of this folder between clients and a back end of Ice 3.8 for Python, which Debian does not have:
 //! `cargo xtask interop-38` provides it. The real router is that of Ice 3.7, because the one of 3.8 has no queues.
 
 use super::{LOGIN, UNBUFFERED, assert_line, converse, with_login};

@@ -7,12 +7,14 @@ mod half_open;
 mod ice38;
 mod replaced;
 
+use std::fs;
+
 use floe_tests::certificates::Certificates;
 use floe_tests::gateway::Router;
 use floe_tests::hub::Hub;
 use floe_tests::ice::Ice;
 use floe_tests::ice::Language::{self, Python};
-use floe_tests::ports;
+use floe_tests::{ports, workspace};
 
 /// Holds a conversation through both routers with the same properties, in which `@` is where the back end listens,
 /// and gives the lines, which are the same.
@@ -20,7 +22,7 @@ fn converse(ice: &Ice, name: &str, properties: &str, options: &[String]) -> Vec<
     converse_in(Python, ice, name, properties, options)
 }
 
-/// The same with a client in this language.
+/// Converses with a client in this language.
 fn converse_in(
     language: Language,
     ice: &Ice,
@@ -191,10 +193,29 @@ fn requests_override_others_that_wait_as_in_glacier2() {
 #[test]
 fn contexts_go_along_as_with_glacier2() {
     let Some(ice) = Ice::or_skip() else { return };
-    let properties =
-        with_login("Glacier2.AddConnectionContext=1\nGlacier2.Client.ForwardContext=1\n");
-    let lines = converse(&ice, "contexts", &properties, &[]);
-    assert_line(&lines, "verifier: True");
+    for (connection, keys) in [
+        ("0", "keys: ['a']"),
+        (
+            "1",
+            "keys: ['_con.localAddress', '_con.localPort', '_con.remoteAddress', '_con.remotePort', '_con.type', 'a']",
+        ),
+        ("2", "keys: ['a']"),
+    ] {
+        let properties = with_login(&format!(
+            "Glacier2.AddConnectionContext={connection}\nGlacier2.Client.ForwardContext=1\n"
+        ));
+        let lines = converse(&ice, "contexts", &properties, &[]);
+        assert_line(&lines, keys);
+        assert_line(&lines, "verifier is told what the client says of it: False");
+        let is_known = match connection {
+            "0" => "False",
+            _ => "True",
+        };
+        assert_line(
+            &lines,
+            &format!("verifier knows the connection: {is_known}"),
+        );
+    }
 }
 
 #[test]
@@ -207,6 +228,67 @@ fn a_session_that_is_not_used_ends_as_with_glacier2() {
         &[],
     );
     assert_line(&lines, "expired: connection lost");
+}
+
+#[test]
+fn heartbeats_keep_a_session_as_with_glacier2() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let properties = with_login("Glacier2.SessionTimeout=5\n");
+    let lines = converse(&ice, "kept", &properties, &[]);
+    assert_line(&lines, "kept: service /service '' Normal");
+}
+
+#[test]
+fn a_session_that_the_application_has_lost_ends_as_with_glacier2() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let properties = with_login("Glacier2.SessionManager=manager:@\n");
+    let lines = converse(&ice, "forsaken", &properties, &[]);
+    assert_line(&lines, "refreshed: SessionNotExistException ");
+    assert_line(&lines, "call: connection lost");
+}
+
+#[test]
+fn users_of_a_file_get_sessions_as_from_glacier2() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let file = workspace::target_dir().join(format!("passwords-{}", std::process::id()));
+    let hash = "$6$rounds=2000$saltsalt$GBImuhotpiUgeciq/ZS6UaMklAGJMK25wd5Tacv1I0CcSmxHOQQLpmVKYRPIU6LoFrr4iPAAmsqUTjBoZ.Fwr/";
+    fs::write(&file, format!("joe {hash}\n")).expect("the target folder can be written");
+    let properties = format!(
+        "Glacier2.Client.Endpoints=tcp -p 0\nGlacier2.CryptPasswords={}\n",
+        file.display()
+    );
+    let lines = converse(&ice, "passwords", &properties, &[]);
+    assert_line(
+        &lines,
+        "joe wrong: PermissionDeniedException permission denied",
+    );
+    assert_line(&lines, "call: service /service '' Normal");
+    let _ = fs::remove_file(file);
+}
+
+#[test]
+fn clients_are_told_their_endpoints_as_by_glacier2() {
+    let Some(ice) = Ice::or_skip() else { return };
+    for (returns, expected) in [("0", "client proxy: None"), ("1", "client proxy: /dummy")] {
+        let properties = with_login(&format!("Glacier2.ReturnClientProxy={returns}\n"));
+        let lines = converse(&ice, "client_proxy", &properties, &[]);
+        assert_line(&lines, expected);
+    }
+}
+
+#[test]
+fn adapters_and_long_proxies_are_filtered_as_by_glacier2() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let only = "Glacier2.Filter.AdapterId.Accept=Open\nGlacier2.Filter.ProxySizeMax=150\n";
+    let among = "Glacier2.Filter.AdapterId.Accept=Open\nGlacier2.Filter.Category.Accept=open\n";
+    for (filters, step) in [
+        (only, "long: connection lost"),
+        (among, "direct: ObjectNotExistException /service '' who"),
+    ] {
+        let lines = converse(&ice, "adapters", &with_login(filters), &[]);
+        assert_line(&lines, "two @ Shut: ObjectNotExistException /two '' who");
+        assert_line(&lines, step);
+    }
 }
 
 #[test]
@@ -243,6 +325,32 @@ fn a_client_with_a_certificate_gets_a_session_as_from_glacier2() {
         &lines,
         "by password: PermissionDeniedException no configured permissions verifier",
     );
+}
+
+#[test]
+fn metrics_of_sessions_are_those_of_glacier2() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let through = |start: &dyn Fn(&str) -> Router| {
+        let (_backend, service) = ice.start_routed();
+        let (_, endpoint) = service.split_once(':').expect("it has an endpoint");
+        let admin = format!("tcp -h 127.0.0.1 -p {}", ports::unclaimed());
+        let properties = format!(
+            "{LOGIN}Ice.Admin.Endpoints={admin}\nIce.Admin.InstanceName=Operator\n\
+             IceMX.Metrics.Each.Map.Session.GroupBy=id\nIceMX.Metrics.Sum.Map.Session.GroupBy=none\n\
+             IceMX.Metrics.Where.Map.Session.GroupBy=parent|remoteHost|localHost|incoming|adapterName|connectionId\n\
+             IceMX.Metrics.Off.GroupBy=id\nIceMX.Metrics.Off.Disabled=1\n"
+        );
+        let router = start(&properties.replace('@', endpoint));
+        let options = [format!("Operator/admin -f Metrics:{admin}")];
+        ice.converse(Python, "metrics", router.proxy(), &service, &options)
+    };
+    let real = through(&|properties| ice.start_glacier2(properties));
+    let ours = through(&Router::start_floe);
+    assert_eq!(ours, real);
+    assert_line(&ours, "done: metrics");
+    let called = "SessionMetrics current=1 failures=0 forwardedClient=4 forwardedServer=1 id=joe overriddenClient=0 \
+                  overriddenServer=0 queuedClient=0 queuedServer=0 routingTableSize=2 total=1";
+    assert_line(&ours, &format!("callback Each 0: {called}"));
 }
 
 #[test]

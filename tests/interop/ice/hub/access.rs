@@ -16,7 +16,7 @@ fn file(name: &str, text: &str) -> String {
     file.display().to_string()
 }
 
-/// What an Ice program says of its attempts.
+/// Returns an Ice program's lines about its attempts.
 fn attempts(ice: &Ice, arguments: &[&str]) -> Vec<String> {
     let mut python = ice.peer("access", Language::Python);
     Peer::start("an Ice program", python.arg("hub").args(arguments)).succeed()

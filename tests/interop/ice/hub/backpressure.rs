@@ -13,7 +13,7 @@ use super::assert_got_all;
 /// Events of a publisher: many times the queue.
 const COUNT: usize = 500;
 
-/// What `floe topic info` tells of a topic.
+/// Returns the output of `floe topic info` for a topic.
 fn info(hub: &Hub, topic: &str) -> serde_json::Value {
     let mut info = Command::new(workspace::program("floe"));
     info.args(["topic", "info", topic, "--over", "0s", "-o", "json"]);

@@ -18,7 +18,7 @@ IceMX.Metrics.Off.Map.Topic.GroupBy=id
 IceMX.Metrics.Off.Disabled=1
 ";
 
-/// What a program says that reads metrics at this facet of an administrative object.
+/// Returns the lines of a program that reads metrics at this facet of an administrative object.
 fn converse(ice: &Ice, manager: &str, admin: &str, facet: &str) -> Vec<String> {
     let (identity, endpoints) = admin.split_once(':').expect("a proxy has endpoints");
     let identity = identity.split(' ').next().expect("an identity");

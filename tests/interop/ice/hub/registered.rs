@@ -23,7 +23,7 @@ fn start_hub(config: &PathBuf) -> Peer {
     hub
 }
 
-/// What a client says of the service whose topic manager is in this adapter.
+/// Returns a client's lines about the service whose topic manager is in this adapter.
 fn converse(ice: &Ice, locator: &str, adapter: &str) -> Vec<String> {
     let mut python = ice.peer("registered", Language::Python);
     python.args([locator, &format!("Service/TopicManager @ {adapter}")]);

@@ -1,4 +1,4 @@
-//! The same with Ice 3.8 for Python, which Debian does not have: `cargo xtask interop-38` provides it.
+//! The relay with Ice 3.8 for Python, which Debian does not have: `cargo xtask interop-38` provides it.
 
 use super::{Slice, line, relayed_by_floe};
 use crate::values::ice38::ice;

@@ -7,7 +7,7 @@
 mod contract {
     floe::include_contract!("Relay");
 }
-/// The same contract in the language of Ice 3.7.
+/// The contract in the language of Ice 3.7.
 #[allow(missing_docs, unreachable_pub, dead_code)]
 mod contract37 {
     floe::include_contract!("Relay37");
@@ -57,7 +57,7 @@ enum Slice {
     V37,
 }
 
-/// What a client of `ice` gets of a source of `ice` through a Floe servant.
+/// Returns the lines of a client of `ice` that calls a source of `ice` through a Floe servant.
 async fn relayed_by_floe(ice: &Ice, slice: Slice) -> Vec<String> {
     let communicator = Communicator::new();
     let (_adapter, proxy) = match slice {
@@ -69,7 +69,7 @@ async fn relayed_by_floe(ice: &Ice, slice: Slice) -> Vec<String> {
     asked.await.expect("the client succeeds")
 }
 
-/// What was said of a call.
+/// Returns the line about a call.
 fn line<'a>(said: &'a [String], call: &str) -> &'a str {
     let call = format!("{call}: ");
     let line = said.iter().find_map(|line| line.strip_prefix(&call));
@@ -161,7 +161,7 @@ macro_rules! middle {
 middle!(any of contract);
 middle!(v37 of contract37);
 
-/// What a client says of a source behind `middle`, a line for each call.
+/// Returns a client's lines about a source behind `middle`, one for each call.
 fn ask(ice: &Ice, middle: &str) -> Vec<String> {
     let (source, proxy) = start(ice, "source");
     let mut client = command(ice, "call");

@@ -41,7 +41,7 @@ async fn agree(ice: Ice) {
     communicator.shutdown().await;
 }
 
-/// What an Ice client says of a keeper, a line for each answer.
+/// Returns an Ice client's lines about a keeper, one for each answer.
 fn ask(ice: &Ice, keeper: &str) -> Vec<String> {
     let mut client = command(ice, "call");
     let mut lines = Peer::start("the Ice client", client.arg(keeper)).succeed();

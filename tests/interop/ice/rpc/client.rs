@@ -79,7 +79,7 @@ pub(crate) async fn check_as(communicator: &Communicator, proxy: &str, peer: Pee
     communicator.shutdown().await;
 }
 
-/// What belongs to the communicator and the connection, and not to a proxy.
+/// Checks the parts that belong to the communicator and the connection, and not to a proxy.
 async fn check_connection(communicator: &Communicator, everything: &EverythingProxy) {
     communicator.implicit_context().put("implicit", "yes");
     let own = Context::from([("own".to_owned(), "too".to_owned())]);

@@ -1,4 +1,4 @@
-//! The same checks over every transport that Ice has, with unmodified Ice programs in both roles.
+//! The checks of `rpc` over every transport that Ice has, with unmodified Ice programs in both roles.
 
 use floe::tls::{Tls, TlsIdentity, TlsSettings};
 use floe::{Communicator, Settings};
@@ -77,7 +77,7 @@ fn communicator(certificates: &Certificates, identity: &str) -> Communicator {
     Communicator::with_settings(settings)
 }
 
-/// What gives an Ice program one of the identities. Both sides verify each other.
+/// The options that give an Ice program one of the identities. Both sides verify each other.
 fn ice_ssl(certificates: &Certificates, identity: &str) -> [String; 6] {
     [
         "--Ice.Plugin.IceSSL=IceSSL:createIceSSL".to_owned(),

@@ -14,7 +14,7 @@ use floe::{
 use super::connections;
 use super::contract::runtime::*;
 
-/// What a client must have for these checks.
+/// Returns the settings of a client for these checks.
 pub(crate) fn settings() -> Settings {
     let mut settings = Settings::default();
     settings.batch_size_max = 1024;

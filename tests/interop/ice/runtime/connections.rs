@@ -145,7 +145,7 @@ async fn check_callbacks(communicator: &Communicator, probe: &ProbeProxy) {
     adapter.destroy().await;
 }
 
-/// What the server has not begun when it closes is sent again, and executed once.
+/// Requests that the server has not begun when it closes are sent again, and executed once.
 async fn check_close_of_the_server(probe: &ProbeProxy) {
     let aside = probe.ice_connection_id("aside");
     let hold = spawn_hold(probe, 5);
@@ -213,7 +213,7 @@ async fn check_retries(probe: &ProbeProxy) {
     assert_eq!(repeated.expect("it is repeated"), 2);
 }
 
-/// Who sends more than is taken has to wait, until it is taken.
+/// A client that sends more than the server takes waits until the server takes it.
 async fn check_flow(probe: &ProbeProxy) {
     probe.reset().await.expect("reset");
     probe.pause(200).await.expect("paused");

@@ -1,4 +1,4 @@
-//! The same lines with Ice 3.8 for Python, which Debian does not have: `cargo xtask interop-38` provides it.
+//! The lines of `runtime` with Ice 3.8 for Python, which Debian does not have: `cargo xtask interop-38` provides it.
 
 use std::env;
 

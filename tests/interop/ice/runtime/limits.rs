@@ -13,7 +13,7 @@ use super::servant::{serve, serve_with};
 use super::transports::{self, end, start};
 
 const TCP: &str = "tcp -h 127.0.0.1 -p 0";
-/// What the side with a limit takes, in bytes, and as Ice says it, in kilobytes.
+/// The limit of the side that has one, in bytes, and as Ice says it, in kilobytes.
 const TAKEN_MAX: usize = 100 * 1024;
 const ICE_TAKES: &str = "--Ice.MessageSizeMax=100";
 /// More than that.
@@ -156,7 +156,7 @@ async fn ice_clients_find_every_line_at_a_floe_server_that_dispatches_few_at_onc
     }
 }
 
-/// What the `ping` of an Ice client says.
+/// Returns the output of `ping` by an Ice client.
 async fn ping(ice: &Ice, language: Language, proxy: &ProbeProxy, options: &[&str]) -> String {
     let mut client = ice.runtime(language);
     client.args(["ping", &proxy.to_string()]).args(options);

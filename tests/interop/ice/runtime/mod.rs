@@ -1,4 +1,4 @@
-//! What a runtime offers besides values, with unmodified Ice programs in both roles, in C++ and Python, over every
+//! The services of a runtime besides values, with unmodified Ice programs in both roles, in C++ and Python, over every
 //! transport that Ice has: `docs/guides/interop.md` tells which line is tried where.
 //!
 //! Every client tries the same lines with every server; that Ice's own client and server agree about them is tried, too.

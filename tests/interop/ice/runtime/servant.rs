@@ -55,7 +55,7 @@ pub(crate) async fn serve_with(
     (adapter, ProbeProxy::from_proxy(proxy))
 }
 
-/// What all servants of a server have in common.
+/// The state that all servants of a server share.
 #[derive(Default)]
 struct Shared {
     sum: AtomicI32,
@@ -252,7 +252,7 @@ fn millis(duration: i32) -> Duration {
     Duration::from_millis(duration.unsigned_abs().into())
 }
 
-/// What is known of a connection.
+/// Returns the facts about a connection.
 pub(crate) fn link_of(connection: &Connection) -> Link {
     let info = connection.info();
     let host = |address: Option<std::net::SocketAddr>| {

@@ -114,7 +114,7 @@ pub(crate) async fn clients_with_floe(ice: &Ice, language: Language) {
 
 const SSL: &str = "ssl -h 127.0.0.1 -p 0";
 
-/// Whether an Ice client reaches a Floe server: what it prints.
+/// Returns the output of an Ice client that tries to reach a Floe server.
 async fn ping_of(
     ice: &Ice,
     language: Language,
@@ -136,7 +136,7 @@ async fn refused(settings: &TlsSettings, proxy: &str, reason: &str) {
     assert!(error.contains(reason), "expected {reason}, got: {error}");
 }
 
-/// Whether a Floe client reaches a server.
+/// Checks that a Floe client reaches a server.
 async fn ping(settings: &TlsSettings, proxy: &str) -> Result<(), String> {
     let communicator = communicator(settings);
     let probe: ProbeProxy = communicator.proxy(proxy).expect("a proxy");
@@ -173,7 +173,7 @@ fn strangers_trust(strangers: &Certificates, own: &Certificates) -> TlsSettings 
     settings
 }
 
-/// What gives an Ice program one of the identities. Both sides verify each other.
+/// The options that give an Ice program one of the identities. Both sides verify each other.
 pub(crate) fn ice_options(certificates: &Certificates, identity: &str) -> Vec<String> {
     vec![
         "--Ice.Plugin.IceSSL=IceSSL:createIceSSL".to_owned(),

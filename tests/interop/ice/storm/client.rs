@@ -207,7 +207,7 @@ async fn what_icestorm_refuses_has_its_error() {
     let error = soon(bad.start()).await.unwrap_err();
     assert!(matches!(error, HubError::BadQos { .. }), "{error}");
     let named = || {
-        let identity = "me".parse().unwrap();
+        let identity: floe::Identity = "me".parse().unwrap();
         topic.subscribe::<EventsEvent>().identity(identity).start()
     };
     let _first = soon(named()).await.expect("the first one");

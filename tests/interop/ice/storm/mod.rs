@@ -130,7 +130,7 @@ impl Station {
     }
 }
 
-/// What a subscriber gets, in an order that does not depend on IceStorm's threads.
+/// Returns the events of a subscriber, in an order that does not depend on IceStorm's threads.
 async fn received(lines: &mut UnboundedReceiver<String>, mode: &str) -> Vec<String> {
     let mut received = Vec::new();
     for _ in 0..COUNT {

@@ -7,7 +7,7 @@ use super::contract::values::*;
 use super::samples::{self, FAILURES, NEWER, OLDER, make, something};
 use super::tell::{Any, Tell, told};
 
-/// What came of each call to the object behind `proxy`, a line for each.
+/// Calls the object behind `proxy`, and returns a line about each call.
 pub(crate) async fn converse(communicator: &Communicator, proxy: &str) -> Vec<String> {
     let peer: PeerProxy = communicator.proxy(proxy).expect("a proxy");
     let mut conversation = Conversation {
@@ -33,7 +33,7 @@ pub(crate) async fn converse(communicator: &Communicator, proxy: &str) -> Vec<St
 struct Conversation {
     peer: PeerProxy,
     version: EncodingVersion,
-    /// What samples contain.
+    /// The proxy that samples contain.
     proxy: Proxy,
     lines: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The same random values through values typed at run time: what Ice sent back becomes JSON and the same bytes again.
+//! Random values through values typed at run time: the bytes that Ice sent back become JSON and equal bytes again.
 
 use floe::message::Outcome;
 use floe::{EncodingVersion, OperationMode, TypedProxy};

@@ -1,4 +1,4 @@
-//! The same conversation with Ice 3.8 for Python, which Debian does not have: `cargo xtask interop-38` provides it.
+//! The conversation with Ice 3.8 for Python, which Debian does not have: `cargo xtask interop-38` provides it.
 //!
 //! Slice 3.8 has no optional values of class types: with the feature `ice38` they stay unset, and their operation is not asked.
 
@@ -58,7 +58,7 @@ async fn serve(version: Version, communicator: &Communicator) -> (floe::Adapter,
     }
 }
 
-/// What differs from Ice 3.8 and is right.
+/// Correct differences from Ice 3.8.
 const KNOWN: [&str; 3] = [
     // What no peer could read, Floe does not send.
     "1.1 again compact alone: cannot be encoded",

@@ -6,12 +6,12 @@ pub(crate) mod contract {
     floe::include_contract!("NewerValues");
 }
 
-/// What the older version lacks.
+/// Members that the older version lacks.
 macro_rules! if_newer {
     ($($newer:tt)*) => { $($newer)* };
 }
 
-/// What only the older version has.
+/// Members that only the older version has.
 macro_rules! if_older {
     ($($older:tt)*) => {};
 }

@@ -6,12 +6,12 @@ pub(crate) mod contract {
     floe::include_contract!("OlderValues");
 }
 
-/// What only the newer version has.
+/// Members that only the newer version has.
 macro_rules! if_newer {
     ($($newer:tt)*) => {};
 }
 
-/// What the newer version has otherwise.
+/// Members that the newer version has in another form.
 macro_rules! if_older {
     ($($older:tt)*) => { $($older)* };
 }

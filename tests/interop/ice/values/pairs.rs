@@ -60,7 +60,7 @@ async fn newer_clients_agree_with_an_older_floe_server() {
     compare("Floe with Floe", &said, &expected);
 }
 
-/// What a client of that version says about a server of the other, both of Ice for Python.
+/// Returns the lines of a client of that version about a server of the other, both of Ice for Python.
 pub(crate) fn reference(ice: &Ice, version: Version) -> Vec<String> {
     let (server, proxy) = start_server(ice, Language::Python, version.other());
     let said = client(ice, Language::Python, version, &proxy);
@@ -110,13 +110,13 @@ pub(crate) fn compare_except(known: &[&str], who: &str, said: &[String], expecte
     );
 }
 
-/// What stands in front of the colon of each line.
+/// Returns the text before the colon of each line.
 fn calls(lines: &[String]) -> Vec<&str> {
     let call = |line: &'_ String| line.find(": ").unwrap_or(line.len());
     lines.iter().map(|line| &line[..call(line)]).collect()
 }
 
-/// What differs from Ice 3.7 and is right.
+/// Correct differences from Ice 3.7.
 const KNOWN: [&str; 4] = [
     // Floe keeps the unknown slices of all classes, and Ice 3.7 only those that its contract says.
     r#"1.1 again hoop: Circle#1(3,"noted",nil,0.5,unset) | "Ring#1(3,"noted",nil,0.5,unset,8,Node#2("leaf",nil,nil))""#,

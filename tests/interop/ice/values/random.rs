@@ -126,7 +126,8 @@ pub(crate) fn runner(cases: u32) -> TestRunner {
     })
 }
 
-/// What the values must have between them, to show that they are not all alike: classes, and an instance met again.
+/// Features that the values must have between them, to show that they are not all alike: classes, and an instance met
+/// again.
 const KINDS: [&str; 9] = [
     "Node#",
     "Shape#",

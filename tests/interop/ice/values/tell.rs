@@ -241,7 +241,7 @@ macro_rules! by_members {
 by_members! { Pair Label Held }
 with_exceptions!(by_members);
 
-/// What was observed of a failure, without its text.
+/// Tells of a failure without its text.
 impl Tell for InvokeError {
     fn tell(&self, teller: &mut Teller) {
         teller.put(match self {

@@ -1,4 +1,4 @@
-//! What attackers do. Each kind lasts as long as it is told, and ends with its connections closed.
+//! The kinds of attack. Each kind lasts as long as it is told, and ends with its connections closed.
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 
 use super::message::{ADMIN, MANAGER, bomb, request, string};
 
-/// What is attacked, and for how long.
+/// The target of an attack, and the time that it lasts.
 pub(super) struct Target {
     client: Communicator,
     manager: String,

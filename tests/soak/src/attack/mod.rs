@@ -42,7 +42,7 @@ pub(crate) struct Attack {
     output: Option<PathBuf>,
 }
 
-/// What was seen during an attack.
+/// The observations during an attack.
 struct Seen {
     name: &'static str,
     waits: Waits,

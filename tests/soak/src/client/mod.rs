@@ -155,7 +155,7 @@ fn with_caller(adapter: Adapter, notes: &Arc<Notes>) -> Adapter {
     adapter
 }
 
-/// What servers call back.
+/// The object that servers call back.
 struct Called(Arc<Notes>);
 
 impl Caller for Called {

@@ -1,4 +1,4 @@
-//! What a client notes of its calls, and the watch over those that do not end.
+//! A client's notes about its calls, and the watch over those that do not end.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

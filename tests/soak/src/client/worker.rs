@@ -18,7 +18,7 @@ const TIMEOUT: Duration = Duration::from_secs(4);
 pub(super) struct Places {
     pub(super) targets: Vec<TargetProxy>,
     pub(super) datagrams: Vec<TargetProxy>,
-    /// Whose servant is called back.
+    /// The adapter whose servant is called back.
     pub(super) adapter: Adapter,
 }
 

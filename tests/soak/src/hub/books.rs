@@ -1,4 +1,4 @@
-//! Whether the counts of a hub add up.
+//! Checks that the counts of a hub add up.
 
 use floe_hub::contracts::floe::{Losses, SubscriberInfo, TopicStatus};
 

@@ -1,4 +1,4 @@
-//! What must not be.
+//! Findings: things that must not happen.
 
 use std::sync::Mutex;
 

@@ -35,8 +35,8 @@ const TROUBLED: [Mode; 2] = [Mode::Twoway, Mode::Oneway];
 /// Events and bytes that may wait for a subscriber.
 const QUEUE_EVENTS: usize = 20_000;
 const QUEUE_BYTES: i64 = 8 << 20;
-/// What the hub may take: full queues, in which so short an event takes more than its length again for where it stands,
-/// then buffers of connections, and what the allocator keeps.
+/// The memory that the hub may take: full queues, in which so short an event takes more than its length again for where
+/// it stands, then buffers of connections, and what the allocator keeps.
 const MEMORY_MAX: u64 =
     (HEALTHY.len() + TROUBLED.len()) as u64 * 3 * QUEUE_BYTES.unsigned_abs() + (32 << 20);
 /// Between two looks at the hub.

@@ -1,4 +1,4 @@
-//! What a subscriber has heard: how much, whether in order, whether without a gap.
+//! The events that a subscriber has heard: how many, whether in order, whether without a gap.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -8,7 +8,7 @@ use floe::{Current, InvokeError};
 use super::publishing::micros;
 use crate::contract::feed::{Listener, ListenerDispatcher};
 
-/// What was heard, so far.
+/// The events heard so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Heard {
     /// Events.
@@ -51,7 +51,7 @@ impl Hearing {
         Arc::new(ListenerDispatcher::new(self.clone()))
     }
 
-    /// What was heard so far.
+    /// Returns the events heard so far.
     pub(super) fn heard(&self) -> Heard {
         let heard = self.lock();
         Heard {

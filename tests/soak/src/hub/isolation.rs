@@ -27,7 +27,7 @@ const WELL_COUNT: usize = 17;
 const MODES: [Mode; 3] = [Mode::Twoway, Mode::Ordered, Mode::Oneway];
 /// Bytes that may wait for a subscriber.
 const QUEUE_BYTES: i64 = 2 << 20;
-/// What the hub may take besides its queues: buffers of connections, and what the allocator keeps.
+/// The memory that the hub may take besides its queues: buffers of connections, and what the allocator keeps.
 const OTHER_BYTES: u64 = 16 << 20;
 /// Events that may be on their way to the well subscribers: few, so that no queue of theirs is ever full.
 const AHEAD_MAX: i64 = 64;
@@ -122,7 +122,7 @@ impl Isolation {
     }
 }
 
-/// What the well subscribers saw in a part.
+/// The observations of the well subscribers in a part.
 #[derive(Debug, Clone, Copy)]
 struct Part {
     /// Microseconds.
@@ -152,7 +152,7 @@ struct Scene {
     mortal: Listener,
     trickle: Trickle,
     publishing: Publishing,
-    /// What the hub took when all had subscribed, in bytes.
+    /// The hub's memory when all had subscribed, in bytes.
     resident: u64,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Listen {
     manager: String,
     #[arg(long)]
     topic: String,
-    /// What the subscriber is called: a new process with the same name and port takes its place
+    /// The name of the subscriber: a new process with the same name and port takes its place
     #[arg(long)]
     name: String,
     #[arg(long)]

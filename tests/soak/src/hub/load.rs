@@ -51,7 +51,7 @@ pub(crate) struct Load {
     /// How long it lasts
     #[arg(long, default_value_t = 600)]
     seconds: u64,
-    /// What decides who comes and goes when
+    /// The seed that decides which subscribers come and go, and when
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Writes the result to this file as JSON, too
@@ -59,7 +59,7 @@ pub(crate) struct Load {
     output: Option<PathBuf>,
 }
 
-/// What all tasks share.
+/// The state that all tasks share.
 pub(super) struct Shared {
     pub(super) station: Station,
     pub(super) findings: Findings,

@@ -26,9 +26,10 @@ const WELL_COUNT: usize = 3;
 const LOAD: usize = 100;
 /// Bytes that may wait for a subscriber of Floe's hub: full after some seconds.
 const QUEUE_BYTES: i64 = 8 << 20;
-/// What a full queue may take in all: so short an event takes more than its length again for where it stands.
+/// The memory that a full queue may take in all: so short an event takes more than its length again for where it
+/// stands.
 const QUEUE_MEMORY: u64 = 3 * QUEUE_BYTES.unsigned_abs();
-/// What the hub may take besides that: buffers of connections, and what the allocator keeps.
+/// The memory that the hub may take besides that: buffers of connections, and what the allocator keeps.
 const OTHER_BYTES: u64 = 8 << 20;
 /// Events leave so often.
 const TICK: Duration = Duration::from_millis(1);
@@ -156,7 +157,7 @@ impl Stalled {
     }
 }
 
-/// What the seconds of a part come to.
+/// The summary of the seconds of a part.
 struct Summary {
     /// Events a second, over all that counts.
     offered: f64,

@@ -111,7 +111,7 @@ impl Station {
         ListenerProxy::from_proxy(publisher.ice_facet(facet))
     }
 
-    /// What the hub tells of a topic; none if it is not there.
+    /// Returns the hub's status of a topic; `None` if there is no such topic.
     pub(super) async fn status(&self, topic: &str) -> Option<TopicStatus> {
         let identity = HUB_ADMIN.parse().expect("an identity");
         let manager = self.communicator.proxy::<Proxy>(&self.manager);
@@ -167,7 +167,7 @@ pub(crate) async fn topic(communicator: &Communicator, manager: &str, name: &str
     topic.expect("the hub answers")
 }
 
-/// What to subscribe with: the proxy in this mode, and the quality of service.
+/// Returns the arguments of a subscription: the proxy in this mode, and the quality of service.
 pub(crate) fn wishes(subscriber: &Proxy, mode: Mode, qos: &[(&str, &str)]) -> (Proxy, QoS) {
     let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
     let mut qos: QoS = qos.iter().map(owned).collect();

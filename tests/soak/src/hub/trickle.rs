@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// What a server says first: a message of the type "validate connection", with no body.
+/// The first message of a server: a message of the type "validate connection", with no body.
 const VALIDATE: &[u8; 14] = b"IceP\x01\x00\x01\x00\x03\x00\x0e\x00\x00\x00";
 /// Between two bytes, while it is slow; it looks as often whether it still is.
 const PAUSE: Duration = Duration::from_secs(1);

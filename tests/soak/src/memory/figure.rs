@@ -30,7 +30,7 @@ impl Figure {
         }
     }
 
-    /// Whether it is within its bound.
+    /// Returns true if it is within its bound.
     pub(super) fn holds(&self) -> bool {
         self.value <= self.limit
     }

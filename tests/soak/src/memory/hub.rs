@@ -1,4 +1,4 @@
-//! What a hub takes of memory: idle, with many topics, with many subscribers of one.
+//! The memory of a hub: idle, with many topics, with many subscribers of one.
 
 use std::process::Command;
 use std::thread::sleep;
@@ -14,12 +14,12 @@ use crate::member::Member;
 use crate::process;
 
 /// Each stays below this many bytes: the idle hub, what topics add, what subscribers add.
-const IDLE_MAX: u64 = 8_000_000;
+pub(super) const IDLE_MAX: u64 = 8_000_000;
 /// A topic knows who created it and which publications are under way, which takes 90 bytes.
 const TOPICS_MAX: u64 = 5_500_000;
 const SUBSCRIBERS_MAX: u64 = 13_000_000;
 /// The first for a hub that was built without optimisation: its code is several times as long.
-const IDLE_MAX_DEV: u64 = 38_000_000;
+pub(super) const IDLE_MAX_DEV: u64 = 38_000_000;
 
 /// A hub that takes no more for so long is idle: what it still does after it is ready would be counted for the topics.
 const CALM: Duration = Duration::from_secs(1);
@@ -69,7 +69,7 @@ pub(super) fn figures(topic_count: usize, subscriber_count: usize) -> Vec<Figure
     ]
 }
 
-/// What is resident as soon as it stays the same.
+/// Returns the resident memory once it stays the same.
 fn settled(resident: impl Fn() -> u64) -> u64 {
     let limit = Instant::now() + CALM_LIMIT;
     let (mut since, mut last) = (Instant::now(), resident());

@@ -1,14 +1,15 @@
-//! What a server takes of memory: idle, with many idle connections, and called by many at once; and what a hub
-//! takes.
+//! The memory of a server: idle, with many idle connections, and with many concurrent callers; and the memory that a
+//! hub and a gateway take.
 //!
 //! The server is a process of its own, with one adapter over tcp; its peers are others.
 //!
-//! - `hub.rs`: the hub
+//! - `hub.rs`: the hub; `gateway.rs`: the gateway
 //! - `roles.rs`: what those processes do
 //! - `talker.rs`: a process that is told what to do, line by line
 //! - `figure.rs`: a figure and its bound
 
 mod figure;
+mod gateway;
 mod hub;
 pub(crate) mod roles;
 mod talker;
@@ -25,7 +26,7 @@ use talker::Talker;
 
 /// An idle server stays below this many resident bytes.
 const IDLE_MAX: u64 = 5_000_000;
-/// The same for one built without optimisation, whose code is several times as long.
+/// [`IDLE_MAX`] for a build without optimisation, whose code is several times as long.
 const IDLE_MAX_DEV: u64 = 12_000_000;
 /// An idle connection stays below this many bytes beyond the kernel's.
 const CONNECTION_MAX: u64 = 4_000;
@@ -40,7 +41,7 @@ const ROUNDS: usize = 20;
 /// Descriptors of a process that are not connections of the test.
 const OTHER_DESCRIPTORS: usize = 200;
 
-/// Measures what a server and a hub take of memory, and fails if that is too much.
+/// Measures what a server, a hub and a gateway take of memory, and fails if that is too much.
 #[derive(Debug, Args)]
 pub(crate) struct Memory {
     /// How many idle connections to make; fewer where the system allows no more descriptors
@@ -55,6 +56,9 @@ pub(crate) struct Memory {
     /// How many subscribers one of them has
     #[arg(long, default_value_t = 1_000)]
     subscribers: usize,
+    /// How many sessions the gateway has
+    #[arg(long, default_value_t = 1_000)]
+    sessions: usize,
 }
 
 impl Memory {
@@ -65,6 +69,7 @@ impl Memory {
         figures.extend(idle_connections(self.connections.min(most)));
         figures.extend(crowd(self.clients.min(most)));
         figures.extend(hub::figures(self.topics, self.subscribers));
+        figures.push(gateway::figure(self.sessions.min(most)));
         figures.iter().for_each(|figure| println!("{figure}"));
         let broken = figures.iter().filter(|figure| !figure.holds()).count();
         match broken {

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Args;
 use floe::{Communicator, InvokeError, Proxy, TypedProxy};
 
-/// What a message starts with; a server's first message and its heartbeats have nothing else.
+/// The length of a message's header; a server's first message and its heartbeats have nothing else.
 const HEADER_LEN: usize = 14;
 /// Where the type of a message stands, and what a reply says there.
 const TYPE_AT: usize = 8;

@@ -53,7 +53,7 @@ impl Talker {
         talker
     }
 
-    /// What it said when it was ready.
+    /// Returns its line when it was ready.
     pub(super) fn first_line(&self) -> &str {
         &self.first_line
     }

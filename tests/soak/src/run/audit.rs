@@ -10,21 +10,21 @@ use crate::journal::Note;
 /// another thread than its call.
 const LAST_NOTES: usize = 100;
 
-/// What all members noted.
+/// The notes of all members.
 #[derive(Debug, Default)]
 pub(super) struct Audit {
     calls: HashMap<CallId, Call>,
     panic_count: usize,
 }
 
-/// What is known of a call.
+/// The facts about a call.
 #[derive(Debug, Default, Clone, Copy)]
 struct Call {
     executed_count: u16,
     called_back_count: u16,
     end: Option<Note>,
     is_overdue: bool,
-    /// Whether its client had time to note all that belongs to it.
+    /// True if its client had time to note all that belongs to it.
     is_settled: bool,
 }
 

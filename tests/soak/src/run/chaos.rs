@@ -15,7 +15,7 @@ const PAUSE_MAX: usize = 2000;
 /// How long a killed member stays away, in milliseconds.
 const AWAY_MAX: usize = 1500;
 
-/// What happens next.
+/// The choice of what happens next.
 pub(super) struct Chaos {
     random: Random,
     next: Instant,

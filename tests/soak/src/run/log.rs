@@ -1,4 +1,4 @@
-//! What members log: warnings, on standard error.
+//! The log of members: warnings, on standard error.
 
 /// Starts logging in a member.
 pub(crate) fn start() {

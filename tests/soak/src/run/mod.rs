@@ -44,7 +44,7 @@ pub(crate) struct Run {
     /// How long the load lasts
     #[arg(long, default_value_t = 600)]
     seconds: u64,
-    /// What decides whom to kill and when [default: another one each time]
+    /// The seed that decides which member is killed, and when [default: another one each time]
     #[arg(long)]
     seed: Option<u64>,
     /// Writes the result to this file as JSON, too

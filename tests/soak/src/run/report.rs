@@ -13,7 +13,7 @@ use crate::watch::Course;
 /// Findings that are shown; all are counted.
 const SHOWN_MAX: usize = 20;
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub(super) struct Report {
     seed: u64,
@@ -24,7 +24,7 @@ pub(super) struct Report {
     members: Vec<MemberRow>,
     findings: Vec<String>,
     finding_count: usize,
-    /// What could not take part.
+    /// The members that could not take part.
     absent: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Who takes part: servers and clients of ours in both faces, and unmodified Ice for C++ where it is installed.
+//! The members: servers and clients of ours with both APIs, and unmodified Ice for C++ where it is installed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ const CLIENT_COUNT: usize = 3;
 const START_PAUSE: Duration = Duration::from_secs(1);
 const FAILED_STARTS_MAX: usize = 10;
 
-/// What a member is for.
+/// The role of a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
     Server,
@@ -33,7 +33,7 @@ pub(super) enum Part {
 pub(super) struct Actor {
     pub(super) name: String,
     pub(super) part: Part,
-    /// Whether it lives through the run; then it is watched.
+    /// True if it lives through the run; then it is watched.
     pub(super) is_elder: bool,
     command: Box<Casting>,
     life: Option<Member>,
@@ -44,7 +44,7 @@ pub(super) struct Actor {
     watch: Watch,
 }
 
-/// What makes a command from the number of a life and its journal.
+/// Makes a command from the number of a life and its journal.
 type Casting = dyn Fn(u16, &Path) -> Command;
 
 /// All of them, and where they write.
@@ -389,7 +389,7 @@ fn free_address(transports: &[&str]) -> Address {
     }
 }
 
-/// What gives an Ice program one of the identities.
+/// The options that give an Ice program one of the identities.
 fn ice_ssl(keys: &Path, identity: &str) -> Vec<String> {
     vec![
         "--Ice.Plugin.IceSSL=IceSSL:createIceSSL".to_owned(),

@@ -98,7 +98,7 @@ impl Demo {
     }
 }
 
-/// Whether the output is for people, and not for programs.
+/// Returns true if the output is for people, and not for programs.
 fn is_for_people(format: Format) -> bool {
     matches!(format, Format::Table | Format::Raw)
 }

@@ -12,7 +12,7 @@ pub(super) struct Summary {
     pub(super) published: Published,
     /// From the first event to the last arrival.
     pub(super) seconds: f64,
-    /// Whether it ended before its time.
+    /// True if it ended before its time.
     pub(super) is_interrupted: bool,
     pub(super) subscribers: Vec<Line>,
 }

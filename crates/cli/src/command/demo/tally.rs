@@ -158,7 +158,7 @@ struct Seen {
 }
 
 impl Seen {
-    /// Whether it is the first of this number.
+    /// Returns true if it is the first of this number.
     fn insert(&mut self, number: u64) -> bool {
         let index = usize::try_from(number / 64).unwrap_or(usize::MAX);
         if index >= SEEN_MAX {

@@ -68,7 +68,8 @@ pub(crate) struct Ping {
     #[arg(long, requires = "sizes")]
     plot: bool,
 
-    /// The facet of the object
+    /// The facet of the object: a second object under the same identity, such as another version or a facet for
+    /// administrators. `floe proxy show` tells whether an object has it
     #[arg(long, value_name = "NAME")]
     facet: Option<String>,
 

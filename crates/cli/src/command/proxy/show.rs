@@ -142,7 +142,7 @@ impl Visit {
     }
 }
 
-/// Tries each endpoint, all at once.
+/// Tries all endpoints at the same time.
 async fn visits(proxy: &Proxy) -> Vec<Visit> {
     let endpoints = proxy.reference().endpoints().to_vec();
     let endpoints = endpoints

@@ -66,12 +66,12 @@ impl Events {
         }
     }
 
-    /// Whether all are the same.
+    /// Returns true if all are the same.
     pub(super) fn is_same(&self) -> bool {
         matches!(self, Self::Same(..))
     }
 
-    /// Whether the next one must be waited for.
+    /// Returns true if the next one must be waited for.
     pub(super) fn is_idle(&self) -> bool {
         match self {
             Self::Same(..) => false,
@@ -117,7 +117,7 @@ impl Text {
     }
 }
 
-/// Whether a line says where `floe sub --gaps` lost events: there is nothing to publish.
+/// Returns true if a line says where `floe sub --gaps` lost events: there is nothing to publish.
 pub(super) fn is_gap(json: &Json) -> bool {
     let object = json.as_object();
     object.is_some_and(|object| object.len() == 1 && object.contains_key("lost"))

@@ -179,11 +179,10 @@ impl<'a> Sending<'a> {
         }
         let len = event.parameters.len();
         if self.fruitless > 0 && self.published == self.published_before && len >= LONG {
-            // A hub ends the connection at a message that is too long for it, without an answer.
+            // A hub ends the connection at a message that is too long for it, without an answer. The error says so.
             let failure = self.arguments.not_accepted(error);
             return Err(failure.help(format_args!(
-                "the event has {len} bytes, and the connection was lost with it more than once: a hub accepts messages of 1 MiB, \
-                 unless connections.message-bytes in its floe.toml says more"
+                "the event has {len} bytes, and the connection was lost with it more than once"
             )));
         }
         self.progress.clear();
@@ -286,7 +285,7 @@ impl<'a> Sending<'a> {
     }
 }
 
-/// Whether the connection is lost, or the hub has restarted without the topic. Both may come back.
+/// Returns true if the connection is lost, or the hub has restarted without the topic. Both may come back.
 fn is_lost(error: &InvokeError) -> bool {
     let is_missing = matches!(
         error,
@@ -295,7 +294,8 @@ fn is_lost(error: &InvokeError) -> bool {
     is_missing || local(error).is_some_and(is_of_connection)
 }
 
-/// Whether the connection failed. A timeout of the invocation does not count, because a slow hub may have the event.
+/// Returns true if the connection failed. A timeout of the invocation does not count, because a slow hub may have the
+/// event.
 fn is_of_connection(error: &LocalError) -> bool {
     match error {
         LocalError::BatchLost { source, .. } => is_of_connection(source),

@@ -36,7 +36,7 @@ impl<T, W: PartialEq> Window<T, W> {
         }
     }
 
-    /// Whether a future may begin that takes this way, if one is known, beside those that run.
+    /// Returns true if a future may begin that takes this way, if one is known, beside those that run.
     ///
     /// One that took another way could overtake them: requests whose connection was closed before they
     /// were dispatched are sent again, each when it is waited for.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Incoming;
-use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
+use hyper::header::{ALLOW, CONTENT_TYPE, HOST, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
@@ -18,6 +18,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 use tokio::time::Instant;
+
+use super::host_names::HostNames;
 
 /// Bytes of a request with all its headers, the least that hyper allows. Scrapers send some hundred.
 const REQUEST_LEN_MAX: usize = 8 * 1024;
@@ -36,6 +38,13 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// The answer to a request that does not arrive in time. Hyper has none: it closes the connection.
 const LATE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain; charset=utf-8\r\n\
     Content-Length: 20\r\nConnection: close\r\n\r\n408 Request Timeout\n";
+
+/// What a server answers, and under which names.
+#[derive(Clone)]
+pub(super) struct Site {
+    pub(super) pages: Pages,
+    pub(super) hosts: Arc<HostNames>,
+}
 
 /// What is at a path, if anything is.
 pub(super) type Pages = Arc<dyn Fn(&str) -> Option<Answer> + Send + Sync>;
@@ -73,10 +82,10 @@ impl Server {
     ///
     /// # Errors
     /// The system does not say where it listens.
-    pub(super) fn start(listener: TcpListener, pages: Pages) -> io::Result<Self> {
+    pub(super) fn start(listener: TcpListener, site: Site) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let mut tasks = JoinSet::new();
-        tasks.spawn(accept(listener, pages));
+        tasks.spawn(accept(listener, site));
         Ok(Self { tasks, address })
     }
 
@@ -86,7 +95,7 @@ impl Server {
     }
 }
 
-async fn accept(listener: TcpListener, pages: Pages) {
+async fn accept(listener: TcpListener, site: Site) {
     let mut connections = JoinSet::new();
     let mut oldest_first = VecDeque::new();
     loop {
@@ -98,11 +107,11 @@ async fn accept(listener: TcpListener, pages: Pages) {
                 continue;
             }
         };
-        let pages = pages.clone();
+        let site = site.clone();
         make_room(&mut connections, &mut oldest_first).await;
         let task = connections.spawn(async move {
             // Who is too slow or breaks off does not get an answer.
-            let _ = tokio::time::timeout(PATIENCE, serve(stream, &pages)).await;
+            let _ = tokio::time::timeout(PATIENCE, serve(stream, &site)).await;
         });
         oldest_first.push_back((Instant::now(), task));
     }
@@ -132,13 +141,13 @@ async fn make_room(
     oldest_first.retain(|(_, task)| !task.is_finished());
 }
 
-async fn serve(stream: TcpStream, pages: &Pages) -> hyper::Result<()> {
+async fn serve(stream: TcpStream, site: &Site) -> hyper::Result<()> {
     let mut http = http1::Builder::new();
     http.keep_alive(false)
         .max_buf_size(REQUEST_LEN_MAX)
         .timer(TokioTimer::new())
         .header_read_timeout(REQUEST_PATIENCE);
-    let service = service_fn(|request| answer_in_turn(request, pages));
+    let service = service_fn(|request| answer_in_turn(request, site));
     let mut connection = http.serve_connection(TokioIo::new(stream), service);
     let served = poll_fn(|context| connection.poll_without_shutdown(context)).await;
     let mut stream = connection.into_parts().io.into_inner();
@@ -154,13 +163,13 @@ async fn serve(stream: TcpStream, pages: &Pages) -> hyper::Result<()> {
 /// others to serve. A client that breaks off does not end the work for its answer, so few answers are made at a time.
 async fn answer_in_turn(
     request: Request<Incoming>,
-    pages: &Pages,
+    site: &Site,
 ) -> Result<Response<String>, JoinError> {
     static TURNS: Semaphore = Semaphore::const_new(ANSWERS_AT_A_TIME);
     let turn = TURNS.acquire().await.expect("it is never closed");
-    let pages = pages.clone();
+    let site = site.clone();
     tokio::task::spawn_blocking(move || {
-        let answer = answer(&request, &pages);
+        let answer = answer(&request, &site);
         drop(turn);
         answer
     })
@@ -168,17 +177,40 @@ async fn answer_in_turn(
 }
 
 /// The answer to a request. Hyper leaves the text out where a HEAD asks.
-fn answer(request: &Request<Incoming>, pages: &Pages) -> Response<String> {
+fn answer(request: &Request<Incoming>, site: &Site) -> Response<String> {
+    if let Some(host) = foreign_host(request, &site.hosts) {
+        return misdirected(&host);
+    }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let mut response = status(StatusCode::METHOD_NOT_ALLOWED);
         let allowed = HeaderValue::from_static("GET, HEAD");
         response.headers_mut().insert(ALLOW, allowed);
         return response;
     }
-    match pages(request.uri().path()) {
+    match (site.pages)(request.uri().path()) {
         Some(answer) => with_text(answer),
         None => status(StatusCode::NOT_FOUND),
     }
+}
+
+/// The host that a request is for, if that is not this one. A client that names no host is no browser.
+fn foreign_host(request: &Request<Incoming>, hosts: &HostNames) -> Option<String> {
+    let in_line = request.uri().authority().map(|it| it.as_str().to_owned());
+    let in_headers = request.headers().get_all(HOST).into_iter();
+    let in_headers = in_headers.map(|host| String::from_utf8_lossy(host.as_bytes()).into_owned());
+    let mut named = in_line.into_iter().chain(in_headers);
+    named.find(|host| !hosts.has(host))
+}
+
+/// The answer to a request for another host. A web page may have given its own name the address of this server, and must not
+/// read what is here.
+fn misdirected(host: &str) -> Response<String> {
+    let host: String = host.chars().flat_map(char::escape_debug).collect();
+    let text = format!(
+        "421 Misdirected Request: expected an IP address, localhost, or a name of this server as the host, got \"{host}\"; \
+         add it with --metrics-host if it is one"
+    );
+    with_text(Answer::plain(StatusCode::MISDIRECTED_REQUEST, &text))
 }
 
 /// An answer that only says what is wrong.
@@ -212,9 +244,13 @@ mod tests {
 
     async fn server() -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
-        let pages: Pages =
-            Arc::new(|path| (path == "/metrics").then(|| Answer::plain(StatusCode::OK, "page")));
-        Server::start(listener, pages).expect("an address")
+        let site = Site {
+            pages: Arc::new(|path| {
+                (path == "/metrics").then(|| Answer::plain(StatusCode::OK, "page"))
+            }),
+            hosts: Arc::new(HostNames::new(&["x".to_owned()])),
+        };
+        Server::start(listener, site).expect("an address")
     }
 
     #[tokio::test]
@@ -282,6 +318,33 @@ mod tests {
         assert!(
             post.to_ascii_lowercase().contains("allow: get, head\r\n"),
             "{post}"
+        );
+        server.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_page_of_another_host_reads_nothing() {
+        let server = server().await;
+        for (host, status) in [
+            ("127.0.0.1:9464", "200 OK"),
+            ("x", "200 OK"),
+            ("evil.example:9464", "421 Misdirected Request"),
+            ("x\r\nHost: evil.example", "421 Misdirected Request"),
+        ] {
+            let request = format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n");
+            let answer = ask(server.address, request.as_bytes()).await;
+            assert!(
+                answer.starts_with(&format!("HTTP/1.1 {status}")),
+                "{answer}"
+            );
+            assert_eq!(answer.contains("page\n"), status == "200 OK", "{answer}");
+        }
+        let request = b"GET http://evil.example/metrics HTTP/1.1\r\nHost: x\r\n\r\n";
+        let answer = ask(server.address, request).await;
+        assert!(answer.starts_with("HTTP/1.1 421 "), "{answer}");
+        assert!(
+            answer.contains("got \"evil.example\"; add it with --metrics-host"),
+            "{answer}"
         );
         server.stop().await;
     }

@@ -32,7 +32,7 @@ const OTHERS: &str = "";
 pub(super) struct Services {
     pub(super) hub: Option<HubView>,
     pub(super) gateway: Option<GatewayView>,
-    /// Whether they tell of each subscriber.
+    /// True if they tell of each subscriber.
     pub(super) has_subscribers: bool,
 }
 

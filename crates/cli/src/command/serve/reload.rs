@@ -78,7 +78,8 @@ async fn next(hangup: &mut Option<Hangup>) {
     }
 }
 
-/// Whether this process was started so that it ignores SIGHUP, as `nohup` does. False if the system does not say.
+/// Returns true if this process was started so that it ignores SIGHUP, as `nohup` does. False if the system does not
+/// say.
 fn is_hangup_ignored() -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

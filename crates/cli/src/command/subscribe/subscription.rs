@@ -17,7 +17,7 @@ pub(super) struct Subscription<'a> {
     pub(super) communicator: &'a Communicator,
     pub(super) hub: &'a HubArgument,
     pub(super) topic_name: &'a str,
-    /// Whether the topic is created where it does not exist.
+    /// True if the topic is created where it does not exist.
     pub(super) creates: bool,
     /// The subscriber, in the mode in which it wants its events.
     pub(super) subscriber: Proxy,

@@ -161,7 +161,7 @@ pub(super) fn unlinking(from: &str, identity: &Identity) -> String {
 pub(super) struct FarEnd {
     pub(super) identity: Identity,
     name: String,
-    /// Whether it is known to be one, and not a subscriber whose identity is like that of a topic.
+    /// True if it is known to be one, and not a subscriber whose identity is like that of a topic.
     pub(super) is_certain: bool,
 }
 

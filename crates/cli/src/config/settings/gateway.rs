@@ -353,7 +353,7 @@ fn filter() -> Vec<Setting> {
             }),
             example: "[\"Orders\"]",
             effect: Effect::Restart,
-            meaning: "Adapter ids that clients may reach.",
+            meaning: "Adapter ids that clients may reach. Proxies without an adapter id are subject to the other two lists alone.",
         },
     ]
 }

@@ -39,6 +39,20 @@ fn of_hub() -> Vec<Setting> {
             meaning: "How many subscriptions there may be that one user has made.",
         },
         Setting {
+            key: "limits.durable-topics-per-user",
+            field: Field::Count(|draft| &mut draft.hub().limits.durable_topics_per_user),
+            example: "50",
+            effect: Effect::Immediate,
+            meaning: "How many durable topics there may be that one user has created.",
+        },
+        Setting {
+            key: "limits.durable-subscriptions-per-user",
+            field: Field::Count(|draft| &mut draft.hub().limits.durable_subscriptions_per_user),
+            example: "100",
+            effect: Effect::Immediate,
+            meaning: "How many durable subscriptions there may be that one user has begun, those without a subscriber included.",
+        },
+        Setting {
             key: "limits.connections-per-user",
             field: Field::Count(|draft| &mut draft.hub().limits.connections_per_user),
             example: "50",

@@ -1,11 +1,14 @@
 //! What a `floe.toml` and a property file of Glacier2 say of a gateway.
 
+use std::collections::BTreeMap;
+
 use floe::settings::Compression;
 use floe::{Identity, Reference};
 use floe_gateway::{
     AdminSettings, Batching, CertificateVerifier, ConnectionContext, GatewaySettings,
     PasswordVerifier, UserCategory,
 };
+use floe_metrics::MetricsView;
 
 use super::*;
 
@@ -199,7 +202,7 @@ IceMX.Metrics.Debug.GroupBy=id
     );
     let warnings = told(read.0.warnings.clone());
     let lines: Vec<_> = warnings.iter().map(|(line, _)| *line).collect();
-    assert_eq!(lines, [20, 22], "{warnings:?}");
+    assert_eq!(lines, [20], "{warnings:?}");
     assert!(!read.0.has_hub);
     let settings = gateway(read);
     assert_eq!(settings.client_listen, "tcp -p 4063 -h \"*\"");
@@ -215,6 +218,11 @@ IceMX.Metrics.Debug.GroupBy=id
     assert_eq!(settings.session_timeout, Some(Duration::from_secs(30)));
     let admin = settings.admin.as_ref().expect("its endpoints are there");
     assert_eq!(admin.listen, "tcp -p 1 -h \"*\"");
+    let view = &admin.views["Debug"];
+    assert!(
+        view.maps.keys().eq(["Session"]) && view.is_enabled,
+        "{view:?}"
+    );
     assert_eq!(settings.idle_timeout, None);
     assert_eq!(settings.connection_context, ConnectionContext::All);
     assert_eq!(settings.routing_table_max, 9);
@@ -230,6 +238,30 @@ IceMX.Metrics.Debug.GroupBy=id
     assert_eq!(filter.accept_identities, identities);
     assert_eq!(filter.reject_addresses.len(), 2);
     assert_eq!(filter.proxy_len_max, Some(200));
+}
+
+#[test]
+fn a_view_of_metrics_has_the_maps_of_each_service_that_gives_metrics() {
+    let text = "gateway.listen = \"tcp\"\ngateway.verifier = \"accept-all\"\n\
+                [metrics.All]\ngroup = \"id\"\n[metrics.Where]\nsessions = \"remoteHost\"\n";
+    let (_, problems) = read_toml(text);
+    let unread = "the view \"All\" cannot be read: add admin.listen or gateway.admin.listen";
+    assert_eq!(problems, [(4, unread.to_owned())]);
+    let (configuration, problems) = read_toml(&format!(
+        "{text}[admin]\nlisten = \"tcp\"\n[gateway.admin]\nlisten = \"tcp\"\n"
+    ));
+    assert_eq!(problems, []);
+    let hub = configuration.hub.admin.expect("it listens").views;
+    let gateway = configuration.gateway.expect("there is one").admin;
+    let gateway = gateway.expect("it listens").views;
+    let names = |views: &BTreeMap<String, MetricsView>, view: &str| {
+        let maps = views[view].maps.keys().cloned();
+        maps.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names(&hub, "All"), "Subscriber Topic");
+    assert_eq!(names(&gateway, "All"), "Session");
+    assert_eq!(names(&hub, "Where"), "");
+    assert_eq!(names(&gateway, "Where"), "Session");
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn bases(scope: &Scope<'_>, id: DefinitionId) -> Vec<DefinitionId> {
     bases
 }
 
-/// Whether there are proxies and servants of an interface or class.
+/// Returns true if there are proxies and servants of an interface or class.
 fn is_object(scope: &Scope<'_>, id: DefinitionId) -> bool {
     match scope.model.definition(id).kind {
         DefinitionKind::Class(_) => scope.facts.objects.contains(&id),
@@ -59,7 +59,7 @@ fn parameter_names(operation: &Operation) -> Vec<String> {
         .collect()
 }
 
-/// What a call gives: the return value and the out-parameters, in this order, as one type.
+/// Returns the type of a call's result: the return value and the out-parameters, in this order, as one type.
 fn result_type(scope: &Scope<'_>, operation: &Operation) -> TokenStream {
     let results = Values::results(operation).as_written;
     let types: Vec<TokenStream> = results.iter().map(|value| value.owned(scope)).collect();
@@ -103,7 +103,7 @@ fn operation_mode(scope: &Scope<'_>, operation: &Operation) -> TokenStream {
     }
 }
 
-/// What `["format:..."]` says of an operation or, if it does not, of its interface.
+/// Returns the value of `["format:..."]` of an operation or, if it has none, of its interface.
 fn format<'m>(scope: &Scope<'m>, declaring: DefinitionId, operation: &'m Operation) -> &'m str {
     let definition = scope.model.definition(declaring);
     let mut metadata = operation.metadata.iter().chain(&definition.metadata);
@@ -112,7 +112,7 @@ fn format<'m>(scope: &Scope<'m>, declaring: DefinitionId, operation: &'m Operati
         .unwrap_or("default")
 }
 
-/// Whether class instances are sent with the sizes of their slices; compact is the default.
+/// Returns true if class instances are sent with the sizes of their slices; compact is the default.
 fn is_sliced(scope: &Scope<'_>, declaring: DefinitionId, operation: &Operation) -> bool {
     format(scope, declaring, operation) == "sliced"
 }

@@ -62,7 +62,7 @@ fn blocking(scope: &Scope<'_>, id: DefinitionId) -> TokenStream {
     quote!(blocking #name #bases { #dispatcher })
 }
 
-/// What a trait extends, behind a colon.
+/// Returns the supertraits of a trait, behind a colon.
 fn extended(bases: impl Iterator<Item = TokenStream>) -> Option<TokenStream> {
     let bases: Vec<TokenStream> = bases.collect();
     (!bases.is_empty()).then(|| quote!(: #(#bases),*))

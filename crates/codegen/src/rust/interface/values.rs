@@ -1,6 +1,6 @@
 //! Parameters and results of an operation: their types, and how they stand on the wire.
 //!
-//! What is always there comes first: the in-parameters, or the out-parameters and then the return
+//! Values that are always present come first: the in-parameters, or the out-parameters and then the return
 //! value. Tagged ones follow in order of their tags, and in encoding 1.0 the class instances.
 
 use floe_slice::model::{Operation, Parameter, Type};
@@ -19,7 +19,7 @@ pub(super) struct Value {
     pub(super) name: Ident,
     r#type: Type,
     tag: Option<i32>,
-    /// Whether it is a proxy that is never nil.
+    /// True if it is a proxy that is never nil.
     is_nonnull: bool,
 }
 
@@ -99,7 +99,7 @@ impl Values {
         self.as_written.iter().map(|value| &value.name).collect()
     }
 
-    /// Whether a proxy's method borrows any of them.
+    /// Returns true if a proxy's method borrows any of them.
     pub(super) fn borrow(&self, scope: &Scope<'_>) -> bool {
         let mut values = self.as_written.iter();
         values.any(|value| scope.is_borrowed(value.r#type))
@@ -212,7 +212,7 @@ impl Values {
         quote!(|#pattern, #encoder| { #body })
     }
 
-    /// What class instances need before and behind the values.
+    /// Returns the code that class instances need before and after the values.
     fn around(
         &self,
         scope: &Scope<'_>,
@@ -239,7 +239,7 @@ impl Values {
         values.any(|value| scope.model.uses_classes(value.r#type))
     }
 
-    /// Whether encoding 1.0 has instances behind the values: tagged ones are not written there.
+    /// Returns true if encoding 1.0 has instances behind the values: tagged ones are not written there.
     fn has_instances(&self, scope: &Scope<'_>) -> bool {
         let mut required = self.as_encoded.iter().filter(|value| value.tag.is_none());
         required.any(|value| scope.model.uses_classes(value.r#type))

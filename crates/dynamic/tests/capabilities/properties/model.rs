@@ -14,7 +14,7 @@ use crate::support::contract;
 pub(crate) struct RandomContract {
     pub(crate) contract: Contract,
     pub(crate) r#type: DataType,
-    /// Whether it has optional members, which encoding 1.0 does not carry.
+    /// True if it has optional members, which encoding 1.0 does not carry.
     pub(crate) has_optionals: bool,
 }
 

@@ -72,15 +72,18 @@ pub(crate) struct RequestFilter {
 }
 
 impl RequestFilter {
-    /// Whether a request to this object passes. `route` is the object's entry in the routing table. If all sets are
-    /// empty, every request passes.
+    /// Whether a request to this object passes. `route` is the object's entry in the routing table. The set of adapter ids
+    /// counts only for proxies that have one. If all sets that count are empty, every request passes.
+    ///
+    /// Source: observed, glacier2router 3.7.8.
     pub(crate) fn allows(&self, identity: &Identity, route: Option<&Reference>) -> bool {
-        let is_open =
-            self.categories.is_empty() && self.identities.is_empty() && self.adapter_ids.is_empty();
         let adapter_id = match route.map(|route| &route.target) {
             Some(Target::Indirect { adapter_id }) => Some(adapter_id),
             _ => None,
         };
+        let is_open = self.categories.is_empty()
+            && self.identities.is_empty()
+            && (self.adapter_ids.is_empty() || adapter_id.is_none());
         is_open
             || self.categories.lock().contains(&identity.category)
             || self.identities.lock().contains(identity)
@@ -117,6 +120,16 @@ mod tests {
             assert!(!allows(&all, proxy), "{proxy}");
         }
         assert!(!all.allows(&"e/o".parse().unwrap(), None));
+    }
+
+    #[test]
+    fn adapter_ids_count_only_for_proxies_that_have_one() {
+        let only = filter(&[], &[], &["A"]);
+        for (proxy, passes) in [("o @ A", true), ("o @ B", false), ("o", true)] {
+            assert_eq!(allows(&only, proxy), passes, "{proxy}");
+        }
+        // A client whose object was evicted is asked to register it again.
+        assert!(only.allows(&"o".parse().unwrap(), None));
     }
 
     #[test]

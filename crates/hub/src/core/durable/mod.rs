@@ -31,7 +31,7 @@ pub(crate) use position::{NextEvent, NotAcknowledged, SavedPosition, Subscriptio
 pub(crate) use publication::{LEVEL_KEY, LogPublication, NUMBER_KEY, PUBLISHER_KEY, publications};
 pub(crate) use reading::Reading;
 pub(crate) use redelivery::Redelivery;
-pub(crate) use stamped::{stamped, with_entries};
+pub(crate) use stamped::stamped;
 pub(crate) use start::parse_start;
 pub(crate) use sticky::{Member, Sticky};
 pub(crate) use throttle::{Chase, Throttle, Turn};

@@ -1,12 +1,12 @@
-//! What a publisher says in the context of its events, if their topic is durable.
+//! The wishes of a publisher, in the context of its events, if their topic is durable.
 
 use std::sync::Arc;
 
-use floe::EncodingVersion;
-use floe::encoding::Decoder;
-use floe::forwarding::{EventParts, Events};
+use floe::forwarding::Events;
 
+use crate::core::context::{entries_of, may_have_context};
 use crate::core::log::{Level, Origin};
+use crate::core::wishes::shown;
 use crate::core::{LIFESPAN_KEY, lifespan_of};
 
 /// Events of one publisher that came together, and for which it wants the same.
@@ -29,15 +29,19 @@ pub(crate) const PUBLISHER_KEY: &str = "floe.publisher";
 /// The context key for the number of an event.
 pub(crate) const NUMBER_KEY: &str = "floe.publisherSequence";
 
-/// Divides events by what their contexts say. Events without such entries stay together.
+/// Divides events by what their contexts say. Events without such entries stay together. The names of publishers are those
+/// of this user, if the hub knows it.
 ///
 /// # Errors
 /// What is wrong with an entry, for the publisher.
-pub(crate) fn publications(mut events: Events) -> Result<Vec<LogPublication>, String> {
+pub(crate) fn publications(
+    mut events: Events,
+    user: Option<&str>,
+) -> Result<Vec<LogPublication>, String> {
     let mut said = Vec::new();
-    if events.iter().any(has_context) {
+    if events.iter().any(may_have_context) {
         for event in events.iter() {
-            said.push(Said::of(event)?);
+            said.push(Said::of(event, user)?);
         }
     }
     let mut publications = Vec::new();
@@ -61,7 +65,7 @@ fn finish(
     publications
 }
 
-/// What the context of an event says.
+/// The wishes in the context of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 struct Said {
     level: Option<Level>,
@@ -69,29 +73,24 @@ struct Said {
 }
 
 impl Said {
-    fn of(event: &[u8]) -> Result<Self, String> {
+    fn of(event: &[u8], user: Option<&str>) -> Result<Self, String> {
         let mut level = None;
         let (mut publisher, mut number) = (None, None);
-        for (key, value) in entries(event) {
+        for (key, value) in entries_of(event) {
             match key {
                 LEVEL_KEY => {
                     let parsed = value.parse::<Level>();
                     level = Some(parsed.map_err(|error| format!("invalid {LEVEL_KEY}: {error}"))?);
                 }
                 LIFESPAN_KEY => drop(lifespan_of(event)?),
-                PUBLISHER_KEY if value.len() > Origin::NAME_LEN_MAX => {
-                    return Err(format!(
-                        "invalid {PUBLISHER_KEY}: expected at most {} bytes, got {}",
-                        Origin::NAME_LEN_MAX,
-                        value.len()
-                    ));
-                }
-                PUBLISHER_KEY => publisher = Some(Arc::from(value)),
+                PUBLISHER_KEY => publisher = Some(publisher_name(value, user)?),
                 NUMBER_KEY => {
                     let parsed = value.parse::<u64>();
                     number = Some(parsed.map_err(|_| {
-                        let shown: String = value.chars().take(SHOWN_MAX).collect();
-                        format!("invalid {NUMBER_KEY}: expected a number, got {shown:?}")
+                        format!(
+                            "invalid {NUMBER_KEY}: expected a number, got {:?}",
+                            shown(value)
+                        )
                     })?);
                 }
                 _ => {}
@@ -130,28 +129,37 @@ impl Said {
     }
 }
 
-/// A longer value is cut in an error.
-const SHOWN_MAX: usize = 64;
-
-/// Whether the context of an event has entries. It is cheap, because most events have none.
-fn has_context(event: &[u8]) -> bool {
-    EventParts::parse(event).is_ok_and(|parts| parts.context.first() != Some(&0))
-}
-
-/// The entries of the context; none if the bytes are no event.
-fn entries(event: &[u8]) -> Vec<(&str, &str)> {
-    let context = EventParts::parse(event).map_or(&[][..], |parts| parts.context);
-    let mut decoder = Decoder::new(context, EncodingVersion::V1_0);
-    let count = decoder.count(2, "context").unwrap_or(0);
-    let entry = |_| {
-        let key = decoder.str("context key").ok()?;
-        Some((key, decoder.str("context value").ok()?))
-    };
-    (0..count).map_while(entry).collect()
+/// The name by which a log knows a publisher. With a user it begins with that, so that no other user can take the name and
+/// pass off events of its own as those that are sent again. A name has no NUL, which therefore ends the user.
+fn publisher_name(name: &str, user: Option<&str>) -> Result<Arc<str>, String> {
+    if name.contains('\0') {
+        return Err(format!(
+            "invalid {PUBLISHER_KEY}: expected no NUL character, got {:?}",
+            shown(name)
+        ));
+    }
+    let own = user.map_or(0, |user| user.len() + 1);
+    let len_max = Origin::NAME_LEN_MAX.saturating_sub(own);
+    if name.len() > len_max {
+        let behind = match user {
+            Some(_) => " behind the name of the user",
+            None => "",
+        };
+        return Err(format!(
+            "invalid {PUBLISHER_KEY}: expected at most {len_max} bytes{behind}, got {}",
+            name.len()
+        ));
+    }
+    Ok(match user {
+        Some(user) => format!("{user}\0{name}").into(),
+        None => name.into(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::core::tests::events_with_contexts;
 
@@ -170,7 +178,7 @@ mod tests {
             &[publisher, (NUMBER_KEY, "8")],
             &[publisher, (NUMBER_KEY, "10")],
         ]);
-        let parts = publications(all).unwrap();
+        let parts = publications(all, None).unwrap();
         let shown: Vec<_> = parts
             .iter()
             .map(|part| {
@@ -185,7 +193,32 @@ mod tests {
             (1, None, Some(10)),
         ];
         assert_eq!(shown, expected);
-        assert_eq!(publications(events(&[&[], &[], &[]])).unwrap().len(), 1);
+        assert_eq!(
+            publications(events(&[&[], &[], &[]]), None).unwrap().len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_publisher_of_one_user_is_not_one_of_another() {
+        let origin = |name: &str, user: Option<&str>| {
+            let all = events(&[&[(PUBLISHER_KEY, name), (NUMBER_KEY, "1")]]);
+            let parts = publications(all, user)?;
+            Ok::<_, String>(parts[0].origin.clone().expect("both entries").publisher)
+        };
+        let names = [
+            origin("p", None),
+            origin("p", Some("ann")),
+            origin("p", Some("bob")),
+            origin("annp", None),
+        ];
+        let names: BTreeSet<_> = names.into_iter().map(Result::unwrap).collect();
+        assert_eq!(names.len(), 4);
+        let longest = "p".repeat(Origin::NAME_LEN_MAX);
+        assert!(origin(&longest, None).is_ok());
+        let error = origin(&longest, Some("ann")).unwrap_err();
+        let expected = "invalid floe.publisher: expected at most 251 bytes behind the name of the user, got 255";
+        assert_eq!(error, expected);
     }
 
     #[test]
@@ -200,6 +233,10 @@ mod tests {
             ),
             (&[(NUMBER_KEY, "1")], "expected both floe.publisher and "),
             (
+                &[(PUBLISHER_KEY, "ann\0p"), (NUMBER_KEY, "1")],
+                "invalid floe.publisher: expected no NUL character, got \"ann\\0p\"",
+            ),
+            (
                 &[(PUBLISHER_KEY, &long_name), (NUMBER_KEY, "1")],
                 "invalid floe.publisher: expected at most 255 bytes, got 256",
             ),
@@ -208,7 +245,7 @@ mod tests {
                 "invalid floe.publisherSequence: expected a number, got \"-1\"",
             ),
         ] {
-            let error = publications(events(&[&[], context])).unwrap_err();
+            let error = publications(events(&[&[], context]), None).unwrap_err();
             assert!(error.starts_with(expected), "{error}");
         }
     }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::redelivery::Redelivery;
 use super::start::parse_start;
 use crate::core::log::Position;
+use crate::core::wishes::{self, Wishes, count, not_empty, positive_milliseconds};
 
 /// How a subscriber reads the log of its topic. Other subscribers get events as they are published.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,8 +60,8 @@ impl Reading {
     /// # Errors
     /// What is wrong with a value.
     pub(crate) fn parse(qos: &BTreeMap<String, String>) -> Result<Option<Self>, String> {
-        let text = |key: &str| qos.get(key).map(String::as_str);
-        let (name, from) = (text("floe.durable"), text("floe.from"));
+        let ours = Wishes(qos);
+        let (name, from) = (ours.text("floe.durable"), ours.text("floe.from"));
         if name.is_none() && from.is_none() {
             let lonely = KEYS.iter().find(|key| qos.contains_key(**key));
             return match lonely {
@@ -70,54 +71,41 @@ impl Reading {
                 None => Ok(None),
             };
         }
-        if let Some(name) = name.filter(|name| name.is_empty() || name.len() > NAME_LEN_MAX) {
-            let len = name.len();
-            return Err(format!(
-                "invalid floe.durable: expected a name of 1 to {NAME_LEN_MAX} bytes, got {len}"
-            ));
-        }
-        let start = from.map(parse_start).transpose();
-        let start = start.map_err(|reason| format!("invalid floe.from: {reason}"))?;
+        let name = ours.parsed("floe.durable", wishes::name(NAME_LEN_MAX))?;
+        let start = ours.parsed("floe.from", parse_start)?;
         let defaults = Redelivery {
             deadline: None,
             ..Redelivery::default()
         };
-        let back_off_min = time(qos, "floe.backOff")?.unwrap_or(defaults.back_off_min);
-        let is_shared = flag(qos, "floe.shared")?;
+        let back_off_min = ours
+            .parsed("floe.backOff", positive_milliseconds)?
+            .unwrap_or(defaults.back_off_min);
+        let is_shared = ours.is_on("floe.shared")?;
         if is_shared && name.is_none() {
             return Err(
                 "invalid floe.shared: expected floe.durable beside it, got none".to_owned(),
             );
         }
-        let sticky = text("floe.sticky");
-        if sticky.is_some() && !is_shared {
+        if ours.text("floe.sticky").is_some() && !is_shared {
             return Err(
                 "invalid floe.sticky: expected floe.shared=yes beside it, got none".to_owned(),
             );
         }
-        if let Some("") = sticky {
-            return Err("invalid floe.sticky: expected the key of an entry of the context, such as customer, got none".to_owned());
-        }
-        let dead_letters = text("floe.deadLetters");
-        if let Some("") = dead_letters {
-            return Err(
-                "invalid floe.deadLetters: expected the name of a topic, got none".to_owned(),
-            );
-        }
+        let key = not_empty("the key of an entry of the context, such as customer");
         Ok(Some(Self {
-            name: name.map(str::to_owned),
+            name,
             start: start.unwrap_or(Position::End),
             redelivery: Redelivery {
-                deadline: time(qos, "floe.deadline")?,
+                deadline: ours.parsed("floe.deadline", positive_milliseconds)?,
                 back_off_min,
                 back_off_max: defaults.back_off_max.max(back_off_min),
-                attempts_max: attempts(qos)?,
+                attempts_max: ours.parsed("floe.attempts", count)?,
             },
-            is_stamped: flag(qos, "floe.stamps")?,
+            is_stamped: ours.is_on("floe.stamps")?,
             is_shared,
-            sticky: sticky.map(str::to_owned),
+            sticky: ours.parsed("floe.sticky", key)?,
             lifespan: None,
-            dead_letters: dead_letters.map(str::to_owned),
+            dead_letters: ours.parsed("floe.deadLetters", not_empty("the name of a topic"))?,
         }))
     }
 }
@@ -132,36 +120,6 @@ const KEYS: [&str; 7] = [
     "floe.shared",
     "floe.sticky",
 ];
-
-fn flag(qos: &BTreeMap<String, String>, key: &str) -> Result<bool, String> {
-    match qos.get(key).map(String::as_str) {
-        None | Some("no" | "0" | "false") => Ok(false),
-        Some("yes" | "1" | "true") => Ok(true),
-        Some(other) => Err(format!("invalid {key}: expected yes or no, got {other:?}")),
-    }
-}
-
-fn attempts(qos: &BTreeMap<String, String>) -> Result<Option<u32>, String> {
-    let Some(text) = qos.get("floe.attempts") else {
-        return Ok(None);
-    };
-    let count = text.parse::<u32>().ok().filter(|count| *count > 0);
-    let count = count.ok_or_else(|| {
-        format!("invalid floe.attempts: expected a number of at least 1, got {text:?}")
-    })?;
-    Ok(Some(count))
-}
-
-/// A time in milliseconds, at least 1.
-fn time(qos: &BTreeMap<String, String>, key: &str) -> Result<Option<Duration>, String> {
-    let Some(text) = qos.get(key) else {
-        return Ok(None);
-    };
-    let millis = text.parse::<u32>().ok().filter(|millis| *millis > 0);
-    let millis = millis
-        .ok_or_else(|| format!("invalid {key}: expected milliseconds, at least 1, got {text:?}"))?;
-    Ok(Some(Duration::from_millis(millis.into())))
-}
 
 #[cfg(test)]
 mod tests {

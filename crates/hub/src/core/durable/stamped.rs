@@ -1,9 +1,9 @@
 //! Tells a subscriber the sequence and time of an event, in the context of the event.
 
-use floe::encoding::{Decoder, Encoder};
-use floe::forwarding::{Event, EventParts, EventsBuilder};
-use floe::{DecodeError, EncodingVersion};
+use floe::DecodeError;
+use floe::forwarding::Event;
 
+use crate::core::context::with_entries;
 use crate::core::log::EventTime;
 
 /// The context key for the number of an event in the log of its topic.
@@ -31,44 +31,6 @@ pub(crate) fn stamped(
         (ATTEMPT_KEY, attempt.to_string()),
     ];
     with_entries(event, &[], &stamp)
-}
-
-/// The event without those entries of its context that are `removed`, and with others behind the rest.
-///
-/// # Errors
-/// [`DecodeError`] if it is no event.
-pub(crate) fn with_entries(
-    event: &[u8],
-    removed: &[&str],
-    added: &[(&str, String)],
-) -> Result<Event, DecodeError> {
-    let parts = EventParts::parse(event)?;
-    let mut decoder = Decoder::new(parts.context, EncodingVersion::V1_0);
-    let mut entries = Vec::new();
-    for _ in 0..decoder.count(2, "context")? {
-        let (key, value) = (decoder.str("context key")?, decoder.str("context value")?);
-        if !removed.contains(&key) {
-            entries.push((key, value));
-        }
-    }
-    entries.extend(added.iter().map(|(key, value)| (*key, value.as_str())));
-    let mut builder = EventsBuilder::default();
-    builder.push_with(|buffer| {
-        let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
-        encoder.bytes(parts.head);
-        encoder.size(entries.len());
-        for (key, value) in entries {
-            encoder.string(key);
-            encoder.string(value);
-        }
-        encoder.bytes(parts.parameters);
-        encoder
-            .finish()
-            .expect("texts that came in a message fit into one");
-        Ok(())
-    })?;
-    let events = builder.finish().expect("an event was added");
-    Ok(events.each().next().expect("an event was added"))
 }
 
 #[cfg(test)]

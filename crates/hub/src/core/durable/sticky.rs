@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use super::position::SubscriptionPosition;
-use crate::core::log::event_key;
+use crate::core::context::value_of;
 
 /// Gives the events of one key to one member of a shared subscription, in their order.
 ///
@@ -54,7 +54,7 @@ impl Sticky {
 
     /// The partition of an event.
     pub(crate) fn partition_of(&self, event: &[u8]) -> Partition {
-        match event_key(event, &self.context_key) {
+        match value_of(event, &self.context_key) {
             None => Partition::Keyless,
             Some(key) => Partition::Of((hash(key) % u64::from(PARTITIONS)) as u16),
         }

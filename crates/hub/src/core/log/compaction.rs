@@ -5,7 +5,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use super::catalog::{Index, Segment};
 use super::segment::{Header, IndexEntry, Trailer};
-use super::{Division, PerKey, Record, Stamp, event_key};
+use super::{Division, PerKey, Record, Stamp};
+use crate::core::context::value_of;
 
 /// Decides which events stay: the newest of each key. First it counts all events of a log, then it is asked for each, in
 /// the same order.
@@ -51,7 +52,7 @@ impl Compaction {
     }
 
     fn key(&self, event: &[u8]) -> Option<[u64; 2]> {
-        let key = event_key(event, &self.per_key.context_key)?;
+        let key = value_of(event, &self.per_key.context_key)?;
         Some([self.hashers[0].hash_one(key), self.hashers[1].hash_one(key)])
     }
 }

@@ -3,7 +3,6 @@
 //! - `level.rs`: how safe an event is when its publisher is answered
 //! - `entry.rs`: what is appended, and what is known of a kept event
 //! - `checks.rs`: which events a log refuses
-//! - `key.rs`: the key of an event
 //! - `position.rs`: where a reader begins, and what it finds missing
 //! - `retention.rs`: how long events are kept
 //! - `record.rs`, `segment.rs`: the bytes of an event and of a file
@@ -20,7 +19,6 @@ mod compaction;
 mod cursor;
 mod entry;
 mod inspection;
-mod key;
 mod level;
 mod position;
 mod record;
@@ -37,7 +35,6 @@ pub(crate) use cursor::{Cursor, Item};
 pub(crate) use entry::numbered;
 pub use entry::{Append, EventTime, Origin, Stamp};
 pub use inspection::{Inspection, inspect_segment};
-pub(crate) use key::event_key;
 pub use level::{Level, LevelError};
 pub(crate) use position::until_full;
 pub use position::{Gap, GapReason, Position, ReadLimits};

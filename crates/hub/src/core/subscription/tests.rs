@@ -33,6 +33,10 @@ impl EventBatch for Numbered {
     fn detached(self) -> Self {
         self
     }
+
+    fn is_exclusive(&self) -> bool {
+        false
+    }
 }
 
 fn event(number: u32) -> Numbered {
@@ -187,7 +191,7 @@ fn a_collected_batch_is_sent_when_the_subscription_is_removed() {
     let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
     subscription.handle_events(event(0), now);
     assert_eq!(subscription.next_step(100), DeliveryStep::Wait);
-    subscription.remove();
+    subscription.remove(now);
     assert!(subscription.poll_wake(), "woken to send");
     subscription.handle_events(event(1), now);
     assert!(!subscription.poll_wake());
@@ -210,7 +214,7 @@ fn events_behind_a_batch_that_is_being_sent_are_lost_with_the_subscription() {
     subscription.handle_events(event(0), now);
     assert_eq!(take(&mut subscription, 10), [0]);
     subscription.handle_events(event(1), now);
-    subscription.remove();
+    subscription.remove(now);
     assert_eq!(subscription.next_step(1), DeliveryStep::End);
     subscription.handle_delivered(1);
     let accounts = subscription.snapshot().accounts;
@@ -356,7 +360,7 @@ fn draining_delivers_queued_events_and_accepts_no_new_ones() {
     let mut subscription = subscription(RetryCount::Limited(0));
     subscription.handle_events(event(0), now);
     assert_eq!(subscription.next_step(1_000), DeliveryStep::Wait);
-    subscription.drain();
+    subscription.drain(now);
     assert!(subscription.poll_wake());
     subscription.handle_events(event(1), now);
     assert_eq!(subscription.next_step(1_000), DeliveryStep::Deliver);

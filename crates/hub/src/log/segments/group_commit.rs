@@ -4,10 +4,14 @@ use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher, Hasher};
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
+
+use tokio::runtime::Handle;
 
 use super::super::storage::StoredFile;
 use super::super::{Acknowledged, AppendError, Done, EventTime, Level, LogError};
 use super::{POISONED, Shared, Waiting};
+use crate::blocking_work::{self, WorkKind};
 use crate::core::log::{Catalog, Commit, Division, Lost, Segment, Step, Writer, segment_name};
 
 /// Writes the files of a log.
@@ -231,13 +235,33 @@ impl Shared {
     /// how long its first publisher waits for the others.
     const TURN_BYTES_MAX: usize = 4 << 20;
 
+    /// Writes all that waits, on a thread that may block. If other logs wait for such a thread, one of them has it after each
+    /// commit.
+    pub(super) fn begin_commits(self: Arc<Self>, runtime: &Handle) {
+        let next = runtime.clone();
+        blocking_work::start(runtime, WorkKind::Commit, move || {
+            while self.run_commit() {
+                if blocking_work::is_full(WorkKind::Commit) {
+                    return self.begin_commits(&next);
+                }
+            }
+        });
+    }
+
     /// Writes all that waits.
     pub(super) fn run_commits(&self) {
+        while self.run_commit() {}
+    }
+
+    /// Writes what waits, up to the limit of a commit. Returns false if nothing waits.
+    fn run_commit(&self) -> bool {
         let mut writer = self.writer();
-        while let Some((commit, waiters)) = self.next_commit() {
-            // The publishers have been told, and the log of the hub.
-            let _ = writer.commit(self, commit, waiters);
-        }
+        let Some((commit, waiters)) = self.next_commit() else {
+            return false;
+        };
+        // The publishers have been told, and the log of the hub.
+        let _ = writer.commit(self, commit, waiters);
+        true
     }
 
     /// What the next commit does. `None` if nothing waits.

@@ -431,7 +431,9 @@ struct Unsent<'a> {
 impl<'a> Unsent<'a> {
     fn new(subscriber: &'a Subscriber, reader: &'a Reader, batch: &[Delivery]) -> Self {
         let count = batch.len() as u64;
-        subscriber.lock().subscription.handle_read(count);
+        let bytes: usize = batch.iter().map(|delivery| delivery.event.len()).sum();
+        let subscription = &mut subscriber.lock().subscription;
+        subscription.handle_read(count, bytes as u64);
         Self {
             subscriber,
             reader,

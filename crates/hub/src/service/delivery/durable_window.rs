@@ -4,7 +4,8 @@
 //! delivery task settles the rest.
 
 use std::ops::Range;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, MutexGuard, Weak};
 use std::time::Instant;
 
 use floe::InvokeError;
@@ -12,6 +13,7 @@ use floe::forwarding::{Event, PendingEvent, ReplySink};
 use floe::message::Outcome;
 
 use crate::core::durable::{Attempt, DurableInFlight, Ended, LogEvent};
+use crate::lock::Mutex;
 use crate::service::durable::Reader;
 use crate::service::subscriber::Subscriber;
 
@@ -19,6 +21,8 @@ use crate::service::subscriber::Subscriber;
 pub(super) struct DurableWindow {
     subscriber: Weak<Subscriber>,
     reader: Arc<Reader>,
+    /// The number of the position for which its events were read.
+    position_number: AtomicU64,
     /// Held for a few moves. Nothing that belongs to a connection is dropped under it.
     in_flight: Mutex<DurableInFlight<PendingEvent>>,
 }
@@ -28,6 +32,7 @@ impl DurableWindow {
         Arc::new(Self {
             subscriber: Arc::downgrade(subscriber),
             reader: reader.clone(),
+            position_number: AtomicU64::new(reader.position_number()),
             in_flight: Mutex::new(DurableInFlight::new(subscriber.window())),
         })
     }
@@ -89,8 +94,13 @@ impl DurableWindow {
         self.lock().take_attempts()
     }
 
-    /// Gives up the events whose replies are late. They count as refused.
+    /// Gives up the events whose replies are late. They count as refused. If the position was set, it gives up all: they
+    /// are not pending any more, and a reply says nothing about the next delivery.
     pub(super) fn give_up_late(&self) {
+        let number = self.reader.position_number();
+        if self.position_number.swap(number, Ordering::Relaxed) != number {
+            self.abandon();
+        }
         let now = Instant::now();
         let late = self.reader.late(now);
         if !late.is_empty() {
@@ -138,9 +148,7 @@ impl DurableWindow {
     }
 
     fn lock(&self) -> MutexGuard<'_, DurableInFlight<PendingEvent>> {
-        self.in_flight
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.in_flight.lock()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Delivery to programs that pull: events wait in the queue until a program asks for them.
 
-use std::collections::VecDeque;
+mod waiting;
+
 use std::future::poll_fn;
 use std::time::Instant;
 
@@ -8,6 +9,7 @@ use tokio::time::sleep_until;
 
 use crate::core::DeliveryFailure;
 use crate::service::subscriber::{Pull, Subscriber};
+use waiting::WaitingPrograms;
 
 /// The maximum bytes in one answer, unless a single event is longer. Peers refuse messages of more than 1 MiB by default.
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
@@ -18,13 +20,12 @@ pub(super) async fn run(subscriber: &Subscriber) {
     let Some((pulls, mut programs)) = pulls.and_then(|it| Some((it, it.receive()?))) else {
         return subscriber.remove();
     };
-    let mut waiting = VecDeque::<Pull>::new();
+    let mut waiting = WaitingPrograms::default();
     let mut last_pull = Instant::now();
     loop {
-        waiting.retain(|pull| !pull.taker.is_closed());
         let is_wanted = !waiting.is_empty();
         let idle_until = last_pull.checked_add(pulls.idle_max());
-        let until = waiting.iter().map(|pull| pull.until).min().or(idle_until);
+        let until = waiting.first_deadline().or(idle_until);
         let over = async {
             match until {
                 Some(until) => sleep_until(until.into()).await,
@@ -37,22 +38,22 @@ pub(super) async fn run(subscriber: &Subscriber) {
                 if !has_events {
                     break;
                 }
-                // A program may have gone while events came: they are for the next one.
-                waiting.retain(|pull| !pull.taker.is_closed());
-                if let Some(pull) = waiting.pop_front() {
-                    waiting.extend(answer(subscriber, pull).await);
+                if let Some((number, pull)) = waiting.take_first()
+                    && let Some(pull) = answer(subscriber, pull).await
+                {
+                    waiting.put_back(number, pull);
                 }
             }
             Some(pull) = programs.recv() => {
                 last_pull = Instant::now();
-                waiting.push_back(pull);
+                waiting.push(pull);
             }
             () = over => {
                 if !is_wanted {
                     tracing::info!("ended the subscription of {}, which no program pulls", subscriber.log_name());
                     break;
                 }
-                end_waits(&mut waiting);
+                waiting.end_late(Instant::now());
                 last_pull = Instant::now();
             }
         }
@@ -79,17 +80,4 @@ async fn answer(subscriber: &Subscriber, pull: Pull) -> Option<Pull> {
         }
     }
     None
-}
-
-/// Tells the programs whose waits are over that there are no events.
-fn end_waits(waiting: &mut VecDeque<Pull>) {
-    let now = Instant::now();
-    let (over, others) = std::mem::take(waiting)
-        .into_iter()
-        .partition::<VecDeque<_>, _>(|pull| pull.until <= now);
-    for pull in over {
-        // If the program has gone, it needs no answer.
-        let _ = pull.taker.send(Vec::new());
-    }
-    *waiting = others;
 }

@@ -1,13 +1,14 @@
 //! Recognizes events that a publisher sends again.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use floe::forwarding::Events;
 use tokio::sync::oneshot;
 
 use crate::core::durable::{Deduplication, Novelty};
 use crate::core::log::{Append, EventTime, Level, Origin};
+use crate::lock::Mutex;
 use crate::log::{Acknowledged, AppendError, EventLog};
 
 /// The numbered events that have come, and those that are on their way into the log.
@@ -29,7 +30,7 @@ struct UnderWay {
 
 type Appended = Result<(), AppendError>;
 
-/// What happened to numbered events.
+/// The fate of numbered events.
 pub(super) enum Arrival {
     /// They are on their way into the log, or were when they came before.
     UnderWay(oneshot::Receiver<Appended>),
@@ -52,7 +53,7 @@ impl Arrivals {
 
     /// Notes an event that is in the log already.
     pub(super) fn note(&self, origin: &Origin) {
-        lock(&self.known).note(&origin.publisher, origin.sequence);
+        self.known.lock().note(&origin.publisher, origin.sequence);
     }
 
     /// Appends those of these events that have not come before. `origin` is that of the first; the others follow it. Returns
@@ -67,8 +68,8 @@ impl Arrivals {
     ) -> Vec<(Option<Events>, Arrival)> {
         // An event that is only accepted could be lost, and its publisher would be told that it came before.
         let level = level.max(Level::Written);
-        let mut known = lock(&self.known);
-        for (failed, _) in lock(&self.under_way).failed.drain() {
+        let mut known = self.known.lock();
+        for (failed, _) in self.under_way.lock().failed.drain() {
             known.forget(&failed.publisher, failed.sequence);
         }
         let mut arrivals = Vec::new();
@@ -115,7 +116,7 @@ impl Arrivals {
         level: Level,
         numbers: Vec<Origin>,
     ) -> oneshot::Receiver<Appended> {
-        let mut under_way = lock(&self.under_way);
+        let mut under_way = self.under_way.lock();
         let each = numbers.iter().map(|number| (number.clone(), Vec::new()));
         under_way.waiting.extend(each);
         drop(under_way);
@@ -131,9 +132,9 @@ impl Arrivals {
         receiver
     }
 
-    /// What to tell the publisher of an event that has come before.
+    /// The answer to the publisher of an event that has come before.
     fn duplicate(&self, origin: &Origin) -> Arrival {
-        let mut under_way = lock(&self.under_way);
+        let mut under_way = self.under_way.lock();
         if let Some(waiting) = under_way.waiting.get_mut(origin) {
             let (sender, receiver) = oneshot::channel();
             waiting.push(sender);
@@ -148,7 +149,7 @@ impl Arrivals {
 
 /// Settles events whose append has succeeded or failed.
 fn settle(under_way: &Mutex<UnderWay>, numbers: Vec<Origin>, result: &Appended) {
-    let mut under_way = lock(under_way);
+    let mut under_way = under_way.lock();
     let mut waiting = Vec::new();
     for number in numbers {
         waiting.extend(under_way.waiting.remove(&number).unwrap_or_default());
@@ -168,8 +169,4 @@ fn nth(first: &Origin, at: u64) -> Origin {
         publisher: first.publisher.clone(),
         sequence: first.sequence.wrapping_add(at),
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

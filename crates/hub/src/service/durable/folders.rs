@@ -20,6 +20,7 @@ use super::log_counts::LogCounts;
 use super::topic_log::TopicLog;
 use crate::log::{EventLog, LogSettings, SegmentLog};
 use crate::service::catch_up::CatchUp;
+use crate::service::user_accounts::UserAccounts;
 use crate::settings::{DurableSettings, StoreSettings};
 use crate::store::StoreError;
 
@@ -39,14 +40,18 @@ const NAME: &str = "name";
 const DESTROYED: &str = "destroyed";
 
 impl LogFolders {
-    pub(crate) fn new(store: &StoreSettings, catch_up: &Arc<CatchUp>) -> Self {
+    pub(crate) fn new(
+        store: &StoreSettings,
+        catch_up: &Arc<CatchUp>,
+        users: Arc<UserAccounts>,
+    ) -> Self {
         Self {
             root: match store {
                 StoreSettings::Memory => None,
                 StoreSettings::Disk(data) => Some(data.join("topics")),
             },
             catch_up: catch_up.clone(),
-            counts: Arc::default(),
+            counts: Arc::new(LogCounts::new(users)),
         }
     }
 

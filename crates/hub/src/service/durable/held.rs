@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use floe::forwarding::Event;
 
+use super::delivery::Delivery;
 use super::expiry_clock::ExpiryClock;
-use super::reader::Delivery;
 use crate::core::durable::{Member, Sticky, SubscriptionPosition};
 use crate::core::log::Stamp;
 
@@ -18,7 +18,7 @@ pub(super) struct Keyed {
     events: BTreeMap<u64, (Stamp, Event)>,
 }
 
-/// What a member gets.
+/// The events for a member, or what has to be done first.
 pub(super) enum KeyedTaken {
     /// These events; they count as delivered from now on.
     Events(Vec<Delivery>),
@@ -46,10 +46,14 @@ impl Keyed {
         self.sticky.context_key()
     }
 
-    /// Whether there is room for more events.
+    /// Returns true if there is room for more events.
     pub(super) fn has_room(&self, position: &SubscriptionPosition) -> bool {
-        let lens = self.events.values().map(|(_, event)| event.len());
-        self.events.len() < EVENTS_MAX && lens.sum::<usize>() < BYTES_MAX && position.room() > 0
+        self.events.len() < EVENTS_MAX && self.byte_len() < BYTES_MAX && position.room() > 0
+    }
+
+    /// The bytes of the events that wait.
+    pub(super) fn byte_len(&self) -> usize {
+        self.events.values().map(|(_, event)| event.len()).sum()
     }
 
     /// Takes new events as long as there is room. Returns whether there were any.

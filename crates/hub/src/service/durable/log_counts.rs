@@ -1,15 +1,28 @@
 //! How many logs are open, for the limits.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::service::user_accounts::{Counted, UserAccounts, UserName};
+
 /// How many logs there are on disk, and how many durable subscriptions they have.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LogCounts {
     topics: AtomicUsize,
     subscriptions: AtomicUsize,
+    /// The subscriptions of each user.
+    users: Arc<UserAccounts>,
 }
 
 impl LogCounts {
+    pub(super) fn new(users: Arc<UserAccounts>) -> Self {
+        Self {
+            topics: AtomicUsize::new(0),
+            subscriptions: AtomicUsize::new(0),
+            users,
+        }
+    }
+
     pub(crate) fn topics(&self) -> usize {
         self.topics.load(Ordering::Relaxed)
     }
@@ -26,11 +39,13 @@ impl LogCounts {
         self.topics.fetch_sub(1, Ordering::Relaxed);
     }
 
-    pub(super) fn add_subscriptions(&self, count: usize) {
-        self.subscriptions.fetch_add(count, Ordering::Relaxed);
+    pub(super) fn add_subscription(&self, user: Option<&UserName>) {
+        self.subscriptions.fetch_add(1, Ordering::Relaxed);
+        self.users.add(Counted::DurableSubscriptions, user);
     }
 
-    pub(super) fn remove_subscriptions(&self, count: usize) {
-        self.subscriptions.fetch_sub(count, Ordering::Relaxed);
+    pub(super) fn remove_subscription(&self, user: Option<&UserName>) {
+        self.subscriptions.fetch_sub(1, Ordering::Relaxed);
+        self.users.remove(Counted::DurableSubscriptions, user);
     }
 }

@@ -3,7 +3,9 @@
 //! - `folders.rs`: where logs and positions are on disk
 //! - `topic_log.rs`: the log of a topic: takes events of publishers, and has the readers
 //! - `arrivals.rs`: recognizes events that come again
-//! - `reader.rs`: a durable subscription: its position, and the events that it reads next
+//! - `reader.rs`: a durable subscription, as its delivery tasks share it; `reader_state.rs`: what it knows
+//! - `delivery.rs`: what it and the delivery tasks pass to one another
+//! - `feed.rs`, `log_source.rs`: what it has read, and from where
 //! - `pull.rs`: programs that pull these events
 //! - `standing.rs`: what a durable subscription tells of itself
 //! - `expiry_clock.rs`: which events are too old to be delivered
@@ -12,18 +14,23 @@
 //! - `position_file.rs`: stores a position
 
 mod arrivals;
+mod delivery;
 mod expiry_clock;
+mod feed;
 mod folders;
 mod held;
 mod log_counts;
+mod log_source;
 mod position_file;
 mod position_saver;
 mod pull;
 mod reader;
+mod reader_state;
 mod standing;
 mod topic_log;
 
+pub(crate) use delivery::{Batch, Delivery, HasRead, Readable, ToRead};
 pub(crate) use folders::LogFolders;
 pub(crate) use pull::pull;
-pub(crate) use reader::{Batch, Delivery, HasRead, Readable, Reader, ToRead};
+pub(crate) use reader::Reader;
 pub(crate) use topic_log::{Appending, Storing, TopicLog};

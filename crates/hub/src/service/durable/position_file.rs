@@ -8,28 +8,35 @@ use floe::encoding::{Decoder, Encoder};
 use floe::{EncodeError, EncodingVersion};
 
 use crate::core::durable::SavedPosition;
+use crate::service::user_accounts::UserName;
 use crate::store::StoreError;
 
-/// A file with two slots, of which the one with the higher number holds. A position is written into the other slot, so
-/// that a write that is torn in the middle leaves the position before it.
+/// A file with two slots, of which the one with the higher number holds. One slot is safe on the disk. Positions are
+/// written into the other one until it is synced, which makes it the safe one. So a loss of power leaves at least the
+/// position that was synced last, whatever it tears or reorders.
 ///
 /// ```text
 /// 0       8        16      20      24
-/// | magic | number | size | check | name, position |     at 0 and at SLOT_LEN
+/// | magic | number | size | check | name, position, user |     at 0 and at SLOT_LEN
 /// ```
 ///
-/// Integers are little-endian; `check` is the CRC-32C of the number, the size and all that follows.
+/// The user who began the subscription is absent if the hub does not know it. Integers are little-endian; `check` is the CRC-32C of the number, the size and all that follows.
 #[derive(Debug)]
 pub(super) struct PositionFile {
     file: File,
     path: PathBuf,
-    /// The number of the slot that was written last.
+    user: Option<UserName>,
+    /// The number of the position that was written last.
     number: u64,
+    /// The slot into which positions are written: 0 or 1.
+    slot: u64,
     bytes: Vec<u8>,
 }
 
-/// A position has at most 1024 pending events of 12 bytes, and a name of 200 bytes.
+/// A position has at most 1024 pending events of 12 bytes, and a name of 200 bytes. 3 KiB remain for the user.
 const SLOT_LEN: u64 = 16 * 1024;
+/// Longest name of a user, in bytes.
+const USER_LEN_MAX: usize = 3 * 1024;
 const HEAD_LEN: usize = 24;
 const MAGIC: [u8; 8] = *b"floepos1";
 
@@ -41,18 +48,29 @@ impl PositionFile {
     pub(super) fn create(
         path: &Path,
         name: &str,
+        user: Option<&UserName>,
         position: &SavedPosition,
     ) -> Result<Self, StoreError> {
+        if let Some(user) = user.filter(|user| user.len() > USER_LEN_MAX) {
+            let text = format!(
+                "expected a user name of at most {USER_LEN_MAX} bytes for a durable subscription, got {}",
+                user.len()
+            );
+            return Err(StoreError::new(text));
+        }
         let create = || {
             let file = open_options().create(true).truncate(true).open(path)?;
             let mut created = Self {
                 file,
                 path: path.to_owned(),
+                user: user.cloned(),
                 number: 0,
+                slot: 0,
                 bytes: Vec::new(),
             };
             created.put(name, position)?;
             created.file.sync_all()?;
+            created.handle_synced();
             if let Some(folder) = path.parent() {
                 File::open(folder)?.sync_all()?;
             }
@@ -61,21 +79,21 @@ impl PositionFile {
         create().map_err(|error: io::Error| failed("create", path, error))
     }
 
-    /// Opens the file of a subscription. Returns its name and position.
+    /// Opens the file of a subscription. Returns its name and position. Sync it before the first write: what was read may be
+    /// only in the cache of the system.
     ///
     /// # Errors
     /// [`StoreError`] if the system refuses, or neither slot holds a position.
     pub(super) fn open(path: &Path) -> Result<(Self, String, SavedPosition), StoreError> {
         let read = || {
             let file = open_options().open(path)?;
-            let slots = [0, 1].map(|slot| read_slot(&file, slot * SLOT_LEN));
-            let [first, second] = slots;
-            let newest = [first?, second?].into_iter().flatten();
-            let newest = newest.max_by_key(|slot| slot.number);
+            let slots = [(0, read_slot(&file, 0)?), (1, read_slot(&file, 1)?)];
+            let valid = slots.into_iter().filter_map(|(at, slot)| Some((at, slot?)));
+            let newest = valid.max_by_key(|(_, slot)| slot.number);
             Ok((file, newest))
         };
         let (file, newest) = read().map_err(|error: io::Error| failed("read", path, error))?;
-        let Some(slot) = newest else {
+        let Some((at, slot)) = newest else {
             return Err(StoreError::new(format!(
                 "\"{}\" holds no position of a durable subscription: it is damaged; delete it, and the subscription begins anew",
                 path.display()
@@ -84,13 +102,16 @@ impl PositionFile {
         let opened = Self {
             file,
             path: path.to_owned(),
+            user: slot.user,
             number: slot.number,
+            slot: at,
             bytes: Vec::new(),
         };
         Ok((opened, slot.name, slot.position))
     }
 
     /// Writes a position. It survives the end of the process; [`PositionFile::syncer`] makes it survive a loss of power.
+    /// Not to be called while the file is being synced.
     ///
     /// # Errors
     /// [`StoreError`] if the system refuses. The position that was written last holds then.
@@ -106,6 +127,9 @@ impl PositionFile {
         let mut encoder = Encoder::new(&mut self.bytes, EncodingVersion::V1_1);
         encoder.string(name);
         encoder.put(position);
+        if let Some(user) = &self.user {
+            encoder.string(user);
+        }
         let encoded: Result<(), EncodeError> = encoder.finish();
         encoded.map_err(|error| io::Error::new(ErrorKind::InvalidInput, error))?;
         let size = self.bytes.len() - HEAD_LEN;
@@ -118,7 +142,7 @@ impl PositionFile {
         self.bytes[16..20].copy_from_slice(&(size as u32).to_le_bytes());
         let check = check_of(&self.bytes);
         self.bytes[20..24].copy_from_slice(&check.to_le_bytes());
-        write_at(&self.file, &self.bytes, number % 2 * SLOT_LEN)?;
+        write_at(&self.file, &self.bytes, self.slot * SLOT_LEN)?;
         self.number = number;
         Ok(())
     }
@@ -132,6 +156,16 @@ impl PositionFile {
         copy.map_err(|error| failed("sync", &self.path, error))
     }
 
+    /// All that was written is safe on the disk. The next position goes into the other slot.
+    pub(super) fn handle_synced(&mut self) {
+        self.slot = 1 - self.slot;
+    }
+
+    /// The user who began the subscription.
+    pub(super) fn user(&self) -> Option<&UserName> {
+        self.user.as_ref()
+    }
+
     /// Where it is.
     pub(super) fn path(&self) -> &Path {
         &self.path
@@ -143,12 +177,13 @@ struct Slot {
     number: u64,
     name: String,
     position: SavedPosition,
+    user: Option<UserName>,
 }
 
-/// The position in the slot at this offset; `None` if there is none, or it was torn.
-fn read_slot(file: &File, offset: u64) -> io::Result<Option<Slot>> {
+/// The position in this slot; `None` if there is none, or it was torn.
+fn read_slot(file: &File, slot: u64) -> io::Result<Option<Slot>> {
     let mut bytes = vec![0; SLOT_LEN as usize];
-    let len = read_at(file, &mut bytes, offset)?;
+    let len = read_at(file, &mut bytes, slot * SLOT_LEN)?;
     bytes.truncate(len);
     Ok(parse_slot(&bytes))
 }
@@ -166,10 +201,15 @@ fn parse_slot(bytes: &[u8]) -> Option<Slot> {
     let mut decoder = Decoder::new(&slot[HEAD_LEN..], EncodingVersion::V1_1);
     let name = decoder.str("name of a subscription").ok()?.to_owned();
     let position = SavedPosition::decode(&mut decoder).ok()?;
+    let user = match decoder.remaining() {
+        0 => None,
+        _ => Some(decoder.str("user of a subscription").ok()?.into()),
+    };
     Some(Slot {
         number,
         name,
         position,
+        user,
     })
 }
 
@@ -261,7 +301,7 @@ mod tests {
     fn the_position_that_was_written_last_is_read() {
         let folder = Folder::new("last");
         let path = folder.0.join("p");
-        let mut file = PositionFile::create(&path, "billing", &position(1)).unwrap();
+        let mut file = PositionFile::create(&path, "billing", None, &position(1)).unwrap();
         for next in 2..6 {
             file.write("billing", &position(next)).unwrap();
             let (_, name, read) = PositionFile::open(&path).unwrap();
@@ -270,11 +310,40 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_of_power_leaves_the_position_that_was_synced_last() {
+        let folder = Folder::new("power");
+        let path = folder.0.join("p");
+        let mut file = PositionFile::create(&path, "n", None, &position(1)).unwrap();
+        file.write("n", &position(2)).unwrap();
+        file.handle_synced();
+        for open_again in [false, true] {
+            let synced = fs::read(&path).unwrap();
+            for next in 3..7 {
+                file.write("n", &position(next)).unwrap();
+            }
+            // Nothing that was written since then is whole.
+            let mut torn = fs::read(&path).unwrap();
+            for at in 0..torn.len() {
+                if synced.get(at) != Some(&torn[at]) {
+                    torn[at] ^= 0xff;
+                }
+            }
+            fs::write(&path, &torn).unwrap();
+            let (opened, _, read) = PositionFile::open(&path).unwrap();
+            assert_eq!(read, position(2), "{open_again}");
+            // A hub that starts again syncs what it has read, and goes on.
+            file = opened;
+            file.handle_synced();
+        }
+    }
+
+    #[test]
     fn a_torn_write_leaves_the_position_before_it() {
         let folder = Folder::new("torn");
         let path = folder.0.join("p");
-        let mut file = PositionFile::create(&path, "n", &position(1)).unwrap();
+        let mut file = PositionFile::create(&path, "n", None, &position(1)).unwrap();
         file.write("n", &position(2)).unwrap();
+        file.handle_synced();
         let before = fs::read(&path).unwrap();
         file.write("n", &position(3)).unwrap();
         let after = fs::read(&path).unwrap();
@@ -312,7 +381,13 @@ mod tests {
             pending: (0..1024).map(|at| (at, u32::MAX)).collect(),
         };
         let name = "n".repeat(200);
-        PositionFile::create(&path, &name, &largest).unwrap();
-        assert_eq!(PositionFile::open(&path).unwrap().2, largest);
+        let user: UserName = "u".repeat(USER_LEN_MAX).into();
+        PositionFile::create(&path, &name, Some(&user), &largest).unwrap();
+        let (file, _, read) = PositionFile::open(&path).unwrap();
+        assert_eq!((file.user(), read), (Some(&user), largest.clone()));
+        let longer: UserName = "u".repeat(USER_LEN_MAX + 1).into();
+        let refused = PositionFile::create(&path, &name, Some(&longer), &largest);
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("at most 3072 bytes"), "{refused}");
     }
 }

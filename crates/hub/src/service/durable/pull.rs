@@ -7,7 +7,8 @@ use std::time::Instant;
 
 use tokio::time::{sleep_until, timeout_at};
 
-use super::reader::{Batch, Delivery, HasRead, Readable, Reader};
+use super::delivery::{Batch, Delivery, HasRead, Readable};
+use super::reader::Reader;
 use crate::core::durable::Member;
 
 /// Programs that pull are one member: the hub does not tell them apart.

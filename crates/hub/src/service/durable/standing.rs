@@ -1,4 +1,4 @@
-//! What a durable subscription tells of itself.
+//! The standing of a durable subscription, for observers.
 
 /// Where a durable subscription is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, MutexGuard};
 
 use floe::SystemException;
 use floe::forwarding::Events;
@@ -13,13 +13,16 @@ use super::arrivals::{Arrival, Arrivals};
 use super::expiry_clock::ExpiryClock;
 use super::folders::file_name;
 use super::log_counts::LogCounts;
+use super::log_source::LogSource;
 use super::position_file::PositionFile;
-use super::reader::{LogSource, Reader};
+use super::reader::Reader;
 use crate::core::durable::{LogPublication, Reading, publications};
 use crate::core::log::{Append, EventTime, Level, Position, ReadLimits};
+use crate::lock::{Mutex, RwLock};
 use crate::log::{Contents, EventLog, MemoryLog, ReadBatch, appended, readable};
 use crate::service::catch_up::CatchUp;
 use crate::service::lifespan::DefaultLifespan;
+use crate::service::user_accounts::UserName;
 use crate::settings::DurableSettings;
 use crate::store::StoreError;
 
@@ -104,7 +107,9 @@ impl TopicLog {
             }
         }
         counts.add_topic();
-        counts.add_subscriptions(readers.len());
+        for reader in readers.values() {
+            counts.add_subscription(reader.user().as_ref());
+        }
         Ok(Arc::new(Self {
             topic,
             log,
@@ -154,9 +159,9 @@ impl TopicLog {
         self.positions.is_some()
     }
 
-    /// Appends events. They are in the log in the order of these calls.
-    pub(crate) fn append(&self, events: Events) -> Appending {
-        let publications = match publications(events) {
+    /// Appends events of a user, if the hub knows it. They are in the log in the order of these calls.
+    pub(crate) fn append(&self, events: Events, user: Option<&str>) -> Appending {
+        let publications = match publications(events, user) {
             Ok(publications) => publications,
             Err(reason) => return Appending::refused(reason),
         };
@@ -229,38 +234,31 @@ impl TopicLog {
         }
     }
 
-    /// The reader for a subscriber: the one of this name goes on at its position, and another one is created. It may wait
-    /// for the disk.
+    /// The reader for a subscriber of this user: the one of this name goes on at its position, and another one is created.
+    /// It may wait for the disk. The caller sees to it that only one subscription begins at a time.
     ///
     /// # Errors
     /// [`StoreError`] if the system refuses.
     pub(crate) fn reader(
         &self,
         reading: &Reading,
-        pending_max: usize,
+        user: Option<&UserName>,
     ) -> Result<Arc<Reader>, StoreError> {
-        let mut readers = self.readers();
-        let known = reading.name.as_ref().and_then(|name| readers.get(name));
-        let reader = match known {
-            Some(known) => known.clone(),
-            None => {
-                let from = self.locate(reading.start)?;
-                let source = self.source();
-                match reading.name.as_ref().zip(self.positions.as_ref()) {
-                    None => Reader::transient(source, from),
-                    Some((name, positions)) => {
-                        let file = file_for(positions, name);
-                        let reader = Reader::create(source, name, from, &file)?;
-                        readers.insert(name.clone(), reader.clone());
-                        if let Some(counts) = self.open_counts() {
-                            counts.add_subscriptions(1);
-                        }
-                        reader
-                    }
-                }
-            }
+        let name = reading.name.as_deref();
+        if let Some(known) = name.and_then(|name| self.named(name)) {
+            return Ok(known);
+        }
+        // Nothing waits for the disk with the readers locked.
+        let (from, source) = (self.locate(reading.start)?, self.source());
+        let Some((name, positions)) = name.zip(self.positions.as_ref()) else {
+            return Ok(Reader::transient(source, from));
         };
-        reader.configure(reading, pending_max);
+        let reader = Reader::create(source, name, user, from, &file_for(positions, name))?;
+        let mut readers = self.readers();
+        readers.insert(name.to_owned(), reader.clone());
+        if let Some(counts) = self.open_counts() {
+            counts.add_subscription(user);
+        }
         Ok(reader)
     }
 
@@ -279,21 +277,21 @@ impl TopicLog {
     /// # Errors
     /// [`StoreError`] if the system refuses.
     pub(crate) fn forget(&self, name: &str) -> Result<(), StoreError> {
-        let mut readers = self.readers();
-        let Some(file) = readers.get(name).and_then(|reader| reader.file()) else {
+        let Some(file) = self.named(name).and_then(|reader| reader.file()) else {
             return Ok(());
         };
         std::fs::remove_file(&file).map_err(|error| {
             StoreError::because(format!("cannot remove \"{}\"", file.display()), error)
         })?;
-        readers.remove(name);
-        if let Some(counts) = self.open_counts() {
-            counts.remove_subscriptions(1);
+        let mut readers = self.readers();
+        let removed = readers.remove(name);
+        if let Some((counts, reader)) = self.open_counts().zip(removed) {
+            counts.remove_subscription(reader.user().as_ref());
         }
         Ok(())
     }
 
-    /// What the log holds.
+    /// A summary of the log.
     pub(crate) fn contents(&self) -> Contents {
         self.log.contents()
     }
@@ -324,10 +322,7 @@ impl TopicLog {
     /// Puts other settings in force.
     pub(crate) fn reconfigure(&self, settings: DurableSettings) {
         self.log.set_retention(settings.retention.clone());
-        *self
-            .settings
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = settings;
+        *self.settings.write() = settings;
     }
 
     /// Does what is due about once a second: drops old events, syncs what waits. It may wait for the disk.
@@ -339,8 +334,7 @@ impl TopicLog {
         if let Err(error) = self.log.maintain(EventTime::now()) {
             tracing::error!("{error}");
         }
-        let readers: Vec<_> = self.readers().values().cloned().collect();
-        for reader in readers {
+        for reader in self.all_named() {
             reader.sync();
         }
     }
@@ -349,16 +343,16 @@ impl TopicLog {
     pub(crate) fn close(&self) {
         let readers = self.readers();
         if !self.is_closed.swap(true, Ordering::AcqRel) {
-            self.leave_counts(readers.len());
-        }
-        for reader in readers.values() {
-            reader.sync();
+            self.leave_counts(&readers);
         }
         drop(readers);
+        for reader in self.all_named() {
+            reader.sync();
+        }
         self.log.close();
     }
 
-    /// What a new reader reads.
+    /// The source for a new reader.
     fn source(&self) -> LogSource {
         LogSource {
             topic: self.topic.clone(),
@@ -375,19 +369,21 @@ impl TopicLog {
         self.counts.as_deref().filter(|_| is_open)
     }
 
-    fn leave_counts(&self, subscriptions: usize) {
+    fn leave_counts(&self, readers: &BTreeMap<String, Arc<Reader>>) {
         if let Some(counts) = &self.counts {
             counts.remove_topic();
-            counts.remove_subscriptions(subscriptions);
+            for reader in readers.values() {
+                counts.remove_subscription(reader.user().as_ref());
+            }
         }
     }
 
     fn settings(&self) -> std::sync::RwLockReadGuard<'_, DurableSettings> {
-        self.settings.read().unwrap_or_else(PoisonError::into_inner)
+        self.settings.read()
     }
 
     fn readers(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Reader>>> {
-        self.readers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.readers.lock()
     }
 }
 
@@ -395,8 +391,7 @@ impl Drop for TopicLog {
     fn drop(&mut self) {
         // The topic was not created.
         if !*self.is_closed.get_mut() {
-            let subscriptions = self.readers().len();
-            self.leave_counts(subscriptions);
+            self.leave_counts(&self.readers());
         }
     }
 }
@@ -474,21 +469,4 @@ fn search(log: &dyn EventLog, arrivals: &Arrivals) -> Result<(), crate::log::Log
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn fewer_long_events_are_searched_but_as_many_as_may_be_under_way() {
-        let count = |events, bytes| {
-            searched_count(&Contents {
-                events,
-                bytes,
-                ..Contents::default()
-            })
-        };
-        assert_eq!(count(0, 0), SEARCHED_EVENTS);
-        assert_eq!(count(100_000_000, 10 << 30), SEARCHED_EVENTS);
-        assert_eq!(count(1 << 20, 16 << 30), 4096);
-        assert_eq!(count(10_000, 10 << 30), SEARCHED_EVENTS_MIN);
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! Where a proxy leads: to the hub itself, or to an address that the hub may call for somebody.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use floe::reference::Target;
 use floe::{Adapter, Current, Endpoint, Reference};
@@ -71,7 +71,8 @@ fn is_own(adapter: &Adapter, endpoint: &Endpoint) -> bool {
             // An adapter that listens at all addresses has those of its interfaces here, and not the loopback ones.
             _ => {
                 place(bound) == place(endpoint)
-                    && (is_same_host(bound, endpoint) || leads_to_loopback(endpoint))
+                    && (is_same_host(bound, endpoint)
+                        || adapter.listens_everywhere(endpoint) && leads_to_loopback(endpoint))
             }
         }
     };
@@ -79,12 +80,27 @@ fn is_own(adapter: &Adapter, endpoint: &Endpoint) -> bool {
 }
 
 fn is_same_host(one: &Endpoint, other: &Endpoint) -> bool {
-    let address = |endpoint: &Endpoint| {
-        let address: Option<IpAddr> = endpoint.host()?.parse().ok();
-        address.map(|address| address.to_canonical())
-    };
-    one.host() == other.host() || address(one).is_some_and(|own| address(other) == Some(own))
+    let own = addresses(one);
+    one.host() == other.host() || addresses(other).iter().any(|address| own.contains(address))
 }
+
+/// The addresses of an endpoint, as far as no name service has to be asked.
+fn addresses(endpoint: &Endpoint) -> Vec<IpAddr> {
+    let host = endpoint.host().unwrap_or_default();
+    match host.parse::<IpAddr>().map(|address| address.to_canonical()) {
+        // A connection to no address in particular goes to loopback.
+        Ok(address) if address.is_unspecified() => LOOPBACK.to_vec(),
+        Ok(address) => vec![address],
+        Err(_) if leads_to_loopback(endpoint) => LOOPBACK.to_vec(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// The addresses of `localhost`.
+const LOOPBACK: [IpAddr; 2] = [
+    IpAddr::V4(Ipv4Addr::LOCALHOST),
+    IpAddr::V6(Ipv6Addr::LOCALHOST),
+];
 
 fn leads_to_loopback(endpoint: &Endpoint) -> bool {
     match endpoint.host() {
@@ -95,5 +111,43 @@ fn leads_to_loopback(endpoint: &Endpoint) -> bool {
             address.is_loopback() || address.is_unspecified()
         }),
         None => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use floe::{Communicator, Proxy};
+
+    use super::*;
+
+    /// Returns true if the adapter at `listen` takes the endpoint with its port for its own.
+    async fn is_own_at(listen: &str, host: &str) -> bool {
+        let communicator = Communicator::new();
+        let adapter = communicator.adapter(&format!("tcp {listen}")).await;
+        let adapter = adapter.expect("it listens");
+        let port = adapter.endpoints()[0].port().expect("a port");
+        let proxy: Result<Proxy, _> = communicator.proxy(&format!("o:tcp {host} -p {port}"));
+        let is_own = is_one_of(&[&adapter], proxy.expect("it is one").reference());
+        adapter.destroy().await;
+        is_own
+    }
+
+    #[tokio::test]
+    async fn an_address_is_own_only_if_an_adapter_listens_there() {
+        for (listen, host, expected) in [
+            ("-h 127.0.0.1", "-h 127.0.0.1", true),
+            ("-h 127.0.0.1", "-h localhost", true),
+            ("-h 127.0.0.1", "", true),
+            ("-h 127.0.0.1", "-h 0.0.0.0", true),
+            ("-h 127.0.0.1", "-h 127.0.0.2", false),
+            ("-h 127.0.0.2", "-h 127.0.0.1", false),
+            ("-h 127.0.0.2", "-h localhost", false),
+            ("-h 127.0.0.2", "-h 127.0.0.2", true),
+            ("-h *", "-h 127.0.0.2", true),
+            ("-h *", "-h localhost", true),
+            ("-h 0.0.0.0", "-h 127.0.0.1", true),
+        ] {
+            assert_eq!(is_own_at(listen, host).await, expected, "{listen}, {host}");
+        }
     }
 }

@@ -3,10 +3,11 @@
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use floe_access::{AuditLines, Refusal};
+
+use crate::lock::Mutex;
 
 /// Writes refusals to a file, or to the log of the process.
 pub(super) struct Audit {
@@ -58,7 +59,7 @@ impl Audit {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, AuditFile> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

@@ -8,8 +8,8 @@ mod address;
 mod audit;
 mod peer;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 
 use floe::{Current, Proxy, Reference, SystemException};
 use floe_access::{Access, Action, Caller, Decision, Reason, Refusal};
@@ -18,6 +18,8 @@ pub(crate) use address::is_one_of;
 use audit::Audit;
 use peer::{NotKnown, Peer, Rules};
 
+use crate::lock::RwLock;
+use crate::service::client::Client;
 use crate::service::user_accounts::{UserAccounts, UserName};
 use crate::settings::HubSettings;
 
@@ -56,7 +58,7 @@ impl Guard {
 
     /// Puts other rules in force, and opens the audit log again, which may have been moved away.
     pub(crate) fn replace(&self, settings: &HubSettings) {
-        let mut access = self.access.write().unwrap_or_else(PoisonError::into_inner);
+        let mut access = self.access.write();
         *access = settings.access.clone();
         self.is_open.store(access.is_open(), Ordering::Release);
         self.takes_tokens
@@ -88,6 +90,17 @@ impl Guard {
     pub(crate) fn user(&self, current: &Current) -> Option<UserName> {
         let verdict = self.verdict(current, Action::Observe, "").ok()??;
         verdict.caller.name().map(UserName::from)
+    }
+
+    /// The client that calls.
+    pub(crate) fn client(&self, current: &Current) -> Client {
+        let connection = current.connection();
+        let address = connection.and_then(|it| it.info().remote_network());
+        match (self.user(current), address) {
+            (Some(user), _) => Client::User(user),
+            (None, Some(address)) => Client::Address(address),
+            (None, None) => Client::Unknown,
+        }
     }
 
     /// How many requests were refused.
@@ -235,8 +248,7 @@ impl Guard {
     }
 
     fn access(&self) -> Arc<Access> {
-        let access = self.access.read();
-        access.unwrap_or_else(PoisonError::into_inner).clone()
+        self.access.read().clone()
     }
 
     fn refuse(&self, refusal: Refusal) -> SystemException {

@@ -1,7 +1,7 @@
 //! Who calls over a connection: worked out once, and remembered as long as the rules are the same.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use floe::{Connection, Current};
@@ -10,6 +10,7 @@ use floe_access::{
 };
 
 use crate::core::{LimitReached, TOKEN_KEY};
+use crate::lock::Mutex;
 use crate::service::user_accounts::{UserAccounts, UserConnection};
 
 /// The peer of a connection, and what was decided about it.
@@ -100,7 +101,7 @@ impl Peer {
         action: Action,
         topic: &str,
     ) -> Result<(Arc<Caller>, Decision), NotKnown> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock();
         if known.version != rules.version {
             *known = Known {
                 version: rules.version,
@@ -133,7 +134,7 @@ impl Peer {
     /// Whether it is remembered that a caller without a token may do this under the rules of this version. If it is not, it
     /// must be asked.
     pub(super) fn is_known_to_be_allowed(&self, version: u64, action: Action, topic: &str) -> bool {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known.lock();
         let user = known.users.iter().find(|user| user.token.is_none());
         let decision = user
             .filter(|_| known.version == version)

@@ -1,7 +1,7 @@
 //! What operators and monitoring programs see of a hub.
 //!
 //! - `status.rs`: the status of the hub, its topics and its subscribers
-//! - `metrics.rs`: metrics, as IceStorm has them
+//! - `measured.rs`: topics and subscribers, as metrics views measure them
 
-pub(super) mod metrics;
+pub(super) mod measured;
 pub(super) mod status;

@@ -7,9 +7,12 @@ use tokio::runtime::Handle;
 use tokio::time::sleep;
 
 use super::Registry;
-use crate::core::{DeliveryMode, OUTSTANDING_LIMIT, Qos};
+use super::new_reader::NewReader;
+use super::new_topic::NewTopic;
+use crate::blocking_work::{self, WorkKind};
+use crate::core::Qos;
 use crate::error::{ChangeError, StoreError};
-use crate::service::durable::{Reader, TopicLog};
+use crate::service::durable::TopicLog;
 use crate::service::topic::Topic;
 use crate::service::user_accounts::UserName;
 use crate::store::Change;
@@ -58,7 +61,7 @@ impl Registry {
                 topic: name,
                 user: None,
             };
-            self.apply(&mut changes, &change)?;
+            self.apply(&mut changes, &[change])?;
             tracing::info!("created durable topic {name:?}, which the settings name");
             self.add_topic(name.clone(), log, None);
         }
@@ -81,8 +84,7 @@ impl Registry {
         qos: &Qos,
         user: Option<UserName>,
     ) -> Result<(), ChangeError> {
-        self.create_dead_letters(topic, qos, user)?;
-        let _changes = self.begin_change_of(topic)?;
+        let mut changes = self.begin_change_of(topic)?;
         let name = qos.reading.as_ref().and_then(|it| it.name.as_deref());
         let known = topic
             .log()
@@ -91,7 +93,14 @@ impl Registry {
         if let Some(known) = known.filter(|known| known.is_sticky()) {
             return Err(ChangeError::KeyDiffers(known.name().to_owned()));
         }
-        self.reader_for(topic, qos).map(drop)
+        let dead_letters = self.new_dead_letters(topic, qos, user.clone())?;
+        let reader = self.new_reader(topic, qos, user.as_ref())?;
+        if let Some(dead_letters) = dead_letters {
+            self.apply(&mut changes, &[dead_letters.change()])?;
+            dead_letters.add();
+        }
+        drop(reader.map(NewReader::put_in_force));
+        Ok(())
     }
 
     /// Forgets the position of a durable subscription, and ends the subscriptions of its subscribers.
@@ -106,25 +115,23 @@ impl Registry {
         Ok(log.forget(name)?)
     }
 
-    /// Creates the topic for the dead letters of a subscription, if it may have any and the topic does not exist.
-    pub(crate) fn create_dead_letters(
+    /// The topic for the dead letters of a subscription, which is to be created with it; `None` if it exists, or the
+    /// subscription has no dead letters. The caller has begun a change.
+    pub(super) fn new_dead_letters(
         &self,
         topic: &Topic,
         qos: &Qos,
         user: Option<UserName>,
-    ) -> Result<(), ChangeError> {
+    ) -> Result<Option<NewTopic<'_>>, ChangeError> {
         let reading = qos.reading.as_ref().filter(|_| topic.is_durable());
         let name = reading.and_then(|reading| reading.dead_letters_of(topic.name()));
         let Some(name) = name else {
-            return Ok(());
+            return Ok(None);
         };
         match self.directory.topic(&name) {
-            Some(known) if known.is_durable() => Ok(()),
+            Some(known) if known.is_durable() => Ok(None),
             Some(_) => Err(ChangeError::NotDurable(name)),
-            None => match self.create_durable(name, user) {
-                Ok(_) | Err(ChangeError::TopicExists) => Ok(()),
-                Err(error) => Err(error),
-            },
+            None => self.new_topic(name, true, user).map(Some),
         }
     }
 
@@ -136,42 +143,6 @@ impl Registry {
             }
         }
     }
-
-    /// What reads the log of the topic for a subscriber; `None` if it gets events as they are published.
-    pub(super) fn reader_for(
-        &self,
-        topic: &Topic,
-        qos: &Qos,
-    ) -> Result<Option<Arc<Reader>>, ChangeError> {
-        let Some(reading) = &qos.reading else {
-            return Ok(None);
-        };
-        let can_read = |log: &&Arc<TopicLog>| log.is_durable() || reading.name.is_none();
-        let Some(log) = topic.log().filter(can_read) else {
-            return Err(ChangeError::NotDurable(topic.name().to_owned()));
-        };
-        let pending_max = match (reading.is_shared, qos.delivery) {
-            (
-                false,
-                DeliveryMode::Twoway {
-                    outstanding_max, ..
-                },
-            ) => outstanding_max,
-            _ => OUTSTANDING_LIMIT,
-        };
-        if reading
-            .name
-            .as_ref()
-            .is_some_and(|name| log.named(name).is_none())
-        {
-            let limits = &self.live_settings().limits;
-            self.usage().check_durable_subscriptions(limits)?;
-        }
-        let mut reading = reading.clone();
-        let deadline = &mut reading.redelivery.deadline;
-        *deadline = deadline.or(self.live_settings().send_timeout);
-        Ok(Some(log.reader(&reading, pending_max)?))
-    }
 }
 
 /// Maintains a log as long as there is one.
@@ -182,6 +153,6 @@ async fn maintain(log: Weak<TopicLog>) {
             return;
         };
         // If the runtime is shutting down, the log is closed.
-        let _ = tokio::task::spawn_blocking(move || log.maintain()).await;
+        let _ = blocking_work::run(WorkKind::Maintenance, move || log.maintain()).await;
     }
 }

@@ -36,7 +36,7 @@ impl Registry {
             topic: topic.name(),
             link: &link,
         };
-        self.replace(&mut changes, topic, former, &change)?;
+        self.replace(&mut changes, topic, former.as_slice(), &[change])?;
         let (shown, cost) = (OneLine(identity), link.cost);
         let name = topic.name();
         tracing::info!("linked topic {name:?} to \"{shown}\" at cost {cost}");

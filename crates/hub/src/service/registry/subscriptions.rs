@@ -8,9 +8,12 @@ use std::sync::atomic::Ordering;
 use floe::reference::Target;
 use floe::{Communicator, Identity, Proxy, Reference};
 
+use super::new_reader::NewReader;
+use super::new_topic::NewTopic;
 use super::{Changes, Registry, name_taken, too_long};
 use crate::core::{Qos, is_too_long, subscriber_publisher_name};
 use crate::error::ChangeError;
+use crate::service::client::Client;
 use crate::service::directory::Object;
 use crate::service::durable::Reader;
 use crate::service::one_line::OneLine;
@@ -27,8 +30,9 @@ impl Registry {
         proxy: &Proxy,
         qos_text: BTreeMap<String, String>,
         qos: Qos,
-        user: Option<UserName>,
+        client: Client,
     ) -> Result<(), ChangeError> {
+        let user = client.user();
         let mut changes = self.begin_change_of(topic)?;
         let identity = &proxy.reference().identity;
         // Nothing changes before all is checked.
@@ -44,37 +48,42 @@ impl Registry {
         self.check_subscriber_name(topic.name(), identity, former.as_ref())?;
         let usage = self.usage().without_subscriptions(leaving.len());
         usage.check_subscriptions(&self.live_settings().limits)?;
-        let own = leaving.iter().filter(|it| it.user() == user.as_ref());
+        let own = leaving.iter().filter(|it| it.user() == user);
         let (counted, own) = (Counted::Subscriptions, own.count());
-        self.users().check(counted, user.as_ref(), own)?;
-        let reader = self.reader_for(topic, &qos)?;
-        self.remove(&mut changes, topic, &leaving)?;
+        self.users().check(counted, user, own)?;
+        let dead_letters = self.new_dead_letters(topic, &qos, user.cloned())?;
+        let reader = self.new_reader(topic, &qos, user)?;
         let subscription = StoredSubscription {
             subscriber: proxy.reference().clone(),
             qos: qos_text,
-            user: user.as_deref().map(str::to_owned),
+            user: user.map(|user| user.to_string()),
         };
-        let change = Change::Subscribe {
+        // A subscription over the subscriber's own connection ends with that, so the store does not keep it.
+        let subscribe = (!proxy.is_fixed()).then_some(Change::Subscribe {
             topic: topic.name(),
             subscription: &subscription,
-        };
-        let shown = OneLine(proxy);
-        if proxy.is_fixed() {
-            // This subscription ends with its connection, so the store does not keep it.
-            self.remove(&mut changes, topic, former.as_slice())?;
-            tracing::info!(
-                "subscribed \"{shown}\" to topic {:?}, over its own connection",
-                topic.name()
-            );
-            self.add_subscriber(topic, proxy, subscription, qos, reader);
-            return Ok(());
+        });
+        let create = dead_letters.as_ref().map(NewTopic::change);
+        let new: Vec<_> = create.into_iter().chain(subscribe).collect();
+        let is_other = |it: &Arc<Subscriber>| !leaving.iter().any(|known| Arc::ptr_eq(known, it));
+        let former = former.filter(is_other);
+        let former: Vec<_> = leaving.into_iter().chain(former).collect();
+        self.replace(&mut changes, topic, &former, &new)?;
+        drop(dead_letters.map(NewTopic::add));
+        let reader = reader.map(NewReader::put_in_force);
+        let (shown, name) = (OneLine(proxy), topic.name());
+        match proxy.is_fixed() {
+            true => {
+                tracing::info!("subscribed \"{shown}\" to topic {name:?}, over its own connection")
+            }
+            false => {
+                tracing::info!("subscribed \"{shown}\" to topic {name:?}");
+                if let Err(error) = proxy.check_endpoints() {
+                    tracing::warn!("the first event will fail: {}", OneLine(error));
+                }
+            }
         }
-        self.replace(&mut changes, topic, former, &change)?;
-        tracing::info!("subscribed \"{shown}\" to topic {:?}", topic.name());
-        if let Err(error) = proxy.check_endpoints() {
-            tracing::warn!("the first event will fail: {}", OneLine(error));
-        }
-        self.add_subscriber(topic, proxy, subscription, qos, reader);
+        self.add_subscriber(topic, proxy, subscription, qos, reader, client);
         Ok(())
     }
 
@@ -90,10 +99,7 @@ impl Registry {
         let mut changes = self.begin_change_of(topic)?;
         let identity = pull_identity(name);
         let former = topic.find(&identity);
-        match &former {
-            Some(former) if former.is_gone() => {
-                self.remove(&mut changes, topic, std::slice::from_ref(former))?;
-            }
+        match former.as_ref().filter(|former| !former.is_gone()) {
             Some(former) if former.pulls().is_some() => return Ok(()),
             Some(_) => return Err(ChangeError::AlreadySubscribed),
             None => {}
@@ -106,6 +112,7 @@ impl Registry {
         let Some(adapters) = self.adapters() else {
             return Err(ChangeError::TopicGone);
         };
+        self.remove(&mut changes, topic, former.as_slice())?;
         let reference = Reference::new(identity, Target::WellKnown);
         let proxy = adapters.main.communicator().proxy_from(reference);
         let shown = OneLine(&proxy);
@@ -118,7 +125,8 @@ impl Registry {
             qos: qos_text,
             user: user.as_deref().map(str::to_owned),
         };
-        self.add_subscriber(topic, &proxy, subscription, qos, None);
+        let client = Client::of_user(user);
+        self.add_subscriber(topic, &proxy, subscription, qos, None, client);
         Ok(())
     }
 
@@ -152,22 +160,6 @@ impl Registry {
         }
     }
 
-    /// Commits a change that adds a recipient, and removes the one with the same identity first, if its subscription has
-    /// ended.
-    pub(super) fn replace(
-        &self,
-        changes: &mut Changes,
-        topic: &Topic,
-        former: Option<Arc<Subscriber>>,
-        change: &Change<'_>,
-    ) -> Result<(), ChangeError> {
-        if let Some(former) = former {
-            // A link and a subscription have separate records: the new record would not overwrite the old one.
-            self.remove(changes, topic, &[former])?;
-        }
-        Ok(self.apply(changes, change)?)
-    }
-
     /// Removes those of the subscribers and links that have not been removed yet.
     pub(super) fn remove(
         &self,
@@ -175,19 +167,30 @@ impl Registry {
         topic: &Topic,
         recipients: &[Arc<Subscriber>],
     ) -> Result<(), ChangeError> {
+        self.replace(changes, topic, recipients, &[])
+    }
+
+    /// Removes those of the subscribers and links that have not been removed yet, and commits what takes their place. If the
+    /// store fails, all stays as it was.
+    pub(super) fn replace(
+        &self,
+        changes: &mut Changes,
+        topic: &Topic,
+        recipients: &[Arc<Subscriber>],
+        new: &[Change<'_>],
+    ) -> Result<(), ChangeError> {
         let is_present = |recipient: &&Arc<Subscriber>| topic.has(recipient);
         let present: Vec<_> = recipients.iter().filter(is_present).collect();
-        if present.is_empty() {
-            return Ok(());
-        }
         let stored = present.iter().filter(|s| s.is_stored());
         let identities: Vec<_> = stored.map(|s| s.identity().clone()).collect();
-        if !identities.is_empty() {
-            let change = Change::Unsubscribe {
-                topic: topic.name(),
-                subscribers: &identities,
-            };
-            self.apply(changes, &change)?;
+        // A link and a subscription have separate records: the new record would not overwrite the old one.
+        let unsubscribe = (!identities.is_empty()).then_some(Change::Unsubscribe {
+            topic: topic.name(),
+            subscribers: &identities,
+        });
+        let all: Vec<_> = unsubscribe.into_iter().chain(new.iter().copied()).collect();
+        if !all.is_empty() {
+            self.apply(changes, &all)?;
         }
         for recipient in present {
             tracing::info!("removed {}", recipient.log_name());
@@ -221,13 +224,16 @@ impl Registry {
             if let Some(reading) = &mut parsed.reading {
                 reading.go_on_after_restart();
             }
-            let reader = self.reader_for(topic, &parsed);
-            Ok((parsed, reader.map_err(|error| error.to_string())?))
+            let user = subscription.user.as_deref().map(UserName::from);
+            let reader = self.new_reader(topic, &parsed, user.as_ref());
+            let reader = reader.map_err(|error| error.to_string())?;
+            Ok((parsed, reader.map(NewReader::put_in_force)))
         });
         match parsed {
             Ok((parsed, reader)) => {
                 let proxy = communicator.proxy_from(subscriber.clone());
-                self.add_subscriber(topic, &proxy, subscription, parsed, reader);
+                let client = Client::of_user(subscription.user.as_deref().map(UserName::from));
+                self.add_subscriber(topic, &proxy, subscription, parsed, reader, client);
             }
             Err(reason) => tracing::error!(
                 "ignored the stored subscription of \"{}\" to topic {:?}: {}",
@@ -245,16 +251,12 @@ impl Registry {
         subscription: StoredSubscription,
         qos: Qos,
         reader: Option<Arc<Reader>>,
+        client: Client,
     ) {
         let (name, settings) = (topic.shared_name(), self.queue_settings());
         let ready = self.deliveries.ready();
-        let StoredSubscription {
-            qos: qos_text,
-            user,
-            ..
-        } = subscription;
-        let subscriber = Subscriber::new(name, proxy, qos_text, qos, &settings, ready);
-        let subscriber = subscriber.with_user(user.map(UserName::from));
+        let subscriber = Subscriber::new(name, proxy, subscription.qos, qos, &settings, ready);
+        let subscriber = subscriber.with_client(client);
         let subscriber = Arc::new(subscriber.with_reader(reader));
         self.directory.add_publisher(topic, &subscriber);
         self.add_recipient(topic, subscriber);

@@ -15,15 +15,18 @@ use tokio::sync::mpsc;
 
 use super::*;
 use crate::core::Qos;
+use crate::service::client::Client;
 use crate::service::directory::Object;
 use crate::service::pace::LOOKED_AT_MAX;
 use crate::service::pace::tests::pauses;
 use crate::service::servants;
+use crate::settings::StoreSettings;
 use crate::store::{StoredLink, StoredSubscription};
 
 /// A store that keeps nothing, and fails while the flag is set.
 struct Failing {
     is_failing: Arc<AtomicBool>,
+    refuses_subscriptions: Arc<AtomicBool>,
 }
 
 impl Store for Failing {
@@ -31,8 +34,11 @@ impl Store for Failing {
         Ok(Vec::new())
     }
 
-    fn apply(&mut self, _change: &Change<'_>) -> Result<(), StoreError> {
-        match self.is_failing.load(Ordering::Relaxed) {
+    fn apply(&mut self, changes: &[Change<'_>]) -> Result<(), StoreError> {
+        let subscribes = |change: &Change<'_>| matches!(change, Change::Subscribe { .. });
+        let is_refused =
+            self.refuses_subscriptions.load(Ordering::Relaxed) && changes.iter().any(subscribes);
+        match self.is_failing.load(Ordering::Relaxed) || is_refused {
             true => Err(StoreError::new("the disk is full")),
             false => Ok(()),
         }
@@ -48,6 +54,7 @@ pub(in crate::service) struct World {
     communicator: Communicator,
     pub(in crate::service) registry: Arc<Registry>,
     is_failing: Arc<AtomicBool>,
+    refuses_subscriptions: Arc<AtomicBool>,
 }
 
 impl World {
@@ -56,18 +63,24 @@ impl World {
     }
 
     fn with(stored: Vec<StoredTopic>) -> Self {
+        Self::of(HubSettings::default(), stored)
+    }
+
+    fn of(settings: HubSettings, stored: Vec<StoredTopic>) -> Self {
         let communicator = Communicator::new();
         let is_failing = Arc::<AtomicBool>::default();
+        let refuses_subscriptions = Arc::<AtomicBool>::default();
         let store = Failing {
             is_failing: is_failing.clone(),
+            refuses_subscriptions: refuses_subscriptions.clone(),
         };
-        let settings = HubSettings::default();
         let registry = Registry::open(settings, Box::new(store), stored, &communicator);
         let registry = registry.expect("no log fails");
         Self {
             communicator,
             registry,
             is_failing,
+            refuses_subscriptions,
         }
     }
 
@@ -80,11 +93,22 @@ impl World {
     }
 
     fn try_subscribe(&self, topic: &Arc<Topic>, name: &str) -> Result<(), ChangeError> {
+        self.try_subscribe_with(topic, name, &[])
+    }
+
+    fn try_subscribe_with(
+        &self,
+        topic: &Arc<Topic>,
+        name: &str,
+        wishes: &[(&str, &str)],
+    ) -> Result<(), ChangeError> {
         let text = format!("{name}:tcp -h 127.0.0.1 -p 1");
         let proxy = self.communicator.proxy(&text).unwrap();
-        let qos = Qos::parse(&BTreeMap::new(), floe::InvocationMode::Twoway).unwrap();
-        let qos_text = BTreeMap::new();
-        self.registry.subscribe(topic, &proxy, qos_text, qos, None)
+        let owned = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        let qos_text: BTreeMap<_, _> = wishes.iter().map(owned).collect();
+        let qos = Qos::parse(&qos_text, floe::InvocationMode::Twoway).unwrap();
+        self.registry
+            .subscribe(topic, &proxy, qos_text, qos, Client::Unknown)
     }
 
     pub(in crate::service) fn subscribe(&self, topic: &Arc<Topic>, name: &str) -> Arc<Subscriber> {
@@ -468,4 +492,43 @@ async fn a_publisher_that_left_does_not_end_its_publication_and_the_end_of_the_h
     drop(topic.publish(event.into(), false, Instant::now()));
     world.registry.drain().await;
     assert!(subscribers.iter().all(|it| offered(it) == 1));
+}
+
+#[tokio::test]
+async fn a_subscription_that_cannot_be_stored_leaves_all_as_it_was() {
+    let name = format!("floe-registry-{}", std::process::id());
+    let data = std::env::temp_dir().join(name);
+    let settings = HubSettings {
+        store: StoreSettings::Disk(data.clone()),
+        ..HubSettings::default()
+    };
+    let world = World::of(settings, Vec::new());
+    let topic = world.registry.create_durable("t".to_owned(), None).unwrap();
+    let wishes = |name| [("floe.durable", name), ("floe.attempts", "3")];
+    let subscribed = world.try_subscribe_with(&topic, "former", &[("floe.durable", "d")]);
+    subscribed.unwrap();
+    world.refuses_subscriptions.store(true, Ordering::Relaxed);
+    for name in ["d", "other"] {
+        let refused = world.try_subscribe_with(&topic, "new", &wishes(name));
+        assert!(refused.is_err());
+    }
+    let found = |name: &str| topic.find(&Identity::new(name)).is_some();
+    assert!(found("former") && !found("new"));
+    let reader = topic.log().unwrap().named("d").expect("it is kept");
+    assert_eq!(
+        reader.dead_letters(),
+        None,
+        "its rules are those of the former"
+    );
+    assert!(topic.log().unwrap().named("other").is_none());
+    assert!(world.registry.directory.topic("t.dead").is_none());
+    assert!(!world.registry.logs.has("t.dead"));
+    world.refuses_subscriptions.store(false, Ordering::Relaxed);
+    world
+        .try_subscribe_with(&topic, "new", &wishes("d"))
+        .unwrap();
+    assert!(!found("former") && found("new"));
+    assert!(world.registry.directory.topic("t.dead").is_some());
+    world.registry.end();
+    let _ = std::fs::remove_dir_all(data);
 }

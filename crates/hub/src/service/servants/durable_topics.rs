@@ -9,6 +9,7 @@ use floe::forwarding::{Event, EventParts};
 use floe::{Current, InvocationMode, InvokeError, SystemException};
 use floe_access::Action;
 
+use crate::blocking_work::{self, WorkKind};
 use crate::contracts::floe::{
     BadRequest,
     BadRequestOrIceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as PositionError,
@@ -17,7 +18,7 @@ use crate::contracts::floe::{
     IceStormNoSuchTopicOrNotDurableError as LogError, IceStormTopicExistsError, LogContents,
     LoggedEvent, LoggedEventSeq, NoSuchSubscription, NotDurable, SubscriptionPosition,
 };
-use crate::core::durable::{NotAcknowledged, Reading, parse_start};
+use crate::core::durable::{NotAcknowledged, parse_start};
 use crate::core::log::EventTime;
 use crate::core::{Qos, QosError};
 use crate::error::ChangeError;
@@ -257,7 +258,7 @@ impl DurableTopics for DurableTopicsServant {
                 return Err(BadRequest { reason }.into());
             }
         }
-        check_dead_letters(&self.registry, &parsed, current).map_err(InvokeError::from)?;
+        check_dead_letters(&self.registry, &topic, &parsed, current).map_err(InvokeError::from)?;
         let user = self.registry.guard().user(current);
         let opened = self
             .registry
@@ -364,22 +365,29 @@ impl DurableTopics for DurableTopicsServant {
     }
 }
 
-/// Whether the caller may have its dead letters in the topic that it has chosen: it lets the hub publish there, and perhaps
-/// create the topic.
+/// Refuses a caller that may not have its dead letters where it wants them. If the topic for them does not exist, the hub creates it
+/// for the caller. If the caller has chosen the topic, it lets the hub publish there; the hub's own choice is for the dead
+/// letters of this topic alone.
 pub(super) fn check_dead_letters(
     registry: &Registry,
+    topic: &Topic,
     qos: &Qos,
     current: &Current,
 ) -> Result<(), SystemException> {
-    let chosen = qos.reading.as_ref().and_then(Reading::chosen_dead_letters);
-    let Some(topic) = chosen else {
+    let reading = qos.reading.as_ref().filter(|_| topic.is_durable());
+    let Some((reading, name)) =
+        reading.and_then(|it| Some((it, it.dead_letters_of(topic.name())?)))
+    else {
         return Ok(());
     };
     let guard = registry.guard();
-    if registry.directory().topic(topic).is_none() {
-        guard.check(current, Action::Create, topic)?;
+    if registry.directory().topic(&name).is_none() {
+        guard.check(current, Action::Create, &name)?;
     }
-    guard.check(current, Action::Publish, topic)
+    match reading.chosen_dead_letters() {
+        Some(chosen) => guard.check(current, Action::Publish, chosen),
+        None => Ok(()),
+    }
 }
 
 fn unsigned(sequences: &[i64]) -> impl Iterator<Item = u64> + '_ {
@@ -396,7 +404,7 @@ fn limited(count: i32) -> usize {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, InvokeError> {
-    match tokio::task::spawn_blocking(work).await {
+    match blocking_work::run(WorkKind::Read, work).await {
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) => Err(ChangeError::from(error).into()),
         Err(error) => Err(SystemException::UnknownException(error.to_string()).into()),

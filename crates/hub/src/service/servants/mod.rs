@@ -7,14 +7,12 @@
 //! - `durable_topics.rs`: logs, positions, and events that are pulled
 //! - `hub_admin.rs`: the hub's own interface
 //! - `answer.rs`: how long an answer may be
-//! - `metrics_admin.rs`: metrics, on an adapter of its own
 
 mod answer;
 mod durable_topics;
 mod finder;
 mod hub_admin;
 mod link_receiver;
-mod metrics_admin;
 mod objects;
 mod publisher;
 mod topic;
@@ -24,16 +22,16 @@ use std::sync::Arc;
 
 use floe::contracts::ice_storm::FinderDispatcher;
 use floe::{Adapter, AdapterError, Identity};
+use floe_metrics::MetricsFacet;
+use floe_metrics::contracts::ice_mx::MetricsAdminDispatcher;
 
-use super::observe::metrics::MetricsViews;
+use super::observe::measured::MeasuredHub;
 use super::registry::Registry;
 use crate::contracts::floe::{DurableTopicsDispatcher, HubAdminDispatcher};
-use crate::contracts::ice_mx::MetricsAdminDispatcher;
 use crate::settings::AdminSettings;
 use durable_topics::DurableTopicsServant;
 use finder::FinderServant;
 use hub_admin::HubAdminServant;
-use metrics_admin::MetricsAdminServant;
 use objects::{Objects, Reach};
 
 /// Registers all servants of a hub.
@@ -59,14 +57,14 @@ pub(super) fn register_publishers(
     Ok(())
 }
 
-/// Registers the administrative object on an adapter that has no other objects.
+/// Registers the administrative object, which gives metrics, on an adapter that has no other objects.
 pub(super) fn register_admin(
     adapter: &Adapter,
     registry: &Arc<Registry>,
     settings: &AdminSettings,
 ) -> Result<(), AdapterError> {
     let identity = Identity::with_category("admin", &settings.instance_name);
-    let servant = MetricsAdminServant::new(registry, MetricsViews::new(registry, settings));
+    let servant = MetricsFacet::new(MeasuredHub::new(registry, settings), &settings.views);
     let servant = Arc::new(MetricsAdminDispatcher::new(servant));
     let of_service = format!("IceBox.Service.{}.Metrics", settings.service_name);
     for facet in ["Metrics", &of_service] {

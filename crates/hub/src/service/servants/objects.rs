@@ -74,7 +74,7 @@ impl Objects {
                 return slot.run(ready(Err(refused)));
             }
         }
-        recipient.publish_all(waits_for_room, requests, slot);
+        recipient.publish_all(waits_for_room, &self.registry, requests, slot);
     }
 
     /// Passes requests to the servant of a topic. If an operation needs further permissions, the servant asks.

@@ -7,15 +7,16 @@ use std::future::ready;
 use std::sync::Arc;
 use std::time::Instant;
 
-use floe::SystemException;
 use floe::dispatch::{DispatchSlot, Requests};
 use floe::forwarding::Events;
+use floe::{Current, SystemException};
 use floe_access::Action;
 
 use crate::core::{ByLifespan, Timing, without_token};
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::{HeldBack, Published, Topic};
+use crate::service::user_accounts::UserName;
 
 /// The subscriber or subscribers that a publisher object publishes to.
 #[derive(Clone)]
@@ -32,15 +33,17 @@ impl Recipient {
     pub(super) fn publish_all(
         &self,
         waits_for_room: bool,
+        registry: &Registry,
         requests: Requests,
         slot: &mut DispatchSlot,
     ) {
         if self.is_gone() {
             return slot.run(ready(Err(gone())));
         }
+        let user = self.user(registry, requests.front().current());
         let mut published = Published::default();
         let taken = requests.take_events(|events, now| {
-            published.add(self.publish(events, waits_for_room, now));
+            published.add(self.publish(user.as_ref(), events, waits_for_room, now));
         });
         if published.is_done() {
             return taken.answer(slot);
@@ -68,7 +71,8 @@ impl Recipient {
                 if recipient.is_gone() {
                     return Err(gone());
                 }
-                let published = recipient.publish(events, waits_for_room, Instant::now());
+                let (user, now) = (recipient.user(&registry, request.current()), Instant::now());
+                let published = recipient.publish(user.as_ref(), events, waits_for_room, now);
                 published.set_publisher(request.current());
                 published.done().await?;
                 request.returned_nothing()
@@ -88,14 +92,28 @@ impl Recipient {
         matches!(self, Self::Subscriber(subscriber) if subscriber.is_gone())
     }
 
-    fn publish(&self, events: Events, waits_for_room: bool, now: Instant) -> Published {
+    /// The user that publishes, if the hub knows it and it matters: only a log tells publishers apart.
+    fn user(&self, registry: &Registry, current: &Current) -> Option<UserName> {
         match self {
-            Self::Topic(topic) => topic.publish(events, waits_for_room, now),
+            Self::Topic(topic) if topic.log().is_some() => registry.guard().user(current),
+            _ => None,
+        }
+    }
+
+    fn publish(
+        &self,
+        user: Option<&UserName>,
+        events: Events,
+        waits_for_room: bool,
+        now: Instant,
+    ) -> Published {
+        match self {
+            Self::Topic(topic) => topic.publish_for(user, events, waits_for_room, now),
             Self::Subscriber(subscriber) if subscriber.loses_own(&events) => Published::default(),
             Self::Subscriber(subscriber) => {
                 // The lifespan of the topic is for its events, and not for these. An event with a wrong lifespan counts as one
                 // without, as in a topic.
-                let (divided, _) = ByLifespan::new(events, None);
+                let (divided, _) = ByLifespan::new(events.exclusive(), None);
                 let held = divided.filter_map(|(events, lifespan)| {
                     subscriber.publish(events, waits_for_room, Timing::new(now, lifespan))
                 });

@@ -194,15 +194,13 @@ impl TopicContract for TopicServant {
             .map_err(|reason| self.refused(identity, InvalidSubscriber { reason }))?;
         let parsed =
             Qos::parse(&qos, *mode).map_err(|error| self.refused(identity, bad_qos(error)))?;
-        check_dead_letters(&self.registry, &parsed, current).map_err(InvokeError::from)?;
+        check_dead_letters(&self.registry, &self.topic, &parsed, current)
+            .map_err(InvokeError::from)?;
         let name = subscriber_publisher_name(self.topic.name(), identity);
-        let (topic, user) = (self.topic.clone(), self.registry.guard().user(current));
+        let (topic, client) = (self.topic.clone(), self.registry.guard().client(current));
         let subscribed = self
             .registry
-            .change(move |registry| {
-                registry.create_dead_letters(&topic, &parsed, user.clone())?;
-                registry.subscribe(&topic, &subscriber, qos, parsed, user)
-            })
+            .change(move |registry| registry.subscribe(&topic, &subscriber, qos, parsed, client))
             .await;
         match subscribed {
             Ok(()) => Ok(publisher_proxy(&self.registry, name, current)),

@@ -2,15 +2,18 @@
 //!
 //! Subscribers of one endpoint share its connection. If the endpoint is dead, all of them fail when the attempt does, and
 //! each has its failure to settle. So only a few take part in an attempt, and the others wait for the next one. Subscribers
-//! of other endpoints do not wait for them, unless their host or the hub as a whole has too many attempts under way: each
-//! may have a socket, and a dead endpoint may hold it until the attempt times out.
+//! of other endpoints do not wait for them, unless their host, their client or the hub as a whole has too many attempts under
+//! way: each may have a socket, and a dead endpoint may hold it until the attempt times out.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 
 use floe::Proxy;
 use floe::reference::Target;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::lock::Mutex;
+use crate::service::client::Client;
 
 /// The places to which subscribers connect.
 pub(crate) struct ConnectPermits {
@@ -19,7 +22,7 @@ pub(crate) struct ConnectPermits {
     all: Arc<Semaphore>,
 }
 
-/// The permits of a subscriber: of its endpoint, its host, and the hub.
+/// The permits of a subscriber: of its endpoint, its host, its client, and the hub.
 #[derive(Debug)]
 pub(crate) struct ConnectPermit {
     _permits: Vec<OwnedSemaphorePermit>,
@@ -32,13 +35,15 @@ struct Places {
     forget_at: usize,
 }
 
-/// Where a subscriber is.
+/// Where a subscriber is, or the client that subscribed it.
 #[derive(PartialEq, Eq, Hash)]
 enum Place {
     /// Of the first endpoint, whatever its transport, its timeout and its other options are: they change nothing about a dead peer.
     Address(String, u16),
     /// The host of the first endpoint.
     Host(String),
+    /// The client that subscribed it, wherever it is.
+    Client(Client),
     /// An endpoint without a host, or the name by which a locator knows it.
     Other(Target),
 }
@@ -47,6 +52,8 @@ enum Place {
 const OF_ENDPOINT: usize = 32;
 /// Subscribers of one host that connect at a time.
 const OF_HOST: usize = 128;
+/// Subscribers of one client that connect at a time: half of all, so that a client with many hosts leaves room for others.
+const OF_CLIENT: usize = 128;
 /// Subscribers that connect at a time: a quarter of the files that a process may usually open.
 const OF_ALL: usize = 256;
 const FORGET_MIN: usize = 64;
@@ -62,11 +69,16 @@ impl Default for ConnectPermits {
 
 impl ConnectPermits {
     /// Waits until this subscriber may connect. The permit ends when it is dropped.
-    pub(crate) async fn acquire(&self, subscriber: &Proxy) -> Option<ConnectPermit> {
+    pub(crate) async fn acquire(
+        &self,
+        subscriber: &Proxy,
+        client: &Client,
+    ) -> Option<ConnectPermit> {
         let place = Place::of(&subscriber.reference().target);
         let host = place.host();
+        let client = Place::Client(client.clone());
         // A subscriber that waits for its endpoint or its host takes no room from those of others.
-        let own = [Some(place), host].into_iter().flatten();
+        let own = [Some(place), host, Some(client)].into_iter().flatten();
         let mut semaphores: Vec<_> = own.map(|place| self.of(place)).collect();
         semaphores.push(self.all.clone());
         let mut permits = Vec::new();
@@ -78,7 +90,7 @@ impl ConnectPermits {
     }
 
     fn of(&self, place: Place) -> Arc<Semaphore> {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut places = self.places.lock();
         let Places { permits, forget_at } = &mut *places;
         if permits.len() >= (*forget_at).max(FORGET_MIN) {
             permits.retain(|_, permits| permits.strong_count() > 0);
@@ -111,7 +123,7 @@ impl Place {
     fn host(&self) -> Option<Self> {
         match self {
             Self::Address(host, _) => Some(Self::Host(host.clone())),
-            Self::Host(_) | Self::Other(_) => None,
+            Self::Host(_) | Self::Client(_) | Self::Other(_) => None,
         }
     }
 
@@ -119,6 +131,7 @@ impl Place {
     fn at_a_time(&self) -> usize {
         match self {
             Self::Host(_) => OF_HOST,
+            Self::Client(_) => OF_CLIENT,
             Self::Address(..) | Self::Other(_) => OF_ENDPOINT,
         }
     }
@@ -135,6 +148,8 @@ mod tests {
 
     use super::*;
 
+    const ANYONE: Client = Client::Unknown;
+
     async fn is_pending<T>(future: impl Future<Output = T>) -> bool {
         let mut future = pin!(unconstrained(future));
         poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_pending())).await
@@ -150,19 +165,19 @@ mod tests {
         let permits = ConnectPermits::default();
         let mut begun = Vec::new();
         for _ in 0..OF_ENDPOINT {
-            begun.push(permits.acquire(&proxy(1)).await);
+            begun.push(permits.acquire(&proxy(1), &ANYONE).await);
         }
-        assert!(is_pending(permits.acquire(&proxy(1))).await);
-        assert!(!is_pending(permits.acquire(&proxy(2))).await);
+        assert!(is_pending(permits.acquire(&proxy(1), &ANYONE)).await);
+        assert!(!is_pending(permits.acquire(&proxy(2), &ANYONE)).await);
         for same in [
             "tcp -h 127.0.0.1 -p 1 -t 77",
             "ws -h 127.0.0.1 -p 1 -r /x -z",
         ] {
             let same = communicator.proxy(&format!("s:{same}")).expect("it is one");
-            assert!(is_pending(permits.acquire(&same)).await, "{same}");
+            assert!(is_pending(permits.acquire(&same, &ANYONE)).await, "{same}");
         }
         begun.pop();
-        assert!(!is_pending(permits.acquire(&proxy(1))).await);
+        assert!(!is_pending(permits.acquire(&proxy(1), &ANYONE)).await);
     }
 
     #[tokio::test]
@@ -171,35 +186,43 @@ mod tests {
         let permits = ConnectPermits::default();
         for port in 1..1_000 {
             let proxy = communicator.proxy(&format!("s:tcp -h 127.0.0.1 -p {port}"));
-            drop(permits.acquire(&proxy.expect("it is one")).await);
+            drop(permits.acquire(&proxy.expect("it is one"), &ANYONE).await);
         }
-        let count = permits.places.lock().unwrap().permits.len();
+        let count = permits.places.lock().permits.len();
         assert!(count <= FORGET_MIN, "{count}");
     }
 
     #[tokio::test]
-    async fn a_host_and_the_hub_have_so_many_attempts_whatever_the_endpoints_are() {
+    async fn a_host_a_client_and_the_hub_have_so_many_attempts_whatever_the_endpoints_are() {
         let communicator = Communicator::new();
         let permits = ConnectPermits::default();
-        let acquire = async |host: usize, port: usize| {
+        let acquire = async |user: &str, host: usize, port: usize| {
+            let client = Client::of_user(Some(user.into()));
             let proxy = communicator.proxy(&format!("s:tcp -h 10.0.0.{host} -p {port}"));
-            let acquired = permits.acquire(proxy.as_ref().expect("it is one"));
+            let acquired = permits.acquire(proxy.as_ref().expect("it is one"), &client);
             // Tokio makes a task that takes many permits in a row wait, although there are more.
             let mut acquired = pin!(unconstrained(acquired));
             poll_fn(|context| Poll::Ready(acquired.as_mut().poll(context))).await
         };
         let mut begun = Vec::new();
         for port in 1..=OF_HOST {
-            begun.push(acquire(1, port).await);
+            begun.push(acquire("ann", 1, port).await);
         }
         assert!(begun.iter().all(Poll::is_ready));
-        assert!(acquire(1, OF_HOST + 1).await.is_pending());
-        for host in 2..=1 + OF_ALL - OF_HOST {
-            begun.push(acquire(host % 200, 9_000 + host).await);
+        assert!(acquire("bob", 1, OF_HOST + 1).await.is_pending());
+        begun.clear();
+        for host in 1..=OF_CLIENT {
+            begun.push(acquire("ann", host, 9_000 + host).await);
         }
         assert!(begun.iter().all(Poll::is_ready));
-        assert!(acquire(250, 1).await.is_pending());
+        assert!(acquire("ann", 250, 1).await.is_pending());
+        assert!(acquire("bob", 250, 1).await.is_ready());
+        for host in 1..=OF_ALL - OF_CLIENT {
+            begun.push(acquire("bob", host, 9_500 + host).await);
+        }
+        assert!(begun.iter().all(Poll::is_ready));
+        assert!(acquire("eve", 250, 1).await.is_pending());
         begun.pop();
-        assert!(acquire(250, 1).await.is_ready());
+        assert!(acquire("eve", 250, 1).await.is_ready());
     }
 }

@@ -7,9 +7,11 @@
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::MutexGuard;
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
+
+use crate::lock::Mutex;
 
 /// The wakes of delivery tasks.
 #[derive(Default)]
@@ -79,7 +81,7 @@ impl PacedWakes {
     }
 
     fn lock(&self) -> MutexGuard<'_, Wakes> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

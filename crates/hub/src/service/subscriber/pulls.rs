@@ -1,10 +1,11 @@
 //! The programs that pull the events of a queue, and wait for them.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use floe::forwarding::Events;
 use tokio::sync::{mpsc, oneshot};
+
+use crate::lock::Mutex;
 
 /// Brings programs that pull to the delivery task of their subscription, which answers them in turn.
 #[derive(Debug)]
@@ -65,7 +66,7 @@ impl Pulls {
 
     /// The programs, for the delivery task; `None` if another one had them.
     pub(crate) fn receive(&self) -> Option<mpsc::Receiver<Pull>> {
-        let mut receiver = self.receiver.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut receiver = self.receiver.lock();
         receiver.take()
     }
 }

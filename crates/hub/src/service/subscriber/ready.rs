@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
 use super::Subscriber;
 use super::connect_permits::ConnectPermits;
 use super::paced_wakes::PacedWakes;
+use crate::lock::Mutex;
 use crate::service::catch_up::CatchUp;
 use crate::service::latency::Latencies;
 use crate::settings::HubSettings;
@@ -157,6 +158,6 @@ impl ReadyQueue {
     }
 
     fn lock(&self) -> MutexGuard<'_, Ready> {
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ready.lock()
     }
 }

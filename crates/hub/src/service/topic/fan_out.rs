@@ -7,7 +7,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, MutexGuard, OnceLock};
 
 use floe::forwarding::Events;
 use tokio::runtime::Handle;
@@ -16,6 +16,7 @@ use tokio::sync::{Semaphore, oneshot};
 use super::Topic;
 use super::published::all;
 use crate::core::Timing;
+use crate::lock::Mutex;
 use crate::service::subscriber::{HeldPublication, Subscriber};
 
 /// How much a publication may take without a wait: the sum over all subscribers of [`STEPS_EACH`] and the number of
@@ -197,7 +198,7 @@ impl FanOuts {
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Box<Running>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+        self.running.lock()
     }
 }
 

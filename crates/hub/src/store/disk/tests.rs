@@ -106,17 +106,17 @@ fn a_disk_that_was_full_is_written_again_once_there_is_space() {
     let is_full = Arc::new(AtomicBool::new(false));
     let mut disk = open(&directory.0);
     on_filling_disk(&mut disk.main, directory.0.join(MAIN), &is_full);
-    disk.apply(&Change::CreateTopic {
+    disk.apply(&[Change::CreateTopic {
         topic: "before",
         user: None,
-    })
+    }])
     .unwrap();
     is_full.store(true, Ordering::Relaxed);
     for _ in 0..2 {
-        let error = disk.apply(&Change::CreateTopic {
+        let error = disk.apply(&[Change::CreateTopic {
             topic: "lost",
             user: None,
-        });
+        }]);
         let error = error.unwrap_err().to_string();
         assert!(
             error.contains("hub.redb") && error.contains("free space"),
@@ -124,10 +124,10 @@ fn a_disk_that_was_full_is_written_again_once_there_is_space() {
         );
     }
     is_full.store(false, Ordering::Relaxed);
-    disk.apply(&Change::CreateTopic {
+    disk.apply(&[Change::CreateTopic {
         topic: "after",
         user: None,
-    })
+    }])
     .unwrap();
     drop(disk);
     let loaded = open(&directory.0).load().unwrap();
@@ -145,22 +145,22 @@ fn a_change_happens_without_a_backup_which_the_next_change_writes_anew() {
         &is_full,
     );
     is_full.store(true, Ordering::Relaxed);
-    disk.apply(&Change::CreateTopic {
+    disk.apply(&[Change::CreateTopic {
         topic: "a",
         user: None,
-    })
+    }])
     .unwrap();
     assert!(disk.backup.is_none());
-    disk.apply(&Change::CreateTopic {
+    disk.apply(&[Change::CreateTopic {
         topic: "b",
         user: None,
-    })
+    }])
     .unwrap();
     assert!(disk.backup.is_some());
-    disk.apply(&Change::CreateTopic {
+    disk.apply(&[Change::CreateTopic {
         topic: "c",
         user: None,
-    })
+    }])
     .unwrap();
     drop(disk);
     fs::remove_file(directory.0.join(MAIN)).unwrap();
@@ -174,10 +174,10 @@ fn a_file_that_vanished_is_not_replaced_by_an_empty_one() {
     let mut disk = open(&directory.0);
     disk.main.close();
     fs::remove_dir_all(&directory.0).unwrap();
-    disk.apply(&Change::CreateTopic {
+    disk.apply(&[Change::CreateTopic {
         topic: "t",
         user: None,
-    })
+    }])
     .unwrap_err();
     assert!(!directory.0.exists());
 }
@@ -186,21 +186,21 @@ fn a_file_that_vanished_is_not_replaced_by_an_empty_one() {
 fn a_topic_that_is_created_again_has_none_of_its_former_subscribers() {
     let directory = Directory::new("again");
     let mut disk = open(&directory.0);
-    disk.apply(&Change::CreateTopic {
+    disk.apply(&[Change::CreateTopic {
         topic: "t",
         user: None,
-    })
+    }])
     .unwrap();
-    disk.apply(&Change::Subscribe {
+    disk.apply(&[Change::Subscribe {
         topic: "t",
         subscription: &subscription("s:tcp -h h -p 1"),
-    })
+    }])
     .unwrap();
-    disk.apply(&Change::DestroyTopic { topic: "t" }).unwrap();
-    disk.apply(&Change::CreateTopic {
+    disk.apply(&[Change::DestroyTopic { topic: "t" }]).unwrap();
+    disk.apply(&[Change::CreateTopic {
         topic: "t",
         user: None,
-    })
+    }])
     .unwrap();
     drop(disk);
     let loaded = open(&directory.0).load().unwrap();
@@ -222,23 +222,24 @@ fn what_was_applied_is_loaded_by_the_next_process_in_the_order_of_creation() {
     let subscriptions = ["z -o:tcp -h h -p 1", "c/a -f f:tcp -h h -p 2 -t 5"].map(subscription);
     let mut disk = open(&directory.0);
     for topic in ["b", "a", "gone"] {
-        disk.apply(&Change::CreateTopic { topic, user: None })
+        disk.apply(&[Change::CreateTopic { topic, user: None }])
             .unwrap();
         for subscription in &subscriptions {
-            disk.apply(&Change::Subscribe {
+            disk.apply(&[Change::Subscribe {
                 topic,
                 subscription,
-            })
+            }])
             .unwrap();
         }
     }
     let left = [subscriptions[0].subscriber.identity.clone()];
-    disk.apply(&Change::Unsubscribe {
+    disk.apply(&[Change::Unsubscribe {
         topic: "a",
         subscribers: &left,
-    })
+    }])
     .unwrap();
-    disk.apply(&Change::DestroyTopic { topic: "gone" }).unwrap();
+    disk.apply(&[Change::DestroyTopic { topic: "gone" }])
+        .unwrap();
     drop(disk);
     let loaded = open(&directory.0).load().unwrap();
     let topic = |name: &str, subscriptions: &[StoredSubscription]| StoredTopic {
@@ -269,7 +270,7 @@ fn links_are_kept_among_the_subscriptions_and_end_as_they_do() {
     let directory = Directory::new("links");
     let mut disk = open(&directory.0);
     for topic in ["t", "gone"] {
-        disk.apply(&Change::CreateTopic { topic, user: None })
+        disk.apply(&[Change::CreateTopic { topic, user: None }])
             .unwrap();
     }
     let local = link("IceStorm/topic.u:tcp -h h -p 1", None);
@@ -280,21 +281,22 @@ fn links_are_kept_among_the_subscriptions_and_end_as_they_do() {
     let subscription = subscription("s:tcp -h h -p 1");
     for topic in ["t", "gone"] {
         let link = &local;
-        disk.apply(&Change::Link { topic, link }).unwrap();
+        disk.apply(&[Change::Link { topic, link }]).unwrap();
         let subscription = &subscription;
-        disk.apply(&Change::Subscribe {
+        disk.apply(&[Change::Subscribe {
             topic,
             subscription,
-        })
+        }])
         .unwrap();
         let link = &remote;
-        disk.apply(&Change::Link { topic, link }).unwrap();
+        disk.apply(&[Change::Link { topic, link }]).unwrap();
     }
-    disk.apply(&Change::DestroyTopic { topic: "gone" }).unwrap();
-    disk.apply(&Change::CreateTopic {
+    disk.apply(&[Change::DestroyTopic { topic: "gone" }])
+        .unwrap();
+    disk.apply(&[Change::CreateTopic {
         topic: "gone",
         user: None,
-    })
+    }])
     .unwrap();
     drop(disk);
     let mut disk = open(&directory.0);
@@ -307,10 +309,10 @@ fn links_are_kept_among_the_subscriptions_and_end_as_they_do() {
     assert_eq!(loaded[0].recipients, expected);
     assert_eq!(loaded[1].recipients, []);
     let unlinked = [local.topic.identity];
-    disk.apply(&Change::Unsubscribe {
+    disk.apply(&[Change::Unsubscribe {
         topic: "t",
         subscribers: &unlinked,
-    })
+    }])
     .unwrap();
     assert_eq!(disk.load().unwrap()[0].recipients, expected[1..]);
 }
@@ -370,10 +372,10 @@ fn a_file_of_the_first_format_is_read_and_written_anew_with_a_backup() {
         ];
         let mut disk = open(&directory.0);
         assert_eq!(disk.load().unwrap(), expected);
-        disk.apply(&Change::CreateTopic {
+        disk.apply(&[Change::CreateTopic {
             topic: "new",
             user: None,
-        })
+        }])
         .unwrap();
         drop(disk);
         fs::remove_file(directory.0.join(MAIN)).unwrap();

@@ -1,4 +1,4 @@
-//! What a waiting thread knows of the future that it polls, and of the replies that the future waits for.
+//! The record that a waiting thread keeps of the future that it polls, and of the replies that the future waits for.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ pub(super) struct Awaited {
     pub(super) deadline: Option<Instant>,
 }
 
-/// What a thread polls for the innermost of its waits.
+/// The future that a thread polls for the innermost of its waits.
 #[derive(Debug, Clone, Copy)]
 struct PollState {
     /// Nesting depth of this wait, itself included; 0 if the thread polls for no wait.
@@ -46,7 +46,7 @@ impl PollState {
 thread_local! {
     /// The cell needs no drop when the thread ends, so reading it costs next to nothing.
     static POLL_STATE: Cell<PollState> = const { Cell::new(PollState::NOTHING) };
-    /// What the innermost wait has registered while it polls.
+    /// The replies that the innermost wait has registered while it polls.
     static AWAITED: RefCell<Awaited> = const {
         RefCell::new(Awaited {
             connection: None,
@@ -60,7 +60,7 @@ thread_local! {
 /// The poll of a future that the thread waits for. Its drop restores the outer state, also when the poll panics.
 pub(super) struct PollScope {
     outer: PollState,
-    /// What the outer wait had registered.
+    /// The replies that the outer wait had registered.
     outer_awaited: Option<Awaited>,
 }
 

@@ -24,15 +24,15 @@ pub struct TlsSettings {
     /// system are not used.
     #[doc(alias = "IceSSL.CAs")]
     pub ca_files: Vec<TlsFile>,
-    /// Whether a client verifies the server's certificate. Default true. If false, the stream is encrypted, but the
+    /// True if a client verifies the server's certificate. Default true. If false, the stream is encrypted, but the
     /// server may be anyone.
     #[doc(alias = "IceSSL.VerifyPeer")]
     pub verify_server: bool,
-    /// Whether a client checks that the server's certificate names the host of the endpoint. Default true; in Ice,
+    /// True if a client checks that the server's certificate names the host of the endpoint. Default true; in Ice,
     /// false.
     #[doc(alias = "IceSSL.CheckCertName")]
     pub check_host: bool,
-    /// Whether a server asks its clients for a certificate. Default [`ClientCertificates::Required`],
+    /// Says whether a server asks its clients for a certificate. Default [`ClientCertificates::Required`],
     /// as in Ice.
     #[doc(alias = "IceSSL.VerifyPeer")]
     pub client_certificates: ClientCertificates,

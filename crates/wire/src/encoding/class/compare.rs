@@ -67,7 +67,7 @@ impl Drop for PrintedLevel {
     }
 }
 
-/// Whether two instances, and everything reachable from them, are equal.
+/// Returns true if two instances, and everything reachable from them, are equal.
 ///
 /// The outermost call compares pair by pair. A link that it reaches adds its pair and counts as equal, so depth takes
 /// no stack. Two graphs are equal if no pair differs.

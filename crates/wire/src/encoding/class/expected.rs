@@ -47,7 +47,7 @@ impl Expected {
     }
 }
 
-/// Whether an instance is of the class with this type id, or of one that extends it.
+/// Returns true if an instance is of the class with this type id, or of one that extends it.
 fn extends(instance: &dyn AnyClass, type_id: &str) -> bool {
     let levels = std::iter::successors(Some(instance), |level| level.base());
     levels

@@ -79,7 +79,7 @@ impl<'a> GraphReader<'a> {
         self.known.iter().rev().find_map(|classes| classes.find(id))
     }
 
-    /// Whether an instance is being read.
+    /// Returns true if an instance is being read.
     pub(super) fn is_reading(&self) -> bool {
         self.instances.depth() > 0
     }
@@ -93,7 +93,7 @@ impl<'a> GraphReader<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    /// The same decoder with more classes, besides those of the contracts whose classes the program
+    /// Adds more classes to the decoder, besides those of the contracts whose classes the program
     /// decodes.
     #[must_use]
     pub fn with_classes(mut self, classes: &'a dyn Classes) -> Self {
@@ -106,7 +106,7 @@ impl<'a> Decoder<'a> {
         self.graph().know(classes);
     }
 
-    /// The same decoder with another limit than [`GRAPH_DEPTH_MAX`], and without the limit on the
+    /// Sets another limit than [`GRAPH_DEPTH_MAX`], and removes the limit on the
     /// stack ([`GRAPH_STACK_MAX`]). Use it if you know that the stack is large enough.
     #[must_use]
     pub fn with_graph_depth_max(mut self, depth_max: usize) -> Self {

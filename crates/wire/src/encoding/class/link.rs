@@ -29,7 +29,7 @@ impl<T: ClassType + ?Sized> Ref<T> {
         Self::checked(held).expect("a class that extends T has a base of type T")
     }
 
-    /// The same instance as a `U`, if it is one: a derived class, a base, or the class itself.
+    /// Returns the instance as a `U`, if it is one: a derived class, a base, or the class itself.
     #[doc(alias = "downcast")]
     pub fn cast<U: ClassType + ?Sized>(&self) -> Option<Ref<U>> {
         Ref::checked(self.held.clone())
@@ -50,7 +50,7 @@ impl<T: ClassType + ?Sized> Ref<T> {
         InstanceId(self.held.address())
     }
 
-    /// Whether both are the same instance.
+    /// Returns true if both are the same instance.
     pub fn ptr_eq<U: ClassType + ?Sized>(&self, other: &Ref<U>) -> bool {
         self.id() == other.id()
     }
@@ -65,7 +65,7 @@ impl<T: ClassType + ?Sized> Ref<T> {
 }
 
 impl<T: Class> Ref<T> {
-    /// The same instance, typed as a class that `T` extends.
+    /// Returns the instance, typed as a class that `T` extends.
     #[must_use]
     pub fn upcast<U: ClassType + ?Sized>(&self) -> Ref<U>
     where
@@ -156,7 +156,7 @@ impl LinkTarget {
         }
     }
 
-    /// The same, not cloned where the link holds it.
+    /// Returns the held instance, borrowed if the link holds it.
     pub(super) fn borrowed(&self) -> Option<Cow<'_, Held>> {
         match self {
             Self::Held(held) => Some(Cow::Borrowed(held)),
@@ -211,13 +211,13 @@ impl<T: ClassType + ?Sized> Link<T> {
         }
     }
 
-    /// Whether the link is nil.
+    /// Returns true if the link is nil.
     pub const fn is_nil(&self) -> bool {
         matches!(self.target, LinkTarget::Nil)
     }
 
-    /// The same link with the type `U`. `None` if the instance is not a `U`. If the instance is not complete yet, its
-    /// class is unknown, and [`Link::get`] checks it later.
+    /// Returns the link with the type `U`; `None` if the instance is not a `U`. If the instance is not complete yet,
+    /// its class is unknown, and [`Link::get`] checks it later.
     #[doc(alias = "downcast")]
     pub fn cast<U: ClassType + ?Sized>(&self) -> Option<Link<U>> {
         let target = self.target.clone();
@@ -240,7 +240,7 @@ impl<T: ClassType + ?Sized> Link<T> {
 }
 
 impl<T: Class> Link<T> {
-    /// The same link, typed as a class that `T` extends.
+    /// Returns the link, typed as a class that `T` extends.
     #[must_use]
     pub fn upcast<U: ClassType + ?Sized>(&self) -> Link<U>
     where

@@ -180,7 +180,7 @@ pub trait Class: Any + fmt::Debug + PartialEq + Send + Sync {
     /// The number that stands for the type id in encoding 1.1.
     const COMPACT_ID: Option<i32> = None;
 
-    /// Whether slices of unknown derived classes are kept, to be sent again. Ice 3.8 always keeps them, Ice 3.7 if the
+    /// True if slices of unknown derived classes are kept, to be sent again. Ice 3.8 always keeps them, Ice 3.7 if the
     /// contract says `["preserve-slice"]`.
     const KEEPS_UNKNOWN_SLICES: bool = true;
 
@@ -221,7 +221,7 @@ pub trait AnyClass: Any + fmt::Debug + Send + Sync {
     /// Writes the members that the class declares itself.
     fn encode_members(&self, encoder: &mut Encoder<'_>);
 
-    /// Whether both are instances of the same class with equal members.
+    /// Returns true if both are instances of the same class with equal members.
     ///
     /// Links in the members count as equal here, and are compared later.
     fn equals(&self, other: &dyn AnyClass) -> bool;
@@ -320,7 +320,7 @@ pub trait ClassFactory {
     /// [`DecodeError`] if a slice is malformed.
     fn decode(&self, reader: &mut ClassReader<'_, '_>) -> Result<Box<dyn AnyClass>, DecodeError>;
 
-    /// Whether the more derived slices, of unknown classes, are kept.
+    /// Returns true if the more derived slices, of unknown classes, are kept.
     fn keeps_unknown_slices(&self) -> bool {
         true
     }

@@ -60,7 +60,7 @@ impl Promise {
         origin.is_some_and(|(promises, _)| promises.as_ptr() == Arc::as_ptr(&graph.0))
     }
 
-    /// Whether the instance is incomplete.
+    /// Returns true if the instance is incomplete.
     pub(super) fn is_open(&self) -> bool {
         self.held.get().is_none()
     }

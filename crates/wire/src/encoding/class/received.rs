@@ -82,7 +82,7 @@ impl Received {
         self.open.len()
     }
 
-    /// Whether an instance has been read, or is being read.
+    /// Returns true if an instance has been read, or is being read.
     pub(super) fn is_read(&self, id: i32) -> bool {
         let entry = self.entries.get(&id);
         entry.is_some_and(|entry| !matches!(entry.progress, Progress::Wanted { .. }))

@@ -43,7 +43,7 @@ impl References {
         }
     }
 
-    /// Whether a decoder, which reads depth first from the parameters, stays within [`GRAPH_DEPTH_MAX`].
+    /// Returns true if a decoder, which reads depth first from the parameters, stays within [`GRAPH_DEPTH_MAX`].
     pub(super) fn can_be_read(&self) -> bool {
         let ids = self.from_instances.iter().flatten();
         let last = ids.chain(&self.from_parameters).max().copied().unwrap_or(0);

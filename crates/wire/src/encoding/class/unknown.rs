@@ -45,7 +45,7 @@ impl UnknownSlice {
         }
     }
 
-    /// Whether there are tagged members among [`bytes`](Self::bytes).
+    /// Returns true if there are tagged members among [`bytes`](Self::bytes).
     pub fn has_tagged(&self) -> bool {
         self.has_tagged
     }
@@ -66,7 +66,7 @@ impl UnknownSlice {
     }
 }
 
-/// An instance of which this program knows no class: it has only unknown slices.
+/// An instance whose class this program does not know: it has only unknown slices.
 ///
 /// It can be sent again only in the sliced format.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -100,7 +100,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether the peer prefers compressed messages: `-z`.
+    /// Returns true if the peer prefers compressed messages: `-z`.
     pub fn wants_compression(&self) -> bool {
         match self {
             Self::Udp(udp) => udp.compress,
@@ -120,12 +120,12 @@ impl Endpoint {
         }
     }
 
-    /// Whether it carries datagrams instead of a stream.
+    /// Returns true if it carries datagrams instead of a stream.
     pub const fn is_datagram(&self) -> bool {
         matches!(self, Self::Udp(_))
     }
 
-    /// Whether it is encrypted.
+    /// Returns true if it is encrypted.
     pub const fn is_secure(&self) -> bool {
         matches!(self, Self::Ssl(_) | Self::Wss(_))
     }

@@ -22,7 +22,7 @@ pub struct TcpEndpoint {
     pub port: u16,
     /// How long an operation of the transport may take. Ice 3.8 keeps it and ignores it.
     pub timeout: Timeout,
-    /// Whether the peer prefers compressed messages: `-z`.
+    /// True if the peer prefers compressed messages: `-z`.
     pub compress: bool,
     /// The local address to connect from; not encoded.
     pub source_address: Option<IpAddr>,

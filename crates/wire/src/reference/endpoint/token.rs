@@ -8,12 +8,12 @@ pub(super) struct Token {
     pub(super) text: String,
     /// The position of its first byte in the whole text.
     pub(super) offset: usize,
-    /// Whether it begins with a quote, so that it is not an option.
+    /// True if it begins with a quote, so that it is not an option.
     pub(super) quoted: bool,
 }
 
 impl Token {
-    /// Whether it is an option: it begins with a dash.
+    /// Returns true if it is an option: it begins with a dash.
     pub(super) fn is_option(&self) -> bool {
         !self.quoted && self.text.starts_with('-')
     }

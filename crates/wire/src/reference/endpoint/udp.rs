@@ -11,7 +11,7 @@ pub struct UdpEndpoint {
     pub host: String,
     /// Port; 0 lets an adapter pick a free one.
     pub port: u16,
-    /// Whether the peer prefers compressed messages: `-z`.
+    /// True if the peer prefers compressed messages: `-z`.
     pub compress: bool,
     /// The local address to send from.
     pub source_address: Option<IpAddr>,
@@ -19,7 +19,7 @@ pub struct UdpEndpoint {
     pub interface: Option<String>,
     /// The time to live of multicast datagrams.
     pub ttl: Option<u8>,
-    /// Whether an adapter's socket accepts only datagrams of its first sender: `-c`.
+    /// True if an adapter's socket accepts only datagrams of its first sender: `-c`.
     pub connect: bool,
 }
 

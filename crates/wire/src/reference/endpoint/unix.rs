@@ -16,7 +16,7 @@ pub struct UnixEndpoint {
     pub path: String,
     /// How long an operation of the transport may take: `-t`.
     pub timeout: Timeout,
-    /// Whether the peer prefers compressed messages: `-z`.
+    /// True if the peer prefers compressed messages: `-z`.
     pub compress: bool,
     /// Identifies the host of the socket: `-h`. On any other host, the endpoint is ignored, because its path could lead
     /// to another socket. An empty value, as in a text without `-h`, means the host that reads it.

@@ -7,7 +7,7 @@ use crate::reference::{
     parse_published_endpoints,
 };
 
-/// What a text is printed as, in the style of 3.7.
+/// Parses a text and prints it in the style of 3.7.
 fn reprinted(text: &str) -> String {
     let parsed = Reference::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
     parsed.map_or("nil".to_owned(), |reference| reference.to_string())

@@ -22,7 +22,7 @@ pub(crate) trait Build {
 }
 
 impl Graph {
-    /// What is made with the graph, with all instances complete.
+    /// Completes all instances and returns the value that `make` makes of the graph.
     pub(crate) fn finished<T>(mut self, make: impl FnOnce(&mut Self) -> T) -> T {
         let made = make(&mut self);
         self.graph.finish().expect("a whole graph");

@@ -16,7 +16,7 @@ pub(crate) static RECEIVER: ClassTable = ClassTable::new(
     &[],
 );
 
-/// What the sender knows besides.
+/// The classes that only the sender knows.
 pub(crate) static SENDER: ClassTable = ClassTable::new(
     &[
         ClassInfo::of::<PUnknown>(),

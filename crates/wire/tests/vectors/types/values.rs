@@ -7,7 +7,7 @@ use floe_wire::reference::Reference;
 
 use super::{class, enumeration, structure};
 
-/// What generated code has for each contract: its classes, to be found by type id, and the tables of
+/// A class table as generated code has it for each contract: its classes, to be found by type id, and the tables of
 /// the contracts that it includes.
 pub(crate) static CLASSES: ClassTable = ClassTable::new(
     &[

@@ -18,7 +18,7 @@ const STAY_MAX: usize = 400;
 const LAST_MAX: usize = 300;
 /// How long a process lives at most, in milliseconds.
 const LIFE_MAX: usize = 3_000;
-/// What a passer asks for.
+/// The policies that passers ask for.
 const POLICIES: [&str; 4] = ["drop-oldest", "drop-newest", "disconnect", "block"];
 /// Events that may wait for a passer.
 const QUEUES: [&str; 3] = ["1", "50", "100000"];

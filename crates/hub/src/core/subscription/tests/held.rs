@@ -124,12 +124,29 @@ fn a_wait_without_a_limit_ends_with_the_policy_that_allowed_it() {
 }
 
 #[test]
+fn the_time_for_which_publishers_were_held_counts_when_the_subscription_ends() {
+    let ends: [fn(&mut Subscription<Numbered>, Instant); 3] = [
+        |subscription, now| subscription.handle_failed(0, DeliveryFailure::Hard, now),
+        |subscription, now| subscription.remove(now),
+        |subscription, now| subscription.drain(now),
+    ];
+    for end in ends {
+        let now = Instant::now();
+        let (mut subscription, _) = full(OverflowPolicy::Block, now);
+        end(&mut subscription, now + PATIENCE / 2);
+        let snapshot = subscription.snapshot();
+        assert_eq!(snapshot.accounts.held, PATIENCE / 2);
+        assert_eq!(snapshot.held_time(now + PATIENCE), PATIENCE / 2);
+    }
+}
+
+#[test]
 fn nothing_is_held_that_could_never_be_queued() {
     let now = Instant::now();
     let stops: [fn(&mut Subscription<Numbered>, Instant); 3] = [
         |subscription, now| subscription.handle_failed(0, DeliveryFailure::Hard, now),
-        |subscription, _| subscription.remove(),
-        |subscription, _| subscription.drain(),
+        |subscription, now| subscription.remove(now),
+        |subscription, now| subscription.drain(now),
     ];
     for stop in stops {
         let (mut subscription, ticket) = full(OverflowPolicy::Block, now);

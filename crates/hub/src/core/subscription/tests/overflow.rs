@@ -168,7 +168,7 @@ fn an_overflow_that_outlasts_a_summary_is_logged_when_it_ends() {
     let later = now + Duration::from_secs(10);
     assert_eq!(subscription.poll_summary(later), Some(summary));
     subscription.handle_events(events(5..8), later);
-    subscription.remove();
+    subscription.remove(now);
     let ended = OverflowNotice::Ended { lost: 3 };
     assert_eq!(subscription.poll_notice(), Some(ended));
 }

@@ -195,8 +195,8 @@ impl Model {
                 subscription.shed(self.now);
                 subscription.reconfigure(own, DISCARD_INTERVAL, self.now);
             }
-            Step::Drain => subscription.drain(),
-            Step::Remove => subscription.remove(),
+            Step::Drain => subscription.drain(self.now),
+            Step::Remove => subscription.remove(self.now),
         }
         Ok(())
     }

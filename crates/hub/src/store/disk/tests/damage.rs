@@ -6,27 +6,28 @@ use super::*;
 fn fill(directory: &Path) -> Vec<StoredTopic> {
     let mut disk = open(directory);
     for topic in ["a", "b", "gone", "c"] {
-        disk.apply(&Change::CreateTopic { topic, user: None })
+        disk.apply(&[Change::CreateTopic { topic, user: None }])
             .unwrap();
     }
     for at in 0..12 {
         let subscription = subscription(&format!("s{at}:tcp -h host{at} -p 1000"));
         let topic = ["a", "b", "gone", "c"][at % 4];
         let subscription = &subscription;
-        disk.apply(&Change::Subscribe {
+        disk.apply(&[Change::Subscribe {
             topic,
             subscription,
-        })
+        }])
         .unwrap();
     }
     let link = &link("IceStorm/topic.b", None);
-    disk.apply(&Change::Link { topic: "a", link }).unwrap();
-    disk.apply(&Change::DestroyTopic { topic: "gone" }).unwrap();
+    disk.apply(&[Change::Link { topic: "a", link }]).unwrap();
+    disk.apply(&[Change::DestroyTopic { topic: "gone" }])
+        .unwrap();
     let left = [subscription("s1:tcp").subscriber.identity];
-    disk.apply(&Change::Unsubscribe {
+    disk.apply(&[Change::Unsubscribe {
         topic: "b",
         subscribers: &left,
-    })
+    }])
     .unwrap();
     disk.load().unwrap()
 }
@@ -133,7 +134,7 @@ fn a_file_from_before_some_changes_does_not_undo_them() {
     fs::copy(directory.0.join(MAIN), &copy).unwrap();
     let mut disk = open(&directory.0);
     for topic in ["d", "e"] {
-        disk.apply(&Change::CreateTopic { topic, user: None })
+        disk.apply(&[Change::CreateTopic { topic, user: None }])
             .unwrap();
     }
     let kept = disk.load().unwrap();

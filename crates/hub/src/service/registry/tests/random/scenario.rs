@@ -17,6 +17,7 @@ use super::receivers::{Behavior, ReceiverServant, Receivers, operation};
 use super::{PUBLISHERS, RECEIVERS, RequestedQos, Step, TOPICS};
 use crate::core::{Accounts, Qos, QueueLimits, SubscriptionState};
 use crate::error::ChangeError;
+use crate::service::client::Client;
 use crate::service::registry::Registry;
 use crate::service::registry::tests::EventSource;
 use crate::service::subscriber::Subscriber;
@@ -196,7 +197,9 @@ impl Scenario {
         let text = qos_text(&requested);
         let qos = Qos::parse(&text, requested.mode).expect("a valid quality of service");
         let is_subscribed = topic.find(&identity).is_some_and(|s| !s.is_gone());
-        let subscribed = self.registry.subscribe(topic, &proxy, text, qos, None);
+        let subscribed = self
+            .registry
+            .subscribe(topic, &proxy, text, qos, Client::Unknown);
         if is_subscribed {
             prop_assert!(matches!(subscribed, Err(ChangeError::AlreadySubscribed)));
             return Ok(());

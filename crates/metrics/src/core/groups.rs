@@ -1,27 +1,26 @@
 //! What a metrics view keeps from one reading to the next: counts since it was enabled, in groups of objects with the
 //! same id. Objects that are gone still count.
 //!
-//! - `group_by.rs`: the id of a group
-//!
 //! Source: Ice manual, "The Metrics Facet", "IceStorm Metrics"; observed: IceStorm 3.7.8.
-
-mod group_by;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-pub use group_by::{GroupBy, GroupByError};
+use super::GroupBy;
+
+/// Counters or amounts of an object. A kind of object that has fewer leaves the last ones at zero.
+pub type Values = [u64; 4];
 
 /// Something that is measured.
-pub(crate) trait Measured {
+pub trait Measured {
     /// Distinguishes it from all other objects that exist.
     fn number(&self) -> usize;
 
     /// Counters, which only grow.
-    fn counts(&self) -> [u64; 2];
+    fn counts(&self) -> Values;
 
     /// Amounts, which grow and shrink. A gone object has none.
-    fn amounts(&self) -> [u64; 2];
+    fn amounts(&self) -> Values;
 
     /// The value of an attribute to group by.
     fn attribute(&self, name: &str) -> String;
@@ -49,7 +48,7 @@ struct GroupMember<T> {
     object: T,
     group: String,
     /// The counters when the object joined its group.
-    base: [u64; 2],
+    base: Values,
     since: Instant,
     /// The last reading in which it was there.
     seen: u64,
@@ -60,7 +59,7 @@ struct Group {
     total: u64,
     current: u64,
     /// The sum of the counters of gone objects.
-    counts: [u64; 2],
+    counts: Values,
     lifetime: Duration,
     /// When it became empty, as a key of the map's `emptied`.
     emptied: Option<u64>,
@@ -72,8 +71,8 @@ struct Group {
 struct Present {
     /// The number of the reading.
     reading: u64,
-    counts: [u64; 2],
-    amounts: [u64; 2],
+    counts: Values,
+    amounts: Values,
 }
 
 /// A reading of all objects, in steps. If it is not brought to its end, the next one begins anew.
@@ -96,19 +95,19 @@ enum ReadingPhase {
 
 /// The metrics of one group.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct GroupMetrics {
+pub struct GroupMetrics {
     /// The id of the group.
-    pub(crate) id: String,
+    pub id: String,
     /// How many objects it has had.
-    pub(crate) total: u64,
+    pub total: u64,
     /// How many objects it has now.
-    pub(crate) current: u64,
+    pub current: u64,
     /// The sum of the times for which gone objects were seen.
-    pub(crate) lifetime: Duration,
+    pub lifetime: Duration,
     /// The counters of all objects, since the view was enabled.
-    pub(crate) counts: [u64; 2],
+    pub counts: Values,
     /// The amounts of the objects that it has now.
-    pub(crate) amounts: [u64; 2],
+    pub amounts: Values,
 }
 
 impl<T: Measured> GroupedMetrics<T> {
@@ -195,7 +194,7 @@ impl<T: Measured> GroupedMetrics<T> {
         let number = object.number();
         match self.known.get_mut(&number) {
             // The object came after the last reading, so all its counters are new.
-            None => self.begin(object, [0, 0], now),
+            None => self.begin(object, Values::default(), now),
             Some(known) if known.group == self.group_by.id(&object) => known.seen = self.readings,
             Some(_) => {
                 let base = object.counts();
@@ -205,7 +204,7 @@ impl<T: Measured> GroupedMetrics<T> {
         }
     }
 
-    fn begin(&mut self, object: T, base: [u64; 2], now: Instant) {
+    fn begin(&mut self, object: T, base: Values, now: Instant) {
         let id = self.group_by.id(&object);
         let group = self.groups.entry(id.clone()).or_default();
         group.total += 1;
@@ -294,17 +293,16 @@ impl Group {
 
 impl<T: Measured> GroupMember<T> {
     /// The counters since the object joined its group.
-    fn counts(&self) -> [u64; 2] {
-        let [first, second] = self.object.counts();
-        let [first_before, second_before] = self.base;
-        [
-            first.saturating_sub(first_before),
-            second.saturating_sub(second_before),
-        ]
+    fn counts(&self) -> Values {
+        let mut counts = self.object.counts();
+        for (count, before) in counts.iter_mut().zip(self.base) {
+            *count = count.saturating_sub(before);
+        }
+        counts
     }
 }
 
-fn add(sum: &mut [u64; 2], other: [u64; 2]) {
+fn add(sum: &mut Values, other: Values) {
     for (sum, other) in sum.iter_mut().zip(other) {
         *sum = sum.saturating_add(other);
     }
@@ -336,12 +334,12 @@ mod tests {
             self.0
         }
 
-        fn counts(&self) -> [u64; 2] {
-            [self.1.borrow().1, 0]
+        fn counts(&self) -> Values {
+            [self.1.borrow().1, 0, 0, 0]
         }
 
-        fn amounts(&self) -> [u64; 2] {
-            [0, 1]
+        fn amounts(&self) -> Values {
+            [0, 1, 0, 0]
         }
 
         fn attribute(&self, _name: &str) -> String {
@@ -438,11 +436,11 @@ mod tests {
         let objects = [Counter::new(1, "a"), Counter::new(2, "a")];
         let mut map = map(&[&objects[0], &objects[1]], 10);
         let all = read_all(&mut map, &[&objects[0], &objects[1]]);
-        assert_eq!(all[0].amounts, [0, 2]);
+        assert_eq!(all[0].amounts, [0, 2, 0, 0]);
         let all = read_all(&mut map, &[&objects[0]]);
         assert_eq!(
             (all[0].amounts, all[0].total, all[0].current),
-            ([0, 1], 2, 1)
+            ([0, 1, 0, 0], 2, 1)
         );
     }
 

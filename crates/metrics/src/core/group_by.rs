@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Measured;
+use super::groups::Measured;
 
 /// How a metrics map groups: attributes with text between them, as in `topic/state`.
 ///
@@ -43,14 +43,6 @@ impl std::error::Error for GroupByError {}
 const ANY: &str = ".*";
 
 impl GroupBy {
-    /// The attributes of topics.
-    pub const OF_TOPICS: &'static [&'static str] = &["id", "parent", "none", "topic", "service"];
-    /// The attributes of subscribers; `qos.` with a key is a QoS that the subscriber asked for.
-    pub const OF_SUBSCRIBERS: &'static [&'static str] = &[
-        "id", "parent", "none", "topic", "service", "identity", "facet", "encoding", "mode",
-        "proxy", "link", "state", "qos.*",
-    ];
-
     /// Parses a text such as `topic/state`, with the attributes in `known`.
     ///
     /// # Errors
@@ -105,20 +97,26 @@ impl GroupBy {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::Values;
 
     struct Named;
+
+    const TOPICS: &[&str] = &["id", "parent", "none", "topic", "service"];
+    const SUBSCRIBERS: &[&str] = &[
+        "id", "none", "topic", "service", "identity", "facet", "state", "qos.*",
+    ];
 
     impl Measured for Named {
         fn number(&self) -> usize {
             0
         }
 
-        fn counts(&self) -> [u64; 2] {
-            [0, 0]
+        fn counts(&self) -> Values {
+            Values::default()
         }
 
-        fn amounts(&self) -> [u64; 2] {
-            [0, 0]
+        fn amounts(&self) -> Values {
+            Values::default()
         }
 
         fn attribute(&self, name: &str) -> String {
@@ -128,7 +126,7 @@ mod tests {
 
     #[test]
     fn attributes_are_replaced_and_other_text_is_copied() {
-        let id = |text| GroupBy::parse(text, GroupBy::OF_SUBSCRIBERS).map(|by| by.id(&Named));
+        let id = |text| GroupBy::parse(text, SUBSCRIBERS).map(|by| by.id(&Named));
         assert_eq!(id("id").as_deref(), Ok("ID"));
         assert_eq!(
             id("service-topic-identity/facet| state").as_deref(),
@@ -140,16 +138,12 @@ mod tests {
 
     #[test]
     fn the_error_for_an_unknown_attribute_lists_the_known_ones() {
-        let error = |text| {
-            GroupBy::parse(text, GroupBy::OF_TOPICS)
-                .unwrap_err()
-                .to_string()
-        };
+        let error = |text| GroupBy::parse(text, TOPICS).unwrap_err().to_string();
         let expected = "expected attributes (id, parent, none, topic, service), got \"state\"";
         assert_eq!(error("topic/state"), expected);
         for text in ["", "/-"] {
             assert!(error(text).ends_with("got none"), "{text}");
         }
-        assert!(GroupBy::parse("qos.", GroupBy::OF_SUBSCRIBERS).is_err());
+        assert!(GroupBy::parse("qos.", SUBSCRIBERS).is_err());
     }
 }

@@ -1,0 +1,48 @@
+//! Texts of peers, made safe for a terminal.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+/// Whether a terminal would obey this character, or show what follows in another order, instead of showing it.
+pub(super) fn is_obeyed(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A text with such characters escaped as JSON has them. Line ends and tabs stay.
+pub(super) fn escaped(text: &str) -> Cow<'_, str> {
+    let is_escaped = |c: char| is_obeyed(c) && !matches!(c, '\n' | '\t');
+    if !text.contains(is_escaped) {
+        return text.into();
+    }
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match is_escaped(c) {
+            // A text takes whatever is written. All of these characters have four digits.
+            true => drop(write!(escaped, "\\u{:04x}", u32::from(c))),
+            false => escaped.push(c),
+        }
+    }
+    escaped.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_shows_what_it_would_obey() {
+        let hostile = "a\u{1b}]0;title\u{7}\u{9b}2J\u{202e}b\r\u{7f}\nc\td \"ä\"";
+        assert_eq!(
+            escaped(hostile),
+            "a\\u001b]0;title\\u0007\\u009b2J\\u202eb\\u000d\\u007f\nc\td \"ä\""
+        );
+        // A JSON value stays the value that it was.
+        let json = serde_json::Value::from("\u{9b}\u{2066}").to_string();
+        let shown = escaped(&json);
+        assert_eq!(shown, "\"\\u009b\\u2066\"");
+        assert_eq!(
+            serde_json::from_str::<String>(&shown).expect("it is JSON"),
+            "\u{9b}\u{2066}"
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! Work that may wait for the disk, on the threads of the runtime that may block. Each kind of work has a part of them.
+//!
+//! A runtime has 512 such threads, which everything in the process shares. On a slow disk, one client can ask for more than
+//! that: for reads of a log far behind, or for topics. What exceeds the part of its kind waits, and other kinds go on. Checks of
+//! passwords and metrics have what is left.
+
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::task::{JoinError, spawn_blocking};
+
+/// What the work is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WorkKind {
+    /// Changes of topics and subscriptions. They wait for one another anyway.
+    Change,
+    /// Reads of logs, and what subscribers do with their positions.
+    Read,
+    /// Events that are written.
+    Commit,
+    /// What is due once a second for each durable topic.
+    Maintenance,
+}
+
+/// The threads that the work of each kind may take.
+#[derive(Debug)]
+struct Parts([Semaphore; 4]);
+
+static PARTS: Parts = Parts::new();
+
+impl Parts {
+    const fn new() -> Self {
+        // In the order of the kinds.
+        Self([
+            Semaphore::const_new(8),
+            Semaphore::const_new(128),
+            Semaphore::const_new(256),
+            Semaphore::const_new(16),
+        ])
+    }
+
+    fn of(&self, kind: WorkKind) -> &Semaphore {
+        &self.0[kind as usize]
+    }
+}
+
+/// Runs work where a thread may block, and waits for it.
+///
+/// # Errors
+/// The work has panicked, or the runtime is shutting down.
+pub(crate) async fn run<T: Send + 'static>(
+    kind: WorkKind,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, JoinError> {
+    begin(permit(kind).await, work).await
+}
+
+/// Begins work where a thread may block.
+pub(crate) fn start(runtime: &Handle, kind: WorkKind, work: impl FnOnce() + Send + 'static) {
+    let _entered = runtime.enter();
+    match PARTS.of(kind).try_acquire() {
+        Ok(permit) => drop(begin(permit, work)),
+        Err(_) => drop(runtime.spawn(async move { begin(permit(kind).await, work).await })),
+    }
+}
+
+/// Whether the work of a kind has all of its threads, so that more of it may wait.
+pub(crate) fn is_full(kind: WorkKind) -> bool {
+    PARTS.of(kind).available_permits() == 0
+}
+
+async fn permit(kind: WorkKind) -> SemaphorePermit<'static> {
+    let permit = PARTS.of(kind).acquire().await;
+    permit.expect("the semaphore is never closed")
+}
+
+/// The permit stays with the work, which goes on if its result is not awaited any more.
+fn begin<T: Send + 'static>(
+    permit: SemaphorePermit<'static>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> tokio::task::JoinHandle<T> {
+    spawn_blocking(move || {
+        let _permit = permit;
+        work()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Condvar, Mutex};
+    use std::time::Duration;
+
+    use super::*;
+
+    /// More than a runtime has threads that may block.
+    const MANY: usize = 600;
+
+    /// A disk that answers when it is told to.
+    #[derive(Default)]
+    struct Disk {
+        answers: Mutex<bool>,
+        changed: Condvar,
+    }
+
+    impl Disk {
+        fn wait(&self) {
+            let answers = self.answers.lock().unwrap();
+            drop(self.changed.wait_while(answers, |answers| !*answers));
+        }
+
+        fn answer(&self) {
+            *self.answers.lock().unwrap() = true;
+            self.changed.notify_all();
+        }
+    }
+
+    #[tokio::test]
+    async fn much_work_of_one_kind_leaves_threads_to_the_others() {
+        let disk = Arc::<Disk>::default();
+        let wait = {
+            let disk = disk.clone();
+            move || disk.wait()
+        };
+        let reads: Vec<_> = (0..MANY)
+            .map(|_| tokio::spawn(run(WorkKind::Read, wait.clone())))
+            .collect();
+        let runtime = Handle::current();
+        (0..MANY).for_each(|_| start(&runtime, WorkKind::Commit, wait.clone()));
+        let others = async {
+            while !is_full(WorkKind::Read) || !is_full(WorkKind::Commit) {
+                tokio::task::yield_now().await;
+            }
+            run(WorkKind::Change, || ()).await.unwrap();
+            run(WorkKind::Maintenance, || ()).await.unwrap();
+            spawn_blocking(|| ()).await.unwrap();
+        };
+        let ended = tokio::time::timeout(Duration::from_secs(60), others).await;
+        disk.answer();
+        ended.expect("other work has threads of its own");
+        for read in reads {
+            read.await.unwrap().unwrap();
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The programs that wait for the events of a queue.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Instant;
+
+use crate::service::subscriber::Pull;
+
+/// Programs in the order in which they came. There may be a hundred thousand, so no step looks at all of them.
+#[derive(Debug, Default)]
+pub(super) struct WaitingPrograms {
+    by_number: BTreeMap<u64, Pull>,
+    by_deadline: BTreeSet<(Instant, u64)>,
+    /// The number of the program that comes next.
+    next: u64,
+}
+
+impl WaitingPrograms {
+    pub(super) fn is_empty(&self) -> bool {
+        self.by_number.is_empty()
+    }
+
+    /// Adds a program behind the others.
+    pub(super) fn push(&mut self, pull: Pull) {
+        self.put_back(self.next, pull);
+        self.next += 1;
+    }
+
+    /// Takes the first program that is still there, with its number. Those before it that have gone are forgotten.
+    pub(super) fn take_first(&mut self) -> Option<(u64, Pull)> {
+        loop {
+            let (number, pull) = self.by_number.pop_first()?;
+            self.by_deadline.remove(&(pull.until, number));
+            if !pull.taker.is_closed() {
+                return Some((number, pull));
+            }
+        }
+    }
+
+    /// Puts a program back at its place.
+    pub(super) fn put_back(&mut self, number: u64, pull: Pull) {
+        self.by_deadline.insert((pull.until, number));
+        self.by_number.insert(number, pull);
+    }
+
+    /// When the first wait is over.
+    pub(super) fn first_deadline(&self) -> Option<Instant> {
+        self.by_deadline.first().map(|(until, _)| *until)
+    }
+
+    /// Tells the programs whose waits are over that there are no events.
+    pub(super) fn end_late(&mut self, now: Instant) {
+        while let Some((until, number)) = self.by_deadline.pop_first() {
+            if until > now {
+                self.by_deadline.insert((until, number));
+                return;
+            }
+            if let Some(pull) = self.by_number.remove(&number) {
+                // If the program has gone, it needs no answer.
+                let _ = pull.taker.send(Vec::new());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use floe::forwarding::Events;
+    use tokio::sync::oneshot;
+
+    use super::*;
+
+    fn pull(until: Instant) -> (Pull, oneshot::Receiver<Vec<Events>>) {
+        let (taker, events) = oneshot::channel();
+        let pull = Pull {
+            count: 1,
+            until,
+            taker,
+        };
+        (pull, events)
+    }
+
+    #[test]
+    fn programs_have_their_turn_in_order_and_those_that_have_gone_have_none() {
+        let now = Instant::now();
+        let mut waiting = WaitingPrograms::default();
+        let mut programs = Vec::new();
+        for seconds in [3, 1, 2] {
+            let (pull, events) = pull(now + Duration::from_secs(seconds));
+            waiting.push(pull);
+            programs.push(Some(events));
+        }
+        assert_eq!(waiting.first_deadline(), Some(now + Duration::from_secs(1)));
+        programs[0] = None;
+        let (number, second) = waiting.take_first().unwrap();
+        assert_eq!((number, second.until), (1, now + Duration::from_secs(1)));
+        waiting.put_back(number, second);
+        waiting.end_late(now + Duration::from_secs(1));
+        let ended = programs[1].as_mut().unwrap().try_recv().unwrap();
+        assert!(ended.is_empty());
+        assert_eq!(waiting.first_deadline(), Some(now + Duration::from_secs(2)));
+        assert_eq!(waiting.take_first().unwrap().0, 2);
+        assert!(waiting.take_first().is_none() && waiting.is_empty());
+        assert_eq!(waiting.first_deadline(), None);
+    }
+
+    #[test]
+    fn many_programs_come_and_go_without_a_look_at_all() {
+        const COUNT: usize = 200_000;
+        let now = Instant::now();
+        let mut waiting = WaitingPrograms::default();
+        let mut programs = Vec::new();
+        for number in 0..COUNT {
+            let (pull, events) = pull(now + Duration::from_millis((number % 1_000) as u64));
+            waiting.push(pull);
+            programs.push(events);
+            assert_eq!(waiting.first_deadline(), Some(now));
+        }
+        waiting.end_late(now + Duration::from_millis(499));
+        let ended = programs.iter_mut().filter_map(|it| it.try_recv().ok());
+        assert_eq!(ended.count(), COUNT / 2);
+    }
+}

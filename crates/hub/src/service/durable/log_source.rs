@@ -1,0 +1,71 @@
+//! The log that a reader reads.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use floe::forwarding::Event;
+
+use super::reader::READ_BYTES_MAX;
+use crate::blocking_work::{self, WorkKind};
+use crate::core::log::{EventTime, Level, ReadLimits};
+use crate::log::{EventLog, LogError, ReadBatch, readable};
+use crate::service::catch_up::CatchUp;
+use crate::service::lifespan::DefaultLifespan;
+
+/// The log of a topic, with the rules by which it is read.
+#[derive(Debug, Clone)]
+pub(super) struct LogSource {
+    /// The name of the topic.
+    pub(super) topic: Arc<str>,
+    pub(super) log: Arc<dyn EventLog>,
+    /// Only events that are this safe are delivered.
+    pub(super) level: Level,
+    /// For events whose publishers give none.
+    pub(super) lifespan: Arc<DefaultLifespan>,
+    /// Decides when a reader that is far behind reads.
+    pub(super) catch_up: Arc<CatchUp>,
+}
+
+/// The result of a read, and how long it took.
+pub(super) type TimedRead = (Result<ReadBatch, LogError>, Duration);
+
+impl LogSource {
+    pub(super) fn limits(&self, events: usize, bytes: usize) -> ReadLimits {
+        ReadLimits {
+            events,
+            bytes,
+            level: self.level,
+        }
+    }
+
+    /// Reads where a thread may block. It waits for ever if the runtime is shutting down.
+    pub(super) async fn read(&self, from: u64, limits: ReadLimits) -> TimedRead {
+        let log = self.log.clone();
+        let read = blocking_work::run(WorkKind::Read, move || {
+            let began = Instant::now();
+            (log.read(from, &limits), began.elapsed())
+        });
+        match read.await {
+            Ok(read) => read,
+            Err(_) => std::future::pending().await,
+        }
+    }
+
+    /// An event of the log, and when the hub got it; `None` if the log does not have it any more.
+    ///
+    /// # Errors
+    /// Why the log cannot be read.
+    pub(super) async fn event(&self, sequence: u64) -> Result<Option<(EventTime, Event)>, String> {
+        let (batch, _) = self.read(sequence, self.limits(1, READ_BYTES_MAX)).await;
+        let batch = batch.map_err(|error| error.to_string())?;
+        let stamp = batch.stamps.first();
+        let stamp = stamp.filter(|stamp| stamp.sequence == sequence);
+        let event = batch.events.and_then(|events| events.each().next());
+        Ok(stamp.map(|stamp| stamp.time).zip(event))
+    }
+
+    /// Waits until the log has an event from this sequence on.
+    pub(super) fn readable(&self, from: u64) -> impl Future<Output = ()> + Send + use<> {
+        readable(&*self.log, from, self.level)
+    }
+}

@@ -1,0 +1,152 @@
+//! The state of a reader: its position, and the events that are delivered next.
+
+use std::time::{Duration, Instant};
+
+use super::delivery::{Batch, Delivery, ToRead};
+use super::expiry_clock::ExpiryClock;
+use super::feed::Feed;
+use super::held::{Keyed, KeyedTaken};
+use super::position_saver::PositionSaver;
+use crate::core::durable::{Chase, Member, NextEvent, SubscriptionPosition};
+
+/// The part of a reader that its lock guards.
+#[derive(Debug)]
+pub(super) struct ReaderState {
+    pub(super) position: SubscriptionPosition,
+    /// The topic for events that cannot be delivered.
+    pub(super) dead_letters: Option<String>,
+    /// The subscribers want no older events than this.
+    pub(super) lifespan: Option<Duration>,
+    /// Events that were read and not delivered yet.
+    pub(super) feed: Feed,
+    /// Events that wait for their members, if the events of one key go to one member.
+    pub(super) held: Option<Keyed>,
+    /// The number of the member that joins next.
+    pub(super) next_member: u64,
+    /// How it comes nearer to the end of the log.
+    pub(super) chase: Chase,
+    pub(super) saver: PositionSaver,
+    /// How many events expired before they were delivered, since the hub started.
+    pub(super) expired: u64,
+}
+
+impl ReaderState {
+    /// The next step of the task of a member that may deliver this many events. Events that it returns count as delivered
+    /// from now on. Without `may_read`, it does not say to read new events.
+    pub(super) fn poll(
+        &mut self,
+        member: Member,
+        room: usize,
+        may_read: bool,
+        now: Instant,
+        clock: &ExpiryClock,
+    ) -> Batch {
+        if self.held.is_some() {
+            return self.poll_held(member, room, may_read, now, clock);
+        }
+        let mut batch = Vec::new();
+        while batch.len() < room {
+            match self.position.poll_next(now) {
+                Some(NextEvent::Again { .. }) if !batch.is_empty() => break,
+                Some(NextEvent::Again { sequence }) => {
+                    let attempt = self.position.handle_delivery(sequence, now);
+                    return Batch::Read(ToRead::Again { sequence, attempt });
+                }
+                Some(NextEvent::New { .. }) if clock.is_over_first(&self.feed.events) => {
+                    if !batch.is_empty() {
+                        break;
+                    }
+                    return Batch::Expired(self.expire(clock));
+                }
+                Some(NextEvent::New { .. }) => {
+                    let Some((stamp, event)) = self.feed.events.pop_front() else {
+                        break;
+                    };
+                    let attempt = self.position.handle_delivery(stamp.sequence, now);
+                    self.saver.is_unsaved = true;
+                    batch.push(Delivery {
+                        sequence: stamp.sequence,
+                        time: stamp.time,
+                        attempt,
+                        event,
+                    });
+                }
+                None => break,
+            }
+        }
+        if !batch.is_empty() {
+            return Batch::Deliver(batch);
+        }
+        let wants_new = may_read
+            && room > 0
+            && matches!(self.position.poll_next(now), Some(NextEvent::New { .. }));
+        self.read_or_wait(wants_new, now)
+    }
+
+    /// As [`ReaderState::poll`], for a sticky subscription: events wait for the members that get their keys.
+    fn poll_held(
+        &mut self,
+        member: Member,
+        room: usize,
+        may_read: bool,
+        now: Instant,
+        clock: &ExpiryClock,
+    ) -> Batch {
+        let Some(held) = &mut self.held else {
+            return Batch::Wait(None);
+        };
+        self.saver.is_unsaved |= held.fill(&mut self.feed.events, &mut self.position, now);
+        match held.take(&mut self.position, member, room, now, clock) {
+            KeyedTaken::Unread(sequence) => return Batch::Read(ToRead::Keyed { sequence }),
+            KeyedTaken::Events(events) if !events.is_empty() => {
+                self.saver.is_unsaved = true;
+                return Batch::Deliver(events);
+            }
+            KeyedTaken::Expired(count) => {
+                (self.expired, self.saver.is_unsaved) = (self.expired + count, true);
+                return Batch::Expired(count);
+            }
+            KeyedTaken::Events(_) => {}
+        }
+        let wants_new = may_read && room > 0 && held.has_room(&self.position);
+        self.read_or_wait(wants_new, now)
+    }
+
+    /// Reads new events if they are wanted, there are none, and no other task reads.
+    fn read_or_wait(&mut self, wants_new: bool, now: Instant) -> Batch {
+        let to_read = wants_new.then(|| self.feed.begin_read()).flatten();
+        match to_read {
+            Some(to_read) => Batch::Read(to_read),
+            None => Batch::Wait(self.position.next_deadline(now)),
+        }
+    }
+
+    /// Leaves out the next events, up to the first one whose lifespan is not over. Returns how many.
+    fn expire(&mut self, clock: &ExpiryClock) -> u64 {
+        let mut count = 0;
+        while clock.is_over_first(&self.feed.events)
+            && let Some((stamp, _)) = self.feed.events.pop_front()
+        {
+            self.position.handle_skipped(stamp.sequence);
+            count += 1;
+        }
+        self.expired += count;
+        self.saver.is_unsaved |= count > 0;
+        count
+    }
+
+    /// The log has dropped a pending event, or the disk has lost it. Returns how many events are lost.
+    pub(super) fn handle_missing(&mut self, sequence: u64) -> u64 {
+        let is_lost = self.position.handle_acknowledged(sequence);
+        self.saver.is_unsaved |= is_lost;
+        self.drop_settled();
+        is_lost.into()
+    }
+
+    /// Drops the events that are not pending any more.
+    pub(super) fn drop_settled(&mut self) {
+        if let Some(held) = &mut self.held {
+            held.drop_settled(&self.position);
+        }
+    }
+}

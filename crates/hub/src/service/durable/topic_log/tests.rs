@@ -1,0 +1,127 @@
+//! A log of a topic with a disk that is slow.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Duration;
+
+use super::*;
+use crate::core::log::Retention;
+use crate::core::{HubLimits, Qos};
+use crate::log::{Damage, Done, LogError, Wake};
+use crate::service::user_accounts::UserAccounts;
+
+#[test]
+fn fewer_long_events_are_searched_but_as_many_as_may_be_under_way() {
+    let count = |events, bytes| {
+        searched_count(&Contents {
+            events,
+            bytes,
+            ..Contents::default()
+        })
+    };
+    assert_eq!(count(0, 0), SEARCHED_EVENTS);
+    assert_eq!(count(100_000_000, 10 << 30), SEARCHED_EVENTS);
+    assert_eq!(count(1 << 20, 16 << 30), 4096);
+    assert_eq!(count(10_000, 10 << 30), SEARCHED_EVENTS_MIN);
+}
+
+/// A log that says when it is asked for a position, and answers when it may.
+#[derive(Debug)]
+struct SlowLog {
+    log: MemoryLog,
+    is_slow: AtomicBool,
+    asked: Sender<()>,
+    may_answer: Mutex<Receiver<()>>,
+}
+
+impl EventLog for SlowLog {
+    fn append(&self, append: Append, level: Level, done: Done) {
+        self.log.append(append, level, done);
+    }
+
+    fn read(&self, from: u64, limits: &ReadLimits) -> Result<ReadBatch, LogError> {
+        self.log.read(from, limits)
+    }
+
+    fn locate(&self, position: Position) -> Result<u64, LogError> {
+        if self.is_slow.load(Ordering::Acquire) {
+            self.asked.send(()).expect("the test listens");
+            let may_answer = self.may_answer.lock();
+            may_answer.recv().expect("the test lets it answer");
+        }
+        self.log.locate(position)
+    }
+
+    fn when_readable(&self, from: u64, level: Level, wake: Wake) {
+        self.log.when_readable(from, level, wake);
+    }
+
+    fn contents(&self) -> Contents {
+        self.log.contents()
+    }
+
+    fn maintain(&self, now: EventTime) -> Result<(), LogError> {
+        self.log.maintain(now)
+    }
+
+    fn set_retention(&self, retention: Retention) {
+        self.log.set_retention(retention);
+    }
+
+    fn damage(&self) -> Vec<Damage> {
+        self.log.damage()
+    }
+
+    fn close(&self) {
+        self.log.close();
+    }
+}
+
+#[test]
+fn other_subscriptions_are_found_while_a_new_one_waits_for_the_disk() {
+    let name = format!("floe-topic-log-{}", std::process::id());
+    let positions = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&positions).expect("a folder");
+    let (asked, is_asked) = channel();
+    let (answer, may_answer) = channel();
+    let slow = Arc::new(SlowLog {
+        log: MemoryLog::new(Retention::default()),
+        is_slow: AtomicBool::new(false),
+        asked,
+        may_answer: Mutex::new(may_answer),
+    });
+    let catch_up = Arc::default();
+    let counts = Arc::new(LogCounts::new(Arc::new(UserAccounts::new(
+        HubLimits::default(),
+    ))));
+    let settings = DurableSettings::default();
+    let log = TopicLog::open(
+        "t",
+        slow.clone(),
+        settings,
+        positions.clone(),
+        &catch_up,
+        counts,
+    );
+    let log = log.expect("it is empty");
+    slow.is_slow.store(true, Ordering::Release);
+    let qos = [("floe.durable".to_owned(), "d".to_owned())].into();
+    let qos = Qos::parse(&qos, floe::InvocationMode::Twoway).expect("good wishes");
+    let reading = qos.reading.expect("it is durable");
+    let creating = std::thread::spawn({
+        let log = log.clone();
+        move || log.reader(&reading, None).map(drop)
+    });
+    is_asked.recv().expect("it waits for the disk");
+    let (found, is_found) = channel();
+    std::thread::spawn({
+        let log = log.clone();
+        move || found.send(log.all_named().len())
+    });
+    // The limit only ends a test that fails.
+    let count = is_found.recv_timeout(Duration::from_secs(10));
+    answer.send(()).expect("it waits");
+    assert_eq!(count, Ok(0));
+    creating.join().expect("no panic").expect("a new position");
+    assert!(log.named("d").is_some());
+    let _ = std::fs::remove_dir_all(positions);
+}
