@@ -147,7 +147,7 @@ async fn serve(stream: TcpStream, site: &Site) -> hyper::Result<()> {
         .max_buf_size(REQUEST_LEN_MAX)
         .timer(TokioTimer::new())
         .header_read_timeout(REQUEST_PATIENCE);
-    let service = service_fn(|request| answer_in_turn(request, site));
+    let service = service_fn(|request| Box::pin(answer_in_turn(request, site)));
     let mut connection = http.serve_connection(TokioIo::new(stream), service);
     let served = poll_fn(|context| connection.poll_without_shutdown(context)).await;
     let mut stream = connection.into_parts().io.into_inner();
@@ -243,14 +243,14 @@ mod tests {
     }
 
     async fn server() -> Server {
+        let page = |path: &str| (path == "/metrics").then(|| Answer::plain(StatusCode::OK, "page"));
+        server_of(Arc::new(page)).await
+    }
+
+    async fn server_of(pages: Pages) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
-        let site = Site {
-            pages: Arc::new(|path| {
-                (path == "/metrics").then(|| Answer::plain(StatusCode::OK, "page"))
-            }),
-            hosts: Arc::new(HostNames::new(&["x".to_owned()])),
-        };
-        Server::start(listener, site).expect("an address")
+        let hosts = Arc::new(HostNames::new(&["x".to_owned()]));
+        Server::start(listener, Site { pages, hosts }).expect("an address")
     }
 
     #[tokio::test]
@@ -372,8 +372,7 @@ mod tests {
             counted.fetch_sub(1, Ordering::SeqCst);
             Some(Answer::plain(StatusCode::OK, "page"))
         });
-        let listener = TcpListener::bind("127.0.0.1:0").await.expect("loopback");
-        let server = Server::start(listener, pages).expect("an address");
+        let server = server_of(pages).await;
         let mut clients = JoinSet::new();
         for _ in 0..10 {
             let address = server.address;
