@@ -11,16 +11,18 @@ use crate::core::durable::SavedPosition;
 use crate::service::user_accounts::UserName;
 use crate::store::StoreError;
 
-/// A file with two slots, of which the one with the higher number holds. One slot is safe on the disk. Positions are
-/// written into the other one until it is synced, which makes it the safe one. So a loss of power leaves at least the
-/// position that was synced last, whatever it tears or reorders.
+/// A file with four slots, of which the one with the highest number holds. A position is never written into the slot that
+/// was written last, nor into the one that is safe on the disk, nor into the one that is being synced. So a torn write
+/// leaves the position before it, and a loss of power leaves at least the one that was synced last, whatever it tears or
+/// reorders.
 ///
 /// ```text
 /// 0       8        16      20      24
-/// | magic | number | size | check | name, position, user |     at 0 and at SLOT_LEN
+/// | magic | number | size | check | name, position, user |     at each multiple of SLOT_LEN
 /// ```
 ///
-/// The user who began the subscription is absent if the hub does not know it. Integers are little-endian; `check` is the CRC-32C of the number, the size and all that follows.
+/// The user who began the subscription is absent if the hub does not know it. Integers are little-endian; `check` is the
+/// CRC-32C of the number, the size and all that follows. Earlier versions wrote two slots only.
 #[derive(Debug)]
 pub(super) struct PositionFile {
     file: File,
@@ -28,13 +30,19 @@ pub(super) struct PositionFile {
     user: Option<UserName>,
     /// The number of the position that was written last.
     number: u64,
-    /// The slot into which positions are written: 0 or 1.
-    slot: u64,
+    /// The slot that was written last.
+    written: u64,
+    /// The slot that is safe on the disk.
+    safe: u64,
+    /// The slot that is being synced.
+    syncing: Option<u64>,
     bytes: Vec<u8>,
 }
 
 /// A position has at most 1024 pending events of 12 bytes, and a name of 200 bytes. 3 KiB remain for the user.
 const SLOT_LEN: u64 = 16 * 1024;
+/// One more than the slots that must not be written into.
+const SLOT_COUNT: u64 = 4;
 /// Longest name of a user, in bytes.
 const USER_LEN_MAX: usize = 3 * 1024;
 const HEAD_LEN: usize = 24;
@@ -65,12 +73,14 @@ impl PositionFile {
                 path: path.to_owned(),
                 user: user.cloned(),
                 number: 0,
-                slot: 0,
+                written: 0,
+                safe: 0,
+                syncing: None,
                 bytes: Vec::new(),
             };
             created.put(name, position)?;
             created.file.sync_all()?;
-            created.handle_synced();
+            created.safe = created.written;
             if let Some(folder) = path.parent() {
                 File::open(folder)?.sync_all()?;
             }
@@ -79,17 +89,27 @@ impl PositionFile {
         create().map_err(|error: io::Error| failed("create", path, error))
     }
 
-    /// Opens the file of a subscription. Returns its name and position. Sync it before the first write: what was read may be
-    /// only in the cache of the system.
+    /// Opens the file of a subscription. Returns its name and position. The position is on the disk when this returns: before
+    /// that, it may have been only in the cache of the system.
     ///
     /// # Errors
-    /// [`StoreError`] if the system refuses, or neither slot holds a position.
+    /// [`StoreError`] if the system refuses, or no slot holds a position.
     pub(super) fn open(path: &Path) -> Result<(Self, String, SavedPosition), StoreError> {
         let read = || {
             let file = open_options().open(path)?;
-            let slots = [(0, read_slot(&file, 0)?), (1, read_slot(&file, 1)?)];
-            let valid = slots.into_iter().filter_map(|(at, slot)| Some((at, slot?)));
-            let newest = valid.max_by_key(|(_, slot)| slot.number);
+            file.sync_data()?;
+            let mut newest: Option<(u64, Slot)> = None;
+            for at in 0..SLOT_COUNT {
+                let slot = read_slot(&file, at)?;
+                let is_newer = |it: &Slot| {
+                    newest
+                        .as_ref()
+                        .is_none_or(|(_, known)| it.number > known.number)
+                };
+                if let Some(slot) = slot.filter(is_newer) {
+                    newest = Some((at, slot));
+                }
+            }
             Ok((file, newest))
         };
         let (file, newest) = read().map_err(|error: io::Error| failed("read", path, error))?;
@@ -104,14 +124,15 @@ impl PositionFile {
             path: path.to_owned(),
             user: slot.user,
             number: slot.number,
-            slot: at,
+            written: at,
+            safe: at,
+            syncing: None,
             bytes: Vec::new(),
         };
         Ok((opened, slot.name, slot.position))
     }
 
-    /// Writes a position. It survives the end of the process; [`PositionFile::syncer`] makes it survive a loss of power.
-    /// Not to be called while the file is being synced.
+    /// Writes a position. It survives the end of the process; [`PositionFile::begin_sync`] makes it survive a loss of power.
     ///
     /// # Errors
     /// [`StoreError`] if the system refuses. The position that was written last holds then.
@@ -142,23 +163,30 @@ impl PositionFile {
         self.bytes[16..20].copy_from_slice(&(size as u32).to_le_bytes());
         let check = check_of(&self.bytes);
         self.bytes[20..24].copy_from_slice(&check.to_le_bytes());
-        write_at(&self.file, &self.bytes, self.slot * SLOT_LEN)?;
-        self.number = number;
+        let is_free = |slot: &u64| {
+            ![Some(self.written), Some(self.safe), self.syncing].contains(&Some(*slot))
+        };
+        let slot = (0..SLOT_COUNT).find(is_free).expect("three are not free");
+        write_at(&self.file, &self.bytes, slot * SLOT_LEN)?;
+        (self.number, self.written) = (number, slot);
         Ok(())
     }
 
-    /// The file, to sync it on another thread.
+    /// The file, to sync it on another thread. Positions can be written meanwhile. [`PositionFile::end_sync`] follows.
     ///
     /// # Errors
     /// [`StoreError`] if the system refuses.
-    pub(super) fn syncer(&self) -> Result<File, StoreError> {
+    pub(super) fn begin_sync(&mut self) -> Result<File, StoreError> {
         let copy = self.file.try_clone();
+        self.syncing = Some(self.written);
         copy.map_err(|error| failed("sync", &self.path, error))
     }
 
-    /// All that was written is safe on the disk. The next position goes into the other slot.
-    pub(super) fn handle_synced(&mut self) {
-        self.slot = 1 - self.slot;
+    /// What was written before the sync began is safe on the disk, if the sync has succeeded.
+    pub(super) fn end_sync(&mut self, has_succeeded: bool) {
+        if let Some(synced) = self.syncing.take().filter(|_| has_succeeded) {
+            self.safe = synced;
+        }
     }
 
     /// The user who began the subscription.
@@ -314,26 +342,48 @@ mod tests {
         let folder = Folder::new("power");
         let path = folder.0.join("p");
         let mut file = PositionFile::create(&path, "n", None, &position(1)).unwrap();
-        file.write("n", &position(2)).unwrap();
-        file.handle_synced();
-        for open_again in [false, true] {
+        for open_again in [false, true, false, true] {
+            let number = file.number + 1;
+            file.write("n", &position(number)).unwrap();
+            file.begin_sync().unwrap().sync_data().unwrap();
             let synced = fs::read(&path).unwrap();
-            for next in 3..7 {
-                file.write("n", &position(next)).unwrap();
+            for next in 1..5 {
+                file.write("n", &position(number + next)).unwrap();
+                let (_, _, read) = PositionFile::open(&path).unwrap();
+                assert_eq!(read, position(number + next), "the process has ended");
             }
-            // Nothing that was written since then is whole.
+            file.end_sync(true);
+            for next in 5..9 {
+                file.write("n", &position(number + next)).unwrap();
+            }
+            // Nothing that was written since the sync began is whole.
             let mut torn = fs::read(&path).unwrap();
-            for at in 0..torn.len() {
-                if synced.get(at) != Some(&torn[at]) {
-                    torn[at] ^= 0xff;
+            for (at, byte) in torn.iter_mut().enumerate() {
+                if synced.get(at) != Some(byte) {
+                    *byte ^= 0xff;
                 }
             }
             fs::write(&path, &torn).unwrap();
             let (opened, _, read) = PositionFile::open(&path).unwrap();
-            assert_eq!(read, position(2), "{open_again}");
-            // A hub that starts again syncs what it has read, and goes on.
-            file = opened;
-            file.handle_synced();
+            assert_eq!(read, position(number), "{open_again}");
+            if open_again {
+                file = opened;
+            }
+        }
+    }
+
+    #[test]
+    fn a_sync_that_fails_makes_nothing_safe() {
+        let folder = Folder::new("unsynced");
+        let path = folder.0.join("p");
+        let mut file = PositionFile::create(&path, "n", None, &position(1)).unwrap();
+        let safe = file.safe;
+        file.write("n", &position(2)).unwrap();
+        let _ = file.begin_sync().unwrap();
+        file.end_sync(false);
+        for next in 3..9 {
+            file.write("n", &position(next)).unwrap();
+            assert_ne!(file.written, safe);
         }
     }
 
@@ -343,7 +393,6 @@ mod tests {
         let path = folder.0.join("p");
         let mut file = PositionFile::create(&path, "n", None, &position(1)).unwrap();
         file.write("n", &position(2)).unwrap();
-        file.handle_synced();
         let before = fs::read(&path).unwrap();
         file.write("n", &position(3)).unwrap();
         let after = fs::read(&path).unwrap();

@@ -17,9 +17,6 @@ pub(super) struct PositionSaver {
     pub(super) is_unsaved: bool,
     /// True if it has been written since the file was synced.
     is_unsynced: bool,
-    /// True while nothing may be written: while the file is being synced, and after it was opened until it is. Otherwise a
-    /// loss of power could tear both of its slots.
-    is_held_back: bool,
     has_failed: bool,
 }
 
@@ -31,23 +28,13 @@ pub(super) struct UnsyncedPosition {
 }
 
 impl PositionSaver {
-    /// Keeps no position, or that of a new file.
+    /// Keeps the position in this file; `None` keeps none.
     pub(super) fn new(file: Option<PositionFile>) -> Self {
         Self {
             file,
             is_unsaved: false,
             is_unsynced: false,
-            is_held_back: false,
             has_failed: false,
-        }
-    }
-
-    /// Keeps the position of a file that was there before. It writes nothing before the first sync.
-    pub(super) fn opened(file: PositionFile) -> Self {
-        Self {
-            is_unsynced: true,
-            is_held_back: true,
-            ..Self::new(Some(file))
         }
     }
 
@@ -61,14 +48,9 @@ impl PositionSaver {
         self.file.as_ref().and_then(PositionFile::user)
     }
 
-    /// Returns true if the position may be written now.
-    pub(super) fn may_write(&self) -> bool {
-        !self.is_held_back
-    }
-
-    /// Writes the position of the subscription of this name, if it has changed and may be written now.
+    /// Writes the position of the subscription of this name, if it has changed.
     pub(super) fn save(&mut self, name: &str, position: &SubscriptionPosition) {
-        if self.is_held_back || !std::mem::take(&mut self.is_unsaved) {
+        if !std::mem::take(&mut self.is_unsaved) {
             return;
         }
         let Some(file) = &mut self.file else {
@@ -91,25 +73,23 @@ impl PositionSaver {
         }
     }
 
-    /// The file to be synced, if anything has been written. Then nothing is written until [`PositionSaver::end_sync`].
+    /// The file to be synced, if anything has been written. [`PositionSaver::end_sync`] follows.
     pub(super) fn begin_sync(&mut self) -> Option<UnsyncedPosition> {
         if !std::mem::take(&mut self.is_unsynced) {
             return None;
         }
-        let file = self.file.as_ref()?;
-        self.is_held_back = true;
+        let file = self.file.as_mut()?;
         Some(UnsyncedPosition {
-            file: file.syncer(),
             path: file.path().to_owned(),
+            file: file.begin_sync(),
         })
     }
 
     /// The sync has ended. If it failed, it is tried again.
     pub(super) fn end_sync(&mut self, has_succeeded: bool) {
-        self.is_held_back = false;
-        match &mut self.file {
-            Some(file) if has_succeeded => file.handle_synced(),
-            _ => self.is_unsynced = true,
+        self.is_unsynced |= !has_succeeded;
+        if let Some(file) = &mut self.file {
+            file.end_sync(has_succeeded);
         }
     }
 }

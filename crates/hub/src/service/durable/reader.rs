@@ -90,7 +90,7 @@ impl Reader {
             position.next = end;
             position.pending.retain(|sequence, _| *sequence < end);
         }
-        let saver = PositionSaver::opened(file);
+        let saver = PositionSaver::new(Some(file));
         Ok(Self::of(source, name, &position, saver))
     }
 
@@ -361,24 +361,13 @@ impl Reader {
     /// Makes the position survive a loss of power. It waits for the disk.
     pub(crate) fn sync(&self) {
         let _turn = self.sync_turn.lock();
-        if !self.lock().saver.may_write() {
-            // The hub has just started: what was read is synced before the position can be written.
-            self.sync_written();
-        }
         self.save();
-        self.sync_written();
-    }
-
-    /// Syncs what was written. What changed meanwhile is written afterwards.
-    fn sync_written(&self) {
         let Some(unsynced) = self.lock().saver.begin_sync() else {
             return;
         };
         // Without the lock, because a disk may be slow.
         let synced = unsynced.sync();
         self.lock().saver.end_sync(synced.is_ok());
-        // The position may have changed meanwhile.
-        self.save();
         if let Err(error) = synced {
             tracing::error!("{error}");
         }
