@@ -1,6 +1,6 @@
 //! Characters that change the direction of text: a line with them looks different from what it says.
 
-/// Whether a character changes the order in which the text behind it is shown, or ends a line.
+/// Returns true if a character changes the order in which the text behind it is shown, or ends a line.
 ///
 /// Source: Unicode Standard Annex 9, 2.
 pub(crate) fn changes_order(c: char) -> bool {

@@ -87,7 +87,7 @@ struct RuleTable {
     certificate: Option<Texts>,
     networks: Option<Texts>,
     callbacks: Option<Texts>,
-    /// Whether all keys are known, and all values have the right type. Otherwise it cannot be said which keys are
+    /// True if all keys are known, and all values have the right type. Otherwise it cannot be said which keys are
     /// missing.
     is_sound: bool,
 }
@@ -387,7 +387,7 @@ fn rule_table<'t>(tables: &mut TableReader<'t>, line: usize, table: &DeTable<'t>
     rule
 }
 
-/// What a rule may say.
+/// The keys that a rule may have.
 const RULE_KEYS: [&str; 13] = [
     "allow",
     "deny",

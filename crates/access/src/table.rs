@@ -23,7 +23,7 @@ pub(crate) struct Texts {
 /// A value with its key.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry<'a, 't> {
-    /// What the value is called in messages, such as `access.tokens.keys`.
+    /// The name of the value in messages, such as `access.tokens.keys`.
     pub(crate) name: &'a str,
     pub(crate) line: usize,
     value: &'a DeValue<'t>,
@@ -155,7 +155,7 @@ fn text_of(value: &Spanned<DeValue<'_>>) -> Option<String> {
     }
 }
 
-/// What a value of the wrong type is called.
+/// The name of a value's type, for a value of the wrong type.
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a text",

@@ -115,7 +115,7 @@ pub struct Events {
     ends: Ends,
     /// The range of the events that this value stands for.
     range: Range<u32>,
-    /// Whether they were made for one holder.
+    /// True if they were made for one holder.
     is_exclusive: bool,
 }
 
@@ -202,7 +202,7 @@ impl Events {
         }
     }
 
-    /// Whether they were made for one holder, by [`Events::detached`] or [`Events::exclusive`].
+    /// Returns true if they were made for one holder, by [`Events::detached`] or [`Events::exclusive`].
     pub fn is_exclusive(&self) -> bool {
         self.is_exclusive
     }

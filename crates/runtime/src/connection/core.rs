@@ -131,7 +131,7 @@ impl ConnectionCore {
         }
     }
 
-    /// Whether this side made the connection.
+    /// Returns true if this side made the connection.
     pub(super) fn is_outgoing(&self) -> bool {
         self.key.is_some()
     }

@@ -159,7 +159,7 @@ fn why_unsupported(endpoint: &str, has_tls: bool) -> &'static str {
     }
 }
 
-/// What to do after the system refused to listen.
+/// Advice for a system that refused to listen.
 fn listen_advice(endpoint: &str, kind: io::ErrorKind) -> &'static str {
     match kind {
         io::ErrorKind::AddrInUse if protocol(endpoint) == "unix" => {

@@ -121,7 +121,7 @@ fn published_hosts(host: &str, versions: Versions) -> io::Result<Vec<String>> {
         .collect())
 }
 
-/// Whether a host stands for all addresses of the machine.
+/// Returns true if a host stands for all addresses of the machine.
 pub(super) fn is_wildcard(host: &str) -> bool {
     match host.parse::<IpAddr>() {
         Ok(ip) => ip.is_unspecified(),

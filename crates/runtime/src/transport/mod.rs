@@ -300,7 +300,7 @@ pub(crate) async fn listen(endpoint: &Endpoint, setup: &Setup) -> io::Result<Lis
     }
 }
 
-/// Whether an endpoint listens at all addresses of the machine.
+/// Returns true if an endpoint listens at all addresses of the machine.
 pub(crate) fn is_wildcard(endpoint: &Endpoint) -> bool {
     endpoint.host().is_some_and(address::is_wildcard)
 }

@@ -29,7 +29,7 @@ impl Overhead {
         self.len = self.len.saturating_sub(len);
     }
 
-    /// Whether other tasks should have their turn now.
+    /// Returns true if other tasks should have their turn now.
     pub(super) fn is_long(&self) -> bool {
         self.len >= Self::LEN_MAX
     }

@@ -1,4 +1,4 @@
-//! What a gateway takes of memory: with many sessions, each over a connection of its own and with a route in use.
+//! The memory of a gateway with many sessions, each over a connection of its own and with a route in use.
 
 use std::process::Command;
 
