@@ -262,7 +262,8 @@ fn bytes_that_are_something_else_are_refused_with_offset_and_type() {
         |arguments: &[&str]| run(&[&["decode", "--slice", slice], arguments].concat()).ended(2);
     decode(&["--type", "::M::Point", "01 00 02"])
         .said("value.y: cannot decode short at byte 2: expected 2 more bytes, 1 are left");
-    decode(&["--type", "::M::Point", "01 00 02 00 03"]).said("at byte 4: 1 byte is left after the last value");
+    decode(&["--type", "::M::Point", "01 00 02 00 03"])
+        .said("at byte 4: 1 byte is left after the last value");
     decode(&["--operation", "greet", "--request", "0541"])
         .said("params.name: cannot decode string at byte 1");
     decode(&["--type", "bool", "0g"]).said("got 'g' where byte 0 should stand");

@@ -392,9 +392,11 @@ mod tests {
         let folder = Folder::new("torn");
         let path = folder.0.join("p");
         let mut file = PositionFile::create(&path, "n", None, &position(1)).unwrap();
-        file.write("n", &position(2)).unwrap();
+        for next in 2..5 {
+            file.write("n", &position(next)).unwrap();
+        }
         let before = fs::read(&path).unwrap();
-        file.write("n", &position(3)).unwrap();
+        file.write("n", &position(5)).unwrap();
         let after = fs::read(&path).unwrap();
         let changed: Vec<_> = (0..after.len().min(before.len()))
             .filter(|at| before[*at] != after[*at])
@@ -408,7 +410,7 @@ mod tests {
             }
             fs::write(&path, &torn).unwrap();
             let (_, _, read) = PositionFile::open(&path).unwrap();
-            assert_eq!(read, position(2), "torn at {at}");
+            assert_eq!(read, position(4), "torn at {at}");
         }
     }
 
