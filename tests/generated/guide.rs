@@ -23,12 +23,12 @@ mod examples {
 }
 
 /// The programs of the guide to events, which are compiled as a reader copies them.
-#[allow(dead_code)]
+#[allow(dead_code, reason = "nothing calls the `main` of a program")]
 mod publisher {
     include!(concat!(env!("OUT_DIR"), "/ticker_publisher.rs"));
 }
 
-#[allow(dead_code)]
+#[allow(dead_code, reason = "nothing calls the `main` of a program")]
 mod subscriber {
     include!(concat!(env!("OUT_DIR"), "/ticker_subscriber.rs"));
 }

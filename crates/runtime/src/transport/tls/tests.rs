@@ -429,13 +429,13 @@ async fn other_tasks_run_between_the_handshakes_of_many_clients() {
     }
     let _openings: JoinSet<_> = accepted.into_iter().collect();
     // Each look counts the handshakes that were answered since the look before.
-    let mut answered_at_once = Vec::new();
+    let mut answered_together = Vec::new();
     while !clients.is_empty() {
         let before = clients.len();
         clients.retain(|client| client.peek(&mut [0]).is_err());
-        answered_at_once.push(before - clients.len());
+        answered_together.push(before - clients.len());
         tokio::task::yield_now().await;
     }
-    let most = answered_at_once.iter().max().unwrap();
-    assert!(*most <= COUNT / 4, "{answered_at_once:?}");
+    let most = answered_together.iter().max().unwrap();
+    assert!(*most <= COUNT / 4, "{answered_together:?}");
 }
