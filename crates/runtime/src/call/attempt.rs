@@ -7,12 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use floe_wire::connection::Retries;
-use floe_wire::encoding::{Buffer, EncodeError};
-use floe_wire::message::{IncomingReply, RequestId};
+use floe_wire::message::IncomingReply;
 use tokio::time::{Instant, sleep};
 
 use super::time_limit::TimeLimit;
-use crate::connection::{Connection, SendUntil};
+use crate::connection::{Connection, SendUntil, WriteMessages, WriteRequest};
 use crate::deadline;
 use crate::dispatch::AdapterCore;
 use crate::error::{AttemptError, InvokeError, LocalError};
@@ -83,10 +82,9 @@ impl Proxy {
     pub(super) async fn await_reply(
         &self,
         terms: &Terms<'_>,
-        write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
+        write: &WriteRequest<'_>,
         is_sent: &AtomicBool,
     ) -> Result<IncomingReply, InvokeError> {
-        let write = &write;
         let run = |route| async move {
             match route {
                 Route::Connection(routed) => {
@@ -130,10 +128,9 @@ impl Proxy {
         &self,
         terms: &Terms<'_>,
         until: SendUntil,
-        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+        write: &WriteMessages<'_>,
         is_sent: &AtomicBool,
     ) -> Result<(), InvokeError> {
-        let write = &write;
         let run = |route| async move {
             match route {
                 Route::Connection(routed) => self.post_on(routed, until, write, is_sent).await,

@@ -10,7 +10,7 @@ use floe_wire::message::{BatchWriter, EventBatches};
 use super::fast_path::SendAttempt;
 use super::invoke::check_datagram;
 use crate::communicator::{CollectedBatch, FlushFuture};
-use crate::connection::{ConnectionCore, SendUntil};
+use crate::connection::{ConnectionCore, SendUntil, WriteMessages};
 use crate::error::{InvokeError, LocalError};
 use crate::event::Events;
 use crate::proxy::{CollectedRequests, FullBatch, OperationInfo, Proxy, ProxyCore};
@@ -138,7 +138,7 @@ impl Proxy {
         match count {
             0 => Ok(()),
             _ => {
-                self.post_batches(count, write, &AtomicBool::new(false))
+                self.post_batches(count, &write, &AtomicBool::new(false))
                     .await
             }
         }
@@ -227,14 +227,14 @@ impl Proxy {
             buffer.bytes_mut().extend_from_slice(message);
             Ok(())
         };
-        self.post_batches(count, write, is_queued).await
+        self.post_batches(count, &write, is_queued).await
     }
 
     /// Sends batches that hold `count` requests together; `is_queued` becomes true when they are in a send queue.
     async fn post_batches(
         &self,
         count: usize,
-        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+        write: &WriteMessages<'_>,
         is_queued: &AtomicBool,
     ) -> Result<(), InvokeError> {
         let lost = |source| LocalError::BatchLost {

@@ -16,6 +16,7 @@ use floe_wire::message::{
 use tokio::sync::oneshot;
 
 use super::compressed::encode;
+use crate::connection::{WriteMessages, WriteRequest};
 use crate::dispatch::{AdapterCore, DispatchSlot, Dispatched, Origin, encode_reply};
 use crate::environment::Owner;
 use crate::error::{AttemptError, LocalError};
@@ -48,7 +49,7 @@ impl Proxy {
     pub(super) async fn request_collocated(
         &self,
         adapter: &Arc<AdapterCore>,
-        write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
+        write: &WriteRequest<'_>,
     ) -> Result<IncomingReply, AttemptError> {
         let message = split(&mut encode_bytes(|buffer| write(buffer, TWOWAY))?)?;
         let request = IncomingRequest::parse(&message).map_err(bad_message)?;
@@ -68,7 +69,7 @@ impl Proxy {
     pub(super) fn send_collocated(
         &self,
         adapter: &Arc<AdapterCore>,
-        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+        write: &WriteMessages<'_>,
     ) -> Result<(), AttemptError> {
         let mut messages = encode_bytes(write)?;
         let owner = adapter.owner().ok_or_else(shut_down)?;

@@ -4,9 +4,9 @@ use std::sync::atomic::AtomicBool;
 
 use floe_wire::compression::Compressor;
 use floe_wire::encoding::{Buffer, EncodeError};
-use floe_wire::message::{IncomingReply, RequestId};
+use floe_wire::message::IncomingReply;
 
-use crate::connection::{Reply, SendUntil};
+use crate::connection::{Reply, SendUntil, WriteMessages, WriteRequest};
 use crate::error::AttemptError;
 use crate::proxy::{Proxy, RoutedConnection};
 
@@ -16,7 +16,7 @@ impl Proxy {
     pub(super) async fn request_on(
         &self,
         routed: RoutedConnection,
-        write: &impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
+        write: &WriteRequest<'_>,
         is_sent: &AtomicBool,
     ) -> Result<IncomingReply, AttemptError> {
         let compressor = self.compressor(&routed);
@@ -33,7 +33,7 @@ impl Proxy {
                 .append(&compressor, buffer, &message);
             Ok(())
         };
-        Reply::request(connection.clone(), Some(id), append, is_sent).await
+        Reply::request(connection.clone(), Some(id), &append, is_sent).await
     }
 
     /// Sends messages without replies, as [`Proxy::request_on`] does.
@@ -41,7 +41,7 @@ impl Proxy {
         &self,
         routed: RoutedConnection,
         until: SendUntil,
-        write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+        write: &WriteMessages<'_>,
         is_sent: &AtomicBool,
     ) -> Result<(), AttemptError> {
         let compressor = self.compressor(&routed);
@@ -56,7 +56,7 @@ impl Proxy {
                 .append(&compressor, buffer, &messages);
             Ok(())
         };
-        connection.send(until, append, is_sent).await
+        connection.send(until, &append, is_sent).await
     }
 }
 

@@ -2,14 +2,15 @@
 
 use std::sync::atomic::AtomicBool;
 
-use floe_wire::encoding::{Buffer, Encapsulation, EncodeError, Encoder, EncodingVersion};
+use floe_wire::encoding::{Buffer, Encapsulation, Encoder, EncodingVersion};
 use floe_wire::message::{OperationMode, Outcome, RequestHead, RequestId};
 use floe_wire::reference::{InvocationMode, Reference};
 use tokio::time::Instant;
 
+use super::WriteParameters;
 use super::attempt::Terms;
 use crate::communicator::Communicator;
-use crate::connection::{SendUntil, outcome_of_event};
+use crate::connection::{SendUntil, WriteMessages, outcome_of_event};
 use crate::deadline;
 use crate::error::{AttemptError, InvokeError, LocalError};
 use crate::event::{Event, Events};
@@ -33,7 +34,7 @@ impl Proxy {
     ) -> Result<Option<Outcome>, InvokeError> {
         check_encapsulation(parameters)?;
         let encapsulation = |encoder: &mut Encoder<'_>| encoder.bytes(parameters);
-        self.invoke_encoded(operation, mode, (None, None), encapsulation)
+        self.invoke_encoded(operation, mode, (None, None), &encapsulation)
             .await
     }
 
@@ -63,7 +64,7 @@ impl Proxy {
                     self.target().write_event(buffer, id, event.as_bytes())
                 };
                 let terms = self.terms(event.operation(), false);
-                outcome_of_event(self.await_reply(&terms, write, has_left).await?)
+                outcome_of_event(self.await_reply(&terms, &write, has_left).await?)
             }
             InvocationMode::Oneway | InvocationMode::Datagram => {
                 self.forward_all(&[event.clone().into()]).await?;
@@ -93,7 +94,7 @@ impl Proxy {
                         .try_for_each(|event| target.write_event(buffer, RequestId::ONEWAY, event))
                 };
                 let terms = self.terms("(events)", false);
-                self.post(&terms, SendUntil::Written, write, &AtomicBool::new(false))
+                self.post(&terms, SendUntil::Written, &write, &AtomicBool::new(false))
                     .await
             }
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
@@ -103,7 +104,7 @@ impl Proxy {
                 for event in each() {
                     let write =
                         |buffer: &mut Buffer| target.write_event(buffer, RequestId::ONEWAY, event);
-                    self.post_datagram("(event)", write).await?;
+                    self.post_datagram("(event)", &write).await?;
                 }
                 Ok(())
             }
@@ -117,7 +118,7 @@ impl Proxy {
         operation: &str,
         mode: OperationMode,
         first: (Option<AttemptError>, Option<Instant>),
-        encapsulation: impl Fn(&mut Encoder<'_>),
+        encapsulation: &WriteParameters<'_>,
     ) -> Result<Option<Outcome>, InvokeError> {
         if !self.inner.options.interceptors.is_empty() {
             let parameters = encode(encapsulation, self.sending_encoding())?;
@@ -135,14 +136,14 @@ impl Proxy {
         &self,
         header: &RequestHead<'_>,
         terms: &Terms<'_>,
-        encapsulation: impl Fn(&mut Encoder<'_>),
+        encapsulation: &WriteParameters<'_>,
     ) -> Result<Option<Outcome>, InvokeError> {
-        let write = |buffer: &mut Buffer, id| header.write_with(buffer, id, &encapsulation);
+        let write = |buffer: &mut Buffer, id| header.write_with(buffer, id, encapsulation);
         let write_oneway = |buffer: &mut Buffer| write(buffer, RequestId::ONEWAY);
         let is_sent = AtomicBool::new(false);
         match self.reference().mode {
             InvocationMode::Twoway => {
-                let reply = self.await_reply(terms, write, &is_sent).await?;
+                let reply = self.await_reply(terms, &write, &is_sent).await?;
                 return match reply.into_outcome() {
                     Ok(Outcome::System(exception)) => Err(exception.into()),
                     Ok(outcome) => Ok(Some(outcome)),
@@ -150,14 +151,14 @@ impl Proxy {
                 };
             }
             InvocationMode::Oneway => {
-                self.post(terms, SendUntil::Queued, write_oneway, &is_sent)
+                self.post(terms, SendUntil::Queued, &write_oneway, &is_sent)
                     .await?;
             }
             InvocationMode::BatchOneway | InvocationMode::BatchDatagram => {
-                self.collect(|batch, len_max| batch.push(header, len_max, &encapsulation))
+                self.collect(|batch, len_max| batch.push(header, len_max, encapsulation))
                     .await?;
             }
-            InvocationMode::Datagram => self.post_datagram(terms.operation, write_oneway).await?,
+            InvocationMode::Datagram => self.post_datagram(terms.operation, &write_oneway).await?,
         }
         Ok(None)
     }
@@ -166,7 +167,7 @@ impl Proxy {
     async fn post_datagram(
         &self,
         operation: &str,
-        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+        write: &WriteMessages<'_>,
     ) -> Result<(), InvokeError> {
         let mut message = Buffer::joined();
         write(&mut message).map_err(|error| InvokeError::NotDispatched(error.into()))?;
@@ -176,7 +177,7 @@ impl Proxy {
             Ok(())
         };
         let terms = self.terms(operation, false);
-        self.post(&terms, SendUntil::Written, write, &AtomicBool::new(false))
+        self.post(&terms, SendUntil::Written, &write, &AtomicBool::new(false))
             .await
     }
 
@@ -228,7 +229,7 @@ impl Proxy {
         let mut terms = self.terms(operation, mode.is_idempotent());
         terms.limit = invocation.remaining();
         let encapsulation = |encoder: &mut Encoder<'_>| encoder.bytes(invocation.parameters());
-        self.invoke_in_mode(&header, &terms, encapsulation).await
+        self.invoke_in_mode(&header, &terms, &encapsulation).await
     }
 }
 
@@ -288,7 +289,7 @@ pub(super) fn check_datagram(len: usize) -> Result<(), LocalError> {
 
 /// Encodes parameters as a whole encapsulation.
 fn encode(
-    encapsulation: impl Fn(&mut Encoder<'_>),
+    encapsulation: &WriteParameters<'_>,
     encoding: EncodingVersion,
 ) -> Result<Vec<u8>, InvokeError> {
     let mut parameters = Vec::new();

@@ -51,6 +51,10 @@ pub trait EncodeParameters<'call>: Fn(&mut Encoder<'_>) + Send + Sync + 'call {}
 
 impl<'call, F: Fn(&mut Encoder<'_>) + Send + Sync + 'call> EncodeParameters<'call> for F {}
 
+/// Writes parameters off the fast path. It is not generic there, so that a program does not compile connecting, waiting
+/// and retrying once for each operation.
+type WriteParameters<'a> = dyn Fn(&mut Encoder<'_>) + Send + Sync + 'a;
+
 /// A call of an operation: a future that returns the results `R` or fails with `E`.
 ///
 /// The request is sent when the call is first polled, or by [`Call::wait`]. Dropping the call gives the request up;
@@ -213,7 +217,7 @@ where
     fn invoke(&mut self, failure: Option<AttemptError>, deadline: Option<Instant>) {
         let encode = self.encode.take().expect("it is invoked once");
         let first = (failure, deadline);
-        let invoking = invoke(self.proxy, self.operation, first, encode);
+        let invoking = invoke(self.proxy, self.operation, first, Box::new(encode));
         self.state = CallState::Invoking(Box::pin(invoking));
     }
 
@@ -338,12 +342,12 @@ async fn invoke(
     proxy: &Proxy,
     operation: &OperationInfo,
     first: (Option<AttemptError>, Option<Instant>),
-    encode: impl Fn(&mut Encoder<'_>),
+    encode: Box<WriteParameters<'_>>,
 ) -> Result<Option<Outcome>, InvokeError> {
     let (name, mode) = (operation.name, operation.mode);
     let encoding = proxy.sending_encoding();
     let write = |encoder: &mut Encoder<'_>| encoder.encapsulation(encoding, &encode);
-    let outcome = proxy.invoke_encoded(name, mode, first, write).await?;
+    let outcome = proxy.invoke_encoded(name, mode, first, &write).await?;
     match proxy.reference().mode {
         // An interceptor may have returned no outcome.
         InvocationMode::Twoway if outcome.is_none() => {

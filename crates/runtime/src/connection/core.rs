@@ -547,7 +547,7 @@ impl ConnectionCore {
     fn try_append_messages(
         self: &Arc<Self>,
         flush: FlushPolicy,
-        write: &impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<Option<Appended<()>>, AttemptError> {
         self.try_append(flush, |machine, buffer, _| {
             machine.append_messages(|| write(buffer))
@@ -560,7 +560,7 @@ impl ConnectionCore {
         self: &Arc<Self>,
         write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
     ) -> Result<bool, AttemptError> {
-        match self.try_append_messages(FlushPolicy::Oneway, &write)? {
+        match self.try_append_messages(FlushPolicy::Oneway, write)? {
             Some(sent) => self.check_tried(&sent).map(|()| true),
             None => Ok(false),
         }
@@ -571,7 +571,7 @@ impl ConnectionCore {
     pub(crate) async fn send(
         self: &Arc<Self>,
         until: SendUntil,
-        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
+        write: &WriteMessages<'_>,
         is_sent: &AtomicBool,
     ) -> Result<(), AttemptError> {
         let flush = match until {
@@ -579,7 +579,7 @@ impl ConnectionCore {
             SendUntil::Written => FlushPolicy::Now,
         };
         let sent = loop {
-            match self.try_append_messages(flush, &write)? {
+            match self.try_append_messages(flush, write)? {
                 Some(sent) => break sent,
                 None => self.wait_for_room().await,
             }
@@ -660,6 +660,15 @@ impl RequestSource for ConnectionCore {
 fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
 }
+
+/// Appends a twoway request with the given id. Where a request may have to wait, this is not generic: each operation of a
+/// contract would compile the waiting anew.
+pub(crate) type WriteRequest<'a> =
+    dyn Fn(&mut Buffer, RequestId) -> Result<(), EncodeError> + Send + Sync + 'a;
+
+/// Appends messages without replies. It is not generic for the reason that [`WriteRequest`] gives.
+pub(crate) type WriteMessages<'a> =
+    dyn Fn(&mut Buffer) -> Result<(), EncodeError> + Send + Sync + 'a;
 
 /// The moment at which messages without replies count as sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -53,7 +53,7 @@ mod stream_compression;
 mod unfinished;
 pub(crate) mod wait;
 
-pub(crate) use self::core::{ConnectionCore, SendUntil};
+pub(crate) use self::core::{ConnectionCore, SendUntil, WriteMessages, WriteRequest};
 pub use handle::Connection;
 pub(crate) use purpose::Purpose;
 pub(crate) use registry::Connections;

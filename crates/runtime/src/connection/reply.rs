@@ -16,7 +16,7 @@ use super::driver::Driver;
 use super::pending_reply::{PendingReply, ReplyResult};
 use super::reply_sink::ReplyRecipient;
 use super::wait::{Wait, wait_depth};
-use super::{ConnectionCore, reentrancy_guard};
+use super::{ConnectionCore, WriteRequest, reentrancy_guard};
 use crate::error::AttemptError;
 
 /// The future of the reply to a twoway request. Dropped early, it gives the request up.
@@ -63,12 +63,12 @@ impl Reply {
     pub(crate) async fn request(
         connection: Arc<ConnectionCore>,
         reserved: Option<RequestId>,
-        write: impl Fn(&mut Buffer, RequestId) -> Result<(), EncodeError>,
+        write: &WriteRequest<'_>,
         is_sent: &AtomicBool,
     ) -> Result<IncomingReply, AttemptError> {
         let ids = reserved.map_or(RequestIds::Next(1), RequestIds::Reserved);
         loop {
-            match Self::try_request(connection.clone(), wait_depth(), ids, &write)? {
+            match Self::try_request(connection.clone(), wait_depth(), ids, write)? {
                 Some(reply) => {
                     is_sent.store(true, Ordering::Relaxed);
                     return reply.await.map_err(|failure| *failure);
