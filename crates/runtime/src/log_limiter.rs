@@ -39,6 +39,13 @@ impl LogLimiter {
     /// Logs a line as a warning, or counts it. The runtime logs the count when the window is over;
     /// without a runtime, the next line does.
     pub(crate) fn warn(&self, runtime: Option<Handle>, line: impl FnOnce() -> String) {
+        if self.may_log(runtime) {
+            tracing::warn!("{}", line());
+        }
+    }
+
+    /// Counts a line. Returns true if it is logged.
+    fn may_log(&self, runtime: Option<Handle>) -> bool {
         let now = Instant::now();
         let (earlier, verdict) = {
             let mut window = self.lock();
@@ -46,10 +53,10 @@ impl LogLimiter {
         };
         log_count(earlier);
         match verdict {
-            Verdict::Logged => tracing::warn!("{}", line()),
+            Verdict::Logged => return true,
             Verdict::Counted => {}
             Verdict::FirstCounted(left) => {
-                let Some(runtime) = runtime else { return };
+                let Some(runtime) = runtime else { return false };
                 let own = self.clone();
                 runtime.spawn(async move {
                     tokio::time::sleep(left).await;
@@ -58,6 +65,7 @@ impl LogLimiter {
                 });
             }
         }
+        false
     }
 
     fn lock(&self) -> MutexGuard<'_, Window> {

@@ -439,7 +439,6 @@ impl Sessions {
                     session,
                     &format!("the application's session does not answer: {error}"),
                 );
-                session.client().connection.abort();
                 false
             }
         }
@@ -540,6 +539,11 @@ fn on_heartbeat(sessions: &Weak<Sessions>, connection: &Connection) {
     session.touch();
     if session.application.get().is_some() {
         let tasks = sessions.tasks.clone();
-        tasks.spawn(async move { sessions.refresh(&session).await });
+        tasks.spawn(async move {
+            // A heartbeat has no reply that could tell the client.
+            if !sessions.refresh(&session).await {
+                session.client().connection.abort();
+            }
+        });
     }
 }

@@ -1,4 +1,4 @@
-//! The entries in the context of an event. Nothing else in the hub reads or writes them.
+//! The entries in the context of an event. Nothing else in the hub looks into them; a link copies them.
 
 use floe::encoding::{Decoder, Encoder};
 use floe::forwarding::{Event, EventParts, EventsBuilder};

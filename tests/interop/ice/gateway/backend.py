@@ -118,6 +118,9 @@ class Manager(Glacier2.SessionManager):
         session = current.adapter.addWithUUID(Session(user))
         if user == "ended":
             threading.Timer(0.2, control.destroy).start()
+        if user == "forsaken":
+            adapter, identity = current.adapter, session.ice_getIdentity()
+            threading.Timer(0.2, lambda: adapter.remove(identity)).start()
         return Glacier2.SessionPrx.uncheckedCast(session)
 
 

@@ -357,6 +357,14 @@ def kept(client):
     client.router.destroySession()
 
 
+def forsaken(client):
+    """The application's session is gone when the client refreshes."""
+    client.session("forsaken")
+    time.sleep(2)
+    attempt("refreshed", client.router.refreshSession)
+    attempt("call", client.service.who)
+
+
 def passwords(client):
     """Users of a file."""
     for user, password in [("joe", "wrong"), ("jane", "secret"), ("", ""), ("joe", "secret")]:

@@ -239,6 +239,15 @@ fn heartbeats_keep_a_session_as_with_glacier2() {
 }
 
 #[test]
+fn a_session_that_the_application_has_lost_ends_as_with_glacier2() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let properties = with_login("Glacier2.SessionManager=manager:@\n");
+    let lines = converse(&ice, "forsaken", &properties, &[]);
+    assert_line(&lines, "refreshed: SessionNotExistException ");
+    assert_line(&lines, "call: connection lost");
+}
+
+#[test]
 fn users_of_a_file_get_sessions_as_from_glacier2() {
     let Some(ice) = Ice::or_skip() else { return };
     let file = workspace::target_dir().join(format!("passwords-{}", std::process::id()));
