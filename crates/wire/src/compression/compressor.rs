@@ -76,12 +76,12 @@ pub struct StreamCompressor {
 
 impl StreamCompressor {
     /// Compresses the whole messages in `buffer` from `start` on that are marked with the byte of
-    /// [`Compression::ZstdStream`] and have at least `len_min` bytes. All of them must be sent, in the order of these
+    /// [`Compression::ZstdStream`], have a body, and have at least `len_min` bytes. All of them must be sent, in the order of these
     /// calls.
     pub fn compress(&mut self, buffer: &mut Vec<u8>, start: usize, len_min: usize) {
         each_message(buffer, start, |message, buffer| {
             let is_marked = message.get(STATUS) == Some(&Compression::ZstdStream.accepted());
-            let packed = match is_marked && message.len() >= len_min.max(HEADER_LEN) {
+            let packed = match is_marked && message.len() >= len_min.max(HEADER_LEN + 1) {
                 true => self.pack(&message[HEADER_LEN..]),
                 false => None,
             };

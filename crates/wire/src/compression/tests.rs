@@ -419,6 +419,22 @@ fn bzip2_alone_needs_no_offer() {
     );
 }
 
+#[test]
+fn a_message_without_a_body_is_sent_as_it_is() {
+    for compression in Compression::ALL {
+        let mut bytes = message(&[]);
+        let compressor = Compressor {
+            len_min: 0,
+            ..Compressor::new(compression)
+        };
+        compressor.compress(&mut bytes, 0);
+        StreamCompressor::default().compress(&mut bytes, 0, 0);
+        assert_eq!(bytes.len(), HEADER_LEN, "{compression:?}");
+        let plain = Decompressor::default().decompress(split(&bytes), LIMIT);
+        assert_eq!(plain.unwrap().bytes.len(), HEADER_LEN);
+    }
+}
+
 proptest! {
     #[test]
     fn every_batch_comes_back_from_columns(
