@@ -1,0 +1,190 @@
+//! A connection's part in the turns of its address.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::{Duration, Instant};
+
+use super::turn_queue::{Entering, Ticket};
+use super::{AddressTurn, ThreadQueue, place_of_thread};
+
+/// A connection's part in the turns of its address.
+///
+/// It takes part from [`poll_enter`](Self::poll_enter) to [`leave`](Self::leave). What it does meanwhile counts by its
+/// time. The clock is looked at only if others wait, if the connection looks at it in any case, and else once in
+/// [`MEASURE_INTERVAL`] times: then the time stands for all of them.
+#[derive(Debug)]
+pub(crate) struct Participation {
+    turn: Arc<AddressTurn>,
+    takes_part: bool,
+    /// How many times it takes part until it is measured.
+    unmeasured: u32,
+    measured: Option<Measured>,
+    /// Where it waits for a turn.
+    waiting: Option<(usize, Ticket)>,
+    /// Set while it gives way to others because it has ended a turn.
+    ending: Option<Ending>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Measured {
+    begun: Instant,
+    /// How many times the measured time counts.
+    weight: u32,
+}
+
+/// Without this, requests that come alone would look at the clock twice.
+const MEASURE_INTERVAL: u32 = 8;
+
+/// The end of a turn. The next turn begins when this is dropped.
+#[derive(Debug)]
+struct Ending {
+    turn: Arc<AddressTurn>,
+    place: usize,
+}
+
+impl Participation {
+    /// The connections of an address have numbers, so that not all are measured at the same time.
+    pub(super) fn new(turn: Arc<AddressTurn>, number: usize) -> Self {
+        Self {
+            turn,
+            takes_part: false,
+            unmeasured: number as u32 % MEASURE_INTERVAL,
+            measured: None,
+            waiting: None,
+            ending: None,
+        }
+    }
+
+    /// Waits until the connection may take part in a turn of its address.
+    #[inline]
+    pub(crate) fn poll_enter(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.takes_part {
+            return Poll::Ready(());
+        }
+        if let Some(queues) = self.turn.queues.get() {
+            if self.ending.is_some()
+                || self.waiting.is_some()
+                || queues[place_of_thread()].is_in_use()
+            {
+                return self.poll_queue(context);
+            }
+            match self.unmeasured.checked_sub(1) {
+                Some(unmeasured) => self.unmeasured = unmeasured,
+                None => self.begin_sample(),
+            }
+        }
+        self.takes_part = true;
+        Poll::Ready(())
+    }
+
+    #[cold]
+    fn begin_sample(&mut self) {
+        self.unmeasured = MEASURE_INTERVAL - 1;
+        self.measured = Some(Measured {
+            begun: Instant::now(),
+            weight: MEASURE_INTERVAL,
+        });
+    }
+
+    fn poll_queue(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        // Others have run since this connection ended a turn.
+        self.ending = None;
+        let (place, ticket) = match self.waiting {
+            Some((place, ticket)) => (place, Some(ticket)),
+            None => (place_of_thread(), None),
+        };
+        let queue = queue_at(&self.turn, place);
+        match queue.change(|queue| queue.enter(ticket, context.waker().clone())) {
+            Entering::Waits(ticket) => {
+                self.waiting = Some((place, ticket));
+                Poll::Pending
+            }
+            Entering::Entered(next) => {
+                next.as_ref().map(Waker::wake_by_ref);
+                self.waiting = None;
+                self.takes_part = true;
+                self.look(Instant::now());
+                Poll::Ready(())
+            }
+        }
+    }
+
+    /// Notes that the connection has looked at the clock, so that it is measured from here on.
+    pub(crate) fn look(&mut self, now: Instant) {
+        let measured = self.measured.get_or_insert(Measured {
+            begun: now,
+            weight: 1,
+        });
+        measured.weight = 1;
+    }
+
+    /// Notes that the connection handles a lot. Returns how long its turn is; `whole` if few addresses are busy.
+    pub(crate) fn share_when_busy(&mut self, now: Instant, whole: Duration) -> Duration {
+        self.look(now);
+        self.turn.note_busy(now);
+        self.turn.connection_share(whole)
+    }
+
+    /// Ends the connection's part in a turn. `connection_turn` is how long a connection's turn is, and `is_over` says
+    /// that it has used one up.
+    #[inline]
+    pub(crate) fn leave(&mut self, connection_turn: Duration, is_over: bool) {
+        self.takes_part = false;
+        if let Some(measured) = self.measured.take() {
+            self.spend(measured, connection_turn, is_over);
+        }
+    }
+
+    #[cold]
+    fn spend(&mut self, measured: Measured, connection_turn: Duration, is_over: bool) {
+        if self.turn.queues.get().is_none() {
+            return;
+        }
+        let now = Instant::now();
+        let time = now.saturating_duration_since(measured.begun);
+        let mut used = time.saturating_mul(measured.weight);
+        if is_over {
+            used = used.max(self.turn.connection_share(connection_turn));
+        }
+        let whole = self.turn.share(connection_turn);
+        let place = place_of_thread();
+        if queue_at(&self.turn, place).change(|queue| queue.spend(used, whole)) {
+            self.turn.note_busy(now);
+            self.ending = Some(Ending {
+                turn: self.turn.clone(),
+                place,
+            });
+        }
+    }
+
+    /// Arranges that the task of the connection is polled again after others have run, if it has ended a turn.
+    #[inline]
+    pub(crate) fn give_way_at_end(&self, context: &mut Context<'_>) {
+        if self.ending.is_some() {
+            // Its first poll arranges that.
+            let _ = pin!(tokio::task::yield_now()).poll(context);
+        }
+    }
+}
+
+impl Drop for Participation {
+    fn drop(&mut self) {
+        if let Some((place, ticket)) = self.waiting {
+            let next = queue_at(&self.turn, place).change(|queue| queue.leave(ticket));
+            next.as_ref().map(Waker::wake_by_ref);
+        }
+    }
+}
+
+impl Drop for Ending {
+    fn drop(&mut self) {
+        let next = queue_at(&self.turn, self.place).change(|queue| queue.begin());
+        next.as_ref().map(Waker::wake_by_ref);
+    }
+}
+
+fn queue_at(turn: &AddressTurn, place: usize) -> &ThreadQueue {
+    &turn.queues.get_or_init(Box::default)[place]
+}
