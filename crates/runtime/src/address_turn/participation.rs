@@ -12,30 +12,26 @@ use super::{AddressTurn, ThreadQueue, place_of_thread};
 /// A connection's part in the turns of its address.
 ///
 /// It takes part from [`poll_enter`](Self::poll_enter) to [`leave`](Self::leave). What it does meanwhile counts by its
-/// time. The clock is looked at only if others wait, if the connection looks at it in any case, and else once in
-/// [`MEASURE_INTERVAL`] times: then the time stands for all of them.
+/// time. That is measured if others wait, and from when the connection looks at the clock in any case. The time without
+/// such a look is measured once in [`SAMPLE_INTERVAL`] times, and stands for all of them.
 #[derive(Debug)]
 pub(crate) struct Participation {
     turn: Arc<AddressTurn>,
     takes_part: bool,
-    /// How many times it takes part until it is measured.
-    unmeasured: u32,
-    measured: Option<Measured>,
+    /// How many times it takes part until it is a sample.
+    until_sample: u32,
+    /// When it began to take part, if it is a sample.
+    sampled: Option<Instant>,
+    /// When it looked at the clock first.
+    looked: Option<Instant>,
     /// Where it waits for a turn.
     waiting: Option<(usize, Ticket)>,
     /// Set while it gives way to others because it has ended a turn.
     ending: Option<Ending>,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Measured {
-    begun: Instant,
-    /// How many times the measured time counts.
-    weight: u32,
-}
-
-/// Without this, requests that come alone would look at the clock twice.
-const MEASURE_INTERVAL: u32 = 8;
+/// Without this, each request that comes alone would look at the clock twice.
+const SAMPLE_INTERVAL: u32 = 8;
 
 /// The end of a turn. The next turn begins when this is dropped.
 #[derive(Debug)]
@@ -45,13 +41,14 @@ struct Ending {
 }
 
 impl Participation {
-    /// The connections of an address have numbers, so that not all are measured at the same time.
+    /// The connections of an address have numbers, so that not all are samples at the same time.
     pub(super) fn new(turn: Arc<AddressTurn>, number: usize) -> Self {
         Self {
             turn,
             takes_part: false,
-            unmeasured: number as u32 % MEASURE_INTERVAL,
-            measured: None,
+            until_sample: number as u32 % SAMPLE_INTERVAL,
+            sampled: None,
+            looked: None,
             waiting: None,
             ending: None,
         }
@@ -70,8 +67,8 @@ impl Participation {
             {
                 return self.poll_queue(context);
             }
-            match self.unmeasured.checked_sub(1) {
-                Some(unmeasured) => self.unmeasured = unmeasured,
+            match self.until_sample.checked_sub(1) {
+                Some(until_sample) => self.until_sample = until_sample,
                 None => self.begin_sample(),
             }
         }
@@ -81,11 +78,8 @@ impl Participation {
 
     #[cold]
     fn begin_sample(&mut self) {
-        self.unmeasured = MEASURE_INTERVAL - 1;
-        self.measured = Some(Measured {
-            begun: Instant::now(),
-            weight: MEASURE_INTERVAL,
-        });
+        self.until_sample = SAMPLE_INTERVAL - 1;
+        self.sampled = Some(Instant::now());
     }
 
     fn poll_queue(&mut self, context: &mut Context<'_>) -> Poll<()> {
@@ -113,11 +107,7 @@ impl Participation {
 
     /// Notes that the connection has looked at the clock, so that it is measured from here on.
     pub(crate) fn look(&mut self, now: Instant) {
-        let measured = self.measured.get_or_insert(Measured {
-            begun: now,
-            weight: 1,
-        });
-        measured.weight = 1;
+        self.looked.get_or_insert(now);
     }
 
     /// Notes that the connection handles a lot. Returns how long its turn is; `whole` if few addresses are busy.
@@ -132,19 +122,25 @@ impl Participation {
     #[inline]
     pub(crate) fn leave(&mut self, connection_turn: Duration, is_over: bool) {
         self.takes_part = false;
-        if let Some(measured) = self.measured.take() {
-            self.spend(measured, connection_turn, is_over);
+        let (sampled, looked) = (self.sampled.take(), self.looked.take());
+        if sampled.is_some() || looked.is_some() {
+            self.spend(sampled, looked, connection_turn, is_over);
         }
     }
 
     #[cold]
-    fn spend(&mut self, measured: Measured, connection_turn: Duration, is_over: bool) {
+    fn spend(
+        &mut self,
+        sampled: Option<Instant>,
+        looked: Option<Instant>,
+        connection_turn: Duration,
+        is_over: bool,
+    ) {
         if self.turn.queues.get().is_none() {
             return;
         }
         let now = Instant::now();
-        let time = now.saturating_duration_since(measured.begun);
-        let mut used = time.saturating_mul(measured.weight);
+        let mut used = time_used(sampled, looked, now);
         if is_over {
             used = used.max(self.turn.connection_share(connection_turn));
         }
@@ -185,6 +181,37 @@ impl Drop for Ending {
     }
 }
 
+/// The time that a connection has used: exact from its first look at the clock on, and before that by the sample.
+fn time_used(sampled: Option<Instant>, looked: Option<Instant>, now: Instant) -> Duration {
+    let looked = looked.unwrap_or(now);
+    let before = sampled.map_or(Duration::ZERO, |begun| {
+        looked.saturating_duration_since(begun)
+    });
+    let after = now.saturating_duration_since(looked);
+    before.saturating_mul(SAMPLE_INTERVAL).saturating_add(after)
+}
+
 fn queue_at(turn: &AddressTurn, place: usize) -> &ThreadQueue {
     &turn.queues.get_or_init(Box::default)[place]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_without_a_look_at_the_clock_counts_by_samples() {
+        let begun = Instant::now();
+        let after = |micros| begun + Duration::from_micros(micros);
+        let used = |sampled: bool, looked: Option<u64>| {
+            let used = time_used(sampled.then_some(begun), looked.map(after), after(30));
+            used.as_micros()
+        };
+        assert_eq!(used(false, Some(0)), 30);
+        assert_eq!(used(true, Some(0)), 30);
+        assert_eq!(used(false, None), 0);
+        assert_eq!(used(true, None), 8 * 30);
+        // Seven of eight count only the rest, so that all eight count their whole time together.
+        assert_eq!(7 * used(false, Some(20)) + used(true, Some(20)), 8 * 30);
+    }
 }
