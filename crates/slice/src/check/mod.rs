@@ -60,7 +60,7 @@ pub(crate) struct Checker {
     /// How many definitions have been completed; gives the order in the model.
     completed: usize,
     file_metadata: BTreeMap<FileId, Vec<Metadata>>,
-    /// The same directives, which are looked up for each name: a file may have any number of them.
+    /// Those directives for look-ups, which each name needs: a file may have any number of them.
     file_directives: BTreeMap<FileId, FileDirectives>,
     /// The definitions of this unit, those to come too, by simple name: a use before the definition
     /// deserves a better message than an unknown name.
