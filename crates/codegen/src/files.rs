@@ -1,6 +1,7 @@
 //! Where contracts come from: the file system, and behind it the contracts that are built in.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use floe_slice::{Compilation, Loader, Options, compile};
@@ -23,13 +24,19 @@ pub fn built_in_files() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
+/// Bytes that are read of a file. That is more than the front-end takes, so it refuses a longer file, or one that never
+/// ends, such as a device.
+const READ_MAX: u64 = 64 << 20;
+
 /// Loads what is on disk.
 #[derive(Debug, Clone, Copy)]
 pub struct FileSystem;
 
 impl Loader for FileSystem {
     fn load(&self, path: &Path) -> io::Result<Vec<u8>> {
-        std::fs::read(path)
+        let mut bytes = Vec::new();
+        File::open(path)?.take(READ_MAX).read_to_end(&mut bytes)?;
+        Ok(bytes)
     }
 }
 
@@ -189,6 +196,16 @@ mod tests {
         let path = std::env::temp_dir().join(format!("floe-includes-{}.ice", std::process::id()));
         std::fs::write(&path, text).expect("the directory for temporary files can be written");
         path
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_never_ends_is_refused() {
+        let file = PathBuf::from("/dev/zero");
+        assert_eq!(FileSystem.load(&file).unwrap().len() as u64, READ_MAX);
+        let compilation = compile_files(&Options::default(), &[file]);
+        let found = compilation.render();
+        assert!(found.contains("exceed 33554432 bytes"), "{found}");
     }
 
     #[test]

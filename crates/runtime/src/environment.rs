@@ -10,9 +10,9 @@ use tokio::sync::watch;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use crate::address_turn::AddressTurns;
 use crate::admission::Admissions;
 use crate::background;
-use crate::busy_connections::BusyConnections;
 use crate::byte_account::ByteAccount;
 use crate::log_limiter::LogLimiter;
 use crate::settings::Settings;
@@ -32,7 +32,7 @@ pub(crate) struct Environment {
     admissions: Arc<Admissions>,
     log_limiter: LogLimiter,
     input_memory: Arc<ByteAccount>,
-    busy_connections: Arc<BusyConnections>,
+    address_turns: AddressTurns,
     reply_memory: Arc<ByteAccount>,
 }
 
@@ -42,7 +42,7 @@ impl Environment {
             admissions: Arc::new(Admissions::of(&settings)),
             log_limiter: LogLimiter::default(),
             input_memory: Arc::default(),
-            busy_connections: Arc::default(),
+            address_turns: AddressTurns::default(),
             reply_memory: Arc::default(),
             settings: Arc::new(settings),
             is_blocking,
@@ -67,9 +67,9 @@ impl Environment {
         self.log_limiter.warn(runtime, line);
     }
 
-    /// How many connections are busy.
-    pub(crate) fn busy_connections(&self) -> &Arc<BusyConnections> {
-        &self.busy_connections
+    /// The turns that the connections of each address share.
+    pub(crate) fn address_turns(&self) -> &AddressTurns {
+        &self.address_turns
     }
 
     /// Returns the count of bytes that the unfinished messages of all connections hold.

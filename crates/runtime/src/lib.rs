@@ -40,10 +40,10 @@
 
 mod adapter;
 mod adaptive_poll;
+mod address_turn;
 mod admission;
 mod background;
 pub mod blocking;
-mod busy_connections;
 mod byte_account;
 mod call;
 pub mod classes;

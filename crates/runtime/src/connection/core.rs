@@ -29,15 +29,15 @@ use super::send_half::{ConnectionState, SendHalf};
 use super::stream_compression::StreamCompression;
 use super::wait::wait_depth;
 use super::{budget, reentrancy_guard};
+use crate::address_turn::Participation;
 use crate::admission::Admission;
-use crate::busy_connections::BusyConnections;
 use crate::byte_account::ByteAccount;
 use crate::condition::wait_for;
 use crate::dispatch::{AdapterCore, AdapterSlot, Origin, RequestSource};
 use crate::environment::{Environment, Tasks};
 use crate::error::{AttemptError, LocalError};
 use crate::settings::Settings;
-use crate::transport::{Stream, StreamWriter};
+use crate::transport::{ConnectionInfo, Stream, StreamWriter};
 
 /// A connection, shared by all its users.
 pub(crate) struct ConnectionCore {
@@ -81,7 +81,8 @@ impl ConnectionCore {
             driver::prepare(stream, is_outgoing, connections.environment());
         let connection = Arc::new(Self::new(peer, writer, driver, purpose, connections));
         connection.flush();
-        start(Reading::new(connection.clone()));
+        let turns = join_turns(&connection, connections.environment());
+        start(Reading::new(connection.clone(), turns));
         connections.track(&connection);
         connection
     }
@@ -243,12 +244,6 @@ impl ConnectionCore {
     /// Waits until the connection is closed for any reason.
     pub(crate) async fn closed(&self) {
         wait_for(&self.changed, || self.lock().machine.is_closed()).await;
-    }
-
-    /// How many connections of the communicator are busy.
-    pub(super) fn busy_connections(&self) -> Option<Arc<BusyConnections>> {
-        let connections = self.connections.upgrade()?;
-        Some(connections.environment().busy_connections().clone())
     }
 
     /// Returns the count of what the unfinished messages of all connections hold; `None` if the communicator is gone.
@@ -655,6 +650,17 @@ impl RequestSource for ConnectionCore {
     fn compress_reply(&self, request: &IncomingRequest, reply: &mut Buffer) {
         self.compression().compress_reply(request, reply);
     }
+}
+
+/// Returns the connection's part in the turns of its peer's address. A socket of a `udp` endpoint has turns of its own.
+fn join_turns(connection: &ConnectionCore, environment: &Environment) -> Participation {
+    let writer = connection.output.writer();
+    if writer.is_datagram() {
+        return environment.address_turns().alone();
+    }
+    let mut info = ConnectionInfo::default();
+    writer.describe(&mut info);
+    environment.address_turns().join(info.remote_network())
 }
 
 fn micros(time: Duration) -> u32 {

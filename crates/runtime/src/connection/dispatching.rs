@@ -22,6 +22,7 @@ use super::budget::Budget;
 use super::pending_dispatch::{compressed_exception, finish, finish_serial};
 use super::quantum::Quantum;
 use super::reply_flush::{ReplyFlush, run_ready_tasks};
+use crate::address_turn::Participation;
 use crate::dispatch::{
     DispatchSlot, Dispatched, Following, FollowingState, REPLIES_MAX, Request, RequestParts,
     Requests, Response, ReturnSlot, ServantCache, append, panicked,
@@ -76,10 +77,10 @@ pub(super) struct Dispatching {
 }
 
 impl Dispatching {
-    pub(super) fn new(connection: Arc<ConnectionCore>) -> Self {
+    pub(super) fn new(connection: Arc<ConnectionCore>, turns: Participation) -> Self {
         Self {
             budget: Budget::of(&connection),
-            quantum: Quantum::new(connection.busy_connections()),
+            quantum: Quantum::new(turns),
             connection,
             replies: Buffer::default(),
             reply_count: 0,
@@ -169,7 +170,7 @@ impl Dispatching {
     pub(super) async fn end_quantum(&mut self) {
         self.budget.release_adapter_share();
         self.flush().await;
-        self.quantum.give_way().await;
+        self.quantum.give_way(&self.connection.settings).await;
     }
 
     /// Returns true if the budgets suffice for a request. The requests of a serial batch already hold permits of the

@@ -2,19 +2,21 @@
 //!
 //! The task that reads a connection continues for as long as there is input. If a peer sends faster than this side
 //! handles its input, all other connections would wait. So the task yields when its quantum is spent, and continues
-//! later. If many connections are busy, each has a shorter quantum. ADR 58.
+//! later. If many addresses are busy, each has shorter quanta. ADR 58. What all connections of an address do together is
+//! limited in `address_turn/`.
 
-use std::sync::Arc;
+use std::future::poll_fn;
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use crate::busy_connections::{BusyConnections, CountWindow};
+use crate::address_turn::Participation;
 use crate::dispatch::LentQuantum;
 use crate::settings::Settings;
 
 const LOOK_INTERVAL: usize = LentQuantum::LOOK_INTERVAL;
 
 /// The part of its current quantum that a connection has used.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Quantum {
     /// Requests that were dispatched.
     request_count: usize,
@@ -25,18 +27,26 @@ pub(super) struct Quantum {
     /// When the clock was first checked in this quantum.
     begun: Option<Instant>,
     is_over: bool,
-    /// The busy connections of the communicator; `None` if this one shares nothing with them.
-    busy_connections: Option<Arc<BusyConnections>>,
-    /// When this connection last counted as busy.
-    noted: Option<CountWindow>,
+    /// The part in the turns of its address.
+    turns: Participation,
 }
 
 impl Quantum {
-    pub(super) fn new(busy_connections: Option<Arc<BusyConnections>>) -> Self {
+    pub(super) fn new(turns: Participation) -> Self {
         Self {
-            busy_connections,
-            ..Self::default()
+            request_count: 0,
+            inflated_len: 0,
+            next_look: 0,
+            begun: None,
+            is_over: false,
+            turns,
         }
+    }
+
+    /// Waits until it is the turn of the connection's address.
+    #[inline]
+    pub(super) fn poll_enter(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        self.turns.poll_enter(context)
     }
 
     /// Notes that requests were dispatched.
@@ -74,13 +84,7 @@ impl Quantum {
 
     /// How long it may last.
     fn time_max(&mut self, now: Instant, settings: &Settings) -> Duration {
-        match &self.busy_connections {
-            Some(busy_connections) => {
-                busy_connections.note(&mut self.noted, now);
-                busy_connections.share(settings.turn_time_max)
-            }
-            None => settings.turn_time_max,
-        }
+        self.turns.share_when_busy(now, settings.turn_time_max)
     }
 
     /// The part of the quantum that a dispatcher may use for `count` requests.
@@ -114,9 +118,20 @@ impl Quantum {
         self.is_over = false;
     }
 
-    /// Yields, so that other tasks run and new I/O events are seen, and begins the next quantum.
-    pub(super) async fn give_way(&mut self) {
+    /// Begins the next quantum, because the task waits for input and other tasks run meanwhile.
+    #[inline]
+    pub(super) fn wait_for_input(&mut self, settings: &Settings, context: &mut Context<'_>) {
+        self.turns.leave(settings.turn_time_max, self.is_over);
+        self.turns.give_way_at_end(context);
+        self.begin();
+    }
+
+    /// Yields, so that other tasks run and new I/O events are seen, and begins the next quantum when it is the turn of
+    /// the connection's address.
+    pub(super) async fn give_way(&mut self, settings: &Settings) {
+        self.turns.leave(settings.turn_time_max, self.is_over);
         tokio::task::yield_now().await;
+        poll_fn(|context| self.turns.poll_enter(context)).await;
         self.begin();
     }
 }
@@ -124,6 +139,7 @@ impl Quantum {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::address_turn::AddressTurns;
 
     fn settings() -> Settings {
         Settings {
@@ -136,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_quantum_is_over_when_any_of_its_budgets_is_spent() {
-        let mut quantum = Quantum::default();
+        let mut quantum = Quantum::new(AddressTurns::default().alone());
         (0..64).for_each(|_| quantum.spend_requests(1, &settings()));
         assert!(!quantum.is_over());
         (0..100).for_each(|_| quantum.spend_requests(1, &settings()));

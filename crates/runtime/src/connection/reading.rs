@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Waker, ready};
 
 use floe_wire::compression::{Compression, Decompressor};
 use floe_wire::connection::{ConnectionEvent, Input, Replies};
@@ -32,6 +32,7 @@ use super::send_half::ConnectionState;
 use super::unfinished::Unfinished;
 use super::wait::Wait;
 use crate::adaptive_poll::AdaptivePoll;
+use crate::address_turn::Participation;
 
 /// From this length on, a read costs far more than reading the clock.
 const LONG_READ: usize = 8 * 1024;
@@ -66,10 +67,10 @@ pub(super) struct Reading {
 }
 
 impl Reading {
-    pub(super) fn new(connection: Arc<ConnectionCore>) -> Self {
+    pub(super) fn new(connection: Arc<ConnectionCore>, turns: Participation) -> Self {
         Self {
             decompressor: decompressor(&connection),
-            dispatching: Dispatching::new(connection.clone()),
+            dispatching: Dispatching::new(connection.clone(), turns),
             connection,
             polling: AdaptivePoll::default(),
             input: ReadBuffer::default(),
@@ -95,11 +96,13 @@ impl Reading {
         R: AsyncRead + Unpin + ?Sized,
     {
         poll_fn(|context| {
+            ready!(self.dispatching.quantum.poll_enter(context));
             let mut room = ReadBuf::new(self.room());
             let polled = Pin::new(&mut *reader).poll_read(context, &mut room);
             let count = room.filled().len();
             if polled.is_pending() {
-                self.begin_quantum();
+                let settings = &self.connection.settings;
+                self.dispatching.quantum.wait_for_input(settings, context);
                 self.return_buffers();
                 if self.input.len() > 0
                     && let Poll::Ready(error) = self.poll_unfinished(context)
@@ -172,7 +175,8 @@ impl Reading {
             Handled::NotTaken => self.handle_all(read).await,
         };
         if self.dispatching.quantum.is_over() {
-            self.dispatching.quantum.give_way().await;
+            let settings = &self.connection.settings;
+            self.dispatching.quantum.give_way(settings).await;
         }
         is_open
     }
@@ -399,9 +403,10 @@ impl Reading {
             }
             match event? {
                 Some(ConnectionEvent::Compressed(message)) => {
+                    let settings = &self.connection.settings;
+                    self.dispatching.quantum.look(settings);
                     // Decompressed without the lock, because it takes a while and others may send meanwhile.
                     let message = self.decompressor.decompress(message, limit)?;
-                    let settings = &self.connection.settings;
                     self.dispatching
                         .quantum
                         .spend_inflated(message.bytes.len(), settings);

@@ -244,7 +244,7 @@ impl Checker {
         let (message, help) = match known {
             None => (
                 format!("the metadata `{text}` is unknown and has no effect"),
-                suggestion(name),
+                self.suggest_directive(name),
             ),
             Some((_, places)) if !places.is_empty() && !places.contains(&place) => (
                 format!("the metadata `{text}` has no effect here"),
@@ -264,20 +264,6 @@ impl Checker {
     }
 }
 
-fn suggestion(name: &str) -> String {
-    if name == "rust" {
-        return "for Rust it begins with `rust:`, as `rust:identifier:name`".to_owned();
-    }
-    let names = DIRECTIVES.iter().map(|(name, _)| *name);
-    match nearest(name, names.chain(LANGUAGES.iter().copied())) {
-        Some(meant) if LANGUAGES.contains(&meant) => {
-            format!("did you mean `{meant}:`? directives for one language begin with its name")
-        }
-        Some(meant) => format!("did you mean `{meant}`?"),
-        None => "remove it, or put the name of a language before it: `cpp:...`".to_owned(),
-    }
-}
-
 fn where_it_belongs(places: &[Place]) -> String {
     if places == [Place::File] {
         return "it is for the whole file: write it in `[[...]]` at the top".to_owned();
@@ -290,6 +276,23 @@ fn where_it_belongs(places: &[Place]) -> String {
 }
 
 impl Checker {
+    fn suggest_directive(&mut self, name: &str) -> String {
+        if name == "rust" {
+            return "for Rust it begins with `rust:`, as `rust:identifier:name`".to_owned();
+        }
+        let names = DIRECTIVES.iter().map(|(name, _)| *name);
+        let may_suggest = self.suggestions_left > 0;
+        self.suggestions_left = self.suggestions_left.saturating_sub(1);
+        let nearest = may_suggest.then(|| nearest(name, names.chain(LANGUAGES.iter().copied())));
+        match nearest.flatten() {
+            Some(meant) if LANGUAGES.contains(&meant) => {
+                format!("did you mean `{meant}:`? directives for one language begin with its name")
+            }
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => "remove it, or put the name of a language before it: `cpp:...`".to_owned(),
+        }
+    }
+
     /// Returns the error in a known directive that stands in an allowed place, and the remedy.
     fn misuse(&self, name: &str, argument: Option<&str>) -> Option<(String, String)> {
         if argument.is_some() && WITHOUT_ARGUMENT.contains(&name) {

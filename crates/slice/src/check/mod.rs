@@ -60,6 +60,8 @@ pub(crate) struct Checker {
     /// How many definitions have been completed; gives the order in the model.
     completed: usize,
     file_metadata: BTreeMap<FileId, Vec<Metadata>>,
+    /// Those directives for look-ups, which each name needs: a file may have any number of them.
+    file_directives: BTreeMap<FileId, FileDirectives>,
     /// The definitions of this unit, those to come too, by simple name: a use before the definition
     /// deserves a better message than an unknown name.
     upcoming: BTreeMap<String, Upcoming>,
@@ -111,6 +113,14 @@ impl Context {
     }
 }
 
+/// The metadata directives of a file.
+#[derive(Debug, Default)]
+struct FileDirectives {
+    /// Where they begin: a file that several units include brings them again.
+    starts: HashSet<usize>,
+    texts: HashSet<String>,
+}
+
 impl Checker {
     pub(crate) fn new(language: Language, mains: &[PathBuf]) -> Self {
         Self {
@@ -123,6 +133,7 @@ impl Checker {
             facts: Vec::new(),
             completed: 0,
             file_metadata: BTreeMap::new(),
+            file_directives: BTreeMap::new(),
             upcoming: BTreeMap::new(),
             compact_ids: HashMap::new(),
             unseen: None,
@@ -170,9 +181,11 @@ impl Checker {
 
     fn add_file_metadata(&mut self, unit: &Unit) {
         for (file, metadata) in &unit.file_metadata {
-            let known = self.file_metadata.entry(*file).or_default();
-            if !known.iter().any(|before| before.span == metadata.span) {
-                known.push(metadata.clone());
+            let known = self.file_directives.entry(*file).or_default();
+            if known.starts.insert(metadata.span.start) {
+                known.texts.insert(metadata.text.clone());
+                let all = self.file_metadata.entry(*file).or_default();
+                all.push(metadata.clone());
                 self.check_file_metadata(metadata);
             }
         }
@@ -180,8 +193,8 @@ impl Checker {
 
     /// Returns true if the file of a place has a file metadata directive.
     fn has_file_metadata(&self, file: FileId, directive: &str) -> bool {
-        let metadata = self.file_metadata.get(&file);
-        metadata.is_some_and(|all| all.iter().any(|one| one.text == directive))
+        let directives = self.file_directives.get(&file);
+        directives.is_some_and(|directives| directives.texts.contains(directive))
     }
 
     fn definition(&self, id: DefinitionId) -> &Definition {

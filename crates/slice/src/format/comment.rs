@@ -23,7 +23,7 @@ pub(super) fn placed(comment: &Piece<'_>, indent: usize) -> String {
         if inner.is_empty() {
             continue;
         }
-        let before = width(&line[..line.len() - line.trim_start().len()]);
+        let before = width(&line[..line.len() - line.trim_start().len()], 0);
         let column = match has_stars {
             true => indent + 1,
             false => (before + indent).saturating_sub(comment.column),

@@ -1,13 +1,19 @@
 //! Pieces gathered into statements and blocks, and written line by line.
 
 use super::comment::placed;
-use super::piece::{Kind, Piece, width};
+use super::piece::{Columns, Kind, Piece};
 use super::spacing::{is_spaced, join};
-use super::wrap::{depth_after, leading_metadata, wrap};
+use super::wrap::{depth_after, is_metadata, wrap};
 use super::{INDENT, MAX_WIDTH};
 
+/// As many blocks may be open. Deeper ones would take more room for their indents than for their text.
+pub(super) const MAX_DEPTH: usize = 100;
+
 /// Lays out the pieces of a text.
-pub(super) fn lay_out(pieces: &[Piece<'_>]) -> String {
+///
+/// # Errors
+/// The piece whose block is too deep.
+pub(super) fn lay_out<'p, 't>(pieces: &'p [Piece<'t>]) -> Result<String, &'p Piece<'t>> {
     let mut layout = Layout {
         pieces,
         at: 0,
@@ -16,14 +22,18 @@ pub(super) fn lay_out(pieces: &[Piece<'_>]) -> String {
         blocks: Vec::new(),
         branches: Vec::new(),
         text: String::new(),
+        columns: Columns::default(),
         is_fresh: true,
         closes: false,
     };
-    while layout.at < pieces.len() {
+    while let Some(piece) = pieces.get(layout.at) {
         layout.step();
+        if layout.blocks.len() > MAX_DEPTH {
+            return Err(piece);
+        }
     }
     layout.flush();
-    layout.text
+    Ok(layout.text)
 }
 
 /// The words that a definition begins with.
@@ -61,6 +71,8 @@ struct Layout<'p, 't> {
     /// The blocks that were open at each `#if`: the other branches begin with the same.
     branches: Vec<Vec<Block>>,
     text: String,
+    /// The columns of the text.
+    columns: Columns,
     /// True if nothing was written since the start of the text or of a block.
     is_fresh: bool,
     /// True if the last line ends with a closing brace, which a semicolon may follow.
@@ -114,11 +126,12 @@ impl<'t> Layout<'_, 't> {
 
     /// Returns true if the bracket at hand closes metadata that stand on lines of their own.
     fn ends_metadata_line(&self) -> bool {
-        let tokens = self.statement.iter().filter(|piece| !piece.is_aside());
-        let mut tokens: Vec<Piece<'t>> = tokens.cloned().collect();
-        tokens.push(self.pieces[self.at].clone());
         let next = self.pieces.get(self.at + 1);
-        leading_metadata(&tokens) == tokens.len() && next.is_some_and(|next| next.line_ends > 0)
+        if next.is_none_or(|next| next.line_ends == 0) {
+            return false;
+        }
+        let tokens = self.statement.iter().filter(|piece| !piece.is_aside());
+        is_metadata(tokens.chain([&self.pieces[self.at]]))
     }
 
     /// A comment or directive.
@@ -153,7 +166,7 @@ impl<'t> Layout<'_, 't> {
         let is_behind = piece.line_ends == 0 && self.text.ends_with('\n') && !is_first_doc;
         if is_behind && !self.ends_with_directive() {
             self.text.truncate(self.text.len() - 1);
-            let column = end_column(&self.text, 0);
+            let column = self.columns.at(&self.text, self.text.len());
             self.text.push(' ');
             self.text.push_str(&placed(piece, column + 1));
             self.text.push('\n');
@@ -277,6 +290,7 @@ impl<'t> Layout<'_, 't> {
     fn keep_lines(&mut self, statement: &[Piece<'t>], indent: usize) {
         let mut line = String::new();
         let mut column = indent;
+        let mut columns = Columns::from(column);
         for (index, piece) in statement.iter().enumerate() {
             let before = index.checked_sub(1).map(|before| &statement[before]);
             let breaks = before.is_some_and(|before| {
@@ -290,11 +304,15 @@ impl<'t> Layout<'_, 't> {
                     Kind::Directive => 0,
                     _ => indent + INDENT,
                 };
+                columns = Columns::from(column);
             } else if before.is_some_and(|before| is_spaced(before, piece)) {
                 line.push(' ');
             }
             match piece.is_comment() {
-                true => line.push_str(&placed(piece, end_column(&line, column))),
+                true => {
+                    let column = columns.at(&line, line.len());
+                    line.push_str(&placed(piece, column));
+                }
                 false => line.push_str(piece.text),
             }
             if piece.kind == Kind::Directive {
@@ -320,13 +338,5 @@ impl<'t> Layout<'_, 't> {
 
     fn indent(&self) -> usize {
         self.blocks.len() * INDENT
-    }
-}
-
-/// The column in which a text ends that begins in column `start`.
-fn end_column(text: &str, start: usize) -> usize {
-    match text.rsplit_once('\n') {
-        Some((_, line)) => width(line),
-        None => start + width(text),
     }
 }

@@ -19,6 +19,7 @@ mod wrap;
 
 use std::fmt;
 
+use layout::MAX_DEPTH;
 use piece::{Kind, Piece, scan};
 
 /// Spaces for each level of braces.
@@ -91,7 +92,7 @@ impl std::error::Error for FormatError {}
 /// ```
 ///
 /// # Errors
-/// A comment or string without an end, or a name that is not ASCII. Whether the text is legal
+/// A comment or string without an end, a name that is not ASCII, or blocks that nest more than 100 deep. Whether the text is legal
 /// otherwise is not asked.
 pub fn format(text: &str) -> Result<String, FormatError> {
     let (mark, text) = match text.strip_prefix('\u{feff}') {
@@ -107,7 +108,10 @@ pub fn format(text: &str) -> Result<String, FormatError> {
         text.push('\n');
     }
     let pieces = scan(&text)?;
-    let formatted = layout::lay_out(&pieces);
+    let formatted = layout::lay_out(&pieces).map_err(|piece| {
+        let message = format!("blocks nest more than {MAX_DEPTH} deep");
+        FormatError::at(&text, piece.start, message)
+    })?;
     check_same(&text, &pieces, &formatted)?;
     let formatted = match has_crlf {
         true => formatted.replace('\n', "\r\n"),
@@ -129,9 +133,7 @@ fn check_same(text: &str, pieces: &[Piece<'_>], formatted: &str) -> Result<(), F
         None if pieces.len() == again.len() => return Ok(()),
         found => found.unwrap_or(pieces.len().min(again.len())),
     };
-    let offset = pieces.get(at).map_or(text.len(), |piece| {
-        piece.text.as_ptr() as usize - text.as_ptr() as usize
-    });
+    let offset = pieces.get(at).map_or(text.len(), |piece| piece.start);
     let message = "this cannot be laid out without a change of its meaning";
     Err(FormatError::at(text, offset, message))
 }

@@ -32,6 +32,8 @@ pub(super) struct Piece<'t> {
     pub(super) line_ends: usize,
     /// True if anything stands between it and the piece before.
     pub(super) spaced: bool,
+    /// Where it begins, in bytes.
+    pub(super) start: usize,
     /// In which column a block comment begins, from 0, with tab stops at every fourth.
     pub(super) column: usize,
 }
@@ -60,6 +62,7 @@ pub(super) fn scan(text: &str) -> Result<Vec<Piece<'_>>, FormatError> {
         text,
         end: 0,
         pieces: Vec::new(),
+        columns: Columns::default(),
     };
     let mut lexer = Lexer::new(FileId(0), Arc::from(text));
     while let Some(token) = lexer.next() {
@@ -98,6 +101,7 @@ struct Scanner<'t> {
     /// Where the last piece ended.
     end: usize,
     pieces: Vec<Piece<'t>>,
+    columns: Columns,
 }
 
 impl Scanner<'_> {
@@ -124,15 +128,13 @@ impl Scanner<'_> {
         let between = &self.text[self.end.min(start)..start];
         // Nothing else keeps its column, and a line may be as long as the text.
         let column = match kind {
-            Kind::BlockComment => {
-                let line = self.text[..start].rfind('\n').map_or(0, |at| at + 1);
-                width(&self.text[line..start])
-            }
+            Kind::BlockComment => self.columns.at(self.text, start),
             _ => 0,
         };
         let piece = Piece {
             kind,
             text: &self.text[start..end],
+            start,
             line_ends: between.replace("\\\n", "").matches('\n').count(),
             spaced: !between.is_empty(),
             column,
@@ -155,10 +157,39 @@ fn line_comment_len(text: &str) -> usize {
     len
 }
 
-/// How many columns a text takes, with tab stops at every fourth.
-pub(super) fn width(text: &str) -> usize {
-    text.chars().fold(0, |column, character| match character {
-        '\t' => column / super::INDENT * super::INDENT + super::INDENT,
-        _ => column + 1,
-    })
+/// Columns of a text, from the front to the back: each part of it is looked at once, because a line may be as long as
+/// the text.
+#[derive(Debug, Default)]
+pub(super) struct Columns {
+    /// The offset that was asked for last.
+    end: usize,
+    /// Its column, from 0.
+    column: usize,
+}
+
+impl Columns {
+    /// Columns of a text that begins in this one.
+    pub(super) fn from(column: usize) -> Self {
+        Self { end: 0, column }
+    }
+
+    /// Returns the column of an offset, which lies behind those before.
+    pub(super) fn at(&mut self, text: &str, end: usize) -> usize {
+        let text = &text[self.end..end];
+        self.column = match text.rsplit_once('\n') {
+            Some((_, line)) => width(line, 0),
+            None => width(text, self.column),
+        };
+        self.end = end;
+        self.column
+    }
+}
+
+/// The column in which a text ends that begins in column `start`, with tab stops at every fourth.
+pub(super) fn width(text: &str, start: usize) -> usize {
+    text.chars()
+        .fold(start, |column, character| match character {
+            '\t' => column / super::INDENT * super::INDENT + super::INDENT,
+            _ => column + 1,
+        })
 }

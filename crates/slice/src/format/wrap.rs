@@ -84,8 +84,20 @@ fn split_after_commas(pieces: &[Piece<'_>], first: usize, others: usize) -> Vec<
     lines
 }
 
+/// Returns true if these pieces are metadata and nothing else.
+pub(super) fn is_metadata<'p, 't: 'p>(pieces: impl IntoIterator<Item = &'p Piece<'t>>) -> bool {
+    let mut depth = 0;
+    for piece in pieces {
+        if depth == 0 && !piece.is("[") && !piece.is("[[") {
+            return false;
+        }
+        depth = depth_after(depth, piece);
+    }
+    depth == 0
+}
+
 /// How many pieces the metadata in front of a statement has.
-pub(super) fn leading_metadata(statement: &[Piece<'_>]) -> usize {
+fn leading_metadata(statement: &[Piece<'_>]) -> usize {
     let mut depth = 0;
     let mut len = 0;
     for (index, piece) in statement.iter().enumerate() {

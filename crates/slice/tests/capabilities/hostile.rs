@@ -75,6 +75,43 @@ fn many_errors_are_cut_off() {
 }
 
 #[test]
+fn many_directives_of_a_file_are_looked_up_in_time() {
+    let directives: Vec<String> = (0..DEPTH).map(|n| format!("\"unknown:{n}\"")).collect();
+    let input = format!("[[{}]] module A {{ }}", directives.join(", "));
+    let compilation = check_source(input.as_bytes());
+    let mut codes = compilation.diagnostics.iter().map(|one| one.code);
+    assert_eq!(codes.next(), Some(Code::UnknownMetadata));
+}
+
+#[test]
+fn any_text_is_laid_out_in_time() {
+    let inputs = [
+        "/**/".repeat(DEPTH),
+        format!(
+            "module A {{ struct S {{ int {} a; }} }}",
+            "/**/".repeat(DEPTH)
+        ),
+        "[a]".repeat(DEPTH),
+        "[a] b [c]\n".repeat(DEPTH),
+        "a [c]\n".repeat(DEPTH),
+    ];
+    for input in inputs {
+        let formatted = floe_slice::format(&input).unwrap();
+        assert!(formatted.len() < 4 * input.len(), "{}", &input[..20]);
+    }
+}
+
+#[test]
+fn blocks_that_nest_too_deep_are_not_laid_out() {
+    let nested = |depth| format!("{}{}", "module A { ".repeat(depth), "}".repeat(depth));
+    assert!(floe_slice::format(&nested(100)).is_ok());
+    for input in [nested(101), "{".repeat(DEPTH), "#if A\n{\n".repeat(DEPTH)] {
+        let error = floe_slice::format(&input).unwrap_err();
+        assert_eq!(error.message, "blocks nest more than 100 deep");
+    }
+}
+
+#[test]
 fn a_text_beyond_the_size_limit_is_refused() {
     let input = vec![b' '; 33 << 20];
     let compilation = check_source(&input);

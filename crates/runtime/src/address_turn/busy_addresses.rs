@@ -1,29 +1,32 @@
-//! How many connections are busy at a time, so that they share the time that others wait for them.
+//! How many addresses are busy at a time, so that they share the time that others wait for them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Counts the busy connections of a communicator in windows of [`WINDOW`].
+/// Counts the addresses whose connections keep a communicator busy, in windows of [`WINDOW`].
 ///
 /// ```text
 /// 0        32                      48                     64
 /// | window | count in this window | count in the last one |
 /// ```
 #[derive(Debug)]
-pub(crate) struct BusyConnections {
+pub(super) struct BusyAddresses {
     started: Instant,
     state: AtomicU64,
 }
 
-/// The number of a window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CountWindow(u32);
+/// The window in which an address was counted last.
+#[derive(Debug, Default)]
+pub(super) struct CountedWindow {
+    /// Its number and one, or zero if there is none.
+    following: AtomicU64,
+}
 
 const WINDOW: Duration = Duration::from_millis(20);
-/// As many busy connections have their whole time. If there are more, each has less, so that all together take no longer.
+/// As many busy addresses have their whole time. If there are more, each has less, so that all together take no longer.
 const WHOLE_TURNS: u32 = 10;
 
-impl Default for BusyConnections {
+impl Default for BusyAddresses {
     fn default() -> Self {
         Self {
             started: Instant::now(),
@@ -32,13 +35,16 @@ impl Default for BusyConnections {
     }
 }
 
-impl BusyConnections {
-    /// Notes that a connection is busy, at most once in a window: `noted` is the one in which it was noted last.
-    pub(crate) fn note(&self, noted: &mut Option<CountWindow>, now: Instant) {
+impl BusyAddresses {
+    /// Notes that an address is busy, at most once in a window.
+    pub(super) fn note(&self, counted: &CountedWindow, now: Instant) {
         let since = now.saturating_duration_since(self.started);
         // It begins anew after years.
         let window = (since.as_millis() / WINDOW.as_millis()) as u32;
-        if noted.replace(CountWindow(window)) == Some(CountWindow(window)) {
+        let following = u64::from(window) + 1;
+        if counted.following.load(Ordering::Relaxed) == following
+            || counted.following.swap(following, Ordering::Relaxed) == following
+        {
             return;
         }
         let count = |state| Some(Counts::of(state).with_one_more(window).packed());
@@ -47,8 +53,8 @@ impl BusyConnections {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, count);
     }
 
-    /// How long a connection may go on that could take `whole` if it were alone.
-    pub(crate) fn share(&self, whole: Duration) -> Duration {
+    /// The part of a turn that each may use: `whole` if few are busy.
+    pub(super) fn share(&self, whole: Duration) -> Duration {
         let Counts { now, before, .. } = Counts::of(self.state.load(Ordering::Relaxed));
         match u32::from(now.max(before)) {
             ..=WHOLE_TURNS => whole,
@@ -98,34 +104,32 @@ mod tests {
     const TURN: Duration = Duration::from_millis(1);
 
     #[test]
-    fn busy_connections_share_the_time_that_others_wait() {
-        let busy_connections = BusyConnections::default();
-        let now = busy_connections.started;
-        let mut noted = vec![None; 200];
-        for (count, noted) in noted.iter_mut().enumerate() {
+    fn busy_addresses_share_the_time_that_others_wait() {
+        let busy_addresses = BusyAddresses::default();
+        let now = busy_addresses.started;
+        let counted: Vec<_> = (0..200).map(|_| CountedWindow::default()).collect();
+        for (count, counted) in counted.iter().enumerate() {
             let expected = match count {
                 0..=10 => TURN,
                 count => TURN * 10 / count as u32,
             };
-            assert_eq!(busy_connections.share(TURN), expected, "{count}");
-            busy_connections.note(noted, now);
-            busy_connections.note(noted, now);
+            assert_eq!(busy_addresses.share(TURN), expected, "{count}");
+            busy_addresses.note(counted, now);
+            busy_addresses.note(counted, now);
         }
         // A window later, it is not forgotten, and after another one it is.
-        busy_connections.note(&mut noted[0], now + WINDOW);
-        assert_eq!(busy_connections.share(TURN), TURN / 20);
-        busy_connections.note(&mut noted[0], now + 2 * WINDOW);
-        assert_eq!(busy_connections.share(TURN), TURN);
+        busy_addresses.note(&counted[0], now + WINDOW);
+        assert_eq!(busy_addresses.share(TURN), TURN / 20);
+        busy_addresses.note(&counted[0], now + 2 * WINDOW);
+        assert_eq!(busy_addresses.share(TURN), TURN);
     }
 
     #[test]
-    fn any_number_of_busy_connections_has_a_share() {
-        let busy_connections = BusyConnections::default();
-        (0..70_000).for_each(|_| busy_connections.note(&mut None, busy_connections.started));
-        assert_eq!(
-            busy_connections.share(TURN),
-            TURN * 10 / u32::from(u16::MAX)
-        );
-        assert!(busy_connections.share(Duration::MAX) > TURN);
+    fn any_number_of_busy_addresses_has_a_share() {
+        let busy_addresses = BusyAddresses::default();
+        (0..70_000)
+            .for_each(|_| busy_addresses.note(&CountedWindow::default(), busy_addresses.started));
+        assert_eq!(busy_addresses.share(TURN), TURN * 10 / u32::from(u16::MAX));
+        assert!(busy_addresses.share(Duration::MAX) > TURN);
     }
 }
