@@ -209,7 +209,13 @@ pub(crate) fn proxy<P: TypedProxy>(communicator: &Communicator, text: &str) -> R
     let text = &*endpoint::full_proxy(text);
     let proxy: Proxy = communicator.proxy(text).map_err(|error| {
         let failure = Failure::usage(format_args!("`{text}` is no proxy: {error}"));
+        let is_address = text
+            .rsplit_once(':')
+            .is_some_and(|(_, port)| port.parse::<u16>().is_ok());
         match endpoint::lacks_port(text) {
+            true if is_address => failure.help(format_args!(
+                "name the object before its address: `IDENTITY:{text}`"
+            )),
             true => failure.help(format_args!("add the port of the server: `{text}:PORT`")),
             false => failure.help(
                 "a proxy is written `greeter:tcp -h localhost -p 4061`, or `greeter:localhost:4061`",

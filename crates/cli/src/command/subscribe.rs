@@ -208,8 +208,9 @@ impl Subscribe {
             }
             Ok(Ok(0)) => Ok(exit),
             Ok(Ok(lost)) => {
+                let events = if lost == 1 { "event" } else { "events" };
                 output::talk(format_args!(
-                    "the hub lost {lost} events for this subscriber"
+                    "the hub lost {lost} {events} for this subscriber"
                 ));
                 Ok(Exit::LossDetected)
             }

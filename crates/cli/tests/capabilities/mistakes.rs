@@ -76,6 +76,9 @@ fn a_proxy_with_a_host_alone_is_told_to_need_a_port() {
                 "add the port of the server: `greeter:{host}:PORT`"
             ));
     }
+    run(&["ping", "192.0.2.1:10000"])
+        .ended(2)
+        .said("name the object before its address: `IDENTITY:192.0.2.1:10000`");
     run(&["call", "greeter:tpc -p 1", "ice_ping"])
         .ended(2)
         .said("a proxy is written");

@@ -96,6 +96,11 @@ impl fmt::Display for HubError {
                 InvokeError::System(SystemException::UnknownException(reason)) => {
                     write!(f, "the hub \"{}\" answered: {reason}", Readable(hub))
                 }
+                InvokeError::NotDispatched(source) => write!(
+                    f,
+                    "cannot reach the hub \"{}\": {source}; does a hub run there?",
+                    Readable(hub)
+                ),
                 _ => write!(
                     f,
                     "the hub \"{}\" did not answer as expected: {source}; does a hub run there?",

@@ -122,7 +122,9 @@ fn guess(magic: &[u8; 4]) -> &'static str {
         [0x16, 3, ..] | [0x15, 3, ..] => {
             ", but TLS: one side says `ssl` or `wss`, the other does not"
         }
-        b"GET " | b"HTTP" => ", but HTTP: one side says `ws`, the other does not",
+        b"GET " | b"HTTP" => {
+            ", but HTTP: is this the port of a web server, or does only one side say `ws`?"
+        }
         _ => "",
     }
 }

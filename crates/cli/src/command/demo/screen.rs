@@ -181,7 +181,7 @@ fn final_words(summary: &Summary) -> String {
          \x20 p50, p99  half, and 99 of 100 events, took at most this long (calm, oneway)\n\
          \x20 lost      published and not delivered; the hub counts each with its reason\n\
          \n\
-         Try next, the first two in terminals of their own:\n\
+         Try next from the folder of the repository, the first two in terminals of their own:\n\
          \x20 {floe} serve\n\
          \x20 {floe} sub ticker --create --slice examples/ticker/Ticker.ice\n\
          \x20 {floe} pub ticker tick '{{\"tick\": {{\"symbol\": \"ICE\", \"price\": 1.5}}}}' --slice examples/ticker/Ticker.ice\n\
