@@ -1,6 +1,7 @@
 //! What durable topics and subscriptions decide.
 //!
 //! - `position.rs`: which events a durable subscription has acknowledged, and which it gets next
+//! - `by_sequence.rs`: the map of the events that a position remembers
 //! - `in_flight.rs`: the unanswered events of a subscriber, and how their deliveries ended
 //! - `absence.rs`: how long to wait between attempts to reach an absent subscriber
 //! - `redelivery.rs`: when an event that was not acknowledged is delivered again, and how often
@@ -13,6 +14,7 @@
 //! - `stamped.rs`: tells a subscriber the sequence and time of an event
 
 mod absence;
+mod by_sequence;
 mod deduplication;
 mod in_flight;
 mod position;

@@ -1,11 +1,12 @@
 //! The position of a durable subscription in the log of its topic.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use floe::DecodeError;
 use floe::encoding::{Decode, Decoder, Encode, Encoder};
 
+use super::by_sequence::BySequence;
 use super::redelivery::Redelivery;
 use super::sticky::Partition;
 
@@ -27,7 +28,10 @@ pub(crate) struct SubscriptionPosition {
     /// The sequence number of the first event that was never delivered.
     next: u64,
     /// Events that were delivered at least once and are not acknowledged.
-    pending: BTreeMap<u64, Pending>,
+    pending: BySequence<Pending>,
+    /// Those of them that wait for another attempt. A subscriber that is well has up to a thousand pending events, and none that
+    /// waits: whoever looks for one must not look at all.
+    waiting: BTreeSet<u64>,
     pending_max: usize,
     redelivery: Redelivery,
     /// Events that were acknowledged, since the position was made or restored.
@@ -92,8 +96,15 @@ pub(crate) enum NotAcknowledged {
 pub(crate) struct SavedPosition {
     /// The sequence number of the first event that was never delivered.
     pub(crate) next: u64,
-    /// The events before it that are not acknowledged, with the number of their deliveries.
-    pub(crate) pending: BTreeMap<u64, u32>,
+    /// The events before it that are not acknowledged, in the order of the log, with the number of their deliveries.
+    pub(crate) pending: Vec<(u64, u32)>,
+}
+
+impl Pending {
+    /// Whether it waits for another attempt, whose time has come.
+    fn is_due(&self, now: Instant) -> bool {
+        matches!(self.state, PendingState::Waiting { until } if until <= now)
+    }
 }
 
 impl SubscriptionPosition {
@@ -116,6 +127,7 @@ impl SubscriptionPosition {
         Self {
             next: saved.next,
             pending: pending.collect(),
+            waiting: saved.pending.iter().map(|(at, _)| *at).collect(),
             pending_max,
             redelivery,
             acknowledged: 0,
@@ -132,23 +144,27 @@ impl SubscriptionPosition {
     pub(crate) fn set(&mut self, next: u64) {
         self.next = next;
         self.pending.clear();
+        self.waiting.clear();
     }
 
     /// What is to be stored.
     pub(crate) fn saved(&self) -> SavedPosition {
-        let pending = self.pending.iter();
+        let mut pending = Vec::with_capacity(self.pending.len());
+        pending.extend(
+            self.pending
+                .iter()
+                .map(|(at, pending)| (at, pending.attempts)),
+        );
         SavedPosition {
             next: self.next,
-            pending: pending
-                .map(|(at, pending)| (*at, pending.attempts))
-                .collect(),
+            pending,
         }
     }
 
     /// The sequence number of the first event that is not acknowledged, or of the first one that was never delivered. All
     /// events before it are acknowledged.
     pub(crate) fn floor(&self) -> u64 {
-        self.pending.keys().next().copied().unwrap_or(self.next)
+        self.pending.first().unwrap_or(self.next)
     }
 
     /// The sequence number of the first event that was never delivered.
@@ -163,7 +179,7 @@ impl SubscriptionPosition {
 
     /// Whether an event is one of these.
     pub(crate) fn is_pending(&self, sequence: u64) -> bool {
-        self.pending.contains_key(&sequence)
+        self.pending.get(sequence).is_some()
     }
 
     /// The number of acknowledged events, since the position was made or restored.
@@ -176,10 +192,11 @@ impl SubscriptionPosition {
     ///
     /// With room for one event, events keep their order: while one waits for another attempt, no other is delivered.
     pub(crate) fn poll_next(&self, now: Instant) -> Option<NextEvent> {
-        let due = self.pending.iter().find(
-            |(_, pending)| matches!(pending.state, PendingState::Waiting { until } if until <= now),
-        );
-        if let Some((sequence, _)) = due {
+        let is_due = |sequence: &&u64| {
+            let pending = self.pending.get(**sequence);
+            pending.is_some_and(|pending| pending.is_due(now))
+        };
+        if let Some(sequence) = self.waiting.iter().find(is_due) {
             return Some(NextEvent::Again {
                 sequence: *sequence,
             });
@@ -209,10 +226,11 @@ impl SubscriptionPosition {
             self.pending.insert(sequence, pending);
             return 1;
         }
-        match self.pending.get_mut(&sequence) {
+        match self.pending.get_mut(sequence) {
             Some(pending) => {
                 pending.attempts = pending.attempts.saturating_add(1);
                 pending.state = state;
+                self.waiting.remove(&sequence);
                 pending.attempts
             }
             // It was acknowledged before: only a caller that does not ask what is next delivers it.
@@ -239,18 +257,19 @@ impl SubscriptionPosition {
             partition,
         };
         self.pending.insert(sequence, pending);
+        self.waiting.insert(sequence);
     }
 
     /// The first pending event whose partition is not known.
     pub(crate) fn unknown_partition(&self) -> Option<u64> {
         let unknown = |pending: &Pending| pending.partition == Partition::Unknown;
         let first = self.pending.iter().find(|(_, pending)| unknown(pending));
-        first.map(|(sequence, _)| *sequence)
+        first.map(|(sequence, _)| sequence)
     }
 
     /// The partition of a pending event is known.
     pub(crate) fn set_partition(&mut self, sequence: u64, partition: Partition) {
-        if let Some(pending) = self.pending.get_mut(&sequence) {
+        if let Some(pending) = self.pending.get_mut(sequence) {
             pending.partition = partition;
         }
     }
@@ -264,7 +283,7 @@ impl SubscriptionPosition {
 
     /// The partitions that have pending events.
     pub(crate) fn partitions(&self) -> BTreeSet<u16> {
-        let partitions = self.pending.values().map(|pending| pending.partition);
+        let partitions = self.pending.iter().map(|(_, pending)| pending.partition);
         partitions
             .filter_map(|partition| match partition {
                 Partition::Of(number) => Some(number),
@@ -284,32 +303,29 @@ impl SubscriptionPosition {
                 Partition::Of(number) => seen.insert(number),
                 Partition::Unknown | Partition::Keyless => true,
             };
-            let is_due = matches!(pending.state, PendingState::Waiting { until } if until <= now);
-            (is_first && is_due).then_some((*sequence, pending.partition))
+            (is_first && pending.is_due(now)).then_some((sequence, pending.partition))
         })
     }
 
     /// An event was acknowledged. Returns false if it was acknowledged before, or not delivered yet.
     pub(crate) fn handle_acknowledged(&mut self, sequence: u64) -> bool {
-        let is_first = self.pending.remove(&sequence).is_some();
+        let is_first = self.pending.remove(sequence).is_some();
+        self.waiting.remove(&sequence);
         self.acknowledged += u64::from(is_first);
         is_first
     }
 
     /// An event, and all delivered events before it, were acknowledged. Returns how many.
     pub(crate) fn handle_acknowledged_to(&mut self, sequence: u64) -> u64 {
-        let later = match sequence.checked_add(1) {
-            Some(first) => self.pending.split_off(&first),
-            None => BTreeMap::new(),
-        };
-        let count = std::mem::replace(&mut self.pending, later).len() as u64;
+        // No event has the highest number of all.
+        let count = self.forget_before(sequence.saturating_add(1));
         self.acknowledged += count;
         count
     }
 
     /// The subscriber refused an event, or did not answer in time.
     pub(crate) fn handle_refused(&mut self, sequence: u64, now: Instant) -> NotAcknowledged {
-        let Some(pending) = self.pending.get_mut(&sequence) else {
+        let Some(pending) = self.pending.get_mut(sequence) else {
             return NotAcknowledged::Settled;
         };
         let attempts = pending.attempts;
@@ -317,10 +333,12 @@ impl SubscriptionPosition {
             Some(wait) => {
                 let at = now.checked_add(wait).unwrap_or(now);
                 pending.state = PendingState::Waiting { until: at };
+                self.waiting.insert(sequence);
                 NotAcknowledged::Again { at }
             }
             None => {
                 pending.state = PendingState::Dead;
+                self.waiting.remove(&sequence);
                 NotAcknowledged::Dead { attempts }
             }
         }
@@ -329,17 +347,20 @@ impl SubscriptionPosition {
     /// A delivery did not happen, or its outcome is unknown because the connection broke. The attempt does not count, and
     /// the event is delivered again as soon as the subscriber is there.
     pub(crate) fn handle_undelivered(&mut self, sequence: u64, now: Instant) {
-        if let Some(pending) = self.pending.get_mut(&sequence) {
-            pending.attempts = pending.attempts.saturating_sub(1);
-            pending.state = PendingState::Waiting { until: now };
-        }
+        self.give_back(sequence, now);
     }
 
     /// An event could not be stored as a dead letter. It is tried again at this time.
     pub(crate) fn handle_undead(&mut self, sequence: u64, until: Instant) {
-        if let Some(pending) = self.pending.get_mut(&sequence) {
+        self.give_back(sequence, until);
+    }
+
+    /// An attempt does not count, and the next one is at this time.
+    fn give_back(&mut self, sequence: u64, until: Instant) {
+        if let Some(pending) = self.pending.get_mut(sequence) {
             pending.attempts = pending.attempts.saturating_sub(1);
             pending.state = PendingState::Waiting { until };
+            self.waiting.insert(sequence);
         }
     }
 
@@ -348,15 +369,15 @@ impl SubscriptionPosition {
         let expired = self.pending.iter().filter(|(_, pending)| {
             matches!(pending.state, PendingState::Delivered { deadline: Some(deadline) } if deadline <= now)
         });
-        expired.map(|(sequence, _)| *sequence).collect()
+        expired.map(|(sequence, _)| sequence).collect()
     }
 
     /// When an event expires or is to be delivered again, if that happens by itself later than now.
     pub(crate) fn next_deadline(&self, now: Instant) -> Option<Instant> {
         let times = self
             .pending
-            .values()
-            .filter_map(|pending| match pending.state {
+            .iter()
+            .filter_map(|(_, pending)| match pending.state {
                 PendingState::Delivered { deadline } => deadline,
                 // If its time has come, it waits for room, or for an acknowledgement of another one.
                 PendingState::Waiting { until } => (until > now).then_some(until),
@@ -368,11 +389,16 @@ impl SubscriptionPosition {
     /// The log has no events before this sequence number any more. Returns how many events are lost for the
     /// subscription.
     pub(crate) fn handle_trimmed(&mut self, first: u64) -> u64 {
-        let kept = self.pending.split_off(&first);
-        let pending = std::mem::replace(&mut self.pending, kept).len() as u64;
+        let pending = self.forget_before(first);
         let skipped = first.saturating_sub(self.next);
         self.next = self.next.max(first);
         pending + skipped
+    }
+
+    /// The events before this sequence are not pending any more. Returns how many were.
+    fn forget_before(&mut self, first: u64) -> u64 {
+        self.waiting = self.waiting.split_off(&first);
+        self.pending.remove_before(first) as u64
     }
 }
 
@@ -405,10 +431,10 @@ impl SavedPosition {
     /// [`DecodeError`] if it is something else.
     pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
         let next: i64 = Decode::decode(decoder)?;
-        let mut pending = BTreeMap::new();
+        let mut pending = Vec::new();
         for _ in 0..decoder.count(Self::PENDING_LEN, "pending events")? {
             let (sequence, attempts): (i64, i32) = (decoder.get()?, decoder.get()?);
-            pending.insert(sequence.cast_unsigned(), attempts.cast_unsigned());
+            pending.push((sequence.cast_unsigned(), attempts.cast_unsigned()));
         }
         Ok(Self {
             next: next.cast_unsigned(),

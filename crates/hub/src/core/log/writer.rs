@@ -4,9 +4,9 @@
 //! commit: [cut] [finish, sync] [create] [reserve] [write] [sync]
 //! ```
 //!
-//! A sync takes a third less time if the file does not grow and no block is new to it. Before small commits that are synced, zeros are
-//! therefore written behind the records, and records then replace them. They are cut off when the segment is finished or the log
-//! is opened, where they look like a torn tail.
+//! A sync takes a third less time if the file does not grow and no block is new to it. Before short commits that are synced and follow
+//! short ones, zeros are therefore written behind the records, and records then replace them. They are cut off when the segment is
+//! finished or the log is opened, where they look like a torn tail.
 //!
 //! Each step is taken only if it is needed. A failed step ends the commit: its events are not kept, and the next commit
 //! begins with what the failure left to be done.
@@ -35,6 +35,8 @@ pub(crate) struct Writer {
     active: Option<Active>,
     last_time: EventTime,
     commit: Option<Commit>,
+    /// Whether the events that were written last were those of a short commit.
+    follows_short: bool,
     /// Memory for records that is used again.
     buffer: Vec<u8>,
 }
@@ -110,6 +112,22 @@ pub(crate) struct Lost {
     pub(crate) events: u64,
 }
 
+impl Commit {
+    /// A commit of at most this many bytes is short: the events of a hundred publishers, and not a batch.
+    const SHORT_MAX: u64 = 32 * 1024;
+
+    /// The bytes of its events.
+    fn byte_len(&self) -> u64 {
+        let appends = self.appends.iter();
+        let len: usize = appends.map(|append| append.events.byte_len()).sum();
+        len as u64
+    }
+
+    fn is_short(&self) -> bool {
+        self.byte_len() <= Self::SHORT_MAX
+    }
+}
+
 impl Writer {
     /// Goes on with a log, or begins one. If `is_last_open`, the last segment of the catalog is not finished yet. All of
     /// it is synced.
@@ -128,6 +146,7 @@ impl Writer {
             }),
             last_time: last.map_or_else(EventTime::default, |last| last.last_time),
             commit: None,
+            follows_short: false,
             buffer: Vec::new(),
         }
     }
@@ -243,6 +262,7 @@ impl Writer {
                 catalog.next = records.written.next;
                 self.last_time = records.written.last_time;
                 if let Some(commit) = &mut self.commit {
+                    self.follows_short = commit.is_short();
                     commit.appends.clear();
                 }
                 records.bytes.clear();
@@ -303,15 +323,12 @@ impl Writer {
         }
     }
 
-    /// Where zeros are to be written before the records of the commit. A long commit would gain nothing, and a file of few records
-    /// shall not be long.
+    /// Where zeros are to be written before the records of the commit. A long commit would gain nothing, and would write over the
+    /// zeros before a short one, if it comes next. A file of few records shall not be long.
     fn reserve(&self, commit: &Commit, active: &Active, last: &Segment) -> Option<Range<u64>> {
-        let appends = commit.appends.iter();
-        let len = appends
-            .map(|append| append.events.byte_len())
-            .sum::<usize>() as u64;
-        let end = last.records_end + len;
-        if !commit.wants_sync || len > Self::RESERVING_COMMIT_MAX || active.reserved_end >= end {
+        let end = last.records_end + commit.byte_len();
+        let gains = commit.wants_sync && commit.is_short() && self.follows_short;
+        if !gains || active.reserved_end >= end {
             return None;
         }
         let start = active.reserved_end.max(last.records_end);
@@ -362,8 +379,6 @@ impl Writer {
         Records { bytes, written }
     }
 
-    /// Zeros are written before commits of at most this many bytes: the events of a hundred publishers, and not a batch.
-    const RESERVING_COMMIT_MAX: u64 = 32 * 1024;
     /// Zeros that are written at a time: some seventeen commits of a hundred publishers. They delay one sync by as long as the disk
     /// takes to write them.
     const RESERVED_MAX: u64 = 256 * 1024;

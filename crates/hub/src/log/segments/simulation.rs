@@ -325,6 +325,32 @@ fn zeros_behind_the_records_are_gone_when_a_segment_is_finished_or_opened() {
 }
 
 #[test]
+fn zeros_stand_before_short_commits_that_follow_short_ones_and_before_no_others() {
+    let storage = FaultyStorage::new(9);
+    let settings = LogSettings::default();
+    let log = SegmentLog::open_in(Box::new(storage.clone()), settings, None).unwrap();
+    let has_zeros_after = |len: usize| {
+        let append = Append {
+            events: events(&[&vec![7; len]], "key"),
+            time: EventTime(1),
+            origin: None,
+        };
+        log.append(append, Level::Synced, Box::new(|result| drop(result.unwrap())));
+        log.shared.run_commits();
+        let files = storage.list().unwrap();
+        let bytes: u64 = files.iter().map(|(_, len)| *len).sum();
+        bytes > log.contents().bytes
+    };
+    // A batch comes in pieces: the first one is short, and the zeros behind it would be written over by the next one.
+    for _ in 0..20 {
+        assert!(!has_zeros_after(16 << 10));
+        assert!(!has_zeros_after(100 << 10));
+    }
+    assert!(!has_zeros_after(100));
+    assert!(has_zeros_after(100));
+}
+
+#[test]
 fn a_log_is_opened_with_the_ends_of_finished_segments_and_the_last_segment_alone() {
     let storage = FaultyStorage::new(3);
     let settings = LogSettings {

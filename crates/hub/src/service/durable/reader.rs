@@ -88,7 +88,7 @@ impl Reader {
                  acknowledged and that were not synced"
             );
             position.next = end;
-            position.pending.retain(|sequence, _| *sequence < end);
+            position.pending.retain(|(sequence, _)| *sequence < end);
         }
         let saver = PositionSaver::new(Some(file));
         Ok(Self::of(source, name, &position, saver))

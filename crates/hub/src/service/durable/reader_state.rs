@@ -44,7 +44,7 @@ impl ReaderState {
         if self.held.is_some() {
             return self.poll_held(member, room, may_read, now, clock);
         }
-        let mut batch = Vec::new();
+        let mut batch = Vec::with_capacity(room.min(self.feed.events.len()));
         while batch.len() < room {
             match self.position.poll_next(now) {
                 Some(NextEvent::Again { .. }) if !batch.is_empty() => break,

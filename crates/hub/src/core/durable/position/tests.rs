@@ -45,6 +45,26 @@ fn events_are_acknowledged_one_by_one_in_any_order_and_the_floor_follows() {
 }
 
 #[test]
+fn the_next_event_is_found_without_a_look_at_those_that_are_delivered() {
+    let now = Instant::now();
+    let mut position = new_at(0, 10_001, now);
+    for sequence in 0..10_000 {
+        position.handle_delivery(sequence, now);
+    }
+    let new = Some(NextEvent::New {
+        from: 10_000,
+        count: 1,
+    });
+    // A look at all of them takes a minute in all.
+    let begin = Instant::now();
+    for _ in 0..100_000 {
+        assert_eq!(position.poll_next(now), new);
+    }
+    let took = begin.elapsed();
+    assert!(took < Duration::from_secs(5), "it took {took:?}");
+}
+
+#[test]
 fn a_cumulative_acknowledgement_includes_the_events_before_it() {
     let now = Instant::now();
     let mut position = new_at(0, 9, now);
@@ -217,9 +237,11 @@ impl Model {
             }
             Step::AcknowledgeTo(at) => {
                 if let Some(sequence) = self.pick(at) {
-                    let pending = self.position.saved().pending;
-                    let expected: Vec<u64> =
-                        pending.range(..=sequence).map(|(at, _)| *at).collect();
+                    let pending = self.position.saved().pending.into_iter();
+                    let expected: Vec<u64> = pending
+                        .map(|(at, _)| at)
+                        .take_while(|at| *at <= sequence)
+                        .collect();
                     let count = self.position.handle_acknowledged_to(sequence);
                     prop_assert_eq!(count, expected.len() as u64);
                     for sequence in expected {
@@ -310,13 +332,19 @@ impl Model {
         prop_assert!(
             self.delivered
                 .iter()
-                .all(|at| saved.pending.contains_key(at))
+                .all(|at| self.position.is_pending(*at))
         );
         let settled = (self.acknowledged.len() + self.dead.len()) as u64;
         prop_assert_eq!(settled + saved.pending.len() as u64, saved.next);
         let first_open =
             (0..).find(|at| !self.acknowledged.contains(at) && !self.dead.contains(at));
         prop_assert_eq!(Some(self.position.floor()), first_open);
+        let pending = self.position.pending.iter();
+        let waits = |(sequence, pending): (u64, &Pending)| {
+            matches!(pending.state, PendingState::Waiting { .. }).then_some(sequence)
+        };
+        let waiting: BTreeSet<u64> = pending.filter_map(waits).collect();
+        prop_assert_eq!(&self.position.waiting, &waiting);
         Ok(())
     }
 }
