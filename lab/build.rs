@@ -10,7 +10,7 @@ fn main() {
     let calls = Build::new().file("contracts/Calls.ice");
     compile(calls.external("::FloeLab", "crate::contender::codec::contract::floe_lab"));
     compile(Build::new().file("contracts/Events.ice").blocking());
-    compile(Build::new().file("contracts/Durable.ice"));
+    compile(Build::new().file("contracts/Durable.ice").blocking());
     let topics = Build::new().file("contracts/Topics.ice").blocking();
     compile(topics.external("::FloeLab", "crate::contender::codec::contract::floe_lab"));
     let documents = Build::new().file("contracts/Documents.ice");

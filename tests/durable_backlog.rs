@@ -2,8 +2,9 @@
 //! all events while live subscribers get theirs.
 //!
 //! `FLOE_BACKLOG_EVENTS=10000000 cargo test --release -p floe-tests --test durable_backlog -- --nocapture` does it with a log of more
-//! than 10 GB, which must open within two seconds, and prints what the subscriber costs the live ones. Without it, the test counts
-//! bytes and no times. A second test looks at the memory of the hub while a subscriber that is stopped falls behind.
+//! than 10 GB, which must open within two seconds, and prints what the subscriber costs the live ones: it is a process of its own, which
+//! is stopped in every other round. Without it, the test counts bytes and no times. A second test looks at the memory of the hub while
+//! a subscriber that is stopped falls behind.
 
 use std::fs;
 use std::process::Command;
@@ -25,7 +26,7 @@ use tokio::sync::mpsc;
 /// Events in a run that was not told otherwise: 131 MB.
 const EVENTS: u64 = 120_000;
 /// How far the subscriber is behind in such a run.
-const BEHIND: u64 = 40 * BURST;
+const BEHIND: u64 = 80 * BURST;
 /// The bytes of the parameters of an event.
 const LEN: usize = 1024;
 /// How far a stopped subscriber is behind when the memory of the hub is looked at first: 6 MB.
@@ -35,6 +36,11 @@ const GROWTH_MAX: u64 = 24 << 20;
 /// How many are published at a time.
 const BURST: u64 = 500;
 const PATIENCE: Duration = Duration::from_secs(60);
+/// After so long, what was under way to a process has come, and what a process begins has begun.
+const SETTLED: Duration = Duration::from_millis(100);
+
+/// The variable with the role of another process of this program. A test that finds it set is such a process.
+const ROLE: &str = "FLOE_BACKLOG_CHILD";
 
 /// Starts a hub with the durable topic `t`. With few events, its segments are short.
 fn serve(data: &Data, is_short: bool) -> (Peer, String) {
@@ -66,6 +72,43 @@ impl Dispatcher for Counting {
             std::future::ready(request.returned_nothing())
         });
     }
+}
+
+/// The subscriber that is far behind: subscribes from a sequence on, and tells how many events have come, and the sum of their numbers. As
+/// a test it does nothing.
+#[test]
+fn child() {
+    let Ok(role) = std::env::var(ROLE) else {
+        return;
+    };
+    let (from, manager) = role.split_once(' ').expect("`FROM MANAGER`");
+    let runtime = Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let own = Communicator::new();
+        let adapter = adapter(&own).await;
+        let counter = Arc::new(Counter::default());
+        let counting = Counting(counter.clone());
+        let behind = adapter.add("behind", counting).expect("a new name");
+        let wishes = [("floe.durable", "d"), ("floe.from", from)];
+        subscribe(&own, manager, &behind, &wishes).await;
+        println!("\nready");
+        loop {
+            let count = counter.count.load(Ordering::Acquire);
+            println!("{count} {}", counter.sum.load(Ordering::Acquire));
+            tokio::time::sleep(SETTLED).await;
+        }
+    });
+}
+
+/// Starts it.
+fn start_behind(manager: &str, from: &str) -> Peer {
+    let program = std::env::current_exe().expect("a running test has a path");
+    let mut command = Command::new(program);
+    command.args(["--exact", "child", "--nocapture"]);
+    command.env(ROLE, format!("{from} {manager}"));
+    let mut behind = Peer::start("the subscriber that is behind", &mut command);
+    behind.ready();
+    behind
 }
 
 /// Passes on when each event came, and its number.
@@ -259,55 +302,71 @@ async fn run(count: u64, is_timed: bool) {
         .add("live", Live(Mutex::new(sender)))
         .expect("a new name");
     subscribe(&own, &manager, &live, &[]).await;
-    let samples = if is_timed { 3000 } else { 100 };
-    let first = count + 1;
-    let quiet = latencies(&publisher, first..first + samples, &mut came).await;
-    let counter = Arc::new(Counter::default());
-    let behind = adapter
-        .add("behind", Counting(counter.clone()))
-        .expect("a new name");
     // The events of a burst may come in any order, and bursts come one after the other.
     let start = if is_timed { 1 } else { count - BEHIND + 1 };
-    let from = format!("seq:{start}");
-    let wishes = [("floe.durable", "d"), ("floe.from", &from)];
     let begin = Instant::now();
-    subscribe(&own, &manager, &behind, &wishes).await;
-    let busy = latencies(&publisher, first + samples..first + 2 * samples, &mut came).await;
+    let mut behind = start_behind(&manager, &format!("seq:{start}"));
+    let (rounds, samples) = if is_timed { (10, 500) } else { (2, 25) };
+    let (mut quiet, mut busy) = (Vec::new(), Vec::new());
+    let mut next = count + 1;
+    for _ in 0..rounds {
+        for (signal, latencies) in [("STOP", &mut quiet), ("CONT", &mut busy)] {
+            behind.signal(signal);
+            tokio::time::sleep(SETTLED).await;
+            let numbers = next..next + samples;
+            next = numbers.end;
+            latencies.push(self::latencies(&publisher, numbers, &mut came).await);
+        }
+    }
     let contents = topics.contents("t").await.expect("the hub answers");
-    println!(
-        "the subscriber is {} events behind",
-        contents.subscriptions[0].behind
+    let is_behind = contents.subscriptions[0].behind;
+    println!("the subscriber is {is_behind} events behind");
+    assert!(
+        !is_timed || is_behind > 0,
+        "the last rounds had no subscriber that is behind"
     );
     for (share, name) in [(50, "median"), (99, "99th percentile")] {
-        let at = |latencies: &[Duration]| latencies[latencies.len() * share / 100];
-        let (quiet, busy) = (at(&quiet), at(&busy));
-        let ratio = busy.as_secs_f64() / quiet.as_secs_f64();
-        println!("latency of live events, {name}: {quiet:?}, and {busy:?} meanwhile: {ratio:.3}");
-    }
-    let last = count + 2 * samples;
-    let all = last + 1 - start;
-    let mut known = (counter.count.load(Ordering::Acquire), Instant::now());
-    while known.0 < all {
-        tokio::time::sleep(Duration::from_millis(10)).await;
-        let now = counter.count.load(Ordering::Acquire);
-        if now > known.0 {
-            known = (now, Instant::now());
-        }
-        assert!(
-            known.1.elapsed() < PATIENCE,
-            "{} of {all} have come",
-            known.0
+        let at = |round: &Vec<Duration>| round[round.len() * share / 100].as_secs_f64();
+        let rounds = quiet.iter().zip(&busy);
+        let mut ratios: Vec<f64> = rounds.map(|(quiet, busy)| at(busy) / at(quiet)).collect();
+        ratios.sort_by(f64::total_cmp);
+        let middle = |rounds: &[Vec<Duration>]| {
+            let mut figures: Vec<f64> = rounds.iter().map(|round| at(round) * 1e6).collect();
+            figures.sort_by(f64::total_cmp);
+            figures[figures.len() / 2]
+        };
+        println!(
+            "latency of live events, {name}: {:.0} us, and {:.0} us meanwhile: {:.3} ({:.3} to {:.3})",
+            middle(&quiet),
+            middle(&busy),
+            ratios[ratios.len() / 2],
+            ratios[0],
+            ratios[ratios.len() - 1],
         );
     }
+    let last = next - 1;
+    let all = last + 1 - start;
+    let mut known = (0, Instant::now());
+    let line = loop {
+        // It tells its counts as long as it lives.
+        let line = behind.line();
+        let came: u64 = line
+            .split(' ')
+            .next()
+            .map_or(0, |count| count.parse().unwrap_or(0));
+        if came >= all {
+            break line;
+        }
+        if came > known.0 {
+            known = (came, Instant::now());
+        }
+        assert!(known.1.elapsed() < PATIENCE, "{came} of {all} have come");
+    };
     println!("read {all} events in {:?}", begin.elapsed());
     assert_eq!(
-        counter.count.load(Ordering::Acquire),
-        all,
+        line,
+        format!("{all} {}", (start + last) * all / 2),
         "each comes once"
-    );
-    assert_eq!(
-        counter.sum.load(Ordering::Acquire),
-        (start + last) * all / 2
     );
     own.shutdown().await;
 }

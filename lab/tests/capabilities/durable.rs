@@ -6,19 +6,22 @@ use std::time::Duration;
 use floe_lab::{RunOptions, run};
 
 #[test]
-fn the_floor_writes_and_syncs_events_one_by_one_and_many_together() {
+fn the_floor_writes_and_syncs_events_one_by_one_and_many_together_and_reads_them() {
     let options = RunOptions {
         contenders: vec!["floor".to_owned()],
-        cases: vec!["inflight-1".to_owned(), "batch-1000".to_owned()],
+        cases: ["inflight-1", "batch-1000", "replay-2500"]
+            .map(str::to_owned)
+            .into(),
         rounds: 2,
         round_time: Duration::from_millis(20),
         program: Some(PathBuf::from(env!("CARGO_BIN_EXE_floe-lab-contender"))),
         ..RunOptions::default()
     };
     let report = run("durable", &options, &mut |_| ()).unwrap();
-    let [one, batch] = report.results.as_slice() else {
+    let [one, batch, replay] = report.results.as_slice() else {
         panic!("expected two results, got {:?}", report.results);
     };
     assert_eq!((one.unit, one.count), ("events/s", 2));
-    assert!(one.mean > 0.0 && batch.mean > 0.0, "{report:?}");
+    let all = [one, batch, replay];
+    assert!(all.iter().all(|result| result.mean > 0.0), "{report:?}");
 }

@@ -449,8 +449,8 @@ fn messages_go_through_two_topics_of_the_hub_and_back() {
 }
 
 #[test]
-fn events_are_stored_by_a_durable_topic_of_the_hub() {
-    let cases = "inflight-1,inflight-100,batch-1000";
+fn events_are_stored_by_a_durable_topic_of_the_hub_and_replayed() {
+    let cases = "inflight-1,inflight-100,batch-1000,replay-2500";
     let chosen = ["lab", "run", "durable", "--case", cases];
     let shortly = ["--contenders", "floe", "--rounds", "1"];
     let ended = ["--seconds", "0.05", "-o", "json"];
@@ -459,7 +459,7 @@ fn events_are_stored_by_a_durable_topic_of_the_hub() {
         .json();
     let results = json["results"].as_array().expect("a list");
     let means: Vec<_> = results.iter().map(|result| &result["mean"]).collect();
-    assert_eq!(means.len(), 3, "{json}");
+    assert_eq!(means.len(), 4, "{json}");
     assert!(means.iter().all(|mean| mean.as_f64() > Some(0.0)), "{json}");
 }
 

@@ -11,10 +11,12 @@ pub(crate) enum Case {
     InFlight(usize),
     /// So many are sent together, then all their answers are awaited.
     Batch(usize),
+    /// So many are stored, and then read by a subscriber from files that are no longer in memory.
+    Replay(u64),
 }
 
 impl Case {
-    /// What the name of a case says: `inflight-N`, `batch-N`.
+    /// What the name of a case says: `inflight-N`, `batch-N`, `replay-N`.
     ///
     /// # Errors
     /// It is no name of a case.
@@ -33,15 +35,25 @@ impl Case {
         match kind {
             "inflight" if is_plain && COUNTS.contains(&count) => Some(Self::InFlight(count)),
             "batch" if is_plain && COUNTS.contains(&count) => Some(Self::Batch(count)),
+            "replay" if is_plain && REPLAYED.contains(&count) => Some(Self::Replay(count as u64)),
             _ => None,
         }
     }
 
-    /// The most events that are unanswered at a time.
+    /// The most events of a publisher that are unanswered at a time.
     pub(crate) fn unanswered(self) -> usize {
         match self {
             Self::InFlight(count) | Self::Batch(count) => count,
+            Self::Replay(_) => STORED_TOGETHER,
         }
+    }
+}
+
+/// Why a contender that only stores does not offer a case.
+pub(super) fn refuse_replay(name: &str) -> Option<&'static str> {
+    match Case::parse(name) {
+        Ok(Case::Replay(_)) => Some("the lab has no subscriber for it that reads what was stored"),
+        _ => None,
     }
 }
 
@@ -49,6 +61,10 @@ impl Case {
 pub(crate) const PAYLOAD_LEN: usize = 100;
 
 const COUNTS: RangeInclusive<usize> = 1..=10_000;
+/// Fewer events would be read within the time of a connection.
+const REPLAYED: RangeInclusive<usize> = 1_000..=100_000_000;
+/// Events that are stored together before they are read.
+const STORED_TOGETHER: usize = 1_000;
 
 #[cfg(test)]
 mod tests {
@@ -59,7 +75,15 @@ mod tests {
         let case = |name| Case::parse(name).ok();
         assert_eq!(case("inflight-100"), Some(Case::InFlight(100)));
         assert_eq!(case("batch-1"), Some(Case::Batch(1)));
-        for name in ["batch", "batch-0", "batch-04", "inflight-10001", "one-1"] {
+        assert_eq!(case("replay-1000"), Some(Case::Replay(1000)));
+        for name in [
+            "batch",
+            "batch-0",
+            "batch-04",
+            "inflight-10001",
+            "replay-999",
+            "one-1",
+        ] {
             assert_eq!(case(name), None, "{name}");
         }
     }

@@ -1,23 +1,26 @@
-//! Floe: a durable topic of the hub of the `floe` command, with the default level `synced`, and a publisher as a user would
-//! write it.
+//! Floe: a durable topic of the hub of the `floe` command, with the default level `synced`, and a publisher or a durable subscriber
+//! as a user would write it.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
 use std::task::Poll;
 use std::time::Instant;
 
-use ::floe::contracts::ice_storm::TopicManagerProxy;
-use ::floe::{Bytes, Communicator, InvokeError, TypedProxy, blocking};
-use tokio::runtime::Builder;
+use ::floe::contracts::ice_storm::{QoS, TopicManagerProxy};
+use ::floe::{Bytes, Communicator, Current, InvokeError, TypedProxy, blocking};
+use tokio::runtime::{Builder, Runtime};
 
 use super::case::{Case, PAYLOAD_LEN};
+use super::page_cache::drop_from_memory;
 use super::publishing::{rate, rate_of};
 use super::{DurableContender, Publisher};
 use crate::contender::events::daemon::scratch;
-use crate::contender::events::{FLOE_HUB, Service};
+use crate::contender::events::{Service, serve_floe_hub};
 use crate::contender::{Contender, Failure, Origin};
 use crate::measure::Effort;
-use contract::floe_durable::JournalProxy;
+use contract::floe_durable::{JournalBlocking, JournalDispatcher, JournalProxy};
 
 mod contract {
     floe::include_contract!("Durable");
@@ -28,7 +31,7 @@ pub(crate) const FLOE: Contender = Contender {
     refusal: |_| None,
     encoding: None,
     origin: Origin::Durable(&DurableContender {
-        service: Service::Own(|_| serve()),
+        service: Service::Own(|case| serve(Case::parse(case)?)),
         publisher: Publisher::Own(publish),
     }),
 };
@@ -39,23 +42,36 @@ fn payload() -> Bytes {
     Bytes::from_static(&[7; PAYLOAD_LEN])
 }
 
-fn serve() -> Result<(), Failure> {
+fn serve(case: Case) -> Result<(), Failure> {
     let config = scratch("floe.toml");
     std::fs::write(&config, format!("[topic.{TOPIC}]\ndurable = true\n"))?;
     let data = scratch("data");
-    FLOE_HUB(&[
+    let arguments: [&std::ffi::OsStr; 4] = [
         "--data".as_ref(),
         data.as_os_str(),
         "--config".as_ref(),
         config.as_os_str(),
-    ])
+    ];
+    serve_floe_hub(&arguments, |manager| {
+        let Case::Replay(count) = case else {
+            return Ok(());
+        };
+        runtime()?.block_on(store(case, count, manager))?;
+        drop_from_memory(&data)
+    })
+}
+
+fn runtime() -> Result<Runtime, Failure> {
+    Ok(Builder::new_current_thread().enable_all().build()?)
 }
 
 fn publish(case: Case, effort: Effort, address: &str) -> Result<f64, Failure> {
-    if case.unanswered() == 1 {
-        return publish_one_by_one(effort, address);
+    match case {
+        Case::Replay(count) => return replay(count, address),
+        Case::InFlight(1) | Case::Batch(1) => return publish_one_by_one(effort, address),
+        Case::InFlight(_) | Case::Batch(_) => {}
     }
-    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let runtime = runtime()?;
     let address = address.to_owned();
     // From a task: tokio looks for new input once more before it goes on with what `block_on` was given.
     let publishing =
@@ -84,10 +100,7 @@ fn publish_one_by_one(effort: Effort, address: &str) -> Result<f64, Failure> {
 
 async fn publish_many(case: Case, effort: Effort, address: &str) -> Result<f64, Failure> {
     let communicator = Communicator::new();
-    let manager: TopicManagerProxy = communicator.proxy(address)?;
-    let topic = manager.retrieve(TOPIC).await?;
-    let publisher = topic.get_publisher().await?;
-    let journal = JournalProxy::from_proxy(publisher);
+    let journal = journal(&communicator, address).await?;
     let payload = payload();
     publish_until(case, Instant::now() + effort.warm_up(), || {
         journal.store(&payload)
@@ -97,6 +110,75 @@ async fn publish_many(case: Case, effort: Effort, address: &str) -> Result<f64, 
     let until = started + effort.round_time;
     let count = publish_until(case, until, || journal.store(&payload)).await?;
     Ok(rate_of(count, started))
+}
+
+async fn journal(communicator: &Communicator, address: &str) -> Result<JournalProxy, Failure> {
+    let manager: TopicManagerProxy = communicator.proxy(address)?;
+    let topic = manager.retrieve(TOPIC).await?;
+    Ok(JournalProxy::from_proxy(topic.get_publisher().await?))
+}
+
+/// Stores so many events.
+async fn store(case: Case, count: u64, address: &str) -> Result<(), Failure> {
+    let communicator = Communicator::new();
+    let journal = journal(&communicator, address).await?;
+    let payload = payload();
+    let mut left = count as usize;
+    while left > 0 {
+        let together = left.min(case.unanswered());
+        let mut calls: Vec<_> = (0..together)
+            .map(|_| Box::pin(journal.store(&payload)))
+            .collect();
+        for call in &mut calls {
+            begin(call.as_mut()).await?;
+        }
+        for call in calls {
+            call.await?;
+        }
+        left -= together;
+    }
+    Ok(())
+}
+
+/// Reads so many stored events from the first on, and says how many came in a second.
+fn replay(count: u64, address: &str) -> Result<f64, Failure> {
+    let communicator = blocking::Communicator::new();
+    let manager: TopicManagerProxy = communicator.proxy(address)?;
+    let topic = manager.retrieve(TOPIC).wait()?;
+    let adapter = communicator.adapter("tcp -h 127.0.0.1 -p 0")?;
+    let (all_came, all) = mpsc::channel();
+    let subscriber = Subscriber {
+        left: AtomicU64::new(count),
+        all_came,
+    };
+    let own = adapter.add("journal", JournalDispatcher::blocking(subscriber))?;
+    adapter.activate();
+    let wishes = [("floe.durable", "replay"), ("floe.from", "beginning")];
+    let wishes: QoS = wishes
+        .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        .into();
+    let started = Instant::now();
+    topic
+        .subscribe_and_get_publisher(&wishes, Some(&own))
+        .wait()?;
+    all.recv()?;
+    Ok(rate_of(count, started))
+}
+
+/// Counts the events that are still to come.
+struct Subscriber {
+    left: AtomicU64,
+    all_came: mpsc::Sender<()>,
+}
+
+impl JournalBlocking for Subscriber {
+    fn store(&self, payload: Bytes, _current: &Current) -> Result<(), InvokeError> {
+        if payload.len() == PAYLOAD_LEN && self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            // Nobody waits any more if the round is over.
+            let _ = self.all_came.send(());
+        }
+        Ok(())
+    }
 }
 
 /// Publishes until that moment, at least once, and awaits all answers; the number of events.

@@ -2,6 +2,8 @@
 //!
 //! - `case.rs`: what there is to do
 //! - `publishing.rs`: what a publisher of ours does, whatever it publishes to
+//! - `page_cache.rs`: takes files out of memory before they are read
+//! - `floor_replay.rs`: what the floor does for a replay
 //! - the rest: the contenders, a file each; those that are built have their sources in `contenders/`
 //!
 //! What they agree on, in whatever language they are written:
@@ -12,13 +14,18 @@
 //!                                                    does so again for MILLIS, and prints one line
 //! ```
 //!
+//! In a case `replay-N`, the service has stored N events when it says where it is, and the publisher is a subscriber that reads
+//! them once.
+//!
 //! Both live until their stdin ends. A service stores in the folder `TMPDIR`, which the lab makes for each process and removes.
-//! The line is `{"calls": [[value, 1]]}`, where the value is the events that were acknowledged in a second.
+//! The line is `{"calls": [[value, 1]]}`, where the value is the events that were acknowledged, or read, in a second.
 
 pub(crate) mod case;
 mod floe;
 mod floor;
+mod floor_replay;
 mod nats_jetstream;
+mod page_cache;
 mod publishing;
 mod redis;
 

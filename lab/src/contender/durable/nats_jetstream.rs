@@ -1,5 +1,6 @@
 //! NATS with JetStream: a stream in files, synced before each answer, with its C client.
 
+use super::case::refuse_replay;
 use super::{DURABLE_HPP, DurableContender, Publisher};
 use crate::contender::events::daemon::scratch;
 use crate::contender::events::{NATS_SERVER, Service};
@@ -7,7 +8,7 @@ use crate::contender::{Contender, Failure, Origin, Program, gxx, peer};
 
 pub(crate) const NATS_JETSTREAM: Contender = Contender {
     name: "nats-jetstream",
-    refusal: |_| None,
+    refusal: refuse_replay,
     encoding: None,
     origin: Origin::Durable(&DurableContender {
         service: Service::Own(|_| serve()),

@@ -2,6 +2,7 @@
 
 use std::process::{Command, Stdio};
 
+use super::case::refuse_replay;
 use super::{DURABLE_HPP, DurableContender, Publisher};
 use crate::contender::events::Service;
 use crate::contender::events::daemon::{Daemon, free_port, scratch};
@@ -9,7 +10,7 @@ use crate::contender::{Contender, Failure, Origin, Program, gxx, peer};
 
 pub(crate) const REDIS: Contender = Contender {
     name: "redis",
-    refusal: |_| None,
+    refusal: refuse_replay,
     encoding: None,
     origin: Origin::Durable(&DurableContender {
         service: Service::Own(|_| serve()),

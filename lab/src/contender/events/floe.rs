@@ -87,11 +87,15 @@ pub(super) fn serve(settings: &[&str]) -> Result<(), Failure> {
     let arguments: Vec<_> = std::iter::once(OsStr::new("--transient"))
         .chain(settings)
         .collect();
-    serve_hub(&arguments)
+    serve_hub(&arguments, |_| Ok(()))
 }
 
-/// A hub with these arguments. The command that runs this also serves hubs; the lab's own program for tests does not.
-pub(super) fn serve_hub(arguments: &[&OsStr]) -> Result<(), Failure> {
+/// A hub with these arguments, once it is prepared with the proxy of its topic manager. The command that runs this also serves hubs;
+/// the lab's own program for tests does not.
+pub(super) fn serve_hub(
+    arguments: &[&OsStr],
+    prepare: impl FnOnce(&str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let mut command = Command::new(std::env::current_exe()?);
     command
         .args(["serve", "--listen", "tcp -h 127.0.0.1 -p 0"])
@@ -104,6 +108,7 @@ pub(super) fn serve_hub(arguments: &[&OsStr]) -> Result<(), Failure> {
             "expected a hub from `floe serve`, which the lab's own program does not have: {error}"
         )
     })?;
+    prepare(&manager)?;
     daemon.serve(&manager)
 }
 

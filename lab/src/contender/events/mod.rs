@@ -137,9 +137,13 @@ fn utf8(path: &Path) -> Result<&str, Failure> {
     Ok(path.to_str().ok_or("the path of a folder is no UTF-8")?)
 }
 
-/// The same with these arguments instead of `--transient`.
-pub(crate) const FLOE_HUB: fn(arguments: &[&std::ffi::OsStr]) -> Result<(), Failure> =
-    floe::serve_hub;
+/// The same with these arguments instead of `--transient`, once it is prepared with the proxy of its topic manager.
+pub(crate) fn serve_floe_hub(
+    arguments: &[&std::ffi::OsStr],
+    prepare: impl FnOnce(&str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    floe::serve_hub(arguments, prepare)
+}
 
 /// A NATS server, of this program and with these further settings, for the same.
 pub(crate) const NATS_SERVER: fn(program: &Path, further: &str) -> Result<(), Failure> =

@@ -65,6 +65,44 @@ fn ice_subscribers_lose_nothing_while_they_and_the_hub_are_away() {
 }
 
 #[test]
+fn ice_subscribers_that_wait_lose_nothing_when_the_hub_is_stopped_and_started_again() {
+    let Some(ice) = Ice::or_skip() else { return };
+    let data = Data::new("durable-waiting");
+    let (mut hub, manager) = serve(&data, "tcp -h 127.0.0.1 -p 0");
+    let endpoint = manager.split_once(':').expect("an endpoint").1.to_owned();
+    const MANY: usize = 500;
+    let start = |language| {
+        let topic = format!("{language:?}");
+        ice.start_subscriber(language, &manager, &topic, "durable", STOPS * MANY)
+    };
+    let subscribers = Language::ALL.map(start);
+    for stop in 1..=STOPS {
+        for language in Language::ALL {
+            let topic = format!("{language:?}");
+            let publisher = ice.start_publisher(language, &manager, &topic, "twoway", MANY);
+            assert_eq!(publisher.succeed(), [format!("published {MANY}")]);
+        }
+        if stop < STOPS {
+            // Some events are still on their way to the subscribers.
+            hub.signal("TERM");
+            hub.succeed();
+            sleep(AWAY);
+            hub = serve(&data, &endpoint).0;
+        }
+    }
+    for (subscriber, language) in subscribers.into_iter().zip(Language::ALL) {
+        let mut expected = vec![event_lines(MANY); STOPS].concat();
+        expected.push(format!("received {}", STOPS * MANY));
+        assert_eq!(subscriber.succeed(), expected, "{language:?}");
+    }
+}
+
+/// How often a hub is stopped while subscribers wait, and once more.
+const STOPS: usize = 3;
+/// How long it stays away.
+const AWAY: Duration = Duration::from_secs(2);
+
+#[test]
 fn oneway_and_batch_publishers_of_ice_are_stored_and_plain_subscribers_served() {
     let Some(ice) = Ice::or_skip() else { return };
     let data = Data::new("durable-oneway");

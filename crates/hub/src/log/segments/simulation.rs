@@ -335,7 +335,11 @@ fn zeros_stand_before_short_commits_that_follow_short_ones_and_before_no_others(
             time: EventTime(1),
             origin: None,
         };
-        log.append(append, Level::Synced, Box::new(|result| drop(result.unwrap())));
+        log.append(
+            append,
+            Level::Synced,
+            Box::new(|result| drop(result.unwrap())),
+        );
         log.shared.run_commits();
         let files = storage.list().unwrap();
         let bytes: u64 = files.iter().map(|(_, len)| *len).sum();
