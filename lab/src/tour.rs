@@ -214,6 +214,7 @@ impl Leg {
             ("slow", false) => (2, &[]),
             ("slow", true) => (1, &["text/56k", "ticks/56k"]),
             ("gateway", false) => (3, &[]),
+            ("durable", false) => (4, &[]),
             ("gateway", true) => (1, &["twoway", "ami-1000", "sessions-1000"]),
             (_, false) => (5, &[]),
             (_, true) => (3, &[]),

@@ -521,7 +521,7 @@ async fn a_place_without_a_hub_is_named_in_the_error() {
     let error = soon(HubClient::connect(&address)).await.unwrap_err();
     let text = format!("{error:?}");
     assert!(
-        text.starts_with("the hub \"IceStorm/TopicManager"),
+        text.starts_with("cannot reach the hub \"IceStorm/TopicManager"),
         "{text}"
     );
     assert!(text.contains("does a hub run there?"), "{text}");

@@ -338,7 +338,7 @@ fn zeros_stand_before_short_commits_that_follow_short_ones_and_before_no_others(
         log.append(
             append,
             Level::Synced,
-            Box::new(|result| drop(result.unwrap())),
+            Box::new(|result| assert!(result.is_ok())),
         );
         log.shared.run_commits();
         let files = storage.list().unwrap();
