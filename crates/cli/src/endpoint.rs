@@ -36,6 +36,32 @@ pub(crate) fn lacks_port(text: &str) -> bool {
     matches!(host, Some((_, None)))
 }
 
+/// Describes the mistake in a text that is meant as `HOST:PORT`, if it is not right.
+pub(crate) fn mistake(text: &str) -> Option<String> {
+    let (host, port) = text.trim().split_once(':')?;
+    let is_word = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '-');
+    if host.is_empty() && is_word(port) {
+        return Some(format!(
+            "expected HOST:PORT, got no host in `{text}`: write localhost:{port} for this computer; --listen also \
+             takes *:{port}, which is all its addresses"
+        ));
+    }
+    let is_meant = is_host(host) && is_word(port) && !PROTOCOLS.contains(&port);
+    if !is_meant || port.parse::<u16>().is_ok() {
+        return None;
+    }
+    Some(format!(
+        "expected a port from 1 to {} in `{text}`, got `{port}`",
+        u16::MAX
+    ))
+}
+
+/// The same for the text of a proxy: `IDENTITY:HOST:PORT`.
+pub(crate) fn mistake_in_proxy(text: &str) -> Option<String> {
+    let (_, endpoints) = split_object(text)?;
+    mistake(endpoints)
+}
+
 /// The text of a TCP endpoint.
 pub(crate) fn tcp(host: &str, port: u16) -> String {
     match host.contains(':') {
@@ -48,6 +74,12 @@ pub(crate) fn tcp(host: &str, port: u16) -> String {
 pub(crate) fn is_endpoint(text: &str) -> bool {
     let first = text.split([' ', ':']).find(|word| !word.is_empty());
     first.is_some_and(|word| PROTOCOLS.contains(&word))
+}
+
+/// Returns true if the name of a protocol is all of the text's last endpoint.
+pub(crate) fn ends_with_protocol(text: &str) -> bool {
+    let last = text.rsplit(':').next().unwrap_or(text);
+    PROTOCOLS.contains(&last)
 }
 
 /// The text of a proxy or an endpoint without default timeouts: nobody has asked for them, and it means the same.
@@ -147,6 +179,42 @@ mod tests {
             "",
         ] {
             assert_eq!(full(text, Some(9)), text);
+        }
+    }
+
+    #[test]
+    fn a_port_that_is_none_is_told() {
+        for (text, told) in [
+            (
+                "a:99999",
+                "expected a port from 1 to 65535 in `a:99999`, got `99999`",
+            ),
+            (
+                "a:http",
+                "expected a port from 1 to 65535 in `a:http`, got `http`",
+            ),
+            ("*:", "expected a port from 1 to 65535 in `*:`, got ``"),
+        ] {
+            assert_eq!(mistake(text).as_deref(), Some(told));
+        }
+        let no_host = mistake(":10777").unwrap();
+        assert!(
+            no_host.starts_with("expected HOST:PORT, got no host in `:10777`"),
+            "{no_host}"
+        );
+        for text in [
+            "a:1",
+            "*:0",
+            "a",
+            "::1",
+            "[::1]:7",
+            "tcp -h a -p 1",
+            "tcp -h a -p 1:ssl -h b -p 2",
+            "Demo/TopicManager:tcp -h a -p 1",
+            "greeter:tcp",
+            "tcp:ssl",
+        ] {
+            assert_eq!(mistake(text), None, "{text}");
         }
     }
 

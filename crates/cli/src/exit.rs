@@ -27,7 +27,8 @@ pub(crate) enum Exit {
     Refused = 5,
     /// Events were lost.
     LossDetected = 6,
-    /// Slice files have errors, a check of them has findings, or `floe lab compare` has found a regression.
+    /// Slice files have errors, a check of them has findings, `floe doctor` or `floe status --exit-code` has found a
+    /// problem, or `floe lab compare` a regression.
     Findings = 100,
     /// A signal ended it before it was done.
     Interrupted = 130,
@@ -37,13 +38,14 @@ pub(crate) enum Exit {
 pub(crate) const EXIT_CODES: &str = "\
 Exit codes:
     0  it did what was asked
-    1  it failed: an exception, a broken connection, a port in use
+    1  it failed: an exception, a broken connection, an unknown host, a port in use
     2  arguments, JSON, bytes or named files are invalid
     3  the time was over (--timeout)
     4  no such object, facet, operation or topic
-    5  nothing listens at the address, or the peer declined (the topic exists already)
+    5  nothing listens there, or the peer declined (the topic exists already)
     6  events were lost
-  100  Slice files have errors, a check of them has findings, or a run of the lab is worse than another
+  100  findings: Slice files have errors, floe doctor or floe status --exit-code
+       found a problem, or a run of the lab is worse than another
   130  interrupted before it was done";
 
 impl From<Exit> for ExitCode {

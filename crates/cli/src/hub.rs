@@ -21,6 +21,7 @@ use crate::context;
 use crate::endpoint::{self, HUB_PORT};
 use crate::exit::{Exit, Failure};
 use crate::locator;
+use crate::near;
 use crate::peer;
 
 /// Where the hub is.
@@ -61,6 +62,9 @@ impl HubArgument {
         communicator: &Communicator,
     ) -> Result<TopicManagerProxy, Failure> {
         let (text, place) = self.text();
+        if let Some(mistake) = endpoint::mistake(&text) {
+            return Err(Failure::usage(mistake).when(place));
+        }
         peer::proxy(communicator, &manager_text(&text))
             .map_err(|error| error.when(place).help(format_args!("give {ADDRESSES}")))
     }
@@ -230,6 +234,26 @@ impl HubArgument {
         }
     }
 
+    /// Checks that the topic manager exists: the hub has its other objects whatever the manager is called.
+    ///
+    /// # Errors
+    /// There is no such object, it is another one, or the hub does not answer.
+    pub(crate) async fn check_manager(&self, communicator: &Communicator) -> Result<(), Failure> {
+        let manager = self.manager(communicator)?;
+        let identity = &manager.as_proxy().reference().identity;
+        match manager.ice_is_a(TOPIC_MANAGER).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(
+                Failure::not_found(format_args!("`{identity}` is no topic manager"))
+                    .help(MANAGER_HELP),
+            ),
+            Err(error) => {
+                let failure = self.unanswered(error.into());
+                Err(near::explained(failure, manager.as_proxy()).await)
+            }
+        }
+    }
+
     /// What is known of the hub and its topics.
     ///
     /// # Errors
@@ -297,9 +321,7 @@ impl HubArgument {
         match failure.exit() {
             _ if failure.is_access_refusal() => failure,
             Exit::Refused => failure.when("no hub").help(self.refused_help()),
-            Exit::NotFound => failure
-                .when("no topic manager")
-                .help("give the whole proxy of the topic manager with --hub"),
+            Exit::NotFound => failure.when("no topic manager").help(MANAGER_HELP),
             Exit::Usage => failure.when("the hub does not answer"),
             _ if failure.is_answer() => failure.reported_by("the hub"),
             _ if failure.is_unreachable() => failure
@@ -320,6 +342,11 @@ impl HubArgument {
         }
     }
 }
+
+/// The type of the object that a hub is asked for its topics.
+pub(crate) const TOPIC_MANAGER: &str = "::IceStorm::TopicManager";
+
+const MANAGER_HELP: &str = "give the whole proxy of the topic manager with --hub";
 
 const WHERE_HELP: &str = "start one with `floe serve`, or say with --hub where it listens";
 
@@ -395,6 +422,9 @@ fn admin_identity() -> Identity {
 /// # Errors
 /// Text that is neither an endpoint nor a proxy.
 pub(crate) fn parse_hub(text: &str) -> Result<String, String> {
+    if let Some(mistake) = endpoint::mistake(text) {
+        return Err(mistake);
+    }
     let manager = manager_text(text);
     match endpoint::full_proxy(&manager).parse::<Reference>() {
         Ok(_) => Ok(text.to_owned()),

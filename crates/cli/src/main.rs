@@ -145,6 +145,14 @@ fn with_better_tip(mut error: clap::Error) -> clap::Error {
 fn answer(error: &clap::Error) -> Exit {
     match error.kind() {
         ErrorKind::DisplayHelp => {
+            if let Some(word) = split_endpoint(std::env::args()) {
+                Failure::usage(format_args!(
+                    "`{word} -h` are two arguments: -h asks for help"
+                ))
+                .help("put quotes around a proxy or endpoint: 'greeter:tcp -h localhost -p 4061'")
+                .report();
+                return Exit::Usage;
+            }
             help::print(error);
             Exit::Success
         }
@@ -160,6 +168,37 @@ fn answer(error: &clap::Error) -> Exit {
         _ => {
             output::talk(format_args!("floe: {}", error.to_string().trim_end()));
             Exit::Usage
+        }
+    }
+}
+
+/// The word in front of `-h` if both were meant as one: an endpoint without quotes around it.
+fn split_endpoint(arguments: impl Iterator<Item = String>) -> Option<String> {
+    let words: Vec<String> = arguments.collect();
+    let mut pairs = words.windows(2);
+    let found = pairs.find(|pair| pair[1] == "-h" && endpoint::ends_with_protocol(&pair[0]))?;
+    Some(found[0].clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_without_quotes_asks_for_no_help() {
+        let split = |line: &str| split_endpoint(line.split(' ').map(str::to_owned));
+        let found = split("floe call greeter:tcp -h localhost -p 4061 greet");
+        assert_eq!(found.as_deref(), Some("greeter:tcp"));
+        assert_eq!(
+            split("floe serve --listen tcp -h a").as_deref(),
+            Some("tcp")
+        );
+        for line in [
+            "floe -h",
+            "floe call -h",
+            "floe call greeter:localhost:1 -h",
+        ] {
+            assert_eq!(split(line), None, "{line}");
         }
     }
 }

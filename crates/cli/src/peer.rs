@@ -206,6 +206,9 @@ pub(crate) const ANSWER_SIZE_MAX: usize = 256 * 1024 * 1024;
 /// # Errors
 /// Text that is no proxy, or one that says not where the object is.
 pub(crate) fn proxy<P: TypedProxy>(communicator: &Communicator, text: &str) -> Result<P, Failure> {
+    if let Some(mistake) = endpoint::mistake_in_proxy(text) {
+        return Err(Failure::usage(mistake));
+    }
     let text = &*endpoint::full_proxy(text);
     let proxy: Proxy = communicator.proxy(text).map_err(|error| {
         let failure = Failure::usage(format_args!("`{text}` is no proxy: {error}"));
@@ -250,7 +253,10 @@ fn check_endpoints(proxy: &Proxy, text: &str) -> Result<(), Failure> {
 pub(crate) fn not_listening(error: &AdapterError) -> Failure {
     match error {
         AdapterError::Listen { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
-            Failure::usage(error).help(
+            // The library names its own setting.
+            let message = error.to_string();
+            let message = message.replace(": set `Settings::tls` of the communicator", "");
+            Failure::usage(message).help(
                 "ssl and wss endpoints need --tls-cert, --tls-key and --tls-ca, or cert, key and ca in the [tls] of a floe.toml",
             )
         }
@@ -291,7 +297,10 @@ pub(crate) fn endpoint_at(text: &str, port: u16) -> Result<String, String> {
         true => {
             Err("expected an endpoint, such as 'tcp -h 127.0.0.1 -p 10000', got nothing".to_owned())
         }
-        false => Ok(endpoint::full(text, Some(port)).into_owned()),
+        false => match endpoint::mistake(text) {
+            Some(mistake) => Err(mistake),
+            None => Ok(endpoint::full(text, Some(port)).into_owned()),
+        },
     }
 }
 

@@ -61,9 +61,15 @@ impl fmt::Display for LookupError {
                 operations,
             } => {
                 match interfaces.as_slice() {
-                    [] => write!(f, "no operation {name} in the Slice files")?,
-                    [interface] => write!(f, "{interface} has no operation {name}")?,
-                    several => write!(f, "none of {} has an operation {name}", join(several))?,
+                    [] if operations.is_empty() => {
+                        return write!(
+                            f,
+                            "no operation `{name}`: no Slice file with operations was given"
+                        );
+                    }
+                    [] => write!(f, "no operation `{name}` in the Slice files")?,
+                    [interface] => write!(f, "{interface} has no operation `{name}`")?,
+                    several => write!(f, "none of {} has an operation `{name}`", join(several))?,
                 }
                 alternatives(f, name, operations)
             }
@@ -89,10 +95,10 @@ impl From<Unsupported> for LookupError {
 /// Writes the names that exist instead.
 fn alternatives(f: &mut fmt::Formatter<'_>, name: &str, all: &[String]) -> fmt::Result {
     if let Some(suggestion) = suggest(name, all.iter().map(String::as_str)) {
-        return write!(f, "; did you mean {suggestion}");
+        return write!(f, "; did you mean `{suggestion}`?");
     }
     match all {
-        [] => write!(f, "; there is none"),
+        [] => Ok(()),
         all => write!(f, "; there is {}", join(all)),
     }
 }

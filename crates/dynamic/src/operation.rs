@@ -249,6 +249,7 @@ impl Operation {
                 values.resize(slots.len(), Value::Unset);
                 is_whole.then_some(values)
             }
+            (Json::Array(_), []) => reader.mismatch(format!("no {}s", list_of.noun), json),
             (Json::Array(_), slots) => {
                 let least = slots.len() - optional_at_the_end(slots);
                 let count = match least == slots.len() {

@@ -38,7 +38,7 @@ mod service;
 mod settings;
 mod store;
 
-pub use core::{HubLimits, LimitUse, OverflowPolicy, QueueLimits, WAITING_FACET};
+pub use core::{HubLimits, LimitUse, OverflowPolicy, QOS_KEYS, QueueLimits, WAITING_FACET};
 pub use error::{HubError, StoreError};
 pub use service::{
     DURABLE_TOPICS, HUB_ADMIN, Hub, HubLatencies, HubView, LatencyCounts, METRICS_MAPS,

@@ -5,13 +5,13 @@ use std::time::Instant;
 use clap::Args;
 use floe::contracts::ice_storm::TopicManagerProxy;
 use floe::reference::Target;
-use floe::{Communicator, ConnectionInfo, Endpoint, InvokeError, TypedProxy};
+use floe::{Communicator, ConnectionInfo, Endpoint, TypedProxy};
 use serde_json::{Value as Json, json};
 
 use crate::context;
 use crate::endpoint::readable;
 use crate::exit::{Exit, Failure};
-use crate::hub::HubArgument;
+use crate::hub::{HubArgument, TOPIC_MANAGER};
 use crate::output::Output;
 use crate::peer::{self, TimeoutArgument};
 
@@ -104,7 +104,7 @@ impl Doctor {
         let manager = self.hub.manager(communicator)?;
         let mut reached = None;
         for endpoint in manager.as_proxy().reference().endpoints() {
-            let (check, info) = look_at_endpoint(&manager, endpoint).await;
+            let (check, info) = self.look_at_endpoint(&manager, endpoint).await;
             reached = reached.or(info);
             checks.push(check);
         }
@@ -117,10 +117,37 @@ impl Doctor {
         Ok(())
     }
 
+    async fn look_at_endpoint(
+        &self,
+        manager: &TopicManagerProxy,
+        endpoint: &Endpoint,
+    ) -> (Check, Option<ConnectionInfo>) {
+        const NAME: &str = "endpoint of the hub";
+        let mut reference = manager.as_proxy().reference().clone();
+        reference.target = Target::Direct(vec![endpoint.clone()]);
+        let alone = manager.as_proxy().with_reference(reference);
+        let begin = Instant::now();
+        match alone.ice_connection().await {
+            Ok(connection) => {
+                let shown = readable(&endpoint.to_string());
+                let milliseconds = begin.elapsed().as_secs_f64() * 1e3;
+                let found = format!("{shown}: connected in {milliseconds:.1} ms");
+                let info = connection.map(|connection| connection.info());
+                (Check::well(NAME, found), info)
+            }
+            Err(error) => {
+                // The failure names the endpoint.
+                let failure = self.hub.unanswered(error.into());
+                let help = failure.what_to_do().unwrap_or("look at the log of the hub");
+                (Check::problem(NAME, failure.message(), help), None)
+            }
+        }
+    }
+
     async fn topic_manager(&self, manager: &TopicManagerProxy) -> Check {
         const NAME: &str = "topic manager";
         let identity = manager.as_proxy().reference().identity.to_string();
-        match manager.ice_is_a("::IceStorm::TopicManager").await {
+        match manager.ice_is_a(TOPIC_MANAGER).await {
             Ok(true) => Check::well(NAME, format!("{identity} answers")),
             Ok(false) => Check::problem(
                 NAME,
@@ -161,41 +188,6 @@ impl Doctor {
             ),
         }
     }
-}
-
-async fn look_at_endpoint(
-    manager: &TopicManagerProxy,
-    endpoint: &Endpoint,
-) -> (Check, Option<ConnectionInfo>) {
-    const NAME: &str = "endpoint of the hub";
-    let shown = readable(&endpoint.to_string());
-    let mut reference = manager.as_proxy().reference().clone();
-    reference.target = Target::Direct(vec![endpoint.clone()]);
-    let alone = manager.as_proxy().with_reference(reference);
-    let begin = Instant::now();
-    let connected = alone.ice_connection().await;
-    let time = begin.elapsed();
-    match connected {
-        Ok(connection) => {
-            let info = connection.map(|connection| connection.info());
-            let milliseconds = time.as_secs_f64() * 1e3;
-            let found = format!("{shown}: connected in {milliseconds:.1} ms");
-            (Check::well(NAME, found), info)
-        }
-        Err(error) => {
-            let failure = Failure::from(error.clone());
-            let help = failure.what_to_do().unwrap_or(match is_refused(&error) {
-                true => "start the hub there, or name another one with --hub",
-                false => "is the hub's computer on, and does a firewall stand between?",
-            });
-            let check = Check::problem(NAME, format!("{shown}: {}", failure.message()), help);
-            (check, None)
-        }
-    }
-}
-
-fn is_refused(error: &InvokeError) -> bool {
-    Failure::from(error.clone()).exit() == Exit::Refused
 }
 
 /// Where a hub finds the subscribers of this computer.

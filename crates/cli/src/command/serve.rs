@@ -190,7 +190,7 @@ impl Serve {
                 Ok(services) => services,
                 Err(failure) => {
                     communicator.shutdown().await;
-                    return Err(failure);
+                    return Err(self.with_file(failure));
                 }
             };
             let metrics = scrapers.map(|scrapers| self.serve_metrics(&services, scrapers));
@@ -261,8 +261,17 @@ impl Serve {
             return Err(Failure::usage(message).help("omit the option, or run a hub"));
         }
         configuration.tls = configuration.tls.behind(tls::said());
-        configuration.communicator.tls = configuration.tls.clone().tls()?;
+        let tls = configuration.tls.clone().tls();
+        configuration.communicator.tls = tls.map_err(|failure| self.with_file(failure))?;
         Ok(configuration)
+    }
+
+    /// The failure, with the file whose settings may be the cause.
+    fn with_file(&self, failure: Failure) -> Failure {
+        match &self.config {
+            Some(file) => failure.when(format_args!("with {}", file.display())),
+            None => failure,
+        }
     }
 
     /// An argument that means nothing without a hub.

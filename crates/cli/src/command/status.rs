@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 use floe::{Communicator, TypedProxy};
-use floe_hub::contracts::floe::{HubStatus, TopicTotals};
+use floe_hub::contracts::floe::{HubStatus, Losses, TopicTotals};
 use serde_json::{Value as Json, json};
 
 use crate::context;
@@ -49,6 +49,7 @@ impl Status {
         output: &Output,
     ) -> Result<Vec<String>, Failure> {
         let manager = self.hub.manager(communicator)?;
+        self.hub.check_manager(communicator).await?;
         let status = self.hub.status(communicator).await?;
         let totals = self.hub.totals(communicator).await?;
         let totals = totals.unwrap_or_else(|| sum(&status));
@@ -64,6 +65,7 @@ impl Status {
             "published": totals.published,
             "delivered": totals.delivered,
             "lost": hub::lost(&totals.lost),
+            "losses": losses(&totals.lost).into_iter().map(|(_, text)| text).collect::<Vec<_>>(),
             "queued": totals.queued,
             "lag_seconds": totals.lag as f64 / 1e6,
             "problems": problems,
@@ -73,23 +75,43 @@ impl Status {
     }
 }
 
-/// What needs somebody's attention. Events that waited when a subscriber left are its own affair.
-pub(crate) fn problems(status: &HubStatus, totals: &TopicTotals) -> Vec<String> {
-    let lost = &totals.lost;
-    let mut problems = Vec::new();
-    let losses = [
-        (lost.overflow, "because the queue of a subscriber was full"),
-        (lost.offline, "while a subscriber was offline"),
-        (lost.failed, "because delivery failed"),
-        (lost.looped, "in a loop of hubs"),
+/// Lost events by their reason, as texts; and whether each is a problem. Events that waited when a subscriber left are its
+/// own affair, as are those that were too old for it.
+fn losses(lost: &Losses) -> Vec<(bool, String)> {
+    let reasons = [
+        (
+            true,
+            lost.overflow,
+            "because the queue of a subscriber was full",
+        ),
+        (true, lost.offline, "while a subscriber was offline"),
+        (true, lost.failed, "because delivery failed"),
+        (true, lost.looped, "in a loop of hubs"),
+        (
+            false,
+            lost.removed,
+            "when their subscriber left before it had received them",
+        ),
+        (false, lost.expired, "because their lifespan was over"),
     ];
-    for (count, why) in losses {
-        match count {
-            0 => {}
-            1 => problems.push(format!("1 event was lost {why}")),
-            count => problems.push(format!("{count} events were lost {why}")),
-        }
-    }
+    let lost = reasons.into_iter().filter(|(_, count, _)| *count != 0);
+    lost.map(|(is_problem, count, why)| {
+        let events = if count == 1 {
+            "event was"
+        } else {
+            "events were"
+        };
+        (is_problem, format!("{count} {events} lost {why}"))
+    })
+    .collect()
+}
+
+/// Lists what needs somebody's attention.
+pub(crate) fn problems(status: &HubStatus, totals: &TopicTotals) -> Vec<String> {
+    let losses = losses(&totals.lost).into_iter();
+    let mut problems: Vec<String> = losses
+        .filter_map(|(is_problem, text)| is_problem.then_some(text))
+        .collect();
     let lag = Duration::from_micros(totals.lag.try_into().unwrap_or(0));
     if lag > LAG_MAX {
         let seconds = lag.as_secs();
@@ -143,6 +165,14 @@ mod tests {
         let mut totals = TopicTotals::default();
         totals.lost.removed = 7;
         assert!(problems(&status, &totals).is_empty());
+        assert_eq!(
+            losses(&totals.lost),
+            [(
+                false,
+                "7 events were lost when their subscriber left before it had received them"
+                    .to_owned()
+            )]
+        );
         (totals.lost.overflow, totals.lag) = (1, 11_000_000);
         status.connections_refused = 2;
         assert_eq!(

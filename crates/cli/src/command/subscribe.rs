@@ -15,11 +15,13 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use floe::contracts::ice_storm::TopicProxy;
 use floe::{Adapter, Communicator, ConnectionInfo, Identity, Proxy, TypedProxy};
+use floe_hub::QOS_KEYS;
 use floe_hub::contracts::floe::LossListenerDispatcher;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use crate::command::call::parse_entry;
+use crate::config::nearest;
 use crate::contract::ContractArguments;
 use crate::count;
 use crate::event::{self, EventReader, Printed, Printer};
@@ -61,7 +63,8 @@ pub(crate) struct Subscribe {
     #[arg(long, value_enum, default_value_t = Mode::Twoway)]
     mode: Mode,
 
-    /// Adds an entry to the quality of service. Can be repeated
+    /// Adds an entry to the quality of service, such as retryCount=3 or floe.queueEvents=1000. Can be repeated. The guide
+    /// `operating.md` lists the keys
     #[arg(long, value_name = "KEY=VALUE", value_parser = parse_entry)]
     qos: Vec<(String, String)>,
 
@@ -129,12 +132,25 @@ impl Subscribe {
                 "through a router, events come over the session; `--context NAME` selects a context without a router",
             ));
         }
+        self.warn_of_unknown_keys();
         peer::runtime()?.block_on(async {
             let communicator = peer::communicator_through(login.as_ref(), Some(PATIENCE));
             let result = self.listen(&communicator, login, reader, output).await;
             peer::end(&communicator, &result).await;
             result
         })
+    }
+
+    /// A hub ignores what it does not know; a mistyped key would be noticed late.
+    fn warn_of_unknown_keys(&self) {
+        let unknown = self.qos.iter().map(|(key, _)| key.as_str());
+        for key in unknown.filter(|key| !QOS_KEYS.contains(key)) {
+            let help = nearest(key, &QOS_KEYS).map(|near| format!(": did you mean `{near}`?"));
+            output::talk(format_args!(
+                "warning: --qos {key}: Floe and IceStorm know no such key{}",
+                help.unwrap_or_default()
+            ));
+        }
     }
 
     async fn listen(

@@ -1,5 +1,7 @@
 //! `floe.toml`: the settings of a hub by Floe's names, and what it shares with a gateway.
 
+use std::ops::Range;
+
 use toml::de::{DeTable, DeValue};
 
 use super::entry::{Entry, Problem, Value};
@@ -111,6 +113,11 @@ fn entries(text: &str) -> Result<Vec<Entry>, Vec<Problem>> {
         let problem = |error: &toml::de::Error| {
             let line = error.span().map_or(0, |span| line_of(span.start));
             let message = error.message().trim().replace('\n', ", ");
+            if message.contains("duplicate key")
+                && let Some(repeated) = error.span().and_then(|span| repeated(text, span, line))
+            {
+                return Problem::new(line, repeated);
+            }
             let help =
                 quoted_line(text, line).map(|quoted| format!("; a text needs quotes: {quoted}"));
             let help = help.unwrap_or_default();
@@ -128,6 +135,20 @@ fn entries(text: &str) -> Result<Vec<Entry>, Vec<Problem>> {
     let mut entries = Vec::new();
     flatten(&table, &[], &line_of, &mut entries);
     Ok(entries)
+}
+
+/// Describes a key that its table has already, with the line that has it.
+fn repeated(text: &str, span: Range<usize>, line: usize) -> Option<String> {
+    let key = text.get(span)?.trim();
+    let key_of = |line: &str| Some(line.split_once('=')?.0.trim() == key);
+    let lines: Vec<&str> = text.lines().take(line.checked_sub(1)?).collect();
+    let own_table = lines.iter().enumerate().rev();
+    let mut own_table = own_table.take_while(|(_, line)| !line.trim_start().starts_with('['));
+    let (first, _) = own_table.find(|(_, line)| key_of(line) == Some(true))?;
+    Some(format!(
+        "{key} is set twice: line {} sets it first",
+        first + 1
+    ))
 }
 
 /// A line that sets a key to a bare word, with its value in quotes.

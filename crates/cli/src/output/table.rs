@@ -63,7 +63,8 @@ pub(super) fn record(object: &Json, has_colour: bool, line_width: Option<usize>)
     let mut text = String::new();
     for (key, value) in members {
         let lines = match value {
-            Json::Array(elements) if !elements.is_empty() => elements.iter().map(cell).collect(),
+            Json::Array(elements) if elements.is_empty() => vec!["none".to_owned()],
+            Json::Array(elements) => elements.iter().map(cell).collect(),
             value => vec![cell(value)],
         };
         let room = line_width.map(|line| line.saturating_sub(width + fit::GAP.len()));
@@ -229,7 +230,7 @@ mod tests {
         let object = json!({"name": "t", "all_of": ["a", "b"], "none": [], "null": null});
         assert_eq!(
             record(&object, false, None),
-            "name    t\nall of  a\n        b\nnone    \nnull    -\n"
+            "name    t\nall of  a\n        b\nnone    none\nnull    -\n"
         );
     }
 

@@ -308,10 +308,10 @@ fn arguments_that_make_no_sense_are_refused_with_the_way_out() {
     encode(&["--type", "int", "--operation", "greet"]).said("cannot be used with");
     encode(&["--operation", "greet", "--request", "--reply"]).said("cannot be used with");
     encode(&["--type", "int", "--encoding", "2.0"]).said("[possible values: 1.0, 1.1]");
-    encode(&["--type", "::M::Piont"]).said("did you mean ::M::Point");
+    encode(&["--type", "::M::Piont"]).said("did you mean `::M::Point`?");
     encode(&["--type", "::M::Greeter"]).said("a proxy to it is '::M::Greeter*'");
     encode(&["--type", "::M::Late", "--tag", "1"]).said("::M::Late is no data type");
-    encode(&["--operation", "gret", "--reply"]).said("did you mean greet");
+    encode(&["--operation", "gret", "--reply"]).said("did you mean `greet`?");
     run(&["encode", "1", "--type", "::M::Point"])
         .ended(2)
         .said("add --slice FILE");

@@ -192,7 +192,7 @@ fn an_event_of_another_contract_is_shown_as_an_error_and_the_next_one_arrives() 
     );
     let unknown = event(&subscriber);
     assert!(
-        error(&unknown).contains("no operation started"),
+        error(&unknown).contains("no operation `started`"),
         "{unknown}"
     );
     assert_eq!(event(&subscriber)["operation"], "stopped");
@@ -350,7 +350,7 @@ fn what_cannot_be_an_event_is_refused() {
         .said("returns data or throws");
     run(&["pub", "t", "aks", "--slice", &file])
         .ended(2)
-        .said("did you mean ask");
+        .said("did you mean `ask`?");
     run(&["pub", "t", "stopped"])
         .ended(2)
         .said("add --slice FILE");

@@ -62,8 +62,10 @@ fn lost_events_are_a_problem() {
 #[test]
 fn a_hub_that_is_not_there_is_a_problem_with_what_to_do() {
     let doctor = run(&["doctor", "--hub", "127.0.0.1:1", "-o", "table"]).ended(100);
-    let expected = "PROBLEM  endpoint of the hub: tcp -h 127.0.0.1 -p 1: ";
+    let expected = "PROBLEM  endpoint of the hub: no hub: cannot connect to \"tcp -h 127.0.0.1 -p 1\": Connection refused";
     assert!(doctor.stdout.contains(expected), "{doctor:?}");
+    let help = "start one with `floe serve`, or say with --hub where it listens";
+    assert!(doctor.stdout.contains(help), "{doctor:?}");
     run(&["status", "--hub", "127.0.0.1:1"]).ended(5);
 }
 

@@ -39,6 +39,11 @@
 //! | a subscriber behind a firewall of its own | `two_machines.rs::a_subscriber_may_say_where_it_listens` |
 //! | a subscriber that the locator does not know | `crates/hub/tests/capabilities/located.rs::a_subscriber_that_the_locator_does_not_know_loses_its_subscription` |
 //! | a timeout in a proxy that nobody set | `mistakes.rs::no_message_and_no_output_of_a_hub_has_the_default_timeout` |
+//! | a topic manager under a wrong name | `mistakes.rs::the_state_of_a_hub_is_asked_of_the_topic_manager_that_was_named` |
+//! | a port that is no number, or too large | `mistakes.rs::a_port_that_is_none_and_a_host_that_is_missing_are_told` |
+//! | a proxy without quotes | `mistakes.rs::a_proxy_without_quotes_is_not_taken_for_a_request_for_help` |
+//! | a mistyped key of the quality of service | `mistakes.rs::a_key_of_the_quality_of_service_that_nobody_knows_is_warned_of` |
+//! | a setting that is there twice | `crates/cli/src/config/tests/settings.rs::a_setting_that_is_there_twice_is_told_with_its_first_line` |
 //! | `floe lab` in a build without the lab | `crates/cli/src/command/no_lab.rs::a_build_without_the_lab_says_how_to_get_it` |
 
 use std::io::Read;
@@ -314,4 +319,70 @@ fn a_facet_that_is_not_there_leaves_the_object_itself() {
     run(&["call", &hub.manager, "ice_ping", "--facet", "other"])
         .ended(4)
         .said("the object exists, and has no facet `other`: omit --facet for the object itself");
+}
+
+#[test]
+fn the_state_of_a_hub_is_asked_of_the_topic_manager_that_was_named() {
+    let hub = Hub::start();
+    let wrong = hub.manager.replace("IceStorm/", "IceStrom/");
+    run(&["status", "--hub", &wrong])
+        .ended(4)
+        .said("no topic manager")
+        .said("did you mean `IceStorm/TopicManager`?");
+    let other = hub
+        .manager
+        .replace("IceStorm/TopicManager", "Floe/HubAdmin");
+    run(&["status", "--hub", &other])
+        .ended(4)
+        .said("`Floe/HubAdmin` is no topic manager")
+        .said("give the whole proxy of the topic manager with --hub");
+    run(&["status", "--hub", &hub.manager]).ended(0);
+}
+
+#[test]
+fn a_port_that_is_none_and_a_host_that_is_missing_are_told() {
+    let port = "expected a port from 1 to 65535 in `localhost:99999`, got `99999`";
+    run(&["topic", "list", "--hub", "localhost:99999"])
+        .ended(2)
+        .said(port);
+    run(&["call", "greeter:localhost:99999", "ice_ping"])
+        .ended(2)
+        .said(port);
+    run(&["serve", "--listen", "localhost:99999"])
+        .ended(2)
+        .said(port);
+    run(&["serve", "--listen", ":10777"])
+        .ended(2)
+        .said("got no host in `:10777`: write localhost:10777 for this computer")
+        .said("*:10777");
+}
+
+#[test]
+fn a_proxy_without_quotes_is_not_taken_for_a_request_for_help() {
+    run(&[
+        "call",
+        "greeter:tcp",
+        "-h",
+        "localhost",
+        "-p",
+        "4061",
+        "greet",
+    ])
+    .ended(2)
+    .said("`greeter:tcp -h` are two arguments: -h asks for help")
+    .said("put quotes around a proxy or endpoint: 'greeter:tcp -h localhost -p 4061'");
+    run(&["call", "greeter:localhost:4061", "-h"]).ended(0);
+}
+
+#[test]
+fn a_key_of_the_quality_of_service_that_nobody_knows_is_warned_of() {
+    let hub = Hub::start();
+    let file = slice_file("mistakes-qos.ice", "module M { interface I { void f(); } }");
+    let line = ["sub", "t", "--create", "--slice", &file, "--timeout", "1ms"];
+    let with = |entry: &'static str| hub.run(&[&line[..], &["--qos", entry]].concat());
+    with("retrycount=3").said(
+        "warning: --qos retrycount: Floe and IceStorm know no such key: did you mean `retryCount`?",
+    );
+    let known = with("floe.queueEvents=10");
+    assert!(!known.stderr.contains("warning"), "{known:?}");
 }

@@ -178,7 +178,7 @@ fn a_directory_that_cannot_be_written_is_said_so() {
     ])
     .ended(1)
     .said("no-directory")
-    .said("--data needs a directory");
+    .said("data (--data) needs a directory");
 }
 
 #[test]

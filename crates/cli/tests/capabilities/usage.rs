@@ -278,7 +278,7 @@ fn all_that_is_wrong_with_parameters_is_named_with_its_path() {
     let json = r#"{"item": {"nmae": "tea", "count": 70000}}"#;
     run(&[&call[..], &[json]].concat())
         .ended(2)
-        .said("params.item.nmae: expected a member of ::Shop::Item (name, count), got \"nmae\"; did you mean name")
+        .said("params.item.nmae: expected a member of ::Shop::Item (name, count), got \"nmae\"; did you mean `name`?")
         .said("params.item.name: expected a string, got nothing")
         .said("params.item.count: expected a short (-32768 to 32767), got the number 70000");
     run(&[&call[..], &["-5"]].concat())

@@ -395,7 +395,7 @@ fn describe_type(contract: &Contract, r#type: Type) -> String {
 }
 
 pub(super) fn did_you_mean(name: &str) -> String {
-    format!("did you mean {name}")
+    format!("did you mean `{name}`?")
 }
 
 fn names_of(r#enum: &Enum) -> Vec<&str> {

@@ -184,7 +184,7 @@ fn all_that_is_wrong_with_instances_is_said() {
         (
             "M::Node",
             json!({"$class": "::M::Noed"}),
-            "value: expected a class of the Slice files (::M::Node, ::M::Named, ::M::Small, ::M::Tree, ::M::Deep, ::M::Keeper), got \"::M::Noed\"; did you mean ::M::Node",
+            "value: expected a class of the Slice files (::M::Node, ::M::Named, ::M::Small, ::M::Tree, ::M::Deep, ::M::Keeper), got \"::M::Noed\"; did you mean `::M::Node`?",
         ),
         (
             "M::Named",

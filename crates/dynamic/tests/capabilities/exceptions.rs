@@ -108,7 +108,7 @@ fn json_that_is_no_exception_is_refused() {
     assert_eq!(
         refused(json!({"$exception": "::M::Timeout", "reason": 1, "second": 2})),
         "exception.second: expected a member of ::M::Timeout (reason, seconds), got \"second\"; \
-         did you mean seconds\n\
+         did you mean `seconds`?\n\
          exception.reason: expected a string, got the number 1"
     );
 }

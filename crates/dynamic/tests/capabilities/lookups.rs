@@ -46,7 +46,7 @@ fn an_unknown_type_is_answered_with_what_there_is() {
         .expect_err("no such type");
     assert_eq!(
         error.to_string(),
-        "no type M::Piont in the Slice files; did you mean ::M::Point"
+        "no type M::Piont in the Slice files; did you mean `::M::Point`?"
     );
     let error = contract(SLICE)
         .data_type("Temperature")
@@ -93,7 +93,7 @@ fn an_operation_of_another_interface_is_not_taken_for_an_object_of_known_type() 
     let error = contract(SLICE).operation_of_object(&["::M::B"], "onlyA");
     assert_eq!(
         error.expect_err("B has no onlyA").to_string(),
-        "::M::B has no operation onlyA; there is shared, report"
+        "::M::B has no operation `onlyA`; there is shared, report"
     );
 }
 
@@ -123,12 +123,12 @@ fn an_operation_that_nobody_has_is_answered_with_the_one_that_was_meant() {
         .expect_err("a typing error");
     assert_eq!(
         error.to_string(),
-        "no operation reprot in the Slice files; did you mean report"
+        "no operation `reprot` in the Slice files; did you mean `report`?"
     );
     let error = contract("module M { struct S { int i; } }").operation("report");
     assert_eq!(
         error.expect_err("no interfaces").to_string(),
-        "no operation report in the Slice files; there is none"
+        "no operation `report`: no Slice file with operations was given"
     );
 }
 

@@ -123,6 +123,6 @@ fn exceptions_are_among_the_names_that_are_suggested() {
     let error = PayloadType::named(&contract(SLICE), "M::Failrue", None);
     assert_eq!(
         error.map(|_| ()).map_err(|error| error.to_string()),
-        Err("no type M::Failrue in the Slice files; did you mean ::M::Failure".to_owned())
+        Err("no type M::Failrue in the Slice files; did you mean `::M::Failure`?".to_owned())
     );
 }

@@ -81,7 +81,7 @@ fn a_wrong_member_is_named_with_its_path_and_the_one_that_was_meant() {
     assert_eq!(
         message("M::Order", json),
         "value.items[1].nmae: expected a member of ::M::Item (name, count, color), got \"nmae\"; \
-         did you mean name\n\
+         did you mean `name`?\n\
          value.items[1].name: expected a string, got nothing; ::M::Item has no default for it"
     );
 }
@@ -95,7 +95,7 @@ fn all_problems_of_a_value_are_told_at_once() {
         "value.items[0].name: expected a string, got the number 1\n\
          value.items[0].count: expected a short (-32768 to 32767), got the number 40000\n\
          value.items[0].color: expected an enumerator of ::M::Color (red, green, blue), got the \
-         string \"gren\"; did you mean green\n\
+         string \"gren\"; did you mean `green`?\n\
          value.ages[\"Ada\"]: expected an int (-2147483648 to 2147483647), got the string \"x\""
     );
 }
@@ -114,7 +114,7 @@ fn an_enumerator_of_another_enumeration_is_refused() {
     assert_eq!(
         message("M::Color", json!("Paint::red")),
         "value: expected an enumerator of ::M::Color (red, green, blue), got the string \
-         \"Paint::red\"; did you mean red"
+         \"Paint::red\"; did you mean `red`?"
     );
     assert_eq!(
         message("M::Color", json!(0)),

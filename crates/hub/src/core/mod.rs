@@ -70,6 +70,7 @@ pub(crate) use names::{
     topic_name,
 };
 pub(crate) use overflow::{OverflowNotice, OverflowSummary};
+pub use qos::QOS_KEYS;
 pub(crate) use qos::{DeliveryMode, OUTSTANDING_LIMIT, Qos, QosError};
 pub(crate) use queue_memory::{MemoryUse, QueueUse};
 pub(crate) use schedule::Schedule;

@@ -11,6 +11,32 @@ use super::lifespan::LIFESPAN_KEY;
 use super::limits::{OverflowPolicy, QueueLimits};
 use super::wishes::{Wishes, count, milliseconds, name, positive_milliseconds};
 
+/// The keys that a subscriber may set: those of IceStorm, and Floe's own. Others are ignored, as in IceStorm.
+pub const QOS_KEYS: [&str; 22] = [
+    "connectionCached",
+    "locatorCacheTimeout",
+    "reliability",
+    "retryCount",
+    "floe.attempts",
+    "floe.backOff",
+    "floe.deadLetters",
+    "floe.deadline",
+    "floe.durable",
+    "floe.from",
+    "floe.idle",
+    LIFESPAN_KEY,
+    "floe.lostFacet",
+    "floe.outstanding",
+    "floe.overflow",
+    "floe.patience",
+    "floe.pull",
+    "floe.queueBytes",
+    "floe.queueEvents",
+    "floe.shared",
+    "floe.stamps",
+    "floe.sticky",
+];
+
 /// The number of requests in flight to a twoway subscriber at first, as in IceStorm. It grows by itself.
 pub(crate) const TWOWAY_OUTSTANDING: usize = 5;
 
@@ -120,7 +146,8 @@ impl Qos {
         qos: &BTreeMap<String, String>,
         mode: InvocationMode,
     ) -> Result<Self, QosError> {
-        let text = |key: &str| qos.get(key).map_or("", String::as_str);
+        let ours = Wishes(qos);
+        let text = |key: &str| ours.text(key).unwrap_or("");
         let is_ordered = match text("reliability") {
             "" => false,
             "ordered" => true,
@@ -133,7 +160,6 @@ impl Qos {
             let reason = "ordered reliability requires a twoway proxy";
             return Err(QosError::Bad(reason.to_owned()));
         }
-        let ours = Wishes(qos);
         let outstanding = ours.parsed("floe.outstanding", count)?;
         let mut reading = Reading::parse(qos)?;
         let lifespan = ours.parsed(LIFESPAN_KEY, positive_milliseconds)?;
@@ -154,7 +180,7 @@ impl Qos {
             events_max: ours.parsed("floe.queueEvents", count)?,
             bytes_max: ours.parsed("floe.queueBytes", count)?,
             patience_max: ours.parsed("floe.patience", milliseconds)?,
-            lost_facet: qos.get("floe.lostFacet").cloned(),
+            lost_facet: ours.text("floe.lostFacet").map(str::to_owned),
             lifespan,
             reading,
         })
@@ -287,7 +313,7 @@ fn cache_timeout(seconds: i32) -> Result<Option<Duration>, QosError> {
 
 /// Parses the number of a key, if it is set. `what` is IceStorm's name for it.
 fn number(qos: &BTreeMap<String, String>, key: &str, what: &str) -> Result<Option<i32>, QosError> {
-    let Some(text) = qos.get(key) else {
+    let Some(text) = Wishes(qos).text(key) else {
         return Ok(None);
     };
     let number = text.trim().parse();

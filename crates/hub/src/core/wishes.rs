@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::qos::QOS_KEYS;
+
 /// The quality of service as a subscriber gave it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wishes<'a>(pub(super) &'a BTreeMap<String, String>);
@@ -11,6 +13,7 @@ pub(super) struct Wishes<'a>(pub(super) &'a BTreeMap<String, String>);
 impl<'a> Wishes<'a> {
     /// The value of a key, if it is set.
     pub(super) fn text(self, key: &str) -> Option<&'a str> {
+        debug_assert!(QOS_KEYS.contains(&key), "{key} is not in the list of keys");
         self.0.get(key).map(String::as_str)
     }
 

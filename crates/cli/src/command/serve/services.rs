@@ -145,8 +145,9 @@ fn hub_not_started(error: &HubError) -> Failure {
         HubError::Adapter(error) => peer::not_listening(error),
         HubError::OnlyDatagrams { .. } => Failure::usage(error),
         HubError::Store(error) if error.is_damage() => Failure::new(Exit::Failure, error),
-        HubError::Store(error) => Failure::new(Exit::Failure, error)
-            .help("--data needs a directory that this user can write, and no other hub in it"),
+        HubError::Store(error) => Failure::new(Exit::Failure, error).help(
+            "data (--data) needs a directory that this user can write, and no other hub in it",
+        ),
         error => Failure::new(Exit::Failure, error),
     }
 }

@@ -57,7 +57,10 @@ impl Subscription<'_> {
             if !reconnects {
                 return lost;
             }
-            output::talk(format_args!("{}: subscribing again", lost.message()));
+            output::talk(format_args!("{}; subscribing again", lost.message()));
+            if let Some(help) = lost.what_to_do().filter(|_| !lost.is_of_connection()) {
+                output::talk(format_args!("  help: {}", output::shown_in_talk(help)));
+            }
             let renewed = reconnect::until_it_succeeds(async || self.renewed().await).await;
             let (topic, is_kept) = match renewed {
                 Ok(renewed) => renewed,

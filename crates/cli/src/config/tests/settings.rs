@@ -317,6 +317,13 @@ fn accepts(schema: &Json, value: &Json) -> bool {
 }
 
 #[test]
+fn a_setting_that_is_there_twice_is_told_with_its_first_line() {
+    let (_, problems) = read_toml("[limits]\nevents = 1\n[queue]\nevents = 3\n\nevents = 4\n");
+    let told = "events is set twice: line 4 sets it first".to_owned();
+    assert_eq!(problems, [(6, told)]);
+}
+
+#[test]
 fn a_text_without_quotes_is_shown_with_them() {
     let (_, problems) = read_toml(
         "listen = tcp -p 10000  # here\n[queue]\nevents = 10\npatience = 5s\n[access]\nusers = [\n",
