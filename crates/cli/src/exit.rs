@@ -112,6 +112,15 @@ impl Failure {
         self
     }
 
+    /// Adds to what was said of what to do.
+    #[must_use]
+    pub(crate) fn further_help(self, further: &str) -> Self {
+        match self.help.clone() {
+            Some(help) => self.help(format_args!("{help}; {further}")),
+            None => self.help(further),
+        }
+    }
+
     /// Names the peer that answered that it failed, instead of any servant or server.
     #[must_use]
     pub(crate) fn reported_by(mut self, peer: impl fmt::Display) -> Self {

@@ -124,6 +124,26 @@ impl HubArgument {
         }
     }
 
+    /// The topic of this name, created if that is wanted. If it is not, the failure says how to want it.
+    ///
+    /// # Errors
+    /// There is none, or the hub does not answer.
+    pub(crate) async fn topic_for_events(
+        &self,
+        communicator: &Communicator,
+        name: &str,
+        creates: bool,
+    ) -> Result<TopicProxy, Failure> {
+        if creates {
+            return self.topic_or_create(communicator, name).await;
+        }
+        let topic = self.topic(communicator, name).await;
+        topic.map_err(|failure| match failure.exit() {
+            Exit::NotFound => failure.further_help("with --create this command does"),
+            _ => failure,
+        })
+    }
+
     /// The topic whose name is most like this, if one is like it.
     async fn near_topic(&self, communicator: &Communicator, name: &str) -> Option<String> {
         let topics = self.manager(communicator).ok()?.retrieve_all().await.ok()?;
@@ -135,7 +155,7 @@ impl HubArgument {
     ///
     /// # Errors
     /// The hub does not answer.
-    pub(crate) async fn topic_or_create(
+    async fn topic_or_create(
         &self,
         communicator: &Communicator,
         name: &str,
@@ -409,7 +429,7 @@ pub(crate) fn no_topic(name: &str) -> Failure {
     Failure::not_found(format_args!("no topic `{name}`")).help(TOPIC_HELP)
 }
 
-const TOPIC_HELP: &str = "`floe topic list` shows the topics, and `floe topic create` makes one; `floe pub` and `floe sub` do with --create";
+const TOPIC_HELP: &str = "`floe topic list` shows the topics, and `floe topic create` makes one";
 
 fn admin_identity() -> Identity {
     HUB_ADMIN

@@ -148,8 +148,11 @@ fn parse(text: &str, place: &str, help: &str) -> Result<Json, Failure> {
         let failure = match error.is_data() {
             true => Failure::usage(error),
             false => Failure::usage(format_args!(
-                "expected JSON, got `{}`: {error}",
-                excerpt(text)
+                "expected JSON, got `{}`: {}",
+                excerpt(text),
+                error
+                    .to_string()
+                    .replace("EOF while parsing", "the text ends within")
             )),
         };
         failure.when(place).help(help)

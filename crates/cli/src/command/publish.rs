@@ -247,10 +247,10 @@ impl Publish {
     }
 
     async fn publisher(&self, communicator: &Communicator) -> Result<Proxy, Failure> {
-        let topic = match self.create {
-            true => self.hub.topic_or_create(communicator, &self.topic).await?,
-            false => self.hub.topic(communicator, &self.topic).await?,
-        };
+        let topic = self
+            .hub
+            .topic_for_events(communicator, &self.topic, self.create)
+            .await?;
         let publisher = topic.get_publisher().await;
         let publisher = publisher.map_err(|error| self.hub.unanswered(error.into()))?;
         let context: Context = self.context.iter().cloned().collect();

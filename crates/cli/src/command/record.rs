@@ -163,10 +163,9 @@ impl Record {
         recorder: Recorder,
     ) -> Result<ServantSubscription, Failure> {
         // These say what is wrong, and what to do, if there is no such hub or topic.
-        match self.create {
-            true => self.hub.topic_or_create(communicator, name).await?,
-            false => self.hub.topic(communicator, name).await?,
-        };
+        let hub = &self.hub;
+        hub.topic_for_events(communicator, name, self.create)
+            .await?;
         let manager = self.hub.manager(communicator)?.to_string();
         let subscribed = async {
             let hub = HubClient::connect_with(communicator, &manager).await?;

@@ -239,10 +239,9 @@ impl Sending<'_> {
 
     async fn topic(&self, name: &str) -> Result<Topic, Failure> {
         let hub = &self.replay.hub;
-        let topic = match self.replay.create {
-            true => hub.topic_or_create(self.communicator, name).await?,
-            false => hub.topic(self.communicator, name).await?,
-        };
+        let topic = hub
+            .topic_for_events(self.communicator, name, self.replay.create)
+            .await?;
         let publisher = topic.get_publisher().await;
         let publisher = publisher.map_err(|error| hub.unanswered(error.into()))?;
         Ok(Topic {

@@ -15,6 +15,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 use floe::contracts::ice_storm::TopicProxy;
 use floe::{Adapter, Communicator, ConnectionInfo, Identity, Proxy, TypedProxy};
+use floe_dynamic::Contract;
 use floe_hub::QOS_KEYS;
 use floe_hub::contracts::floe::LossListenerDispatcher;
 use tokio::sync::oneshot;
@@ -123,6 +124,7 @@ enum Mode {
 impl Subscribe {
     pub(crate) fn run(self, output: &Output) -> Result<Exit, Failure> {
         let contract = self.contract.require()?;
+        warn_if_without_events(&contract);
         let reader = EventReader::new(contract, self.contract.interface());
         let login = self.router.login()?;
         if login.is_some() && self.listen.is_some() {
@@ -171,7 +173,10 @@ impl Subscribe {
             }
             None => None,
         };
-        let topic = subscription::topic(communicator, &self.hub, &self.topic, self.create).await?;
+        let topic = self
+            .hub
+            .topic_for_events(communicator, &self.topic, self.create)
+            .await?;
         let (adapter, category) = match &session {
             Some(session) => session.adapter(communicator).await?,
             None => (
@@ -357,6 +362,24 @@ impl Subscribe {
             }),
             failure = subscription.keep(self.reconnect.is_wanted()) => Err(failure),
         }
+    }
+}
+
+/// Says so if no operation of the contract can be an event: then every event that comes is one of another contract.
+fn warn_if_without_events(contract: &Contract) {
+    let model = contract.model();
+    let interfaces = contract.interface_names();
+    let mut known = interfaces.iter().filter_map(|name| model.find(name));
+    let has_events = known.any(|interface| {
+        let operations = model.all_operations(interface);
+        operations
+            .iter()
+            .any(|(_, operation)| !operation.returns_data())
+    });
+    if !has_events {
+        output::talk(
+            "warning: no operation of the Slice files can be an event: events return void, have no out parameters and throw nothing",
+        );
     }
 }
 

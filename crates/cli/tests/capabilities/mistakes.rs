@@ -42,6 +42,8 @@
 //! | a topic manager under a wrong name | `mistakes.rs::the_state_of_a_hub_is_asked_of_the_topic_manager_that_was_named` |
 //! | a port that is no number, or too large | `mistakes.rs::a_port_that_is_none_and_a_host_that_is_missing_are_told` |
 //! | a proxy without quotes | `mistakes.rs::a_proxy_without_quotes_is_not_taken_for_a_request_for_help` |
+//! | a contract without events | `mistakes.rs::a_contract_without_events_is_warned_of` |
+//! | an HTTP server in place of an Ice server | `mistakes.rs::an_http_server_is_named_once` |
 //! | a mistyped key of the quality of service | `mistakes.rs::a_key_of_the_quality_of_service_that_nobody_knows_is_warned_of` |
 //! | a setting that is there twice | `crates/cli/src/config/tests/settings.rs::a_setting_that_is_there_twice_is_told_with_its_first_line` |
 //! | `floe lab` in a build without the lab | `crates/cli/src/command/no_lab.rs::a_build_without_the_lab_says_how_to_get_it` |
@@ -385,4 +387,58 @@ fn a_key_of_the_quality_of_service_that_nobody_knows_is_warned_of() {
     );
     let known = with("floe.queueEvents=10");
     assert!(!known.stderr.contains("warning"), "{known:?}");
+}
+
+#[test]
+fn a_contract_without_events_is_warned_of() {
+    let hub = Hub::start();
+    let line = ["sub", "t", "--create", "--timeout", "1ms", "--slice"];
+    let warning = "warning: no operation of the Slice files can be an event";
+    for (name, operations, is_warned) in [
+        (
+            "mistakes-no-event.ice",
+            "int f(int a); void g(out int a);",
+            true,
+        ),
+        (
+            "mistakes-an-event.ice",
+            "int f(int a); void g(int a);",
+            false,
+        ),
+    ] {
+        let file = slice_file(
+            name,
+            &format!("module M {{ interface I {{ {operations} }} }}"),
+        );
+        let ran = hub.run(&[&line[..], &[&file]].concat());
+        assert_eq!(ran.stderr.contains(warning), is_warned, "{name}: {ran:?}");
+    }
+}
+
+#[test]
+fn an_http_server_is_named_once() {
+    let hub = Hub::with(&["--metrics", "127.0.0.1:0"]);
+    let address = hub.process.talked("metrics are at http://");
+    let address = address
+        .split_once("http://")
+        .and_then(|(_, rest)| rest.split('/').next())
+        .expect("an address");
+    let ran = run(&["call", &format!("x:{address}"), "ice_ping"])
+        .ended(1)
+        .said("the peer does not speak the Ice protocol, but HTTP");
+    assert_eq!(ran.stderr.matches("HTTP").count(), 1, "{ran:?}");
+}
+
+#[test]
+fn only_what_takes_create_names_it() {
+    let hub = Hub::start();
+    let file = slice_file(
+        "mistakes-create.ice",
+        "module M { interface I { void f(); } }",
+    );
+    hub.run(&["sub", "t", "--slice", &file])
+        .ended(4)
+        .said("; with --create this command does");
+    let removed = hub.run(&["topic", "remove", "t"]).ended(4);
+    assert!(!removed.stderr.contains("--create"), "{removed:?}");
 }

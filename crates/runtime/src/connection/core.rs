@@ -419,6 +419,7 @@ impl ConnectionCore {
     /// read.
     pub(super) fn end(&self, end: ReadEnd) {
         let peer = self.peer.clone();
+        let tells_caller = self.has_callers();
         match end {
             ReadEnd::Graceful => {
                 self.fail(LocalError::ClosedByPeer { peer });
@@ -430,13 +431,29 @@ impl ConnectionCore {
                 tracing::debug!("{error}");
             }
             ReadEnd::Broken(reason) => {
-                self.warn_limited(|| format!("closed the connection to {peer}: {reason}"));
+                self.tell_end(tells_caller, &reason);
                 self.fail(LocalError::ConnectionLost { peer, reason });
             }
             ReadEnd::Refused(error) => {
-                self.warn_limited(|| format!("closed the connection to {peer}: {error}"));
+                self.tell_end(tells_caller, &error);
                 self.fail(LocalError::Protocol { peer, error });
             }
+        }
+    }
+
+    /// Returns true if somebody waits for a reply, or for a connection that this side began.
+    fn has_callers(&self) -> bool {
+        let shared = self.lock();
+        let (machine, is_outgoing) = (&shared.machine, self.key.is_some());
+        is_outgoing && (machine.is_validating() || machine.in_flight() > 0)
+    }
+
+    /// Logs why the connection was closed. If callers get the same reason as an error, it is a detail.
+    fn tell_end(&self, tells_caller: bool, reason: &dyn fmt::Display) {
+        let line = || format!("closed the connection to {}: {reason}", self.peer);
+        match tells_caller {
+            true => tracing::debug!("{}", line()),
+            false => self.warn_limited(line),
         }
     }
 

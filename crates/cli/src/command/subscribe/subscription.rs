@@ -108,7 +108,10 @@ impl Subscription<'_> {
 
     /// The topic, subscribed to; and whether the hub had kept the subscription.
     async fn renewed(&self) -> Result<(TopicProxy, bool), Failure> {
-        let topic = topic(self.communicator, self.hub, self.topic_name, self.creates).await?;
+        let topic = self
+            .hub
+            .topic_for_events(self.communicator, self.topic_name, self.creates)
+            .await?;
         let is_subscribed = self.is_subscribed(&topic).await;
         if is_subscribed.map_err(|error| self.hub.unanswered(error.into()))? {
             return Ok((topic, true));
@@ -144,22 +147,6 @@ impl Subscription<'_> {
 
     fn identity(&self) -> &Identity {
         &self.subscriber.reference().identity
-    }
-}
-
-/// The topic of this name, created if that is wanted.
-///
-/// # Errors
-/// There is none, or the hub does not answer.
-pub(super) async fn topic(
-    communicator: &Communicator,
-    hub: &HubArgument,
-    name: &str,
-    creates: bool,
-) -> Result<TopicProxy, Failure> {
-    match creates {
-        true => hub.topic_or_create(communicator, name).await,
-        false => hub.topic(communicator, name).await,
     }
 }
 
