@@ -70,7 +70,6 @@ pub(crate) use names::{
     topic_name,
 };
 pub(crate) use overflow::{OverflowNotice, OverflowSummary};
-pub use qos::QOS_KEYS;
 pub(crate) use qos::{DeliveryMode, OUTSTANDING_LIMIT, Qos, QosError};
 pub(crate) use queue_memory::{MemoryUse, QueueUse};
 pub(crate) use schedule::Schedule;
@@ -78,6 +77,7 @@ pub(crate) use snapshot::{Snapshot, SubscriptionState};
 pub(crate) use subscription::{DeliveryStep, Subscription};
 pub(crate) use token::{TOKEN_KEY, without_token};
 pub(crate) use window::Window;
+pub use wishes::QOS_KEYS;
 
 #[cfg(test)]
 pub(crate) mod tests;

@@ -11,32 +11,6 @@ use super::lifespan::LIFESPAN_KEY;
 use super::limits::{OverflowPolicy, QueueLimits};
 use super::wishes::{Wishes, count, milliseconds, name, positive_milliseconds};
 
-/// The keys that a subscriber may set: those of IceStorm, and Floe's own. Others are ignored, as in IceStorm.
-pub const QOS_KEYS: [&str; 22] = [
-    "connectionCached",
-    "locatorCacheTimeout",
-    "reliability",
-    "retryCount",
-    "floe.attempts",
-    "floe.backOff",
-    "floe.deadLetters",
-    "floe.deadline",
-    "floe.durable",
-    "floe.from",
-    "floe.idle",
-    LIFESPAN_KEY,
-    "floe.lostFacet",
-    "floe.outstanding",
-    "floe.overflow",
-    "floe.patience",
-    "floe.pull",
-    "floe.queueBytes",
-    "floe.queueEvents",
-    "floe.shared",
-    "floe.stamps",
-    "floe.sticky",
-];
-
 /// The number of requests in flight to a twoway subscriber at first, as in IceStorm. It grows by itself.
 pub(crate) const TWOWAY_OUTSTANDING: usize = 5;
 

@@ -4,7 +4,31 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::qos::QOS_KEYS;
+/// The keys that a subscriber may set: those of IceStorm, and Floe's own. Others are ignored, as in IceStorm.
+pub const QOS_KEYS: [&str; 22] = [
+    "connectionCached",
+    "locatorCacheTimeout",
+    "reliability",
+    "retryCount",
+    "floe.attempts",
+    "floe.backOff",
+    "floe.deadLetters",
+    "floe.deadline",
+    "floe.durable",
+    "floe.from",
+    "floe.idle",
+    "floe.lifespan",
+    "floe.lostFacet",
+    "floe.outstanding",
+    "floe.overflow",
+    "floe.patience",
+    "floe.pull",
+    "floe.queueBytes",
+    "floe.queueEvents",
+    "floe.shared",
+    "floe.stamps",
+    "floe.sticky",
+];
 
 /// The quality of service as a subscriber gave it.
 #[derive(Debug, Clone, Copy)]
