@@ -1,0 +1,48 @@
+//! What the process tells: its version, memory and descriptors.
+
+use std::fmt;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+
+use super::rows::Rows;
+use crate::command::serve::open_files;
+
+/// The process at one moment.
+#[derive(Debug)]
+pub(super) struct Process;
+
+impl Collector for Process {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut rows = Rows(&mut encoder);
+        let build = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
+        rows.gauges("floe_build_info", "The version of Floe", [(build, 1)])?;
+        rows.process()
+    }
+}
+
+impl Rows<'_, '_> {
+    fn process(&mut self) -> fmt::Result {
+        if let Some(bytes) = resident_bytes() {
+            self.gauge("process_resident_memory_bytes", "Memory in use", bytes)?;
+        }
+        let Some((open, max)) = open_files::count() else {
+            return Ok(());
+        };
+        let number = |count| i64::try_from(count).unwrap_or(i64::MAX);
+        let help = "Open descriptors; each connection is one";
+        self.gauge("process_open_fds", help, number(open))?;
+        let help = "The limit of open descriptors; at the limit, the hub accepts no connections and makes none to subscribers";
+        self.gauge("process_max_fds", help, number(max))
+    }
+}
+
+/// Memory of this process, where the system tells it as Linux does.
+fn resident_bytes() -> Option<i64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))?;
+    let kilobytes = line.trim().strip_suffix("kB")?.trim().parse::<i64>().ok()?;
+    kilobytes.checked_mul(1024)
+}
