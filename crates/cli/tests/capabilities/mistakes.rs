@@ -20,7 +20,7 @@
 //! | alternatives of a contract that are checked together | `mistakes.rs::alternatives_of_one_contract_are_told_how_to_be_checked` |
 //! | invalid settings while the hub runs | `config.rs::a_changed_file_is_noticed_and_one_that_makes_no_sense_changes_nothing` |
 //! | texts without quotes in a floe.toml | `crates/cli/src/config/tests/settings.rs::a_text_without_quotes_is_shown_with_them` |
-//! | several mistakes in access rules | `crates/access/src/settings.rs::all_mistakes_of_a_file_are_told_in_one_go` |
+//! | several mistakes in access rules | `crates/access/src/settings/tests.rs::all_mistakes_of_a_file_are_told_in_one_go` |
 //! | a time without its unit | `mistakes.rs::a_time_without_its_unit_is_told_how_to_say_seconds` |
 //! | a hub at udp alone | `transports.rs::a_hub_that_could_answer_nothing_is_refused` |
 //! | a port that another program has | `serve.rs::a_port_that_is_taken_is_said_so` |
