@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use floe::dispatch::{DispatchSlot, Request, Requests, Response};
-use floe::forwarding::Event;
+use floe::forwarding::{Event, HOPS_KEY};
 use floe::message::RequestFailed;
 use floe::settings::Compression;
 use floe::{
-    Context, Dispatcher, Identity, InvocationMode, Proxy, Reference, SystemException, TypedProxy,
+    Context, Current, Dispatcher, Identity, InvocationMode, Proxy, Reference, SystemException,
+    TypedProxy,
 };
 
 use tokio::sync::oneshot;
@@ -17,6 +18,7 @@ use super::forwarder::Forwarder;
 use super::outgoing::{self, Outgoing};
 use super::overload::overloaded;
 use super::resumption::{self, Callback, Resumption};
+use super::resumption_object;
 use super::router::session_of;
 use super::session::Route;
 use super::sessions::Sessions;
@@ -63,7 +65,7 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
             operation: ADD_PROXY.to_owned(),
         }));
     };
-    if is_login_elsewhere(&identity, request.operation()) {
+    if makes_session_elsewhere(request.current(), request.operation()) {
         sessions.counters.requests_refused.add(1);
         let text = SESSION_FOR_ALL.to_owned();
         return Err(SystemException::UnknownException(text));
@@ -93,14 +95,16 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
     outgoing::respond(request, answer)
 }
 
-/// Whether a request would create a session with another gateway. All clients of this gateway share its connection to the
-/// other one. They would share the session, too, with the rights of the one who made it. With such sessions, requests
-/// could also go round between gateways for ever.
-fn is_login_elsewhere(identity: &Identity, operation: &str) -> bool {
-    identity.name == "router" && operation.starts_with("createSession")
+/// Whether a request would create or resume a session with another gateway. All clients of this gateway share its
+/// connection to the other one. They would share the session, too, with the rights of the one who made it. With such
+/// sessions, requests could also go round between gateways for ever.
+fn makes_session_elsewhere(current: &Current, operation: &str) -> bool {
+    let is_router = current.identity().name == "router";
+    is_router
+        && (operation.starts_with("createSession") || current.facet() == resumption_object::FACET)
 }
 
-const SESSION_FOR_ALL: &str = "expected a session with one gateway, got createSession for another gateway behind it: \
+const SESSION_FOR_ALL: &str = "expected a session with one gateway, got a request for one with another gateway behind it: \
     all clients of this gateway would share that session; connect to the other gateway directly";
 
 /// The operation in an exception that asks the client to register the object.
@@ -168,7 +172,8 @@ impl RoutedRequest {
             context.remove(resumption::NUMBER);
             context.remove(resumption::FLOOR);
             if !settings.forward_context {
-                context.clear();
+                // Without its count, an event could go round between hubs on both sides for ever.
+                context.retain(|key, _| key == HOPS_KEY);
             }
         }
         if !entries.is_empty() {

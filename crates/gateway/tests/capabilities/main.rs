@@ -8,6 +8,7 @@ mod faults;
 mod filters;
 mod forwarding;
 mod resumption;
+mod rings;
 mod routers;
 mod sessions;
 mod world;

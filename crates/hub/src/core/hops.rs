@@ -6,13 +6,10 @@
 //! pass contexts on. Other subscribers get events as they came.
 
 use floe::DecodeError;
-use floe::forwarding::{EventParts, Events, EventsBuilder};
+use floe::forwarding::{EventParts, Events, EventsBuilder, HOPS_KEY};
 
 use super::context::{encode_with_entries, entries};
 use super::names::is_publisher_name;
-
-/// The key of the count in a context.
-pub(crate) const HOPS_KEY: &str = "floe.hops";
 
 /// The maximum count. An event of which no hub knows how it came may have passed any number of plain services.
 pub(crate) const HOPS_MAX: u32 = 16;

@@ -58,7 +58,7 @@ pub(crate) use availability::DeliveryFailure;
 pub(crate) use back_off::BackOff;
 pub(crate) use context::{value_of, with_entries};
 pub(crate) use held::Ticket;
-pub(crate) use hops::{HOPS_KEY, HOPS_MAX, counts_hops, next_hop, passing_count, with_next_hop};
+pub(crate) use hops::{HOPS_MAX, counts_hops, next_hop, passing_count, with_next_hop};
 pub use hub_limits::{HubLimits, LimitUse};
 pub(crate) use hub_limits::{LimitReached, Usage};
 pub(crate) use in_flight::{InFlightEvents, Load, Resend, Sendable, WindowRoom, may_resend};

@@ -7,7 +7,7 @@ use super::directory::ObjectDirectory;
 use super::durable::Reader;
 use super::one_line::OneLine;
 use crate::core::durable::{LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY};
-use crate::core::{HOPS_KEY, HOPS_MAX, LIFESPAN_KEY, next_hop, with_entries};
+use crate::core::{HOPS_MAX, LIFESPAN_KEY, next_hop, with_entries};
 
 /// What became of an event that could not be delivered. It needs no further attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
