@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Instant;
 
+use floe::forwarding::HOPS_KEY;
+
 use super::directory::ObjectDirectory;
 use super::durable::Reader;
 use super::one_line::OneLine;

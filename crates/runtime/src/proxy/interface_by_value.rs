@@ -4,7 +4,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use floe_wire::encoding::{
-    Class, ClassInfo, ClassReader, ClassTable, Classes, DecodeError, Encoder,
+    Class, ClassFactory, ClassId, ClassInfo, ClassReader, Classes, DecodeError, Encoder,
 };
 
 use super::TypedProxy;
@@ -27,8 +27,19 @@ pub struct InterfaceByValue<P>(PhantomData<fn() -> P>);
 
 impl<P: TypedProxy + 'static> InterfaceByValue<P> {
     /// The class table that a decoder needs to receive it, for [`Settings::classes`](crate::Settings::classes).
-    pub const CLASSES: &'static ClassTable =
-        &ClassTable::new(const { &[ClassInfo::of::<Self>()] }, &[]);
+    pub const CLASSES: &'static dyn Classes = &OneInterface::<P>(PhantomData);
+
+    const INFO: ClassInfo = ClassInfo::of::<Self>();
+}
+
+/// The table of one interface by value.
+struct OneInterface<P>(PhantomData<fn() -> P>);
+
+impl<P: TypedProxy + 'static> Classes for OneInterface<P> {
+    fn find(&self, id: ClassId<'_>) -> Option<&dyn ClassFactory> {
+        let is_own = matches!(id, ClassId::Name(type_id) if type_id == P::TYPE_ID);
+        is_own.then_some(&InterfaceByValue::<P>::INFO as &dyn ClassFactory)
+    }
 }
 
 // Source, for both encodings: observed, Ice 3.7.8 (`Ice.InterfaceByValue` of Python).

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 pub use floe_wire::compression::Compression;
 use floe_wire::compression::{INFLATION_RATIO_MAX_DEFAULT, LEN_MIN_DEFAULT};
-use floe_wire::encoding::{ClassTable, Decoder, GRAPH_DEPTH_MAX};
+use floe_wire::encoding::{Classes, Decoder, GRAPH_DEPTH_MAX};
 use floe_wire::reference::Reference;
 
 pub use adapter::AdapterSettings;
@@ -154,7 +154,7 @@ pub struct Settings {
     /// Tables of classes that may arrive as a base class of another contract, or as `Object`. The classes of a contract
     /// and of the contracts that it includes are always known. None by default.
     #[doc(alias = "ValueFactory")]
-    pub classes: Vec<&'static ClassTable>,
+    pub classes: Vec<&'static dyn Classes>,
     /// How deep a graph of class instances that arrives may be. Default 100. With a higher limit, the stack may end a
     /// graph sooner, with an error. At most 100 are sent.
     #[doc(alias = "Ice.ClassGraphDepthMax")]

@@ -49,14 +49,20 @@ impl Decoder<'_> {
             return Err(self.error_at(start, what, kind));
         };
         let graph = self.graph();
+        let known = graph.ids.get(&id).copied();
         if graph.is_reading() {
-            if !graph.instances.is_read(id) {
-                self.read_body(id, start)?;
-            }
-        } else if let Some(promise) = graph.instances.want(id) {
-            graph.wanted.push((id, promise));
+            return match known {
+                Some(known) if graph.instances.is_read(known) => Ok(Some(known)),
+                _ => self.read_body(id, start).map(Some),
+            };
         }
-        Ok(Some(id))
+        let own = known.unwrap_or_else(|| {
+            let (own, promise) = graph.instances.want();
+            graph.ids.insert(id, own);
+            graph.wanted.push((id, promise));
+            own
+        });
+        Ok(Some(own))
     }
 
     /// Finds all instances, then reads those that parameters refer to.
@@ -73,10 +79,12 @@ impl Decoder<'_> {
         let (end, whole) = (self.position(), self.whole());
         self.graph().whole = whole;
         for (id, promise) in std::mem::take(&mut self.graph().wanted) {
-            if !self.graph().instances.is_read(id) {
-                self.read_body(id, end)?;
+            let graph = self.graph();
+            let mut own = graph.ids[&id];
+            if !graph.instances.is_read(own) {
+                own = self.read_body(id, end)?;
             }
-            self.graph().instances.keep_promise(id, &promise);
+            self.graph().instances.keep_promise(own, &promise);
         }
         self.seek(end);
         Ok(())
@@ -128,8 +136,9 @@ impl Decoder<'_> {
         })
     }
 
-    /// Reads an instance whose body was found, and the instances that it refers to.
-    fn read_body(&mut self, id: i32, at: usize) -> Result<(), DecodeError> {
+    /// Reads the instance for which the peer chose this id, and those that it refers to. Its body was found before. Returns
+    /// its id here.
+    fn read_body(&mut self, id: i32, at: usize) -> Result<i32, DecodeError> {
         let Some(Body { mut slices }) = self.graph().bodies.remove(&id) else {
             return Err(self.error_at(at, WHAT, DecodeErrorKind::UnknownInstance(id)));
         };
@@ -145,12 +154,16 @@ impl Decoder<'_> {
                 None => slices.pop(),
             };
         };
-        self.open_instance(id)?;
+        let graph = self.graph();
+        let next = graph.instances.next_id();
+        let own = *graph.ids.entry(id).or_insert(next);
+        self.open_instance(own)?;
         let whole = self.graph().whole;
         let outer = (self.widen(whole), self.position());
         let value = ClassReader::stored(self, slices).read(factory)?;
         self.widen(outer.0);
         self.seek(outer.1);
-        self.close_instance(id, value, Vec::new())
+        self.close_instance(own, value, Vec::new())?;
+        Ok(own)
     }
 }

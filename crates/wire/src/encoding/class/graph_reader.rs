@@ -31,11 +31,13 @@ pub(in crate::encoding) struct GraphReader<'a> {
     table: Option<(Vec<TableEntry>, bool)>,
     depth_max: usize,
     stack_max: usize,
-    /// Instances of encoding 1.0 whose bodies were found but not read.
+    /// Ids of encoding 1.0, which the peer chooses, and the ids of these instances here.
+    pub(super) ids: HashMap<i32, i32>,
+    /// Instances of encoding 1.0 whose bodies were found but not read, by the ids that the peer chose.
     pub(super) bodies: HashMap<i32, Body>,
     /// All bytes of the encapsulation, for the bodies of encoding 1.0.
     pub(super) whole: &'a [u8],
-    /// Ids of encoding 1.0 in the order in which parameters refer to them.
+    /// Ids that the peer chose in encoding 1.0, in the order in which parameters refer to them.
     pub(super) wanted: Vec<(i32, Arc<Promise>)>,
 }
 
@@ -53,8 +55,7 @@ pub(in crate::encoding) struct TableEntry {
     id: i32,
 }
 
-/// The id of the first instance in encoding 1.1. As a reference, 1 means that an instance follows.
-const FIRST_ID: i32 = 2;
+/// As a reference, this means that an instance follows.
 const INLINE: usize = 1;
 
 impl Default for GraphReader<'_> {
@@ -67,6 +68,7 @@ impl Default for GraphReader<'_> {
             table: None,
             depth_max: GRAPH_DEPTH_MAX,
             stack_max: GRAPH_STACK_MAX,
+            ids: HashMap::new(),
             bodies: HashMap::new(),
             whole: &[],
             wanted: Vec::new(),
@@ -243,7 +245,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn inline_instance(&mut self) -> Result<i32, DecodeError> {
-        let id = self.graph().instances.len() as i32 + FIRST_ID;
+        let id = self.graph().instances.next_id();
         self.open_instance(id)?;
         let outer_table = self.replace_table(None);
         let mut unknown = Vec::new();
@@ -260,7 +262,10 @@ impl<'a> Decoder<'a> {
                 }
                 break ClassReader::inline(self, header).read(factory)?;
             }
-            unknown.push(self.unknown_slice(class_id.clone(), header.extent)?);
+            let slice = self.unknown_slice(class_id.clone(), header.extent)?;
+            // Most instances have one at most, and there can be many instances.
+            unknown.reserve_exact(usize::from(unknown.is_empty()));
+            unknown.push(slice);
             if is_last {
                 break Box::new(UnknownClass::new(&unknown[0].id)) as Box<dyn AnyClass>;
             }

@@ -27,17 +27,18 @@ mod links;
 mod promise;
 mod received;
 mod references;
+mod table;
 mod unknown;
 
 use std::any::Any;
 use std::fmt;
-use std::marker::PhantomData;
 
 pub use class_reader::ClassReader;
 pub use graph::{Draft, Graph};
 pub(super) use graph_reader::{GraphReader, TableEntry};
 pub(super) use graph_writer::GraphWriter;
 pub use link::{InstanceId, Link, Ref};
+pub use table::{ClassFactory, ClassInfo, ClassTable, Classes, ClassesOf};
 pub use unknown::{SliceId, UnknownClass, UnknownSlice};
 
 use super::{DecodeError, Encoder};
@@ -304,112 +305,4 @@ pub enum ClassId<'a> {
     Name(&'a str),
     /// By compact id.
     Compact(i32),
-}
-
-/// A table of the classes that a decoder can make instances of.
-pub trait Classes: Send + Sync {
-    /// Finds the class with this name.
-    fn find(&self, id: ClassId<'_>) -> Option<&dyn ClassFactory>;
-}
-
-/// Makes instances of a class.
-pub trait ClassFactory {
-    /// Reads all slices of an instance, from the slice of the class on.
-    ///
-    /// # Errors
-    /// [`DecodeError`] if a slice is malformed.
-    fn decode(&self, reader: &mut ClassReader<'_, '_>) -> Result<Box<dyn AnyClass>, DecodeError>;
-
-    /// Returns true if the more derived slices, of unknown classes, are kept.
-    fn keeps_unknown_slices(&self) -> bool {
-        true
-    }
-}
-
-/// A class in the table of its contract.
-#[derive(Debug, Clone, Copy)]
-pub struct ClassInfo {
-    type_id: &'static str,
-    compact_id: Option<i32>,
-    keeps_unknown_slices: bool,
-    decode: fn(&mut ClassReader<'_, '_>) -> Result<Box<dyn AnyClass>, DecodeError>,
-}
-
-impl ClassInfo {
-    /// The entry of `T`.
-    pub const fn of<T: Class>() -> Self {
-        Self {
-            type_id: T::TYPE_ID,
-            compact_id: T::COMPACT_ID,
-            keeps_unknown_slices: T::KEEPS_UNKNOWN_SLICES,
-            decode: |reader| Ok(Box::new(T::decode_slices(reader)?)),
-        }
-    }
-}
-
-impl ClassFactory for ClassInfo {
-    fn decode(&self, reader: &mut ClassReader<'_, '_>) -> Result<Box<dyn AnyClass>, DecodeError> {
-        (self.decode)(reader)
-    }
-
-    fn keeps_unknown_slices(&self) -> bool {
-        self.keeps_unknown_slices
-    }
-}
-
-/// The classes of a contract, and those of the contracts that it uses.
-///
-/// A decoder that reads a class of a contract knows all classes that are reachable from its table. They must be known
-/// before an instance is read: in the sliced format, an instance may come before its declared type.
-#[derive(Clone, Copy)]
-pub struct ClassTable {
-    classes: &'static [ClassInfo],
-    used: &'static [&'static dyn Classes],
-}
-
-impl ClassTable {
-    /// The classes that a contract declares, and the tables of the contracts that it includes.
-    pub const fn new(classes: &'static [ClassInfo], used: &'static [&'static dyn Classes]) -> Self {
-        Self { classes, used }
-    }
-}
-
-impl Classes for ClassTable {
-    fn find(&self, id: ClassId<'_>) -> Option<&dyn ClassFactory> {
-        let own = self.classes.iter().find(|class| match id {
-            ClassId::Name(type_id) => class.type_id == type_id,
-            ClassId::Compact(compact_id) => class.compact_id == Some(compact_id),
-        });
-        match own {
-            Some(class) => Some(class),
-            None => self.used.iter().find_map(|used| used.find(id)),
-        }
-    }
-}
-
-/// The classes of the contract that declares `T`, for the table of a contract that includes it.
-pub struct ClassesOf<T: Class>(PhantomData<fn() -> T>);
-
-impl<T: Class> ClassesOf<T> {
-    /// The classes of that contract.
-    pub const NEW: Self = Self(PhantomData);
-}
-
-impl<T: Class> Classes for ClassesOf<T> {
-    fn find(&self, id: ClassId<'_>) -> Option<&dyn ClassFactory> {
-        T::classes().find(id)
-    }
-}
-
-impl<T: Class> fmt::Debug for ClassesOf<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ClassesOf({})", T::TYPE_ID)
-    }
-}
-
-impl fmt::Debug for ClassTable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let type_ids = self.classes.iter().map(|class| class.type_id);
-        f.debug_list().entries(type_ids).finish()
-    }
 }

@@ -5,7 +5,6 @@
 //! instances of the cycle become a group. Links between them are weak, and all other links hold their instance. (This
 //! is Tarjan's algorithm for strongly connected components.)
 
-use std::collections::{HashMap, hash_map};
 use std::sync::Arc;
 
 use super::expected::Expected;
@@ -15,10 +14,10 @@ use super::promise::Promise;
 use super::{AnyClass, UnknownSlice};
 use crate::encoding::DecodeErrorKind;
 
-/// The instances that have an id so far.
+/// The instances that have an id so far. Ids count up from [`FIRST_ID`].
 #[derive(Default)]
 pub(super) struct Received {
-    entries: HashMap<i32, Entry>,
+    entries: Vec<Entry>,
     /// The instances that are being read, outermost first.
     open: Vec<Open>,
     /// The number of instances that were opened.
@@ -68,13 +67,36 @@ struct Waiting {
     member: Member,
 }
 
+/// The id of the first instance in encoding 1.1, where a reference of 1 means that an instance follows.
+const FIRST_ID: i32 = 2;
+
+/// The position of the instance with this id among the entries.
+fn position(id: i32) -> Option<usize> {
+    usize::try_from(id.checked_sub(FIRST_ID)?).ok()
+}
+
 impl Received {
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }
 
+    /// The id of the next instance that gets one.
+    pub(super) fn next_id(&self) -> i32 {
+        let len = i32::try_from(self.entries.len()).ok();
+        len.and_then(|len| len.checked_add(FIRST_ID))
+            .expect("a message has fewer bytes than there are ids")
+    }
+
     pub(super) fn contains(&self, id: i32) -> bool {
-        self.entries.contains_key(&id)
+        self.entry(id).is_some()
+    }
+
+    fn entry(&self, id: i32) -> Option<&Entry> {
+        self.entries.get(position(id)?)
+    }
+
+    fn entry_mut(&mut self, id: i32) -> Option<&mut Entry> {
+        self.entries.get_mut(position(id)?)
     }
 
     /// The number of nested instances that are being read.
@@ -84,28 +106,26 @@ impl Received {
 
     /// Returns true if an instance has been read, or is being read.
     pub(super) fn is_read(&self, id: i32) -> bool {
-        let entry = self.entries.get(&id);
+        let entry = self.entry(id);
         entry.is_some_and(|entry| !matches!(entry.progress, Progress::Wanted { .. }))
     }
 
-    /// Registers an instance that parameters refer to and that comes later. Returns a promise for the parameters,
-    /// unless they have one already.
-    pub(super) fn want(&mut self, id: i32) -> Option<Arc<Promise>> {
-        let hash_map::Entry::Vacant(entry) = self.entries.entry(id) else {
-            return None;
-        };
+    /// Registers an instance that parameters refer to and that comes later. Returns its id, and a promise for the
+    /// parameters.
+    pub(super) fn want(&mut self) -> (i32, Arc<Promise>) {
+        let id = self.next_id();
         let slot = Arc::new(Slot::empty());
         let promise = Promise::of(&slot);
-        entry.insert(Entry::new(Progress::Wanted {
+        self.entries.push(Entry::new(Progress::Wanted {
             slot,
             promise: Arc::clone(&promise),
         }));
-        Some(promise)
+        (id, promise)
     }
 
     /// Lets the links of parameters hold the instance with this id.
     pub(super) fn keep_promise(&self, id: i32, promise: &Promise) {
-        let progress = self.entries.get(&id).map(|entry| &entry.progress);
+        let progress = self.entry(id).map(|entry| &entry.progress);
         if let Some(Progress::Complete { held, .. }) = progress {
             promise.hold(held.clone());
         }
@@ -117,7 +137,8 @@ impl Received {
         id: i32,
         expected: &Expected,
     ) -> Result<LinkTarget, DecodeErrorKind> {
-        let entry = self.entries.get_mut(&id).expect("its id was looked up");
+        let at = position(id).expect("its id was looked up");
+        let entry = &mut self.entries[at];
         let top = self.open.last_mut();
         match &entry.progress {
             Progress::Complete { held, height } => {
@@ -154,7 +175,7 @@ impl Received {
         }
     }
 
-    /// Registers an instance whose slices start here.
+    /// Registers an instance whose slices start here. Its id is known, or the next one.
     pub(super) fn open(&mut self, id: i32) {
         let number = self.opened_count;
         self.opened_count += 1;
@@ -164,12 +185,13 @@ impl Received {
             height: 1,
             waiting_len: self.waiting.len(),
         });
-        match self.entries.entry(id) {
-            hash_map::Entry::Vacant(entry) => {
+        match self.entry_mut(id) {
+            Some(entry) => entry.open(number),
+            None => {
                 let slot = Arc::new(Slot::empty());
-                entry.insert(Entry::new(Progress::Open { slot, number }));
+                self.entries
+                    .push(Entry::new(Progress::Open { slot, number }));
             }
-            hash_map::Entry::Occupied(mut entry) => entry.get_mut().open(number),
         }
     }
 
@@ -186,7 +208,8 @@ impl Received {
             let kind = DecodeErrorKind::GraphTooDeep(depth_max);
             return Err((Expected::any().what(), kind));
         }
-        let entry = self.entries.get_mut(&id).expect("it was opened");
+        let at = position(id).expect("it was opened");
+        let entry = &mut self.entries[at];
         for expected in std::mem::take(&mut entry.expected) {
             if let Some(kind) = unexpected(&*value, &expected) {
                 return Err((expected.what(), kind));
@@ -239,7 +262,7 @@ impl Received {
         let group = Group::of(members);
         for (index, (id, height)) in known.into_iter().enumerate() {
             let held = Held::member(&group, index);
-            let entry = self.entries.get_mut(&id).expect("it was opened");
+            let entry = self.entry_mut(id).expect("it was opened");
             entry.progress = Progress::Complete { held, height };
         }
     }
