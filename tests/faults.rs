@@ -3,6 +3,8 @@
 //! Each shows three things: the one who waits is told what was expected, what came, where, and what to
 //! do; the wait is bounded by a setting that has a name; and nobody else is harmed.
 
+#[path = "attacks/dispatches.rs"]
+mod attacks_dispatches;
 #[path = "attacks/replies.rs"]
 mod attacks_replies;
 #[path = "attacks/turns.rs"]

@@ -30,8 +30,8 @@ use crate::admission::{AdapterCounts, Admissions, Counters};
 use crate::communicator::Communicator;
 use crate::connection::{Connection, ConnectionCore};
 use crate::dispatch::{
-    AdapterCore, AdapterNames, Current, DispatchInterceptor, Dispatcher, ListenState,
-    ServantLocator, push_interceptor,
+    AdapterBudget, AdapterCore, AdapterNames, Current, DispatchInterceptor, Dispatcher,
+    ListenState, ServantLocator, push_interceptor,
 };
 use crate::error::AdapterError;
 use crate::proxy::Proxy;
@@ -71,7 +71,6 @@ impl Adapter {
         }
         let limit = limits.adapter_dispatch_limit;
         let limit = u32::try_from(limit.clamp(1, Semaphore::MAX_PERMITS));
-        let budget_len = limit.unwrap_or(u32::MAX);
         let core = AdapterCore {
             environment: communicator.core().environment().clone(),
             owner: communicator.owner(),
@@ -88,8 +87,7 @@ impl Adapter {
             is_registered: tokio::sync::Mutex::default(),
             settings: limits,
             counters,
-            budget: Arc::new(Semaphore::new(budget_len as usize)),
-            budget_len,
+            budget: Arc::new(AdapterBudget::new(limit.unwrap_or(u32::MAX))),
             is_active: AtomicBool::new(false),
             is_held: watch::Sender::new(false),
             state: Mutex::new(ListenState {

@@ -44,6 +44,7 @@ struct ByAddress {
 /// The turns of one address.
 #[derive(Debug)]
 pub(crate) struct AddressTurn {
+    address: Option<IpAddr>,
     busy_addresses: Arc<BusyAddresses>,
     counted: CountedWindow,
     /// The number of connections that have ever been there.
@@ -82,7 +83,7 @@ impl AddressTurns {
                 turns.retain(|_, turn| turn.strong_count() > 0);
                 *prune_at = 2 * turns.len() + 16;
             }
-            let turn = Arc::new(self.new_turn());
+            let turn = Arc::new(self.new_turn(address));
             turns.insert(address, Arc::downgrade(&turn));
             turn
         });
@@ -92,11 +93,12 @@ impl AddressTurns {
 
     /// Returns the part of a connection that shares its turns with no other.
     pub(crate) fn alone(&self) -> Participation {
-        Arc::new(self.new_turn()).join()
+        Arc::new(self.new_turn(None)).join()
     }
 
-    fn new_turn(&self) -> AddressTurn {
+    fn new_turn(&self, address: Option<IpAddr>) -> AddressTurn {
         AddressTurn {
+            address,
             busy_addresses: self.busy_addresses.clone(),
             counted: CountedWindow::default(),
             connection_count: AtomicUsize::new(0),

@@ -1,6 +1,7 @@
 //! A connection's part in the turns of its address.
 
 use std::future::Future;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -52,6 +53,11 @@ impl Participation {
             waiting: None,
             ending: None,
         }
+    }
+
+    /// The address; `None` for a socket of this host, and for one of a `udp` endpoint.
+    pub(crate) fn address(&self) -> Option<IpAddr> {
+        self.turn.address
     }
 
     /// Waits until the connection may take part in a turn of its address.

@@ -1,15 +1,16 @@
 //! Limits on the dispatches of a connection: their number and bytes, and the share of the adapter's limit that they
 //! take.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use floe_wire::message::SystemException;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
 use super::ConnectionCore;
-use crate::dispatch::RequestParts;
+use crate::dispatch::{AdapterBudget, AddressDispatches, PendingShare, RequestParts, Share};
 use crate::settings::Settings;
 
 /// Bytes of requests that one permit stands for.
@@ -25,22 +26,33 @@ pub(super) struct Budget {
     /// polled, it may hold a resource that other dispatches wait for, so it must never wait here.
     own: Arc<Semaphore>,
     own_len: u32,
+    /// The address of the peer.
+    address: Option<IpAddr>,
     /// The budget that all connections of the adapter share. Set by the first request that needs it.
-    adapter: Option<Arc<Semaphore>>,
-    /// True if this connection holds a share of the adapter's budget for the next dispatch. The share is not an owned
-    /// permit. The connection keeps it from one dispatch to the next unless another connection waits for it.
-    has_adapter_share: bool,
+    adapter: Option<KnownAdapter>,
+    /// The share of the adapter's budget that this connection holds for the next dispatch, if any. The connection keeps it
+    /// from one dispatch to the next unless another connection may wait for it.
+    adapter_share: Option<Share>,
     /// True once no permit has come back within the stall timeout, so that requests were refused.
     is_stalled: bool,
 }
 
+/// The budget of an adapter, and the dispatches of the peer's address there.
+#[derive(Clone)]
+struct KnownAdapter {
+    budget: Arc<AdapterBudget>,
+    address: Arc<AddressDispatches>,
+}
+
 impl Budget {
-    pub(super) fn of(connection: &ConnectionCore) -> Self {
+    /// The budget of a connection with this address.
+    pub(super) fn of(connection: &ConnectionCore, address: Option<IpAddr>) -> Self {
         Self {
             own: connection.dispatches.clone(),
             own_len: budget_len(&connection.settings),
+            address,
             adapter: None,
-            has_adapter_share: false,
+            adapter_share: None,
             is_stalled: false,
         }
     }
@@ -90,46 +102,48 @@ impl Budget {
     /// Takes a share of the adapter's budget, unless the connection holds one already. Returns false if none is left.
     #[inline]
     pub(super) fn take_adapter_share(&mut self, parts: &RequestParts) -> bool {
-        if !self.has_adapter_share {
-            let taken = self
-                .adapter(parts)
-                .try_acquire()
-                .map(SemaphorePermit::forget);
-            self.has_adapter_share = taken.is_ok();
+        if self.adapter_share.is_none() {
+            let KnownAdapter { budget, address } = self.adapter(parts);
+            self.adapter_share = budget.try_take(address);
         }
-        self.has_adapter_share
+        self.adapter_share.is_some()
     }
 
     /// Waits for a share of the adapter's budget.
     pub(super) async fn wait_for_adapter_share(&mut self, parts: &RequestParts) {
         self.release_adapter_share();
-        let permit = self.adapter(parts).acquire().await;
-        permit.expect("the semaphore is never closed").forget();
-        self.has_adapter_share = true;
+        let KnownAdapter { budget, address } = self.adapter(parts);
+        let share = budget.take(address).await;
+        self.adapter_share = Some(share);
     }
 
     /// Returns the budget of the adapter that dispatches this request. The connection must not hold a share of another
     /// adapter.
     #[inline]
-    fn adapter(&mut self, parts: &RequestParts) -> &Semaphore {
-        let adapter = &parts.current.origin.adapter().budget;
-        self.adapter.take_if(|known| !Arc::ptr_eq(known, adapter));
-        self.adapter.get_or_insert_with(|| adapter.clone())
+    fn adapter(&mut self, parts: &RequestParts) -> &KnownAdapter {
+        let budget = &parts.current.origin.adapter().budget;
+        self.adapter
+            .take_if(|known| !Arc::ptr_eq(&known.budget, budget));
+        let address = self.address;
+        self.adapter.get_or_insert_with(|| KnownAdapter {
+            budget: budget.clone(),
+            address: budget.address(address),
+        })
     }
 
     #[inline]
     pub(super) fn release_adapter_share(&mut self) {
-        if std::mem::take(&mut self.has_adapter_share)
+        if let Some(share) = self.adapter_share.take()
             && let Some(adapter) = &self.adapter
         {
-            adapter.add_permits(1);
+            adapter.budget.give_back(share);
         }
     }
 
     /// Releases the share of the adapter's budget if it is the last one, so that another connection can take it. The
     /// connections then take turns as if each dispatch took a share of its own.
     pub(super) fn yield_adapter_share(&mut self) {
-        let is_last = |adapter: &Arc<Semaphore>| adapter.available_permits() == 0;
+        let is_last = |adapter: &KnownAdapter| !adapter.budget.has_room();
         if self.adapter.as_ref().is_some_and(is_last) {
             self.release_adapter_share();
         }
@@ -141,11 +155,12 @@ impl Budget {
         let left = u32::try_from(self.own.available_permits()).unwrap_or(u32::MAX);
         let share = self.share_of(len).min(left);
         let permit = self.own.clone().try_acquire_many_owned(share);
-        let has_adapter_share = std::mem::take(&mut self.has_adapter_share);
-        let adapter = self.adapter.clone().filter(|_| has_adapter_share);
+        let adapter = self.adapter_share.take().zip(self.adapter.clone());
         Permit {
             _connection: permit.expect("only this connection takes permits"),
-            _adapter: adapter.map(AdapterShare),
+            _adapter: adapter.map(|(share, KnownAdapter { budget, address })| {
+                PendingShare::new(budget, address, share)
+            }),
         }
     }
 
@@ -197,14 +212,5 @@ pub(super) fn budget_len(settings: &Settings) -> u32 {
 /// The permits that a dispatch holds from its connection and its adapter.
 pub(super) struct Permit {
     _connection: OwnedSemaphorePermit,
-    _adapter: Option<AdapterShare>,
-}
-
-/// A share of an adapter's budget, given back on drop.
-struct AdapterShare(Arc<Semaphore>);
-
-impl Drop for AdapterShare {
-    fn drop(&mut self) {
-        self.0.add_permits(1);
-    }
+    _adapter: Option<PendingShare>,
 }

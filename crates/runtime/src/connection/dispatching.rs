@@ -79,7 +79,7 @@ pub(super) struct Dispatching {
 impl Dispatching {
     pub(super) fn new(connection: Arc<ConnectionCore>, turns: Participation) -> Self {
         Self {
-            budget: Budget::of(&connection),
+            budget: Budget::of(&connection, turns.address()),
             quantum: Quantum::new(turns),
             connection,
             replies: Buffer::default(),

@@ -6,9 +6,10 @@ use std::sync::{
 };
 
 use floe_wire::reference::{Endpoint, Reference, Target};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
+use super::adapter_budget::AdapterBudget;
 use super::adapter_names::AdapterNames;
 use super::hold::Hold;
 use super::servants::Servants;
@@ -40,9 +41,8 @@ pub(crate) struct AdapterCore {
     pub(crate) is_registered: tokio::sync::Mutex<bool>,
     pub(crate) admissions: Arc<Admissions>,
     pub(crate) counters: Counters,
-    /// Limits the dispatches of all connections of the adapter together: each takes a permit.
-    pub(crate) budget: Arc<Semaphore>,
-    pub(crate) budget_len: u32,
+    /// Limits the dispatches of all connections of the adapter together.
+    pub(crate) budget: Arc<AdapterBudget>,
     /// True once the adapter accepts connections and dispatches collocated calls.
     pub(crate) is_active: AtomicBool,
     /// True if it accepts no connections for now; changes while the state is locked.
@@ -73,8 +73,7 @@ impl AdapterCore {
 
     /// Waits until all dispatches of requests from connections have ended.
     pub(crate) async fn idle(&self) {
-        // Acquiring fails only if the semaphore is closed, which it never is.
-        let _ = self.budget.acquire_many(self.budget_len).await;
+        let _ = self.budget.take_all().await;
     }
 
     /// Returns true if the object of this reference is in this adapter and has a servant.
@@ -124,7 +123,7 @@ impl AdapterCore {
         if state.is_deactivated || state.hold.is_some() {
             return;
         }
-        state.hold = Some(Hold::of(&self.budget, self.budget_len));
+        state.hold = Some(Hold::of(&self.budget));
         self.is_held.send_replace(true);
     }
 

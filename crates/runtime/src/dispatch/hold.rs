@@ -6,8 +6,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Waker};
 
-use tokio::sync::Semaphore;
 use tokio::task::unconstrained;
+
+use super::adapter_budget::AdapterBudget;
 
 /// Holds the dispatch budget of an adapter: the free part immediately, and the rest as dispatches end. Dropping it
 /// gives everything back.
@@ -17,15 +18,13 @@ pub(crate) struct Hold {
 
 impl Hold {
     /// Takes what is left of the budget now. Dispatches that are under way go on.
-    pub(super) fn of(budget: &Arc<Semaphore>, budget_len: u32) -> Self {
+    pub(super) fn of(budget: &Arc<AdapterBudget>) -> Self {
         let budget = budget.clone();
         // A task that has used up its share of the thread's time must be able to hold an adapter, too.
         let mut acquiring = Box::pin(unconstrained(async move {
-            let _all = budget.acquire_many(budget_len).await;
+            let _all = budget.take_all().await;
             pending().await
         }));
-        // The first poll takes what is left and queues for the rest; the semaphore is fair, so that no later request
-        // overtakes.
         let _ = acquiring
             .as_mut()
             .poll(&mut Context::from_waker(Waker::noop()));

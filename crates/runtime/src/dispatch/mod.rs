@@ -8,11 +8,13 @@
 //! - `origin.rs`: what the requests of one connection share
 //! - `dispatch_fn.rs`: a dispatcher that is a function
 //! - `interceptor.rs`: wraps a dispatcher
+//! - `adapter_budget.rs`: how many dispatches an adapter has at the same time, and how addresses share them
 //! - `adapter_core.rs`: the part of an adapter that dispatches use; `adapter_names.rs`: the names by which a locator
 //!   finds it
 //! - `servants.rs`: finds the servant for a request; `servant_locator.rs`: objects that find it
 //! - `hold.rs`: pauses the reading of an adapter's connections
 
+mod adapter_budget;
 mod adapter_core;
 mod adapter_names;
 mod current;
@@ -33,6 +35,7 @@ use std::sync::Arc;
 
 use floe_wire::message::SystemException;
 
+pub(crate) use adapter_budget::{AdapterBudget, AddressDispatches, PendingShare, Share};
 pub(crate) use adapter_core::{AdapterCore, ListenState};
 pub(crate) use adapter_names::AdapterNames;
 pub use current::Current;

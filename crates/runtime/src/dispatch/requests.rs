@@ -273,7 +273,7 @@ impl FollowingState {
         let is_found = self.adapter_version == slot.version()
             && self.servants_version == adapter.servants_version();
         // If the adapter's budget is used up, each dispatch waits for a share of its own. A batch has a share already.
-        is_found && (self.batch.is_serial() || adapter.budget.available_permits() > 0)
+        is_found && (self.batch.is_serial() || adapter.budget.has_room())
     }
 }
 

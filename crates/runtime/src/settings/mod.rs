@@ -82,7 +82,9 @@ pub struct Settings {
     /// an `UnknownException` that says so. Default 30 s; `Duration::MAX` waits for ever.
     pub dispatch_stall_timeout: Duration,
     /// Requests of one adapter, over all its connections, that may be in dispatch before its connections stop reading.
-    /// Default 65,536. Collocated calls do not count, because their caller may be a dispatch itself.
+    /// Default 65,536. Collocated calls do not count, because their caller may be a dispatch itself. From a limit of 256,
+    /// a sixteenth is kept for addresses with fewer than 16 requests in dispatch, so that no address keeps all others
+    /// waiting.
     pub adapter_dispatch_limit: usize,
     /// Longest batch in bytes. If the next request would exceed it, the batch is sent first. Default 1 MiB, as in Ice.
     #[doc(alias = "Ice.BatchAutoFlushSize")]
