@@ -27,13 +27,17 @@ impl HostNames {
     }
 }
 
-/// The name in a `Host`, without its port; `None` if it is an IP address. A page cannot have an address for its name.
+/// The name in a `Host`, without its port; `None` if it is an IP address. A page cannot have an address for its name. If what
+/// follows is no port, all of it is the name.
 fn name_of(host: &str) -> Option<&str> {
-    if let Some(bracketed) = host.strip_prefix('[') {
-        let address = bracketed.split_once(']').map_or("", |(address, _)| address);
-        return address.parse::<IpAddr>().is_err().then_some(host);
+    let (name, rest) = match host.strip_prefix('[') {
+        Some(bracketed) => bracketed.split_once(']').unwrap_or(("", host)),
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
+    };
+    let is_port = |rest: &str| rest.bytes().all(|byte| byte.is_ascii_digit());
+    if !rest.is_empty() && !rest.strip_prefix(':').is_some_and(is_port) {
+        return Some(host);
     }
-    let name = host.split_once(':').map_or(host, |(name, _)| name);
     name.parse::<IpAddr>().is_err().then_some(name)
 }
 

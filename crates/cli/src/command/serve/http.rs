@@ -330,6 +330,9 @@ mod tests {
             ("x", "200 OK"),
             ("evil.example:9464", "421 Misdirected Request"),
             ("x\r\nHost: evil.example", "421 Misdirected Request"),
+            ("127.0.0.1:1@evil.example", "421 Misdirected Request"),
+            ("[::1]evil.example", "421 Misdirected Request"),
+            ("[::1]:9464", "200 OK"),
         ] {
             let request = format!("GET /metrics HTTP/1.1\r\nHost: {host}\r\n\r\n");
             let answer = ask(server.address, request.as_bytes()).await;
