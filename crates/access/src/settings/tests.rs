@@ -1,4 +1,4 @@
-//! What the table `[access]` may say, and how its mistakes are told.
+//! The table `[access]`: its content, and how its mistakes are told.
 
 use super::*;
 
