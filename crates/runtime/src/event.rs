@@ -4,7 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use floe_wire::encoding::{DecodeError, DecodeErrorKind, Decoder, EncodingVersion};
+use floe_wire::encoding::{
+    DecodeError, DecodeErrorKind, Decoder, ENCAPSULATION_HEADER_LEN, EncodingVersion,
+};
 use floe_wire::message::{IncomingRequest, OperationMode};
 
 /// Operation, mode, context and parameters of a request, in their encoded form.
@@ -279,6 +281,18 @@ pub struct EventsBuilder {
     ends: Vec<u32>,
     /// The total length of the previous events: the next ones are likely to be as long.
     last_len: usize,
+    /// The last event that was parsed.
+    parsed: Option<ParsedEvent>,
+}
+
+/// An event that was parsed: another one of its length that begins with these bytes needs no parsing, because the payload of the
+/// parameters stays undecoded.
+#[derive(Debug)]
+struct ParsedEvent {
+    /// Where all that was looked at stands in the builder: operation, mode, context and the header of the parameters.
+    head: Range<usize>,
+    /// The length of the event.
+    len: usize,
 }
 
 impl EventsBuilder {
@@ -309,7 +323,7 @@ impl EventsBuilder {
     ) -> Result<(), DecodeError> {
         let start = self.bytes.len();
         let written = write(&mut self.bytes).and_then(|()| {
-            EventParts::parse(&self.bytes[start..])?;
+            self.check(start)?;
             u32::try_from(self.bytes.len()).map_err(|_| DecodeError {
                 kind: DecodeErrorKind::InvalidValue(self.bytes.len() as i64),
                 what: "length of all events",
@@ -318,9 +332,31 @@ impl EventsBuilder {
         });
         match written {
             Ok(_) => self.note(self.bytes.len() - start),
-            Err(_) => self.bytes.truncate(start),
+            Err(_) => {
+                self.bytes.truncate(start);
+                self.parsed = None;
+            }
         }
         written.map(drop)
+    }
+
+    /// Checks that the bytes from `start` on are an event. Most events of a log or a publisher begin as the one before.
+    #[inline]
+    fn check(&mut self, start: usize) -> Result<(), DecodeError> {
+        let event = &self.bytes[start..];
+        let is_alike = |parsed: &ParsedEvent| {
+            parsed.len == event.len() && event.starts_with(&self.bytes[parsed.head.clone()])
+        };
+        if self.parsed.as_ref().is_some_and(is_alike) {
+            return Ok(());
+        }
+        let parameters = EventParts::parse(event)?.parameters;
+        let head_len = event.len() - parameters.len() + ENCAPSULATION_HEADER_LEN;
+        self.parsed = Some(ParsedEvent {
+            head: start..start + head_len,
+            len: event.len(),
+        });
+        Ok(())
     }
 
     /// Length of the added events, in bytes.
@@ -333,6 +369,7 @@ impl EventsBuilder {
         let count = std::mem::take(&mut self.count);
         let bytes = std::mem::take(&mut self.bytes);
         let ends = std::mem::take(&mut self.ends);
+        self.parsed = None;
         self.last_len = bytes.len();
         let ends = match ends.is_empty() {
             true => Ends::Every(self.each_len),
@@ -428,6 +465,36 @@ mod tests {
             }
         }
         assert!(EventsBuilder::default().finish().is_none());
+    }
+
+    #[test]
+    fn an_event_is_checked_however_much_it_is_like_the_one_before() {
+        let alike: [&[u8]; 4] = [
+            b"\x02op\x01\x01\x01k\x01v\x08\0\0\0\x01\x01ab",
+            b"\x02op\x01\x01\x01k\x01v\x08\0\0\0\x01\x01cd",
+            b"\x02op\x01\x01\x01k\x01w\x08\0\0\0\x01\x01ef",
+            b"\x02op\x01\0\x0b\0\0\0\x01\x01abcde",
+        ];
+        for before in &alike {
+            for event in &alike {
+                for at in 0..event.len() {
+                    for byte in 0..=u8::MAX {
+                        let mut changed = event.to_vec();
+                        changed[at] = byte;
+                        let mut builder = EventsBuilder::default();
+                        let mut push = |bytes: &[u8]| {
+                            builder.push_with(|buffer| {
+                                buffer.extend_from_slice(bytes);
+                                Ok(())
+                            })
+                        };
+                        push(before).unwrap();
+                        let expected = EventParts::parse(&changed).map(drop);
+                        assert_eq!(push(&changed), expected, "{changed:?} behind {before:?}");
+                    }
+                }
+            }
+        }
     }
 
     #[test]
