@@ -59,6 +59,8 @@ pub(super) struct Source {
     first: u64,
     next: u64,
     records_end: u64,
+    /// The mean length of its records, in bytes.
+    record_len: u64,
     salt: u32,
     is_compacted: bool,
     /// Where to begin. `None` if the index in the file must be asked.
@@ -76,6 +78,7 @@ impl Source {
             first: segment.first,
             next: segment.next,
             records_end: segment.records_end,
+            record_len: segment.records_end / segment.events.max(1),
             salt: segment.salt,
             is_compacted: segment.is_compacted,
             offset,
@@ -227,6 +230,17 @@ impl LogRead<'_> {
         true
     }
 
+    /// How many bytes of a segment to read at a time: those of as many events as the limits still allow, and of the one behind them,
+    /// which ends the read.
+    fn wished_len(&self, source: &Source) -> usize {
+        let left = self.limits.events.saturating_sub(self.stamps.len()) as u64;
+        let records_len = left.saturating_add(1).saturating_mul(source.record_len);
+        // Some are longer than the mean.
+        let len = records_len.saturating_add(READ_LEN_MIN as u64 / 2);
+        let max = self.limits.bytes.clamp(READ_LEN_MIN, READ_LEN_MAX);
+        usize::try_from(len).map_or(max, |len| len.clamp(READ_LEN_MIN, max))
+    }
+
     /// The origin of an event. Events of one publisher that follow one another share its name.
     fn origin(&self, (name, sequence): (&str, u64)) -> Origin {
         let last = self.stamps.last().and_then(|stamp| stamp.origin.as_ref());
@@ -330,13 +344,12 @@ impl Shared {
         reading: &mut LogRead<'_>,
     ) -> io::Result<Left> {
         let mut cursor = source.cursor(file, |index| Segment::offset_of(index, reading.next))?;
-        let wished_len = reading.limits.bytes.clamp(READ_LEN_MIN, READ_LEN_MAX);
         // Where damage begins that ends at the cursor.
         let mut bad_from = None;
         let left = loop {
             let offset = bad_from.unwrap_or(cursor.offset());
             match cursor.step() {
-                Item::Wanted => fill(&mut cursor, file, wished_len)?,
+                Item::Wanted => fill(&mut cursor, file, reading.wished_len(source))?,
                 Item::Bad(bytes) => bad_from = Some(bytes.start),
                 Item::Record(record) if record.sequence < reading.next => bad_from = None,
                 Item::Record(record) if record.sequence >= visible => break (Left::Full, offset),
@@ -447,7 +460,7 @@ const CHANGED: &str = "some of its records are no longer what was written";
 /// At least this many bytes are read at a time, if there are as many.
 const READ_LEN_MIN: usize = 4 << 10;
 
-/// About this many bytes are read at a time.
+/// At most this many bytes are read at a time, unless a record is longer.
 const READ_LEN_MAX: usize = 256 << 10;
 
 /// More damage is not listed: the list must not grow with each read.

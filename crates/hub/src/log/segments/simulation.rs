@@ -395,6 +395,39 @@ fn a_log_is_opened_with_the_ends_of_finished_segments_and_the_last_segment_alone
 }
 
 #[test]
+fn a_read_takes_from_the_disk_little_more_than_its_events() {
+    let storage = FaultyStorage::new(3);
+    let open = SegmentLog::open_in(Box::new(storage.clone()), LogSettings::default(), None);
+    let log = open.expect("the disk is empty");
+    let payloads = vec![&[7; 80][..]; 100];
+    for number in 0..100 {
+        let append = Append {
+            events: events(&payloads, "key"),
+            time: EventTime(number),
+            origin: None,
+        };
+        log.append(append, Level::Written, Box::new(|_| ()));
+        log.shared.run_commits();
+    }
+    let record_len = log.contents().bytes / 10_000;
+    storage.take_read_len();
+    let mut next = 1;
+    for count in [1, 10, 1000, 1000] {
+        let limits = ReadLimits {
+            events: count,
+            bytes: 256 << 10,
+            level: Level::Written,
+        };
+        let batch = log.read(next, &limits).unwrap();
+        assert_eq!(batch.stamps.len(), count);
+        next = batch.next;
+        let (read, of_events) = (storage.take_read_len(), count as u64 * record_len);
+        // A page more, and the way from the last entry of the index.
+        assert!(read <= of_events + (8 << 10), "{read} for {of_events}");
+    }
+}
+
+#[test]
 fn what_a_failing_disk_changed_is_named_and_the_rest_is_served() {
     for_each_seed(500, |seed| {
         let mut world = World::new(seed);
