@@ -132,6 +132,11 @@ impl Chase {
         self.full_reads >= Self::FULL_READS_MIN
     }
 
+    /// Whether it may read while the events of its last read are delivered. A short turn must be paid for first.
+    pub(crate) fn may_read_ahead(&self) -> bool {
+        self.is_far_behind() && self.expected.is_none()
+    }
+
     /// The log ends at this sequence now.
     pub(crate) fn handle_end(&mut self, end: u64) {
         let before = self.end.replace(end).unwrap_or(end);

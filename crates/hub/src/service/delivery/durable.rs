@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use floe::InvokeError;
 use floe::forwarding::Event;
+use tokio::task::JoinSet;
 use tokio::time::{sleep, sleep_until};
 
 use super::durable_window::DurableWindow;
@@ -37,6 +38,7 @@ pub(super) async fn run(
         directory,
         member: reader.join(),
         window: DurableWindow::new(subscriber, reader),
+        ahead: JoinSet::new(),
         readable: None,
         absence: Absence::default(),
     };
@@ -50,6 +52,9 @@ struct DurableDelivery<'a> {
     /// What it is among those that share the subscription.
     member: Member,
     window: Arc<DurableWindow>,
+    /// The read that goes on beside deliveries, if there is one. It is a task of its own: what it brings is for all that share the
+    /// subscription, and does not wait for this one.
+    ahead: JoinSet<HasRead>,
     /// Where the log had no events when it was read last. `None` if it is worth reading.
     readable: Option<Readable>,
     absence: Absence,
@@ -59,6 +64,8 @@ struct DurableDelivery<'a> {
 enum Woken {
     /// Something has changed.
     Changed,
+    /// A read beside deliveries has ended.
+    HasRead(HasRead),
     /// Events came for this subscriber alone.
     Own,
     /// The subscription has ended.
@@ -84,14 +91,24 @@ impl DurableDelivery<'_> {
                     continue;
                 }
             }
+            if let Some(Ok(has_read)) = self.ahead.try_join_next() {
+                let handled = self.handle_read(has_read);
+                if has_ended_before(subscriber, handled).await {
+                    break;
+                }
+            }
             let now = Instant::now();
             let room = self.window.room();
             let may_read = match &self.readable {
+                _ if !self.ahead.is_empty() => false,
                 Some((from, _)) => !reader.reads_from(*from),
                 None => true,
             };
             let until = match reader.poll(self.member, room, may_read, now) {
                 Batch::Deliver(batch) => {
+                    if may_read {
+                        self.read_ahead();
+                    }
                     match has_ended_before(subscriber, self.deliver(batch)).await {
                         true => break,
                         false => continue,
@@ -114,6 +131,12 @@ impl DurableDelivery<'_> {
             };
             match self.wait(changed, until).await {
                 Woken::Changed => {}
+                Woken::HasRead(has_read) => {
+                    let handled = self.handle_read(has_read);
+                    if has_ended_before(subscriber, handled).await {
+                        break;
+                    }
+                }
                 Woken::Own => self.deliver_own().await,
                 Woken::Ended => break,
             }
@@ -128,9 +151,12 @@ impl DurableDelivery<'_> {
         until: Option<Instant>,
     ) -> Woken {
         let subscriber = self.subscriber;
-        let is_waiting = self.readable.is_some();
-        let readable = async {
-            match &mut self.readable {
+        let Self {
+            readable, ahead, ..
+        } = self;
+        let (is_waiting, is_reading) = (readable.is_some(), !ahead.is_empty());
+        let has_events = async {
+            match readable {
                 Some((_, readable)) => readable.await,
                 None => pending().await,
             }
@@ -148,15 +174,33 @@ impl DurableDelivery<'_> {
             },
             () = changed => Woken::Changed,
             () = timer => Woken::Changed,
-            () = readable, if is_waiting => {
+            has_read = ahead.join_next(), if is_reading => match has_read {
+                Some(Ok(has_read)) => Woken::HasRead(has_read),
+                // It was cancelled, and reads again.
+                _ => Woken::Changed,
+            },
+            () = has_events, if is_waiting => {
                 self.readable = None;
                 Woken::Changed
             }
         }
     }
 
+    /// Begins to read new events beside deliveries, if the reader wants that.
+    fn read_ahead(&mut self) {
+        if let Some(next) = self.reader.begin_read_ahead() {
+            let reader = self.reader.clone();
+            self.ahead.spawn(async move { reader.read(next).await });
+        }
+    }
+
     async fn read(&mut self, to_read: ToRead) {
-        match self.reader.read(to_read).await {
+        let has_read = self.reader.read(to_read).await;
+        self.handle_read(has_read).await;
+    }
+
+    async fn handle_read(&mut self, has_read: HasRead) {
+        match has_read {
             HasRead::Events => {}
             HasRead::Nothing(from) => {
                 self.readable = Some((from, Box::pin(self.reader.readable(from))));
@@ -186,7 +230,7 @@ impl DurableDelivery<'_> {
             return;
         }
         let mut unsent = Unsent::new(self.subscriber, self.reader, &batch);
-        let mut events: Vec<Event> = batch.iter().map(|it| self.event(it)).collect();
+        let mut events: Vec<Event> = batch.into_iter().map(|it| self.event(it)).collect();
         tell_losses(self.subscriber).await;
         if self.window.send(unsent.sequences(), &mut events) {
             return unsent.clear();
@@ -238,10 +282,10 @@ impl DurableDelivery<'_> {
     }
 
     /// The event as the subscriber gets it.
-    fn event(&self, delivery: &Delivery) -> Event {
+    fn event(&self, delivery: Delivery) -> Event {
         let reading = self.subscriber.qos().reading.as_ref();
         if !reading.is_some_and(|reading| reading.is_stamped) {
-            return delivery.event.clone();
+            return delivery.event;
         }
         let Delivery {
             sequence,
@@ -250,7 +294,7 @@ impl DurableDelivery<'_> {
             event,
         } = delivery;
         // An event that is in a log was checked before.
-        stamped(event.as_bytes(), *sequence, *time, *attempt).unwrap_or_else(|_| event.clone())
+        stamped(event.as_bytes(), sequence, time, attempt).unwrap_or(event)
     }
 
     /// Connects to a subscriber that was absent, or waits before the next attempt.

@@ -16,6 +16,10 @@ pub(super) struct Feed {
     /// Changes when the position is set: a read that began before that is of no use.
     number: u64,
     is_reading: bool,
+    /// The sequence from which the last read began that brought events.
+    last_from: u64,
+    /// Events are missing behind those that wait, as a read ahead has found.
+    has_gap: bool,
 }
 
 impl Feed {
@@ -26,6 +30,8 @@ impl Feed {
             next,
             number: 0,
             is_reading: false,
+            last_from: next,
+            has_gap: false,
         }
     }
 
@@ -57,11 +63,25 @@ impl Feed {
         if self.is_reading || !self.events.is_empty() {
             return None;
         }
+        self.has_gap = false;
+        Some(self.begin())
+    }
+
+    /// Begins to read while the events of the last read wait, if no other task reads. So there are the events of two reads at most.
+    pub(super) fn begin_read_ahead(&mut self) -> Option<ToRead> {
+        let Some((first, _)) = self.events.front() else {
+            return self.begin_read();
+        };
+        let may_read = !self.is_reading && !self.has_gap && first.sequence >= self.last_from;
+        may_read.then(|| self.begin())
+    }
+
+    fn begin(&mut self) -> ToRead {
         self.is_reading = true;
-        Some(ToRead::Next {
+        ToRead::Next {
             from: self.next,
             feed_number: self.number,
-        })
+        }
     }
 
     /// A read for the feed with this number has ended. Returns false if that is of no use any more.
@@ -76,6 +96,78 @@ impl Feed {
     /// Adds what was read, up to the sequence `next`.
     pub(super) fn extend(&mut self, read: impl Iterator<Item = (Stamp, Event)>, next: u64) {
         self.events.extend(read);
+        self.last_from = self.next;
         self.next = next;
+    }
+
+    /// Events are missing that would come next. Returns true if those that wait come first: what was read is of no use then, and the
+    /// gap is found again when they have gone.
+    pub(super) fn defer_gap(&mut self) -> bool {
+        self.has_gap = !self.events.is_empty();
+        self.has_gap
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::log::EventTime;
+    use crate::core::tests::events_with_contexts;
+
+    /// Adds events up to the sequence `next`, as a read does.
+    fn read(feed: &mut Feed, next: u64) {
+        let event = events_with_contexts("read", &[&[]]).each().next();
+        let event = event.expect("there is one");
+        let read = (feed.next()..next).map(|sequence| {
+            let (time, origin) = (EventTime(0), None);
+            let stamp = Stamp {
+                sequence,
+                time,
+                origin,
+            };
+            (stamp, event.clone())
+        });
+        assert!(feed.end_read(0));
+        feed.extend(read, next);
+    }
+
+    #[test]
+    fn the_events_of_two_reads_are_held_at_most() {
+        let mut feed = Feed::new(1);
+        assert!(feed.begin_read_ahead().is_some());
+        assert!(feed.begin_read().is_none() && feed.begin_read_ahead().is_none());
+        read(&mut feed, 11);
+        assert!(feed.begin_read().is_none());
+        assert!(matches!(
+            feed.begin_read_ahead(),
+            Some(ToRead::Next { from: 11, .. })
+        ));
+        read(&mut feed, 16);
+        for sequence in 1..11 {
+            assert!(feed.begin_read_ahead().is_none(), "{sequence}");
+            feed.events.pop_front();
+        }
+        assert!(matches!(
+            feed.begin_read_ahead(),
+            Some(ToRead::Next { from: 16, .. })
+        ));
+        assert!(feed.begin_read_ahead().is_none());
+    }
+
+    #[test]
+    fn events_that_wait_come_before_a_gap() {
+        let mut feed = Feed::new(1);
+        assert!(!feed.defer_gap());
+        feed.begin_read();
+        read(&mut feed, 3);
+        feed.begin_read_ahead();
+        assert!(feed.end_read(0) && feed.defer_gap());
+        assert!(feed.begin_read_ahead().is_none(), "the gap is known");
+        feed.events.clear();
+        assert!(matches!(
+            feed.begin_read(),
+            Some(ToRead::Next { from: 3, .. })
+        ));
+        assert!(!feed.defer_gap());
     }
 }

@@ -29,7 +29,7 @@ use crate::store::StoreError;
 
 /// Reads the log of a topic for one subscriber, or for several that share a subscription.
 ///
-/// Memory is bounded whatever the distance to the end of the log: a reader holds the events of one read.
+/// Memory is bounded whatever the distance to the end of the log: a reader holds the events of one read, or of two if it is far behind.
 #[derive(Debug)]
 pub(crate) struct Reader {
     source: LogSource,
@@ -192,6 +192,14 @@ impl Reader {
         let mut state = self.lock();
         let clock = self.clock(&state);
         state.poll(member, room, may_read, now, &clock)
+    }
+
+    /// A read that goes on while the events of the last one are delivered, if the reader is far behind and need not wait for live
+    /// traffic. Call [`Reader::read`] with it.
+    pub(crate) fn begin_read_ahead(&self) -> Option<ToRead> {
+        let state = &mut *self.lock();
+        let may_read = state.held.is_none() && state.chase.may_read_ahead();
+        may_read.then(|| state.feed.begin_read_ahead()).flatten()
     }
 
     /// Reads from the log. If it is cancelled, the next events are read again.
@@ -418,6 +426,7 @@ impl Reader {
             ToRead::Next { feed_number, .. } if !state.feed.end_read(feed_number) => {
                 HasRead::Events
             }
+            ToRead::Next { .. } if batch.gap.is_some() && state.feed.defer_gap() => HasRead::Events,
             ToRead::Next { from, .. } => {
                 let lost = batch
                     .gap

@@ -184,3 +184,22 @@ fn a_reader_that_reaches_the_end_of_its_log_is_not_far_behind() {
     chase.handle_read(false, Duration::ZERO);
     assert!(!chase.is_far_behind());
 }
+
+#[test]
+fn a_reader_reads_ahead_when_it_is_far_behind_and_not_in_a_short_turn() {
+    let (mut throttle, mut chase, now) =
+        (Throttle::new(PROCESSORS), Chase::default(), Instant::now());
+    for _ in 0..Chase::FULL_READS_MIN {
+        assert!(!chase.may_read_ahead());
+        chase.handle_read(true, Duration::ZERO);
+    }
+    assert_eq!(throttle.poll(&mut chase, 0, now), Turn::Free);
+    assert!(chase.may_read_ahead());
+    assert_eq!(throttle.poll(&mut chase, 1, now), Turn::Short);
+    assert!(!chase.may_read_ahead(), "the turn is not paid for");
+    let later = now + Throttle::LIVE_GAP * 2;
+    assert_eq!(throttle.poll(&mut chase, 1, later), Turn::Free);
+    assert!(chase.may_read_ahead());
+    chase.handle_read(false, Duration::ZERO);
+    assert!(!chase.may_read_ahead(), "it has arrived");
+}
