@@ -40,7 +40,7 @@ pub(crate) fn lacks_port(text: &str) -> bool {
 pub(crate) fn mistake(text: &str) -> Option<String> {
     let (host, port) = text.trim().split_once(':')?;
     let is_word = |text: &str| text.chars().all(|c| c.is_alphanumeric() || c == '-');
-    if host.is_empty() && is_word(port) {
+    if host.is_empty() && !port.is_empty() && is_word(port) {
         return Some(format!(
             "expected HOST:PORT, got no host in `{text}`: write localhost:{port} for this computer; --listen also \
              takes *:{port}, which is all its addresses"
@@ -50,10 +50,11 @@ pub(crate) fn mistake(text: &str) -> Option<String> {
     if !is_meant || port.parse::<u16>().is_ok() {
         return None;
     }
-    Some(format!(
-        "expected a port from 1 to {} in `{text}`, got `{port}`",
-        u16::MAX
-    ))
+    let expected = format!("expected a port from 1 to {} in `{text}`", u16::MAX);
+    Some(match port {
+        "" => format!("{expected}, got none"),
+        port => format!("{expected}, got `{port}`"),
+    })
 }
 
 /// The same for the text of a proxy: `IDENTITY:HOST:PORT`.
@@ -193,7 +194,7 @@ mod tests {
                 "a:http",
                 "expected a port from 1 to 65535 in `a:http`, got `http`",
             ),
-            ("*:", "expected a port from 1 to 65535 in `*:`, got ``"),
+            ("*:", "expected a port from 1 to 65535 in `*:`, got none"),
         ] {
             assert_eq!(mistake(text).as_deref(), Some(told));
         }

@@ -126,20 +126,25 @@ impl Doctor {
         let mut reference = manager.as_proxy().reference().clone();
         reference.target = Target::Direct(vec![endpoint.clone()]);
         let alone = manager.as_proxy().with_reference(reference);
+        let shown = readable(&endpoint.to_string());
         let begin = Instant::now();
         match alone.ice_connection().await {
             Ok(connection) => {
-                let shown = readable(&endpoint.to_string());
                 let milliseconds = begin.elapsed().as_secs_f64() * 1e3;
                 let found = format!("{shown}: connected in {milliseconds:.1} ms");
                 let info = connection.map(|connection| connection.info());
                 (Check::well(NAME, found), info)
             }
             Err(error) => {
-                // The failure names the endpoint.
                 let failure = self.hub.unanswered(error.into());
-                let help = failure.what_to_do().unwrap_or("look at the log of the hub");
-                (Check::problem(NAME, failure.message(), help), None)
+                let help = failure.what_to_do().unwrap_or(SILENT_HELP);
+                // Most failures to connect name the endpoint. One that is over because of --timeout does not.
+                let message = failure.message();
+                let found = match message.contains(&shown) {
+                    true => message.to_owned(),
+                    false => format!("{shown}: {message}"),
+                };
+                (Check::problem(NAME, found, help), None)
             }
         }
     }
@@ -189,6 +194,9 @@ impl Doctor {
         }
     }
 }
+
+/// What to do if something listens at an endpoint and does not answer as a hub does.
+const SILENT_HELP: &str = "does a hub listen there, and for this transport? `floe doctor` on its own computer and its log say more";
 
 /// Where a hub finds the subscribers of this computer.
 fn way_back(info: &ConnectionInfo) -> Check {

@@ -1,7 +1,7 @@
 //! `floe status` and `floe doctor`.
 
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 
 use crate::command::{run, slice_file};
 use crate::hub::{Hub, Running};
@@ -67,6 +67,30 @@ fn a_hub_that_is_not_there_is_a_problem_with_what_to_do() {
     let help = "start one with `floe serve`, or say with --hub where it listens";
     assert!(doctor.stdout.contains(help), "{doctor:?}");
     run(&["status", "--hub", "127.0.0.1:1"]).ended(5);
+}
+
+#[test]
+fn an_endpoint_that_is_silent_is_named_however_the_wait_ends() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = silent.local_addr().expect("it has an address").port();
+    let endpoint = format!("tcp -h 127.0.0.1 -p {port}");
+    for (hub, timeout) in [
+        (endpoint.clone(), "300ms"),
+        (format!("{endpoint} -t 300"), "10s"),
+    ] {
+        let doctor =
+            run(&["doctor", "--hub", &hub, "--timeout", timeout, "-o", "table"]).ended(100);
+        let mut problems = doctor
+            .stdout
+            .lines()
+            .skip_while(|line| !line.starts_with("PROBLEM"));
+        let (problem, help) = (problems.next(), problems.next());
+        assert!(
+            problem.is_some_and(|line| line.contains(&endpoint)),
+            "{doctor:?}"
+        );
+        assert!(help.is_some_and(|line| line.contains('?')), "{doctor:?}");
+    }
 }
 
 /// The answer to a GET of this.
