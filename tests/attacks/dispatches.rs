@@ -108,7 +108,6 @@ async fn an_address_with_many_waiting_dispatches_keeps_no_other_address_waiting(
     called.expect("it is dispatched").unwrap();
     assert_eq!(begun(), before + waiting.len(), "the attacker gets no more");
 
-    // When the attack ends, all is there for others.
     drop(attackers);
     waiting.iter().for_each(tokio::task::JoinHandle::abort);
 }

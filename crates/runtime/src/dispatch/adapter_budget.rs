@@ -184,3 +184,80 @@ impl Drop for PendingShare {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+
+    /// A budget, and the pending dispatches of an address that has used up what any address may use.
+    fn used_up(len: u32) -> (Arc<AdapterBudget>, Vec<PendingShare>) {
+        let budget = Arc::new(AdapterBudget::new(len));
+        let busy = budget.address(None);
+        let take = || budget.try_take(&busy);
+        let shares = std::iter::from_fn(|| {
+            take().map(|share| PendingShare::new(budget.clone(), busy.clone(), share))
+        });
+        let shares = shares.collect();
+        (budget, shares)
+    }
+
+    #[test]
+    fn a_part_is_kept_for_addresses_with_few_dispatches() {
+        let (budget, busy) = used_up(512);
+        assert_eq!(busy.len(), 480);
+        assert!(!budget.has_room());
+        let other = budget.address(Some([127, 0, 0, 2].into()));
+        let few: Vec<_> = std::iter::from_fn(|| budget.try_take(&other))
+            .map(|share| PendingShare::new(budget.clone(), other.clone(), share))
+            .take(FEW + 1)
+            .collect();
+        assert_eq!(few.len(), FEW);
+        drop((busy, few));
+        assert!(budget.has_room());
+        assert_eq!(budget.reserve.available_permits(), 32);
+    }
+
+    #[test]
+    fn a_small_budget_has_no_part_for_others() {
+        let (budget, busy) = used_up(255);
+        assert_eq!(busy.len(), 255);
+        assert!(
+            budget
+                .try_take(&budget.address(Some([127, 0, 0, 2].into())))
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn an_address_that_waits_goes_on_when_it_has_few_again() {
+        let (budget, busy) = used_up(512);
+        let other = budget.address(Some([127, 0, 0, 2].into()));
+        let take = || budget.try_take(&other).expect("the reserve has one");
+        let mut few: Vec<_> = (0..FEW)
+            .map(|_| PendingShare::new(budget.clone(), other.clone(), take()))
+            .collect();
+        let mut waiting = pin!(budget.take(&other));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(waiting.as_mut().poll(&mut context).is_pending());
+        few.pop();
+        assert_eq!(
+            waiting.as_mut().poll(&mut context),
+            Poll::Ready(Share::Reserve)
+        );
+        drop(busy);
+    }
+
+    #[test]
+    fn all_of_it_is_both_parts() {
+        let budget = AdapterBudget::new(256);
+        let mut all = pin!(budget.take_all());
+        let mut context = Context::from_waker(Waker::noop());
+        let held = all.as_mut().poll(&mut context);
+        assert!(held.is_ready() && !budget.has_room());
+        assert!(budget.try_take(&budget.address(None)).is_none());
+    }
+}
