@@ -8,8 +8,20 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, se
 
 /// Resident memory of a process, in bytes; `None` if it is gone.
 pub(crate) fn resident(id: u32) -> Option<u64> {
+    field(id, "VmRSS:")
+}
+
+/// Resident memory of a process that it wrote itself, in bytes; `None` if it is gone.
+///
+/// Code and constants are not in it. How much of those is resident depends on what the system reads along with a page.
+pub(crate) fn written(id: u32) -> Option<u64> {
+    field(id, "RssAnon:")
+}
+
+/// Returns a field of `/proc/ID/status`, in bytes.
+fn field(id: u32, name: &str) -> Option<u64> {
     let status = fs::read_to_string(folder(id).join("status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmRSS:"))?;
+    let line = status.lines().find(|line| line.starts_with(name))?;
     let kilobytes: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kilobytes * 1024)
 }

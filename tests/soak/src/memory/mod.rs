@@ -98,9 +98,9 @@ fn idle() -> Figure {
 fn idle_connections(count: usize) -> Vec<Figure> {
     let server = Talker::server();
     let address = server.first_line().to_owned();
-    let before = server.resident();
+    let before = server.written();
     let mut holder = Talker::start("hold", &[&address, &count.to_string()]);
-    let share = |server: &Talker| server.resident().saturating_sub(before) / count as u64;
+    let share = |server: &Talker| server.written().saturating_sub(before) / count as u64;
     // Each has got its first message, so the server has started them all.
     let fresh = share(&server);
     holder.ask("ping");
@@ -128,9 +128,9 @@ fn crowd(count: usize) -> Vec<Figure> {
         }
     };
     rounds(WARM_UP_ROUNDS);
-    let before = server.resident();
+    let before = server.written();
     rounds(ROUNDS);
-    let growth = server.resident().saturating_sub(before);
+    let growth = server.written().saturating_sub(before);
     let name = |what| format!("{count} clients at once, {what}");
     vec![
         Figure::count(&name("failed calls"), failures, 0),

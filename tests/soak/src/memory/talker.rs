@@ -75,6 +75,14 @@ impl Talker {
         process::resident(self.child.id()).expect("it runs, and the system has /proc")
     }
 
+    /// What is resident of the memory that it wrote, in bytes; see [`process::written`].
+    ///
+    /// # Panics
+    /// If it has ended.
+    pub(super) fn written(&self) -> u64 {
+        process::written(self.child.id()).expect("it runs, and the system has /proc")
+    }
+
     fn line(&mut self) -> String {
         let mut line = String::new();
         let read = self.output.read_line(&mut line);
