@@ -350,6 +350,10 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
     ) -> Vec<EarlyReply<E>> {
         for (event, handle) in events.zip(handles) {
             self.sent_bytes += event.byte_count();
+            if self.sent.capacity() == 0 {
+                // Most subscribers have one event in flight at a time.
+                self.sent.reserve_exact(1);
+            }
             let sent = Sent {
                 event,
                 handle,

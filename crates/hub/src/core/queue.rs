@@ -145,6 +145,10 @@ impl<R: EventBatch> Queue<R> {
         self.exclusive_bytes += batch.exclusive_byte_len();
         let gap = std::mem::take(&mut self.gap);
         self.expiring += usize::from(timing.expires.is_some());
+        if self.items.capacity() == 0 {
+            // The queues of most subscribers never hold more than one batch, and there may be thousands of them.
+            self.items.reserve_exact(1);
+        }
         self.items.push_back(QueuedBatch { gap, timing, batch });
     }
 
@@ -209,6 +213,9 @@ impl<R: EventBatch> Queue<R> {
             self.exclusive_bytes = 0;
             self.rest_if_empty();
             return front.map_or(0, |front| {
+                if taken.capacity() == 0 {
+                    taken.reserve_exact(1);
+                }
                 taken.push(front.batch);
                 front.gap
             });

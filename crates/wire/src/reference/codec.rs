@@ -111,8 +111,12 @@ fn decode_mode(decoder: &mut Decoder<'_>) -> Result<InvocationMode, DecodeError>
 fn decode_target(decoder: &mut Decoder<'_>) -> Result<Target, DecodeError> {
     let count = decoder.count(MIN_ENDPOINT_LEN, "endpoints")?;
     if count > 0 {
-        let endpoints = (0..count).map(|_| decoder.get());
-        return endpoints.collect::<Result<_, _>>().map(Target::Direct);
+        // Most proxies have one endpoint, and programs keep many proxies. More are allocated as they are decoded.
+        let mut endpoints = Vec::with_capacity(1);
+        for _ in 0..count {
+            endpoints.push(decoder.get()?);
+        }
+        return Ok(Target::Direct(endpoints));
     }
     let adapter_id: String = decoder.get()?;
     Ok(match adapter_id.is_empty() {

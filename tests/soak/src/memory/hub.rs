@@ -18,7 +18,7 @@ pub(super) const IDLE_MAX: u64 = 8_000_000;
 /// Bytes that the hub writes for its topics. Each knows who created it and which publications are under way.
 const TOPICS_MAX: u64 = 3_700_000;
 /// Bytes that the hub writes for its subscribers.
-const SUBSCRIBERS_MAX: u64 = 11_000_000;
+const SUBSCRIBERS_MAX: u64 = 8_800_000;
 /// [`IDLE_MAX`] for a hub that was built without optimisation: its code is several times as long.
 pub(super) const IDLE_MAX_DEV: u64 = 38_000_000;
 
