@@ -6,7 +6,7 @@ use floe_wire::compression::Compressor;
 use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::IncomingReply;
 
-use crate::connection::{Reply, SendUntil, WriteMessages, WriteRequest};
+use crate::connection::{Reply, SendUntil, WriteMessages, WriteRequest, oneway};
 use crate::error::AttemptError;
 use crate::proxy::{Proxy, RoutedConnection};
 
@@ -47,7 +47,7 @@ impl Proxy {
         let compressor = self.compressor(&routed);
         let connection = routed.connection;
         let Some(compressor) = compressor else {
-            return connection.send(until, write, is_sent).await;
+            return oneway::send(&connection, until, write, is_sent).await;
         };
         let messages = encode_compressed(&compressor, write)?;
         let append = |buffer: &mut Buffer| {
@@ -56,7 +56,7 @@ impl Proxy {
                 .append(&compressor, buffer, &messages);
             Ok(())
         };
-        connection.send(until, &append, is_sent).await
+        oneway::send(&connection, until, &append, is_sent).await
     }
 }
 

@@ -10,11 +10,9 @@ use floe_wire::encoding::{Buffer, EncodeError, Encoder};
 use floe_wire::message::RequestId;
 use floe_wire::reference::InvocationMode;
 
-use crate::connection::Reply;
+use crate::connection::{Reply, oneway};
 use crate::error::{AttemptError, InvokeError};
-use crate::proxy::FullBatch;
-use crate::proxy::RoutedConnection;
-use crate::proxy::{OperationInfo, Proxy};
+use crate::proxy::{FullBatch, OperationInfo, Proxy, RoutedConnection};
 
 /// The result of the fast path. Failures are boxed, so that the usual results are cheap to return.
 pub(super) enum SendAttempt {
@@ -70,7 +68,7 @@ impl Proxy {
                 reply.map(|reply| reply.map(SendAttempt::Requested))
             }
             false => {
-                let sent = connection.try_send(|buffer| write(buffer, RequestId::ONEWAY));
+                let sent = oneway::try_send(&connection, |buffer| write(buffer, RequestId::ONEWAY));
                 sent.map(|is_sent| is_sent.then_some(SendAttempt::Done))
             }
         };

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use floe_wire::encoding::Buffer;
 use floe_wire::message::RequestId;
 
-use crate::connection::{ConnectionCore, ReplySink};
+use crate::connection::{ConnectionCore, ReplySink, try_send_to_sink};
 use crate::event::Event;
 use crate::proxy::Proxy;
 
@@ -59,9 +60,10 @@ impl Proxy {
         connection.set_polling(self.polling());
         let target = self.target();
         // If it failed, `Proxy::forward` will find the reason.
-        let sent = connection.try_send_to_sink(events.len(), (sink, first), |buffer, id, at| {
+        let write = |buffer: &mut Buffer, id, at: usize| {
             target.write_event(buffer, id, events[at].as_bytes())
-        });
+        };
+        let sent = try_send_to_sink(&connection, events.len(), (sink, first), write);
         let next_id = sent.ok().flatten()?;
         Some(PendingEvents {
             connection: (!events.is_empty()).then_some(connection),

@@ -1,34 +1,33 @@
-//! A connection: how it starts, sends, and ends.
+//! A connection: how it starts and ends, and what its parts share.
 //!
 //! Its parts are types of their own: [`SendHalf`] writes, [`Driver`] decides which task or thread reads, and
-//! [`Keepalive`] ends the connection when it is silent or unused.
+//! [`Keepalive`] ends the connection when it is silent or unused. [`Reply`](super::Reply) and `oneway.rs` send requests
+//! over it.
 
 use std::any::Any;
 use std::fmt;
-use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use floe_wire::connection::{FlushPolicy, NotAppended, RequestIds, Role, SendQueue, StateMachine};
-use floe_wire::encoding::{Buffer, EncodeError};
+use floe_wire::connection::{Role, SendQueue, StateMachine};
+use floe_wire::encoding::Buffer;
 use floe_wire::message::{HEADER_LEN, IncomingRequest, RequestId, VALIDATE_CONNECTION};
 use floe_wire::reference::Endpoint;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
 
 use super::Connections;
+use super::budget;
 use super::driver::{self, Driver};
 use super::keepalive::{HeartbeatListener, Keepalive};
 use super::outstanding::Outstanding;
 use super::pool::PoolKey;
 use super::purpose::Purpose;
-use super::reading::{ReadEnd, Reading};
-use super::reply_sink::{ReplyRecipient, ReplySink};
+use super::reading::Reading;
+use super::reply_sink::ReplyRecipient;
 use super::send_half::{ConnectionState, SendHalf};
 use super::stream_compression::StreamCompression;
-use super::wait::wait_depth;
-use super::{budget, reentrancy_guard};
 use crate::address_turn::Participation;
 use crate::admission::Admission;
 use crate::byte_account::ByteAccount;
@@ -253,7 +252,7 @@ impl ConnectionCore {
     }
 
     /// Logs a line that peers can provoke, through the log limiter.
-    fn warn_limited(&self, line: impl FnOnce() -> String) {
+    pub(super) fn warn_limited(&self, line: impl FnOnce() -> String) {
         match self.connections.upgrade() {
             Some(all) => {
                 let environment = all.environment();
@@ -415,95 +414,10 @@ impl ConnectionCore {
         self.abort(reason);
     }
 
-    /// Ends the connection after its reading has ended. The line in the log follows, so that it is true when it is
-    /// read.
-    pub(super) fn end(&self, end: ReadEnd) {
-        let peer = self.peer.clone();
-        let tells_caller = self.has_callers();
-        match end {
-            ReadEnd::Graceful => {
-                self.fail(LocalError::ClosedByPeer { peer });
-                tracing::debug!("closed the connection to {}", self.peer);
-            }
-            ReadEnd::Lost(reason) => {
-                let error = LocalError::ConnectionLost { peer, reason };
-                self.fail(error.clone());
-                tracing::debug!("{error}");
-            }
-            ReadEnd::Broken(reason) => {
-                self.tell_end(tells_caller, &reason);
-                self.fail(LocalError::ConnectionLost { peer, reason });
-            }
-            ReadEnd::Refused(error) => {
-                self.tell_end(tells_caller, &error);
-                self.fail(LocalError::Protocol { peer, error });
-            }
-        }
-    }
-
-    /// Returns true if somebody waits for a reply, or for a connection that this side began.
-    fn has_callers(&self) -> bool {
-        let shared = self.lock();
-        let (machine, is_outgoing) = (&shared.machine, self.key.is_some());
-        is_outgoing && (machine.is_validating() || machine.in_flight() > 0)
-    }
-
-    /// Logs why the connection was closed. If callers get the same reason as an error, it is a detail.
-    fn tell_end(&self, tells_caller: bool, reason: &dyn fmt::Display) {
-        let line = || format!("closed the connection to {}: {reason}", self.peer);
-        match tells_caller {
-            true => tracing::debug!("{}", line()),
-            false => self.warn_limited(line),
-        }
-    }
-
-    /// Appends a batch to the send queue if there is room for it, and writes the queue as the flush policy says.
-    /// Returns `None`, with nothing sent, if there is no room. All requests are sent by this method. Replies and
-    /// messages without a body, such as heartbeats, are not.
-    ///
-    /// `append` encodes whole messages; its argument is the position at which they start. If it fails, the queue is
-    /// restored.
-    #[inline]
-    fn try_append<T>(
-        self: &Arc<Self>,
-        flush: FlushPolicy,
-        append: impl FnOnce(
-            &mut StateMachine<ReplyRecipient>,
-            &mut Buffer,
-            u64,
-        ) -> Result<T, NotAppended<EncodeError>>,
-    ) -> Result<Option<Appended<T>>, AttemptError> {
-        let mut shared = self.lock();
-        let ConnectionState { machine, queue, .. } = &mut *shared;
-        if queue.waiting_len() > self.settings.output_limit && machine.is_active() {
-            return Ok(None);
-        }
-        let start = queue.end();
-        match queue.append(|buffer, start| append(machine, buffer, start)) {
-            Ok(value) => {
-                let end = queue.end();
-                let is_tried = self.output.flush_by(self, shared, flush);
-                Ok(Some(Appended {
-                    value,
-                    start,
-                    end,
-                    is_tried,
-                }))
-            }
-            Err(NotAppended::TooMany) => Ok(None),
-            Err(error) => {
-                drop(shared);
-                Err(self.refused(error))
-            }
-        }
-    }
-
-    #[cold]
-    fn refused(&self, error: NotAppended<EncodeError>) -> AttemptError {
-        match error {
-            NotAppended::Unwritten(error) => AttemptError::not_sent(error.into()),
-            NotAppended::NotActive | NotAppended::TooMany => AttemptError::not_sent(self.refusal()),
-        }
+    /// Returns true if a caller waits for a reply, or for a connection that this side began.
+    pub(super) fn has_callers(&self) -> bool {
+        let machine = &self.lock().machine;
+        self.is_outgoing() && (machine.is_validating() || machine.in_flight() > 0)
     }
 
     /// Waits until the send queue is below its limit.
@@ -512,129 +426,6 @@ impl ConnectionCore {
         self.output
             .wait_until(|shared| shared.queue.waiting_len() <= limit)
             .await;
-    }
-
-    /// Appends twoway requests if there is room for them. `write` appends the request with the given id and index in
-    /// the batch. `recipient` makes the recipient of its reply from that index and the position at which the batch
-    /// starts.
-    #[inline]
-    pub(super) fn try_append_requests(
-        self: &Arc<Self>,
-        ids: RequestIds,
-        flush: FlushPolicy,
-        write: impl Fn(&mut Buffer, RequestId, usize) -> Result<(), EncodeError>,
-        recipient: impl Fn(usize, u64) -> ReplyRecipient,
-    ) -> Result<Option<Appended<RequestId>>, AttemptError> {
-        self.try_append(flush, |machine, buffer, start| {
-            let write = |id, at| write(buffer, id, at);
-            machine.append_requests(ids, write, |at| recipient(at, start))
-        })
-    }
-
-    /// Sends twoway requests in one write if there is room for them. Returns `None`, with nothing sent, if there is
-    /// none.
-    ///
-    /// The sink gets the replies: the reply to the first request with the number `first`, and so on. It may get some
-    /// before this method returns. The ids of the requests are consecutive; this method returns the first.
-    pub(crate) fn try_send_to_sink<S: ReplySink>(
-        self: &Arc<Self>,
-        count: usize,
-        (sink, first): (&Arc<S>, u64),
-        write: impl Fn(&mut Buffer, RequestId, usize) -> Result<(), EncodeError>,
-    ) -> Result<Option<RequestId>, AttemptError> {
-        reentrancy_guard::check(self, wait_depth())?;
-        // All requests count from the start of the batch, because the transport gets the whole batch.
-        let recipient = |at, start| ReplyRecipient::Sink {
-            sink: sink.clone(),
-            number: first + at as u64,
-            start,
-        };
-        let ids = RequestIds::Next(count);
-        let sent = self.try_append_requests(ids, FlushPolicy::Now, write, recipient)?;
-        Ok(sent.map(|sent| sent.value))
-    }
-
-    /// Appends messages without replies if there is room for them.
-    #[inline]
-    fn try_append_messages(
-        self: &Arc<Self>,
-        flush: FlushPolicy,
-        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-    ) -> Result<Option<Appended<()>>, AttemptError> {
-        self.try_append(flush, |machine, buffer, _| {
-            machine.append_messages(|| write(buffer))
-        })
-    }
-
-    /// Sends messages without replies if there is room for them. Returns false, with nothing sent, if there is none.
-    #[inline]
-    pub(crate) fn try_send(
-        self: &Arc<Self>,
-        write: impl Fn(&mut Buffer) -> Result<(), EncodeError>,
-    ) -> Result<bool, AttemptError> {
-        match self.try_append_messages(FlushPolicy::Oneway, write)? {
-            Some(sent) => self.check_tried(&sent).map(|()| true),
-            None => Ok(false),
-        }
-    }
-
-    /// Sends messages without replies as soon as there is room for them. `is_sent` becomes true when they are in the
-    /// send queue.
-    pub(crate) async fn send(
-        self: &Arc<Self>,
-        until: SendUntil,
-        write: &WriteMessages<'_>,
-        is_sent: &AtomicBool,
-    ) -> Result<(), AttemptError> {
-        let flush = match until {
-            SendUntil::Queued => FlushPolicy::Oneway,
-            SendUntil::Written => FlushPolicy::Now,
-        };
-        let sent = loop {
-            match self.try_append_messages(flush, write)? {
-                Some(sent) => break sent,
-                None => self.wait_for_room().await,
-            }
-        };
-        is_sent.store(true, Ordering::Relaxed);
-        if until == SendUntil::Queued {
-            return self.check_tried(&sent);
-        }
-        self.output
-            .wait_until(|shared| shared.queue.written() >= sent.end)
-            .await;
-        let error = self.lock().error.clone();
-        self.check_written(&sent, error.unwrap_or(LocalError::Shutdown))
-    }
-
-    /// Checks that the transport did not refuse the messages that it was just given.
-    fn check_tried(&self, sent: &Appended<()>) -> Result<(), AttemptError> {
-        if !sent.is_tried {
-            return Ok(());
-        }
-        // The lock is taken in a statement of its own: in the head of the `match` it would be held to the end of the
-        // match, which takes it again.
-        let error = self.lock().error.clone();
-        match error {
-            Some(error) => self.check_written(sent, error),
-            None => Ok(()),
-        }
-    }
-
-    /// After the connection failed, decides whether these messages may have reached the peer.
-    fn check_written(&self, sent: &Appended<()>, error: LocalError) -> Result<(), AttemptError> {
-        if self.lock().queue.written() >= sent.end {
-            return Ok(());
-        }
-        Err(self.narrow(AttemptError::perhaps_sent(error), sent.start..sent.end))
-    }
-
-    /// Applies [`AttemptError::narrow`] with the part of the send queue that was taken for writing. `at` is the position
-    /// of the message in the queue.
-    pub(super) fn narrow(&self, mut failure: AttemptError, at: Range<u64>) -> AttemptError {
-        failure.narrow(at.start, self.lock().queue.taken());
-        failure.name_length(at.end - at.start);
-        failure
     }
 
     /// Gives up a request in flight.
@@ -682,31 +473,4 @@ fn join_turns(connection: &ConnectionCore, environment: &Environment) -> Partici
 
 fn micros(time: Duration) -> u32 {
     u32::try_from(time.as_micros()).unwrap_or(u32::MAX)
-}
-
-/// Appends a twoway request with the given id. Where a request may have to wait, this is not generic: each operation of a
-/// contract would compile the waiting anew.
-pub(crate) type WriteRequest<'a> =
-    dyn Fn(&mut Buffer, RequestId) -> Result<(), EncodeError> + Send + Sync + 'a;
-
-/// Appends messages without replies. It is not generic for the reason that [`WriteRequest`] gives.
-pub(crate) type WriteMessages<'a> =
-    dyn Fn(&mut Buffer) -> Result<(), EncodeError> + Send + Sync + 'a;
-
-/// The moment at which messages without replies count as sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SendUntil {
-    /// When they are in the send queue of a connection.
-    Queued,
-    /// When the transport has taken them.
-    Written,
-}
-
-/// A batch that was appended to the send queue, and its position there.
-pub(super) struct Appended<T> {
-    pub(super) value: T,
-    pub(super) start: u64,
-    pub(super) end: u64,
-    /// True if the transport was already given as much as it takes.
-    is_tried: bool,
 }

@@ -1,10 +1,8 @@
 //! The reading half of a connection: handles the bytes that were read.
 //!
-//! `driver.rs` decides which thread or task reads. `reply_sink.rs` handles a read that holds only replies without
-//! results.
+//! `driver.rs` decides which thread or task reads.
 
 use std::future::{Future, poll_fn};
-use std::io::ErrorKind;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,9 +10,9 @@ use std::task::{Context, Poll, Waker, ready};
 
 use floe_wire::compression::{Compression, Decompressor};
 use floe_wire::connection::{ConnectionEvent, Input, Replies};
-use floe_wire::message::{HeaderCache, ProtocolError, SingleRequest};
 #[cfg(unix)]
-use floe_wire::message::{IncomingReply, reply};
+use floe_wire::message::IncomingReply;
+use floe_wire::message::{HeaderCache, ProtocolError, SingleRequest, reply};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use super::ConnectionCore;
@@ -24,6 +22,7 @@ use super::keepalive::Keepalive;
 use super::pending_reply::PendingReply;
 use super::read_buffer::ReadBuffer;
 use super::read_buffers::ReadBuffers;
+use super::read_end::ReadEnd;
 use super::reentrancy_guard::{Guarded, ReentrancyGuard, handling};
 #[cfg(unix)]
 use super::reply::{ReceivedReply, ShortReply};
@@ -36,19 +35,6 @@ use crate::address_turn::Participation;
 
 /// From this length on, a read costs far more than reading the clock.
 const LONG_READ: usize = 8 * 1024;
-
-/// The reason why the reading of a connection ended.
-pub(super) enum ReadEnd {
-    /// Either side closed gracefully.
-    Graceful,
-    /// The stream ended or broke between two messages.
-    Lost(String),
-    /// The stream ended in the middle of a message, broke the rules of its transport, or did not bring the rest of a
-    /// message in time.
-    Broken(String),
-    /// The peer broke the protocol.
-    Refused(ProtocolError),
-}
 
 /// The reading half of a connection. One thread or task at a time uses it.
 ///
@@ -188,7 +174,7 @@ impl Reading {
 
     async fn handle_all(&mut self, read: std::io::Result<usize>) -> bool {
         let end = match read {
-            Ok(0) => Some(self.end_of_stream()),
+            Ok(0) => Some(ReadEnd::of_stream(&self.connection, &self.input)),
             Ok(count) => {
                 self.filled(count);
                 if count >= LONG_READ {
@@ -202,10 +188,7 @@ impl Reading {
                 }
                 return is_open;
             }
-            Err(error) if error.kind() == ErrorKind::InvalidData => {
-                Some(ReadEnd::Broken(error.to_string()))
-            }
-            Err(error) => Some(ReadEnd::Lost(error.to_string())),
+            Err(error) => Some(ReadEnd::of_error(&error)),
         };
         self.is_open_after(end)
     }
@@ -244,6 +227,27 @@ impl Reading {
             self.connection.keepalive.mark_handled(true);
         }
         handled
+    }
+
+    /// Delivers the replies that were just read, if the room holds only replies that returned nothing. Returns true if
+    /// so. The next read overwrites them in place, so that an acknowledged event costs little more than a scan of these
+    /// bytes.
+    #[inline]
+    fn deliver_returned(&mut self, count: usize) -> bool {
+        let limit = self.connection.settings.message_size_max;
+        let Some(input) = self.input.single(count) else {
+            return false;
+        };
+        // A connection that is closing or not validated yet must handle each message.
+        let has_message = match reply::all_returned_nothing(input, limit) {
+            Some(replies) if self.connection.is_active() => {
+                ReplyRecipient::deliver_returned(&self.connection, replies.peekable())
+            }
+            _ => return false,
+        };
+        self.input.learn(count);
+        self.connection.keepalive.mark_handled(has_message);
+        true
     }
 
     /// Finishes a request that came alone.
@@ -313,7 +317,7 @@ impl Reading {
     fn is_open_after(&self, end: Option<ReadEnd>) -> bool {
         let is_open = end.is_none();
         if let Some(end) = end {
-            self.connection.end(end);
+            end.end(&self.connection);
         }
         is_open
     }
@@ -345,25 +349,6 @@ impl Reading {
         // The requests before a bad message are answered first.
         self.dispatching.finish_read().await;
         end
-    }
-
-    fn end_of_stream(&mut self) -> ReadEnd {
-        let limit = self.connection.settings.message_size_max;
-        match self.input.len() {
-            // If the connection was closed meanwhile, the rest of the input is ignored.
-            _ if self.connection.lock().machine.is_closed() => ReadEnd::Graceful,
-            0 if self.connection.lock().machine.is_closing() => ReadEnd::Graceful,
-            0 if self.connection.lock().machine.is_validating() => ReadEnd::Lost(
-                "the peer ended the stream before it validated the connection: it is shutting down, or \
-                 at its limit of connections, or speaks another protocol; see its log"
-                    .into(),
-            ),
-            0 => ReadEnd::Lost("the peer ended the stream without closing the connection".into()),
-            count => ReadEnd::Broken(format!(
-                "the peer ended the stream in the middle of a message, after {count} of {} bytes",
-                self.input.needed(limit)
-            )),
-        }
     }
 
     /// Takes whole messages off the input, up to the first that gives an event, and delivers the replies before it.
@@ -520,7 +505,7 @@ impl Drop for Reading {
         // If the connection has ended, it has a reason.
         if self.connection.lock().error.is_none() {
             let reason = "its task was dropped with its runtime".to_owned();
-            self.connection.end(ReadEnd::Lost(reason));
+            ReadEnd::Lost(reason).end(&self.connection);
         }
     }
 }

@@ -11,13 +11,19 @@ use floe_wire::connection::{FlushPolicy, RequestIds};
 use floe_wire::encoding::{Buffer, EncodeError};
 use floe_wire::message::{IncomingReply, RequestId};
 
+use super::appended::{Appended, narrow};
 #[cfg(unix)]
 use super::driver::Driver;
 use super::pending_reply::{PendingReply, ReplyResult};
 use super::reply_sink::ReplyRecipient;
 use super::wait::{Wait, wait_depth};
-use super::{ConnectionCore, WriteRequest, reentrancy_guard};
+use super::{ConnectionCore, reentrancy_guard};
 use crate::error::AttemptError;
+
+/// Appends a twoway request with the given id. Where a request may have to wait, this is not generic: each operation of a
+/// contract would compile the waiting anew.
+pub(crate) type WriteRequest<'a> =
+    dyn Fn(&mut Buffer, RequestId) -> Result<(), EncodeError> + Send + Sync + 'a;
 
 /// The future of the reply to a twoway request. Dropped early, it gives the request up.
 pub(crate) struct Reply {
@@ -42,7 +48,8 @@ impl Reply {
     ) -> Result<Option<Self>, AttemptError> {
         reentrancy_guard::check(&connection, wait_depth)?;
         let pending = PendingReply::take();
-        let sent = connection.try_append_requests(
+        let sent = Appended::try_requests(
+            &connection,
             ids,
             FlushPolicy::WithOthers,
             |buffer, id, _| write(buffer, id),
@@ -52,7 +59,7 @@ impl Reply {
             connection,
             pending: Some(pending),
             id: Some(sent.value),
-            at: sent.start..sent.end,
+            at: sent.at,
         }))
     }
 
@@ -128,7 +135,7 @@ impl Reply {
         answer: Result<T, Box<AttemptError>>,
     ) -> Result<T, Box<AttemptError>> {
         self.id = None;
-        answer.map_err(|failure| Box::new(self.connection.narrow(*failure, self.at.clone())))
+        answer.map_err(|failure| Box::new(narrow(&self.connection, *failure, self.at.clone())))
     }
 }
 

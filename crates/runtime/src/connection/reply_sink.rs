@@ -1,20 +1,19 @@
 //! The recipient of a reply: a caller that waits for it, or a reply sink that gets replies where they are read.
-//!
-//! This file also has the part of [`Reading`] that delivers replies without results to recipients of either kind.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
 use std::ops::Range;
 use std::sync::Arc;
 
-use floe_wire::encoding::EncodingVersion;
-use floe_wire::message::reply::all_returned_nothing;
+use floe_wire::connection::{FlushPolicy, RequestIds};
+use floe_wire::encoding::{Buffer, EncodeError, EncodingVersion};
 use floe_wire::message::{IncomingReply, Outcome, RequestId};
 
-use super::ConnectionCore;
+use super::appended::Appended;
 use super::pending_reply::PendingReply;
-use super::reading::Reading;
 use super::send_half::ConnectionState;
+use super::wait::wait_depth;
+use super::{ConnectionCore, reentrancy_guard};
 use crate::error::{AttemptError, InvokeError, LocalError};
 
 /// Receives the replies to events that were sent with [`Proxy::try_forward`](crate::Proxy::try_forward).
@@ -118,34 +117,10 @@ impl ReplyRecipient {
             pending.answer(Err(Box::new(failure)));
         }
     }
-}
-
-impl Reading {
-    /// Delivers the replies that were just read, if the room holds only replies that returned nothing. Returns true if
-    /// so. The next read overwrites them in place, so that an acknowledged event costs little more than a scan of these
-    /// bytes.
-    #[inline]
-    pub(super) fn deliver_returned(&mut self, count: usize) -> bool {
-        let connection = &self.connection;
-        let limit = connection.settings.message_size_max;
-        let Some(input) = self.input.single(count) else {
-            return false;
-        };
-        // A connection that is closing or not validated yet must handle each message.
-        let has_message = match all_returned_nothing(input, limit) {
-            Some(replies) if connection.is_active() => {
-                Self::deliver_batches(connection, replies.peekable())
-            }
-            _ => return false,
-        };
-        self.input.learn(count);
-        self.connection.keepalive.mark_handled(has_message);
-        true
-    }
 
     /// Delivers replies that returned nothing, in order. Returns true if any recipient got one.
     #[inline]
-    fn deliver_batches(
+    pub(super) fn deliver_returned(
         connection: &Arc<ConnectionCore>,
         mut replies: Peekable<impl Iterator<Item = (RequestId, EncodingVersion)>>,
     ) -> bool {
@@ -171,11 +146,11 @@ impl Reading {
             return false;
         };
         let mut count = 1;
-        if let ReplyRecipient::Sink { sink, number, .. } = &recipient
+        if let Self::Sink { sink, number, .. } = &recipient
             && rest.peek().is_some()
         {
             let mut is_next = |id| {
-                let is_meant = |other: &ReplyRecipient| other.is_sink(sink, number + count);
+                let is_meant = |other: &Self| other.is_sink(sink, number + count);
                 let next = machine.handle_reply(id, is_meant, queue.bytes());
                 count += u64::from(next.is_some());
                 next.is_some()
@@ -189,11 +164,33 @@ impl Reading {
             connection.flush();
         }
         match recipient {
-            ReplyRecipient::Sink { sink, number, .. } => sink.returned(number..number + count),
+            Self::Sink { sink, number, .. } => sink.returned(number..number + count),
             caller => caller.answer(IncomingReply::of_nothing(id, encoding)),
         }
         true
     }
+}
+
+/// Sends twoway requests in one write if there is room for them. Returns `None`, with nothing sent, if there is none.
+///
+/// The sink gets the replies: the reply to the first request with the number `first`, and so on. It may get some before
+/// this function returns. The ids of the requests are consecutive; this function returns the first.
+pub(crate) fn try_send_to_sink<S: ReplySink>(
+    connection: &Arc<ConnectionCore>,
+    count: usize,
+    (sink, first): (&Arc<S>, u64),
+    write: impl Fn(&mut Buffer, RequestId, usize) -> Result<(), EncodeError>,
+) -> Result<Option<RequestId>, AttemptError> {
+    reentrancy_guard::check(connection, wait_depth())?;
+    // All requests count from the start of the batch, because the transport gets the whole batch.
+    let recipient = |at, start| ReplyRecipient::Sink {
+        sink: sink.clone(),
+        number: first + at as u64,
+        start,
+    };
+    let ids = RequestIds::Next(count);
+    let sent = Appended::try_requests(connection, ids, FlushPolicy::Now, write, recipient)?;
+    Ok(sent.map(|sent| sent.value))
 }
 
 /// Returns the outcome in a reply to an event; `None` if nothing was returned.
