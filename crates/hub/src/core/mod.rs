@@ -1,6 +1,7 @@
 //! The decisions of the hub. They are all pure: the time is an argument.
 //!
-//! - `subscription.rs`: a subscriber: its queue, its state, and an account of every event
+//! - `subscription.rs`: a subscriber: what waits for it, its state, and an account of every event
+//! - `backlog.rs`: the events that wait for a subscriber, in its queue or for room there
 //! - `availability.rs`: whether a subscriber gets events, as its failures decide
 //! - `queue.rs`: queued events, limited in number and bytes
 //! - `queue_memory.rs`: what all queues hold, and how they share the memory that there is
@@ -29,6 +30,7 @@
 mod accounts;
 mod availability;
 mod back_off;
+mod backlog;
 mod context;
 pub(crate) mod durable;
 mod held;

@@ -9,6 +9,7 @@ use floe::InvocationMode;
 use super::durable::Reading;
 use super::lifespan::LIFESPAN_KEY;
 use super::limits::{OverflowPolicy, QueueLimits};
+use super::window::Window;
 use super::wishes::{Wishes, count, milliseconds, name, positive_milliseconds};
 
 /// The number of requests in flight to a twoway subscriber at first, as in IceStorm. It grows by itself.
@@ -201,6 +202,20 @@ impl Qos {
             lost_facet: None,
             lifespan: None,
             reading: None,
+        }
+    }
+
+    /// How many events may be in flight. Only a twoway subscriber has any.
+    pub(crate) fn window(&self) -> Window {
+        match self.delivery {
+            DeliveryMode::Twoway {
+                outstanding,
+                outstanding_max,
+            } => Window::new(outstanding, outstanding_max),
+            DeliveryMode::Oneway
+            | DeliveryMode::Batch
+            | DeliveryMode::Link
+            | DeliveryMode::Pull { .. } => Window::new(0, 0),
         }
     }
 

@@ -1,22 +1,25 @@
 //! A subscriber or link: the pure subscription, its proxy, and the waker of its delivery task.
 //!
+//! - `subscriber/guarded_state.rs`: what its lock guards
 //! - `subscriber/held_publishers.rs`: the publishers that wait for room in its queue
 //! - `subscriber/pulls.rs`: the programs that pull its events
 //! - `subscriber/ready.rs`: the queue between publishers and the delivery scheduler
 //! - `subscriber/settling.rs`: counts and logs delivered and lost events
-//! - `subscriber/loop_guard.rs`: ends the loops of events between hubs
+//! - `subscriber/passing.rs`: which events it gets: a link has a cost, and loops between hubs end
 //! - `subscriber/loss_log.rs`: logs losses, and notifies the subscriber of them
 //! - `subscriber/paced_wakes.rs`, `connect_permits.rs`: how many subscribers do something at a time
 
 mod connect_permits;
+mod guarded_state;
 mod held_publishers;
-mod loop_guard;
 mod loss_log;
 mod paced_wakes;
+mod passing;
 mod pulls;
 mod ready;
 mod settling;
 
+pub(super) use guarded_state::GuardedState;
 pub(crate) use held_publishers::HeldPublication;
 pub(crate) use pulls::{Pull, Pulls};
 pub(super) use ready::{ReadyQueue, SchedulerPace};
@@ -28,17 +31,17 @@ use std::sync::{Arc, MutexGuard};
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use floe::forwarding::{Events, PendingEvent};
+use floe::forwarding::Events;
 use floe::{Identity, InvokeError, Proxy, TypedProxy};
 
 use super::client::Client;
 use super::durable::Reader;
-use super::latency::{Latencies, SentBatches};
+use super::latency::Latencies;
 use super::topic_link::TopicLink;
 use super::user_accounts::UserName;
 use crate::core::{
-    DeliveryMode, DeliveryStep, InFlightEvents, Qos, QueueUse, Snapshot, Subscription,
-    SubscriptionState, Ticket, Timing, Window, counts_hops, passing_count,
+    DeliveryMode, DeliveryStep, OverflowNotice, Qos, QueueUse, Snapshot, Subscription,
+    SubscriptionState, Ticket, Timing, Window, counts_hops,
 };
 use crate::lock::Mutex;
 use crate::settings::HubSettings;
@@ -73,64 +76,6 @@ pub(crate) struct Subscriber {
     settled: AtomicU64,
 }
 
-pub(super) struct GuardedState {
-    pub(super) subscription: Subscription<Events>,
-    /// How many events may be in flight at first, and at most.
-    window: Window,
-    /// The events in flight that left by the fast path. It is created when the first event may leave.
-    in_flight: Option<Box<InFlightEvents<PendingEvent>>>,
-    /// Wakes the delivery task when the subscription says so, or when a reply comes that the task waits for.
-    delivery: Option<Waker>,
-    /// The publishers that are held back.
-    publishers: Vec<HeldPublisher>,
-    /// The batches of events that left by the fast path, for the latencies.
-    pub(super) sent_batches: SentBatches,
-}
-
-impl GuardedState {
-    /// The events in flight that left by the fast path.
-    pub(super) fn in_flight(&mut self) -> &mut InFlightEvents<PendingEvent> {
-        let window = self.window;
-        self.in_flight
-            .get_or_insert_with(|| Box::new(InFlightEvents::new(window)))
-    }
-
-    /// Notes for the latencies that the next events of the queue leave by the fast path.
-    pub(super) fn note_batch(&mut self, latencies: &Latencies) {
-        let (first, oldest) = (self.in_flight().next(), self.subscription.oldest());
-        latencies.note_batch(&mut self.sent_batches, first, oldest);
-    }
-
-    /// Whether the scheduler may send.
-    fn is_open(&self) -> bool {
-        let in_flight = self.in_flight.as_ref();
-        in_flight.is_some_and(|in_flight| in_flight.is_open())
-    }
-
-    /// Whether the scheduler may send, and the queue holds at least as many events as leave at a time, or is half full.
-    fn has_full_batch(&self) -> bool {
-        let in_flight = self.in_flight.as_ref();
-        in_flight.is_some_and(|in_flight| {
-            in_flight.is_open() && self.subscription.has_full_batch(in_flight.window_size())
-        })
-    }
-
-    /// Notes how to wake the delivery task, which begins to wait.
-    pub(super) fn note_delivery(&mut self, waker: &Waker) {
-        let known = self.delivery.as_ref();
-        if !known.is_some_and(|known| known.will_wake(waker)) {
-            self.delivery = Some(waker.clone());
-        }
-    }
-
-    /// Takes the waker of the delivery task, to wake it after the lock is released. The task notes it again when it
-    /// waits again.
-    #[must_use = "it is to be woken"]
-    pub(super) fn take_delivery(&mut self) -> Option<Waker> {
-        self.delivery.take()
-    }
-}
-
 impl Subscriber {
     pub(crate) fn new(
         topic: &Arc<str>,
@@ -143,7 +88,7 @@ impl Subscriber {
         let limits = settings.limits_of(topic);
         let subscription = Subscription::new(&qos, limits, settings.discard_interval);
         let counts_hops = counts_hops(&proxy.reference().identity.name);
-        let window = window_of(&qos);
+        let guarded = GuardedState::new(subscription, qos.window());
         let pulls = match qos.delivery {
             DeliveryMode::Pull { idle_max } => Some(Arc::new(Pulls::new(idle_max))),
             _ => None,
@@ -165,14 +110,7 @@ impl Subscriber {
             qos,
             client: Client::Unknown,
             counts_hops,
-            shared: Mutex::new(GuardedState {
-                subscription,
-                window,
-                in_flight: None,
-                delivery: None,
-                publishers: Vec::new(),
-                sent_batches: SentBatches::default(),
-            }),
+            shared: Mutex::new(guarded),
             ready: ready.clone(),
             settled: AtomicU64::new(0),
         }
@@ -308,42 +246,6 @@ impl Subscriber {
         self.change_queue(end_patience, now);
     }
 
-    /// Whether these events, which came for this subscriber alone, are lost because it has failed.
-    pub(crate) fn loses_own(self: &Arc<Self>, events: &Events) -> bool {
-        let count = self.passing_count(events);
-        let is_lost = self.lock().subscription.loses_own(count as u64);
-        if is_lost && self.counts_hops {
-            self.handle_looped(events.len() - count, Instant::now());
-        }
-        is_lost
-    }
-
-    /// The events, for a link only those that may pass.
-    fn passing(
-        self: &Arc<Self>,
-        events: Events,
-        now: Instant,
-    ) -> impl Iterator<Item = Events> + Send + use<> {
-        let (whole, parts) = match self.link() {
-            None if self.counts_hops => {
-                let passing = self.without_loops(&events, now);
-                (passing.map(Events::exclusive), None)
-            }
-            None => (Some(events), None),
-            Some(link) => (None, Some(link.cost().passing(&events))),
-        };
-        whole.into_iter().chain(parts.into_iter().flatten())
-    }
-
-    /// The number of events, for a link of those that may pass.
-    fn passing_count(&self, events: &Events) -> usize {
-        match self.link() {
-            None if self.counts_hops => passing_count(events),
-            None => events.len(),
-            Some(link) => link.cost().passing_count(events),
-        }
-    }
-
     /// Ends the subscription: queued events are lost.
     pub(crate) fn remove(&self) {
         self.change(|subscription| subscription.remove(Instant::now()));
@@ -438,7 +340,7 @@ impl Subscriber {
 
     /// The window of a delivery that begins.
     pub(super) fn window(&self) -> Window {
-        window_of(&self.qos)
+        self.qos.window()
     }
 
     /// How long the reply to an event may take.
@@ -493,14 +395,7 @@ impl Subscriber {
         let mut shared = self.lock();
         let changed = change(&mut shared.subscription);
         let must_wake = shared.subscription.poll_wake();
-        let delivery = shared.delivery.take_if(|_| must_wake);
-        let notice = shared.subscription.poll_notice();
-        let released = shared.take_released();
-        drop(shared);
-        if let Some(delivery) = delivery {
-            self.ready.wakes().wake(delivery, Instant::now());
-        }
-        released.into_iter().for_each(Waker::wake);
+        let notice = self.unlock(shared, must_wake, Instant::now);
         self.log_notice(notice);
         changed
     }
@@ -518,37 +413,49 @@ impl Subscriber {
         if let Some(ticket) = held {
             shared.publishers.push(HeldPublisher::new(ticket, now));
         }
-        let released = shared.take_released();
-        let notice = shared.subscription.poll_notice();
         let is_delivered = must_wake && shared.is_open() && self.ready.push(self);
         let has_full_batch = self.ready.is_resting() && shared.has_full_batch();
-        let delivery = shared
-            .delivery
-            .take_if(|_| must_wake && !is_delivered || has_full_batch);
-        drop(shared);
-        if let Some(delivery) = delivery {
-            self.ready.wakes().wake(delivery, now);
-        }
-        released.into_iter().for_each(Waker::wake);
+        let wakes_delivery = must_wake && !is_delivered || has_full_batch;
+        let notice = self.unlock(shared, wakes_delivery, || now);
         self.log_notice_and_summaries(notice);
         held
+    }
+
+    /// Releases the lock after a change, and then wakes the delivery task, if it must, and the publishers that are held
+    /// back no longer. Returns the notice for the log.
+    pub(super) fn unlock(
+        &self,
+        mut shared: MutexGuard<'_, GuardedState>,
+        wakes_delivery: bool,
+        now: impl FnOnce() -> Instant,
+    ) -> Option<OverflowNotice> {
+        let delivery = shared.take_delivery_if(wakes_delivery);
+        let released = shared.take_released();
+        let notice = shared.subscription.poll_notice();
+        drop(shared);
+        if let Some(delivery) = delivery {
+            self.ready.wakes().wake(delivery, now());
+        }
+        released.into_iter().for_each(Waker::wake);
+        notice
     }
 
     /// Wakes the delivery task if the scheduler may send, and there are so many events that they should not wait for
     /// it.
     pub(super) fn wake_delivery_if_full_batch(&self) {
-        let mut shared = self.lock();
-        let has_full_batch = shared.has_full_batch();
-        let delivery = shared.delivery.take_if(|_| has_full_batch);
-        drop(shared);
-        if let Some(delivery) = delivery {
-            delivery.wake();
-        }
+        self.wake_delivery_if(GuardedState::has_full_batch);
     }
 
     /// Wakes the delivery task, if it waits.
     pub(super) fn wake_delivery(&self) {
-        let delivery = self.lock().take_delivery();
+        self.wake_delivery_if(|_| true);
+    }
+
+    fn wake_delivery_if(&self, is_due: impl FnOnce(&GuardedState) -> bool) {
+        let mut shared = self.lock();
+        let is_due = is_due(&shared);
+        let delivery = shared.take_delivery_if(is_due);
+        drop(shared);
         if let Some(delivery) = delivery {
             delivery.wake();
         }
@@ -557,20 +464,6 @@ impl Subscriber {
     pub(super) fn lock(&self) -> MutexGuard<'_, GuardedState> {
         // The changes under this lock only move events between counters, so a panic leaves none half done.
         self.shared.lock()
-    }
-}
-
-/// Only a twoway subscriber has events in flight.
-fn window_of(qos: &Qos) -> Window {
-    match qos.delivery {
-        DeliveryMode::Twoway {
-            outstanding,
-            outstanding_max,
-        } => Window::new(outstanding, outstanding_max),
-        DeliveryMode::Oneway
-        | DeliveryMode::Batch
-        | DeliveryMode::Link
-        | DeliveryMode::Pull { .. } => Window::new(0, 0),
     }
 }
 

@@ -192,11 +192,10 @@ impl GuardedState {
 /// Wakes the delivery task if it waits for a reply.
 #[inline]
 fn wake_if_awaited(mut shared: MutexGuard<'_, GuardedState>) {
-    if shared.in_flight().poll_awaited() {
-        let delivery = shared.take_delivery();
-        drop(shared);
-        if let Some(delivery) = delivery {
-            delivery.wake();
-        }
+    let is_awaited = shared.in_flight().poll_awaited();
+    let delivery = shared.take_delivery_if(is_awaited);
+    drop(shared);
+    if let Some(delivery) = delivery {
+        delivery.wake();
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker, ready};
+use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use floe::forwarding::{Event, Events};
@@ -187,10 +187,7 @@ impl Subscriber {
         self.latencies().note_wait(subscription.oldest());
         subscription.take_unexpired(room.events, room.bytes, batches, || now);
         let is_all = subscription.next_step(1) == DeliveryStep::Wait;
-        let notice = subscription.poll_notice();
-        let released = shared.take_released();
-        drop(shared);
-        released.into_iter().for_each(Waker::wake);
+        let notice = self.unlock(shared, false, || now);
         self.log_notice(notice);
         Some(ReadyEvents { position, is_all })
     }

@@ -202,7 +202,7 @@ fn a_queue_that_gives_way_drops_what_it_has_and_keeps_what_is_held() {
     let ticket = subscription.publish(Numbered(vec![(1, 50), (2, 50)]), false, now);
     let limits = QueueLimits {
         bytes: 50,
-        ..subscription.limits
+        ..subscription.backlog.limits
     };
     subscription.reconfigure(limits, DISCARD_INTERVAL, now);
     subscription.shed(now);

@@ -189,7 +189,7 @@ impl Model {
             }
             Step::Wait { seconds } => self.now += Duration::from_secs(seconds),
             Step::Shed { bytes } => {
-                let own = subscription.limits;
+                let own = subscription.backlog.limits;
                 let cut = QueueLimits { bytes, ..own };
                 subscription.reconfigure(cut, DISCARD_INTERVAL, self.now);
                 subscription.shed(self.now);
@@ -274,7 +274,7 @@ impl Model {
         prop_assert!(held == 0 || state == SubscriptionState::Online && queued > 0);
         let is_gone = state == SubscriptionState::Gone || self.subscription.is_draining;
         if self.subscription.notices_gaps && !is_gone {
-            prop_assert_eq!(lost, self.notified + self.subscription.queue.gaps());
+            prop_assert_eq!(lost, self.notified + self.subscription.backlog.queue.gaps());
         }
         prop_assert!(queued <= 3 && queued_bytes <= 100);
         prop_assert!(state == SubscriptionState::Online || queued == 0);

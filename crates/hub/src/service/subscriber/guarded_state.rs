@@ -1,0 +1,78 @@
+//! What the lock of a subscriber guards: the subscription, the events in flight, and whom a change wakes.
+
+use std::task::Waker;
+
+use floe::forwarding::{Events, PendingEvent};
+
+use super::held_publishers::HeldPublisher;
+use crate::core::{InFlightEvents, Subscription, Window};
+use crate::service::latency::{Latencies, SentBatches};
+
+pub(crate) struct GuardedState {
+    pub(crate) subscription: Subscription<Events>,
+    /// How many events may be in flight at first, and at most.
+    window: Window,
+    /// The events in flight that left by the fast path. It is created when the first event may leave.
+    pub(super) in_flight: Option<Box<InFlightEvents<PendingEvent>>>,
+    /// Wakes the delivery task when the subscription says so, or when a reply comes that the task waits for.
+    delivery: Option<Waker>,
+    /// The publishers that are held back.
+    pub(super) publishers: Vec<HeldPublisher>,
+    /// The batches of events that left by the fast path, for the latencies.
+    pub(crate) sent_batches: SentBatches,
+}
+
+impl GuardedState {
+    pub(super) fn new(subscription: Subscription<Events>, window: Window) -> Self {
+        Self {
+            subscription,
+            window,
+            in_flight: None,
+            delivery: None,
+            publishers: Vec::new(),
+            sent_batches: SentBatches::default(),
+        }
+    }
+
+    /// The events in flight that left by the fast path.
+    pub(crate) fn in_flight(&mut self) -> &mut InFlightEvents<PendingEvent> {
+        let window = self.window;
+        self.in_flight
+            .get_or_insert_with(|| Box::new(InFlightEvents::new(window)))
+    }
+
+    /// Notes for the latencies that the next events of the queue leave by the fast path.
+    pub(crate) fn note_batch(&mut self, latencies: &Latencies) {
+        let (first, oldest) = (self.in_flight().next(), self.subscription.oldest());
+        latencies.note_batch(&mut self.sent_batches, first, oldest);
+    }
+
+    /// Whether the scheduler may send.
+    pub(super) fn is_open(&self) -> bool {
+        let in_flight = self.in_flight.as_ref();
+        in_flight.is_some_and(|in_flight| in_flight.is_open())
+    }
+
+    /// Whether the scheduler may send, and the queue holds at least as many events as leave at a time, or is half full.
+    pub(super) fn has_full_batch(&self) -> bool {
+        let in_flight = self.in_flight.as_ref();
+        in_flight.is_some_and(|in_flight| {
+            in_flight.is_open() && self.subscription.has_full_batch(in_flight.window_size())
+        })
+    }
+
+    /// Notes how to wake the delivery task, which begins to wait.
+    pub(crate) fn note_delivery(&mut self, waker: &Waker) {
+        let known = self.delivery.as_ref();
+        if !known.is_some_and(|known| known.will_wake(waker)) {
+            self.delivery = Some(waker.clone());
+        }
+    }
+
+    /// Takes the waker of the delivery task if that is to be woken, which happens after the lock is released. The task
+    /// notes its waker again when it waits again.
+    #[must_use = "it is to be woken"]
+    pub(crate) fn take_delivery_if(&mut self, is_due: bool) -> Option<Waker> {
+        self.delivery.take_if(|_| is_due)
+    }
+}

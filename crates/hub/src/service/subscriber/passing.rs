@@ -1,0 +1,84 @@
+//! Which events a subscriber gets: a link takes those that its cost lets pass, and an event that goes round from hub to
+//! hub is lost.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use floe::forwarding::{Event, Events};
+
+use super::Subscriber;
+use crate::core::{passing_count, with_next_hop};
+
+impl Subscriber {
+    /// Whether these events, which came for this subscriber alone, are lost because it has failed.
+    pub(crate) fn loses_own(self: &Arc<Self>, events: &Events) -> bool {
+        let count = self.passing_count(events);
+        let is_lost = self.lock().subscription.loses_own(count as u64);
+        if is_lost && self.counts_hops {
+            self.handle_looped(events.len() - count, Instant::now());
+        }
+        is_lost
+    }
+
+    /// The events, for a link only those that may pass.
+    pub(super) fn passing(
+        self: &Arc<Self>,
+        events: Events,
+        now: Instant,
+    ) -> impl Iterator<Item = Events> + Send + use<> {
+        let (whole, parts) = match self.link() {
+            None if self.counts_hops => {
+                let passing = self.without_loops(&events, now);
+                (passing.map(Events::exclusive), None)
+            }
+            None => (Some(events), None),
+            Some(link) => (None, Some(link.cost().passing(&events))),
+        };
+        whole.into_iter().chain(parts.into_iter().flatten())
+    }
+
+    /// The number of events, for a link of those that may pass.
+    fn passing_count(&self, events: &Events) -> usize {
+        match self.link() {
+            None if self.counts_hops => passing_count(events),
+            None => events.len(),
+            Some(link) => link.cost().passing_count(events),
+        }
+    }
+
+    /// Whether events for it may have gone round too often.
+    pub(crate) fn has_loop_guard(&self) -> bool {
+        self.counts_hops
+    }
+
+    /// An event from the log as it may be sent; `None` if it has gone round too often.
+    pub(crate) fn with_next_hop(self: &Arc<Self>, event: Event) -> Option<Event> {
+        match self.counts_hops {
+            false => Some(event),
+            true => {
+                let passing = self.without_loops(&event.into(), Instant::now())?;
+                passing.each().next()
+            }
+        }
+    }
+
+    /// The events that have not gone round too often, with their counts raised. The others count as lost.
+    fn without_loops(self: &Arc<Self>, events: &Events, now: Instant) -> Option<Events> {
+        let passing = with_next_hop(events);
+        let passing_count = passing.as_ref().map_or(0, Events::len);
+        self.handle_looped(events.len() - passing_count, now);
+        passing
+    }
+
+    /// This many events have gone round too often.
+    fn handle_looped(self: &Arc<Self>, count: usize, now: Instant) {
+        if count == 0 {
+            return;
+        }
+        let mut shared = self.lock();
+        shared.subscription.handle_looped(count as u64, now);
+        let notice = shared.subscription.poll_notice();
+        drop(shared);
+        self.log_notice_and_summaries(notice);
+    }
+}
