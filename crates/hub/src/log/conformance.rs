@@ -1,143 +1,21 @@
 //! What every [`EventLog`] must do. Each implementor names itself at the end.
+//!
+//! - `conformance/subject.rs`: the implementors
+//! - `conformance/samples.rs`: events, and how they are appended and read
+//! - `conformance/retention.rs`: which events a log drops
 
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+mod retention;
+mod samples;
+mod subject;
+
+pub(super) use samples::{events, read_all};
+
 use std::sync::mpsc;
-use std::time::Duration;
-
-use floe::encoding::Encoder;
-use floe::forwarding::{Events, EventsBuilder};
-use floe::{EncodingVersion, OperationMode};
-use tokio::runtime::Runtime;
 
 use super::*;
-
-/// Events with these payloads, each with this key in its context.
-pub(super) fn events(payloads: &[&[u8]], key: &str) -> Events {
-    let mut builder = EventsBuilder::default();
-    for payload in payloads {
-        let write = |buffer: &mut Vec<u8>| {
-            let mut encoder = Encoder::new(buffer, EncodingVersion::V1_0);
-            encoder.string("tick");
-            encoder.put(&OperationMode::Normal);
-            encoder.size(1);
-            encoder.string("key");
-            encoder.string(key);
-            encoder.encapsulation(EncodingVersion::V1_1, |encoder| encoder.bytes(payload));
-            encoder.finish().expect("it is short");
-            Ok(())
-        };
-        builder.push_with(write).expect("it is an event");
-    }
-    builder.finish().expect("there is an event")
-}
-
-/// The payload of an event that [`events`] made.
-pub(super) fn payload(event: &[u8]) -> &[u8] {
-    let parts = floe::forwarding::EventParts::parse(event).expect("it is an event");
-    &parts.parameters[6..]
-}
-
-/// An append of events with these payloads, at a time.
-pub(super) fn append(payloads: &[&[u8]], time: u64) -> Append {
-    Append {
-        events: events(payloads, "k"),
-        time: EventTime(time),
-        origin: None,
-    }
-}
-
-/// Appends, and waits for the answer.
-fn stored(log: &dyn EventLog, append: Append, level: Level) -> Result<Range<u64>, AppendError> {
-    let (sender, receiver) = mpsc::channel();
-    log.append(
-        append,
-        level,
-        Box::new(move |result| _ = sender.send(result)),
-    );
-    match receiver.recv_timeout(PATIENCE).expect("it is answered")? {
-        Acknowledged::Stored(sequences) => Ok(sequences),
-        Acknowledged::Accepted => panic!("expected sequences at the level {level}"),
-    }
-}
-
-/// All that a log has from a sequence on: payloads with their stamps.
-pub(super) fn read_all(
-    log: &dyn EventLog,
-    mut from: u64,
-    limits: &ReadLimits,
-) -> (Vec<(Vec<u8>, Stamp)>, Vec<Gap>) {
-    let (mut all, mut gaps) = (Vec::new(), Vec::new());
-    loop {
-        let batch = log.read(from, limits).expect("it can be read");
-        gaps.extend(batch.gap);
-        let count = batch.events.as_ref().map_or(0, Events::len);
-        assert_eq!(count, batch.stamps.len());
-        assert!(count <= limits.events.max(1));
-        let events = batch.events.iter().flat_map(Events::iter);
-        all.extend(
-            events
-                .map(|event| payload(event).to_vec())
-                .zip(batch.stamps),
-        );
-        if batch.next == from {
-            return (all, gaps);
-        }
-        assert!(batch.next > from, "a reader never goes back");
-        from = batch.next;
-    }
-}
-
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// A log under test, and what must live as long.
-struct Subject {
-    log: Arc<dyn EventLog>,
-    _runtime: Option<Runtime>,
-    folder: Option<PathBuf>,
-}
-
-impl Drop for Subject {
-    fn drop(&mut self) {
-        self.log.close();
-        if let Some(folder) = &self.folder {
-            let _ = std::fs::remove_dir_all(folder);
-        }
-    }
-}
-
-fn in_memory(retention: Retention) -> Subject {
-    Subject {
-        log: Arc::new(MemoryLog::new(retention)),
-        _runtime: None,
-        folder: None,
-    }
-}
-
-fn on_disk(retention: Retention) -> Subject {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-    let name = format!(
-        "floe-log-{}-{}",
-        std::process::id(),
-        COUNT.fetch_add(1, Ordering::Relaxed)
-    );
-    let folder = std::env::temp_dir().join(name);
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .build()
-        .unwrap();
-    let settings = LogSettings {
-        retention,
-        ..LogSettings::default()
-    };
-    let log = SegmentLog::open(&folder, settings, runtime.handle().clone()).unwrap();
-    Subject {
-        log: Arc::new(log),
-        _runtime: Some(runtime),
-        folder: Some(folder),
-    }
-}
+use retention::*;
+use samples::{PATIENCE, append, payload, stored, woken};
+use subject::{Subject, in_memory, on_disk};
 
 fn events_are_read_as_they_were_appended(open: fn(Retention) -> Subject) {
     let subject = open(Retention::default());
@@ -301,32 +179,6 @@ fn readers_are_woken(open: fn(Retention) -> Subject) {
     assert_eq!(wait(99, Level::Synced).try_recv(), Ok(()));
 }
 
-/// Waits until a reader is woken.
-fn woken<T>(woken: impl Future<Output = T>) {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    let runtime = runtime.enable_time().build().expect("a runtime");
-    let woken = runtime.block_on(async { tokio::time::timeout(PATIENCE, woken).await });
-    woken.expect("the reader is woken");
-}
-
-#[test]
-fn readers_that_wait_no_more_take_no_memory() {
-    let mut readers = WaitingReaders::default();
-    let mut kept = Vec::new();
-    for from in 0..100_000 {
-        let (sender, receiver) = oneshot::channel();
-        readers.push(from, Level::Written, sender);
-        if from % 1000 == 0 {
-            kept.push(receiver);
-        }
-        assert!(readers.readers.len() <= 256, "{}", readers.readers.len());
-    }
-    readers.wake(|_| u64::MAX);
-    for receiver in kept {
-        woken(async { receiver.await.expect("the log sends") });
-    }
-}
-
 fn a_closed_log_refuses_and_is_read(open: fn(Retention) -> Subject) {
     let subject = open(Retention::default());
     let log = &*subject.log;
@@ -360,126 +212,6 @@ fn what_is_too_long_is_refused(open: fn(Retention) -> Subject) {
         stored(log, named(Origin::NAME_LEN_MAX), Level::Synced).unwrap(),
         1..2
     );
-}
-
-fn old_events_expire(open: fn(Retention) -> Subject) {
-    let limit = |retention| {
-        let subject = open(retention);
-        let log = &*subject.log;
-        // 4 MiB, so that a log on disk has several segments.
-        let long = vec![1; 128 << 10];
-        for at in 1..=32 {
-            stored(log, append(&[&long], at * 1_000_000), Level::Written).unwrap();
-            log.maintain(EventTime(at * 1_000_000)).unwrap();
-        }
-        let contents = log.contents();
-        assert!((2..=33).contains(&contents.first), "{contents:?}");
-        assert_eq!(contents.next, 33);
-        let (all, gaps) = read_all(log, 1, &ReadLimits::default());
-        assert_eq!(all.len() as u64, contents.events);
-        let gap = Gap {
-            sequences: 1..contents.first,
-            reason: GapReason::Expired,
-        };
-        assert_eq!(gaps, [gap]);
-        assert_eq!(log.locate(Position::First).unwrap(), contents.first);
-        contents
-    };
-    let bytes = limit(Retention {
-        bytes: Some(1 << 20),
-        ..Retention::default()
-    });
-    assert!(bytes.events >= 7 && bytes.bytes < 3 << 20, "{bytes:?}");
-    let count = limit(Retention {
-        events: Some(5),
-        bytes: Some(4 << 20),
-        ..Retention::default()
-    });
-    assert!((5..=16).contains(&count.events), "{count:?}");
-    let age = limit(Retention {
-        age: Some(Duration::from_secs(4)),
-        bytes: Some(4 << 20),
-        ..Retention::default()
-    });
-    assert!((5..=16).contains(&age.events), "{age:?}");
-}
-
-fn all_events_can_expire(open: fn(Retention) -> Subject) {
-    let subject = open(Retention {
-        age: Some(Duration::from_secs(1)),
-        ..Retention::default()
-    });
-    let log = &*subject.log;
-    stored(log, append(&[b"old", b"older"], 1), Level::Synced).unwrap();
-    log.maintain(EventTime(2_000_000)).unwrap();
-    let contents = log.contents();
-    assert_eq!((contents.first, contents.next, contents.events), (3, 3, 0));
-    assert_eq!(
-        stored(log, append(&[b"new"], 2_000_000), Level::Synced).unwrap(),
-        3..4
-    );
-    let (all, gaps) = read_all(log, 1, &ReadLimits::default());
-    assert_eq!((all.len(), gaps[0].sequences.clone()), (1, 1..3));
-    log.set_retention(Retention::default());
-    log.maintain(EventTime(u64::MAX)).unwrap();
-    assert_eq!(log.contents().events, 1, "a changed retention is applied");
-}
-
-fn only_the_newest_events_of_each_key_stay(open: fn(Retention) -> Subject) {
-    let subject = open(Retention {
-        // A log on disk has several segments then.
-        bytes: Some(8 << 20),
-        per_key: Some(PerKey {
-            context_key: "key".to_owned(),
-            count: 2,
-        }),
-        ..Retention::default()
-    });
-    let log = &*subject.log;
-    let keys = ["a", "b", "c"];
-    let long = vec![1; 100 << 10];
-    let mut published = Vec::new();
-    for at in 0..42_usize {
-        // The third key has two events, at the beginning.
-        let key = keys[if at < 2 { 2 } else { at % 2 }];
-        let append = Append {
-            events: events(&[&[&[at as u8], &long[..]].concat()], key),
-            time: EventTime(at as u64),
-            origin: None,
-        };
-        let sequences = stored(log, append, Level::Synced).unwrap();
-        published.push((sequences.start, key));
-        if at % 10 == 9 {
-            log.maintain(EventTime(at as u64)).unwrap();
-        }
-    }
-    log.maintain(EventTime(42)).unwrap();
-    let (all, gaps) = read_all(log, 1, &ReadLimits::default());
-    assert_eq!(gaps, [], "that a newer event has replaced one is no gap");
-    assert_eq!(log.damage(), []);
-    let kept: Vec<u64> = all.iter().map(|(_, stamp)| stamp.sequence).collect();
-    assert!(kept.is_sorted() && kept.len() < 25, "{kept:?}");
-    assert_eq!(kept.len() as u64, log.contents().events);
-    for (payload, stamp) in &all {
-        assert_eq!(
-            u64::from(payload[0]),
-            stamp.sequence - 1,
-            "each is as it was published"
-        );
-    }
-    for key in keys {
-        let of_key = published
-            .iter()
-            .rev()
-            .filter(|(_, published)| *published == key);
-        let newest: Vec<u64> = of_key.take(2).map(|(sequence, _)| *sequence).collect();
-        assert!(
-            newest.iter().all(|sequence| kept.contains(sequence)),
-            "{key}: {kept:?}"
-        );
-    }
-    let last = log.locate(Position::Last(kept.len() as u64)).unwrap();
-    assert_eq!(last, kept[0]);
 }
 
 fn many_publishers_and_a_reader_agree(open: fn(Retention) -> Subject) {
@@ -548,34 +280,6 @@ fn many_publishers_and_a_reader_agree(open: fn(Retention) -> Subject) {
         }
         assert_eq!(seen, [COUNT; PUBLISHERS as usize]);
     });
-}
-
-#[test]
-fn a_folder_is_free_as_soon_as_its_log_is_closed_or_dropped() {
-    let subject = on_disk(Retention::default());
-    let folder = subject.folder.clone().expect("it is on disk");
-    let runtime = subject
-        ._runtime
-        .as_ref()
-        .expect("it has one")
-        .handle()
-        .clone();
-    let open = || SegmentLog::open(&folder, LogSettings::default(), runtime.clone());
-    let error = open().unwrap_err();
-    assert!(error.to_string().contains("another hub uses it"), "{error}");
-    subject
-        .log
-        .append(append(&[b"x"], 1), Level::Synced, Box::new(drop));
-    subject.log.close();
-    for at in 0..50 {
-        let log = open().expect("the folder is free");
-        assert!(log.contents().next >= 2, "what was closed is kept");
-        log.append(append(&[b"y"], at), Level::Synced, Box::new(drop));
-    }
-    subject
-        .log
-        .maintain(EventTime::now())
-        .expect("a closed log leaves the folder alone");
 }
 
 macro_rules! conformance {

@@ -12,6 +12,7 @@ mod error;
 mod memory;
 mod segments;
 mod storage;
+mod waiting_readers;
 
 use std::fmt;
 use std::ops::Range;
@@ -27,6 +28,7 @@ pub use crate::core::log::{
 pub use error::{AppendError, Damage, LogError};
 pub use memory::MemoryLog;
 pub use segments::{LogSettings, SegmentLog};
+use waiting_readers::WaitingReaders;
 
 /// The events of one topic, in the order in which they were appended.
 ///
@@ -125,48 +127,6 @@ pub type Done = Box<dyn FnOnce(Result<Acknowledged, AppendError>) + Send>;
 
 /// Learns that there is something to read.
 pub type Wake = oneshot::Sender<()>;
-
-/// The readers of a log that wait for events.
-#[derive(Debug, Default)]
-struct WaitingReaders {
-    readers: Vec<WaitingReader>,
-    /// With this many readers, those that wait no more are looked for.
-    prune_at: usize,
-}
-
-#[derive(Debug)]
-struct WaitingReader {
-    from: u64,
-    level: Level,
-    wake: Wake,
-}
-
-impl WaitingReaders {
-    /// Fewer readers are not worth a search.
-    const PRUNE_MIN: usize = 64;
-
-    fn is_empty(&self) -> bool {
-        self.readers.is_empty()
-    }
-
-    /// Adds a reader. At most about half of all readers wait no more.
-    fn push(&mut self, from: u64, level: Level, wake: Wake) {
-        if self.readers.len() >= self.prune_at {
-            self.readers.retain(|reader| !reader.wake.is_closed());
-            self.prune_at = (2 * self.readers.len()).max(Self::PRUNE_MIN);
-        }
-        self.readers.push(WaitingReader { from, level, wake });
-    }
-
-    /// Wakes the readers for which there is an event: all sequences below `visible` can be read.
-    fn wake(&mut self, visible: impl Fn(Level) -> u64) {
-        let is_woken = |reader: &mut WaitingReader| visible(reader.level) > reader.from;
-        for reader in self.readers.extract_if(.., is_woken) {
-            // A reader that waits no more has dropped its end.
-            let _ = reader.wake.send(());
-        }
-    }
-}
 
 /// Events are as safe as was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
