@@ -5,6 +5,7 @@
 //! - `one_line.rs`, `count.rs`: text from peers for the log; counts for the contracts
 //! - `pace.rs`: long work goes in steps
 //! - `latency.rs`: how long events wait, and how long answers take
+//! - `last_counts.rs`: counters that outlive their topic or subscriber, for metrics views
 //! - `failure.rs`: classifies the failure of a delivery
 //! - `lifespan.rs`: the lifespan of a topic's events
 //! - `user_accounts.rs`, `client.rs`: what each user has of what is limited by user; who began a subscription
@@ -33,6 +34,7 @@ mod durable;
 mod failure;
 mod guard;
 mod hub;
+mod last_counts;
 mod latency;
 mod lifespan;
 mod listeners;

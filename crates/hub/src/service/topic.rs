@@ -20,8 +20,10 @@ use std::time::{Duration, Instant};
 
 use floe::Identity;
 use floe::forwarding::Events;
+use floe_metrics::Values;
 
 use super::durable::{Appending, TopicLog};
+use super::last_counts::{Counted, LastCounts};
 use super::lifespan::DefaultLifespan;
 use super::pace::STEP;
 use super::subscriber::Subscriber;
@@ -38,6 +40,8 @@ pub(crate) struct Topic {
     user: Option<UserName>,
     published: AtomicU64,
     forwarded: AtomicU64,
+    /// Where the metrics views find these two when the topic is gone.
+    last_counts: LastCounts,
     is_destroyed: AtomicBool,
     /// The lock is held while an event goes into queues, which waits for nothing. Only the registry writes it.
     subscribers: RwLock<Subscribers>,
@@ -72,6 +76,7 @@ impl Topic {
             user,
             published: AtomicU64::new(0),
             forwarded: AtomicU64::new(0),
+            last_counts: LastCounts::default(),
             is_destroyed: AtomicBool::new(false),
             subscribers: RwLock::default(),
             ended: Mutex::default(),
@@ -259,6 +264,16 @@ impl Topic {
         self.forwarded.load(Ordering::Relaxed)
     }
 
+    /// Its counters as metrics views have them.
+    pub(crate) fn counts(&self) -> Values {
+        [self.published(), self.forwarded(), 0, 0]
+    }
+
+    /// The topic, for a metrics view.
+    pub(super) fn counted(self: &Arc<Self>) -> Counted<Self> {
+        Counted::new(self.clone(), &self.last_counts)
+    }
+
     /// The subscribers and links in the order of subscription, without those that are about to be removed. Some are taken
     /// at a time, so that nothing waits for a look at all of them.
     pub(crate) fn subscribers(self: &Arc<Self>) -> impl Iterator<Item = Arc<Subscriber>> + use<> {
@@ -387,6 +402,12 @@ impl Topic {
 
     fn ended(&self) -> MutexGuard<'_, EndedSubscriptions> {
         self.ended.lock()
+    }
+}
+
+impl Drop for Topic {
+    fn drop(&mut self) {
+        self.last_counts.leave(|| self.counts());
     }
 }
 

@@ -22,8 +22,12 @@ pub trait Measured {
     /// Amounts, which grow and shrink. A gone object has none.
     fn amounts(&self) -> Values;
 
-    /// The value of an attribute to group by.
+    /// The value of an attribute to group by. It is asked for before [`Measured::release`].
     fn attribute(&self, name: &str) -> String;
+
+    /// A view keeps the object until its next reading, which may never come: lets go of all that the counters and amounts
+    /// do not need. Does nothing by default.
+    fn release(&mut self) {}
 }
 
 /// Objects of one kind, in groups.
@@ -204,7 +208,7 @@ impl<T: Measured> GroupedMetrics<T> {
         }
     }
 
-    fn begin(&mut self, object: T, base: Values, now: Instant) {
+    fn begin(&mut self, mut object: T, base: Values, now: Instant) {
         let id = self.group_by.id(&object);
         let group = self.groups.entry(id.clone()).or_default();
         group.total += 1;
@@ -212,6 +216,7 @@ impl<T: Measured> GroupedMetrics<T> {
         if let Some(emptied) = group.emptied.take() {
             self.emptied.remove(&emptied);
         }
+        object.release();
         let known = GroupMember {
             group: id,
             base,
@@ -315,13 +320,13 @@ mod tests {
 
     use super::*;
 
-    /// An object whose counter and attribute a test changes.
+    /// An object whose counter and attribute a test changes. It knows whether it was released.
     #[derive(Debug, Clone)]
-    struct Counter(usize, Rc<RefCell<(&'static str, u64)>>);
+    struct Counter(usize, Rc<RefCell<(&'static str, u64)>>, bool);
 
     impl Counter {
         fn new(number: usize, id: &'static str) -> Self {
-            Self(number, Rc::new(RefCell::new((id, 0))))
+            Self(number, Rc::new(RefCell::new((id, 0))), false)
         }
 
         fn count(&self, more: u64) {
@@ -343,7 +348,12 @@ mod tests {
         }
 
         fn attribute(&self, _name: &str) -> String {
+            assert!(!self.2, "it was released");
             self.1.borrow().0.to_owned()
+        }
+
+        fn release(&mut self) {
+            self.2 = true;
         }
     }
 
@@ -429,6 +439,16 @@ mod tests {
         let expected = [metrics("b", 1, 0, 0), metrics("c", 1, 0, 0)];
         assert_eq!(read(&mut map, &[])[1..], expected[1..]);
         assert_eq!(read(&mut map, &[]).len(), 2);
+    }
+
+    #[test]
+    fn objects_are_released_for_the_time_until_the_next_reading() {
+        let objects = [Counter::new(1, "a"), Counter::new(2, "b")];
+        let mut map = map(&[&objects[0]], 10);
+        objects[0].1.borrow_mut().0 = "c";
+        read(&mut map, &[&objects[0], &objects[1]]);
+        assert_eq!(map.known.len(), 2);
+        assert!(map.known.values().all(|known| known.object.2));
     }
 
     #[test]

@@ -11,6 +11,7 @@ use floe_metrics::{
 };
 
 use crate::core::{SubscriptionState, receiver_name};
+use crate::service::last_counts::Counted;
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::Topic;
@@ -51,15 +52,21 @@ impl MeasuredHub {
         }
     }
 
-    fn topics(&self) -> impl Iterator<Item = MeasuredTopic> {
-        self.registry
-            .directory()
-            .topics()
-            .map(|topic| MeasuredTopic {
-                topic,
-                registry: self.registry.clone(),
-                service_name: self.service_name.clone(),
-            })
+    fn topic(&self, topic: &Arc<Topic>) -> MeasuredTopic {
+        MeasuredTopic {
+            topic: topic.counted(),
+            name: topic.shared_name().clone(),
+            service_name: self.service_name.clone(),
+        }
+    }
+
+    fn subscriber(&self, topic: &Arc<Topic>, subscriber: &Arc<Subscriber>) -> MeasuredSubscriber {
+        MeasuredSubscriber {
+            subscriber: subscriber.counted(),
+            topic_name: topic.shared_name().clone(),
+            registry: self.registry.clone(),
+            service_name: self.service_name.clone(),
+        }
     }
 }
 
@@ -69,11 +76,14 @@ impl MetricsSource for MeasuredHub {
     const MAPS: &'static [MapKind] = &METRICS_MAPS;
 
     fn objects(&self) -> impl Iterator<Item = (usize, MeasuredObject)> + Send {
-        self.topics().flat_map(|topic| {
-            let of_topic = (TOPIC, MeasuredObject::Topic(topic.clone()));
-            let subscribers = topic.into_subscribers();
+        self.registry.directory().topics().flat_map(move |topic| {
+            let of_topic = (TOPIC, MeasuredObject::Topic(self.topic(&topic)));
+            let subscribers = topic.subscribers();
             subscribers
-                .map(|subscriber| (SUBSCRIBER, MeasuredObject::Subscriber(subscriber)))
+                .map(move |subscriber| {
+                    let measured = self.subscriber(&topic, &subscriber);
+                    (SUBSCRIBER, MeasuredObject::Subscriber(measured))
+                })
                 .chain([of_topic])
         })
     }
@@ -141,33 +151,29 @@ impl Measured for MeasuredObject {
     fn attribute(&self, name: &str) -> String {
         self.measured().attribute(name)
     }
+
+    fn release(&mut self) {
+        match self {
+            Self::Topic(topic) => topic.topic.release(),
+            Self::Subscriber(subscriber) => subscriber.subscriber.release(),
+        }
+    }
 }
 
 /// A topic to be measured.
-#[derive(Clone)]
 pub(crate) struct MeasuredTopic {
-    topic: Arc<Topic>,
-    registry: Arc<Registry>,
+    topic: Counted<Topic>,
+    name: Arc<str>,
     service_name: Arc<str>,
-}
-
-impl MeasuredTopic {
-    fn into_subscribers(self) -> impl Iterator<Item = MeasuredSubscriber> {
-        let subscribers = self.topic.subscribers();
-        subscribers.map(move |subscriber| MeasuredSubscriber {
-            subscriber,
-            topic: self.clone(),
-        })
-    }
 }
 
 impl Measured for MeasuredTopic {
     fn number(&self) -> usize {
-        Arc::as_ptr(&self.topic) as usize
+        self.topic.number()
     }
 
     fn counts(&self) -> Values {
-        [self.topic.published(), self.topic.forwarded(), 0, 0]
+        self.topic.counts(Topic::counts)
     }
 
     fn amounts(&self) -> Values {
@@ -176,7 +182,7 @@ impl Measured for MeasuredTopic {
 
     fn attribute(&self, name: &str) -> String {
         match name {
-            "id" | "topic" => self.topic.name().to_owned(),
+            "id" | "topic" => self.name.to_string(),
             _ => self.service_name.to_string(),
         }
     }
@@ -184,43 +190,52 @@ impl Measured for MeasuredTopic {
 
 /// A subscriber or a link to be measured.
 pub(crate) struct MeasuredSubscriber {
-    subscriber: Arc<Subscriber>,
-    topic: MeasuredTopic,
+    subscriber: Counted<Subscriber>,
+    topic_name: Arc<str>,
+    registry: Arc<Registry>,
+    service_name: Arc<str>,
 }
 
 impl Measured for MeasuredSubscriber {
     fn number(&self) -> usize {
-        Arc::as_ptr(&self.subscriber) as usize
+        self.subscriber.number()
     }
 
     fn counts(&self) -> Values {
-        [self.subscriber.snapshot().accounts.delivered, 0, 0, 0]
+        self.subscriber.counts(Subscriber::counts)
     }
 
     fn amounts(&self) -> Values {
-        let snapshot = self.subscriber.snapshot();
+        let Some(subscriber) = self.subscriber.get() else {
+            return Values::default();
+        };
+        let snapshot = subscriber.snapshot();
         [snapshot.queued, snapshot.outstanding, 0, 0]
     }
 
     fn attribute(&self, name: &str) -> String {
-        let proxy = self.proxy();
+        let Some(subscriber) = self.subscriber.get() else {
+            // Views ask only while it is held.
+            return String::new();
+        };
+        let proxy = self.proxy(&subscriber);
         let reference = proxy.reference();
         match name {
             "id" | "proxy" => proxy.to_string(),
-            "parent" | "topic" => self.topic.topic.name().to_owned(),
-            "service" => self.topic.service_name.to_string(),
+            "parent" | "topic" => self.topic_name.to_string(),
+            "service" => self.service_name.to_string(),
             "identity" => reference.identity.to_string(),
             "facet" => reference.facet.clone(),
             "encoding" => reference.encoding.to_string(),
             "mode" => mode(reference.mode).to_owned(),
             "link" => self
-                .link()
+                .link(&subscriber)
                 .map(|topic| topic.to_string())
                 .unwrap_or_default(),
-            "state" => state(self.subscriber.snapshot().state).to_owned(),
+            "state" => state(subscriber.snapshot().state).to_owned(),
             _ => {
                 let key = name.strip_prefix("qos.").unwrap_or_default();
-                let wishes = self.subscriber.qos_text();
+                let wishes = subscriber.qos_text();
                 // IceStorm shows `default` for a QoS that was not asked for. Observed: IceStorm 3.7.8.
                 let wish = wishes.get(key).map_or("default", String::as_str);
                 wish.to_owned()
@@ -231,23 +246,23 @@ impl Measured for MeasuredSubscriber {
 
 impl MeasuredSubscriber {
     /// The object that receives the events. A link within the hub needs none; this makes the proxy that it would have.
-    fn proxy(&self) -> Proxy {
-        let registry = &self.topic.registry;
-        let within = self.subscriber.link().and_then(|link| link.local_name());
+    fn proxy(&self, subscriber: &Subscriber) -> Proxy {
+        let registry = &self.registry;
+        let within = subscriber.link().and_then(|link| link.local_name());
         match within.zip(registry.adapters()) {
             Some((name, adapters)) => {
                 let category = &registry.settings().instance_name;
                 let identity = Identity::with_category(receiver_name(name), category);
                 adapters.publish().proxy(identity)
             }
-            None => self.subscriber.proxy().clone(),
+            None => subscriber.proxy().clone(),
         }
     }
 
     /// The topic at the other end, if this is a link.
-    fn link(&self) -> Option<Proxy> {
-        let link = self.subscriber.link()?;
-        let adapters = self.topic.registry.adapters()?;
+    fn link(&self, subscriber: &Subscriber) -> Option<Proxy> {
+        let link = subscriber.link()?;
+        let adapters = self.registry.adapters()?;
         Some(link.topic_from(&adapters.main))
     }
 }
@@ -267,5 +282,60 @@ fn state(state: SubscriptionState) -> &'static str {
         SubscriptionState::Online => "online",
         SubscriptionState::Offline => "offline",
         SubscriptionState::Failed | SubscriptionState::Gone => "error",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::*;
+    use crate::service::destroyed_topics::tests::events;
+    use crate::service::registry::tests::World;
+
+    #[tokio::test]
+    async fn a_view_that_is_not_read_holds_no_topic_that_was_destroyed_and_still_has_its_counts() {
+        const COUNT: usize = 40;
+        let world = World::new();
+        let hub = MeasuredHub::new(&world.registry, &AdminSettings::new("tcp"));
+        let topics: Vec<_> = (0..COUNT)
+            .map(|at| world.create(&format!("t{at}")))
+            .collect();
+        for topic in &topics {
+            let subscriber = world.subscribe(topic, "s");
+            subscriber.lock().subscription.handle_read(2, 20);
+            subscriber.settle_delivered(2);
+            topic.publish(events(3), false, Instant::now());
+        }
+        // So a view keeps the objects of a reading.
+        let kept: Vec<_> = hub
+            .objects()
+            .map(|(position, mut object)| {
+                object.release();
+                (position, object)
+            })
+            .collect();
+        let (mut dropped, mut subscribers) = (Vec::new(), Vec::new());
+        for topic in topics {
+            topic.publish(events(2), false, Instant::now());
+            dropped.push(Arc::downgrade(&topic));
+            subscribers.extend(topic.all_subscribers().map(|it| Arc::downgrade(&it)));
+            world.registry.destroy(topic).await.unwrap();
+        }
+        // The deliveries end. Further topics come and go, and the hub counts its events meanwhile.
+        for at in 0..2 * COUNT {
+            let topic = world.create(&format!("u{at}"));
+            world.registry.destroy(topic).await.unwrap();
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        let held = dropped.iter().filter(|it| it.strong_count() > 0).count();
+        assert!(held <= 1, "{held} destroyed topics are held");
+        let held = subscribers.iter().filter(|it| it.strong_count() > 0);
+        assert_eq!(held.count(), 0);
+        for (position, object) in kept {
+            let count = if position == TOPIC { 5 } else { 2 };
+            assert_eq!(object.counts(), [count, 0, 0, 0]);
+            assert_eq!(object.amounts(), [0; 4]);
+        }
     }
 }

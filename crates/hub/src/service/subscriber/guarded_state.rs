@@ -1,11 +1,15 @@
 //! What the lock of a subscriber guards: the subscription, the events in flight, and whom a change wakes.
 
+use std::sync::Arc;
 use std::task::Waker;
 
 use floe::forwarding::{Events, PendingEvent};
+use floe_metrics::Values;
 
+use super::Subscriber;
 use super::held_publishers::HeldPublisher;
 use crate::core::{InFlightEvents, Subscription, Window};
+use crate::service::last_counts::{Counted, LastCounts};
 use crate::service::latency::{Latencies, SentBatches};
 
 pub(crate) struct GuardedState {
@@ -18,6 +22,8 @@ pub(crate) struct GuardedState {
     delivery: Option<Waker>,
     /// The publishers that are held back.
     pub(super) publishers: Vec<HeldPublisher>,
+    /// Where the metrics views find the counters when the subscriber is gone.
+    last_counts: LastCounts,
     /// The batches of events that left by the fast path, for the latencies.
     pub(crate) sent_batches: SentBatches,
 }
@@ -30,6 +36,7 @@ impl GuardedState {
             in_flight: None,
             delivery: None,
             publishers: Vec::new(),
+            last_counts: LastCounts::default(),
             sent_batches: SentBatches::default(),
         }
     }
@@ -74,5 +81,28 @@ impl GuardedState {
     #[must_use = "it is to be woken"]
     pub(crate) fn take_delivery_if(&mut self, is_due: bool) -> Option<Waker> {
         self.delivery.take_if(|_| is_due)
+    }
+}
+
+impl Drop for GuardedState {
+    fn drop(&mut self) {
+        self.last_counts.leave(|| counts(&self.subscription));
+    }
+}
+
+/// The counters of a subscription as metrics views have them.
+fn counts(subscription: &Subscription<Events>) -> Values {
+    [subscription.snapshot().accounts.delivered, 0, 0, 0]
+}
+
+impl Subscriber {
+    /// Its counters as metrics views have them.
+    pub(crate) fn counts(&self) -> Values {
+        counts(&self.lock().subscription)
+    }
+
+    /// The subscriber, for a metrics view.
+    pub(crate) fn counted(self: &Arc<Self>) -> Counted<Self> {
+        Counted::new(self.clone(), &self.lock().last_counts)
     }
 }
