@@ -420,14 +420,6 @@ impl ConnectionCore {
         self.is_outgoing() && (machine.is_validating() || machine.in_flight() > 0)
     }
 
-    /// Waits until the send queue is below its limit.
-    pub(super) async fn wait_for_room(&self) {
-        let limit = self.settings.output_limit;
-        self.output
-            .wait_until(|shared| shared.queue.waiting_len() <= limit)
-            .await;
-    }
-
     /// Gives up a request in flight.
     #[cold]
     pub(crate) fn give_up(self: &Arc<Self>, id: RequestId) {

@@ -32,23 +32,23 @@ pub(super) enum Driver {
     Callers(Leadership),
 }
 
-/// Starts the reader that was chosen.
-pub(super) type StartReader = Box<dyn FnOnce(Reading) + Send>;
+/// The writer of a stream, its reader, and the call that starts the reader.
+type Prepared = (
+    Box<dyn StreamWriter>,
+    Driver,
+    Box<dyn FnOnce(Reading) + Send>,
+);
 
 /// Chooses the reader of a stream. With the blocking communicator, callers read outgoing connections and threads read
 /// incoming ones, if the transport has a plain socket and the thread limit allows it.
-pub(super) fn prepare(
-    stream: Stream,
-    is_outgoing: bool,
-    environment: &Environment,
-) -> (Box<dyn StreamWriter>, Driver, StartReader) {
+pub(super) fn prepare(stream: Stream, is_outgoing: bool, environment: &Environment) -> Prepared {
     match environment.is_blocking() {
         true => prepare_blocking(stream, is_outgoing, environment),
         false => with_task(stream),
     }
 }
 
-fn with_task(stream: Stream) -> (Box<dyn StreamWriter>, Driver, StartReader) {
+fn with_task(stream: Stream) -> Prepared {
     let reader = stream.reader;
     let start = move |reading: Reading| {
         let tasks = reading.connection.tasks.clone();
@@ -58,20 +58,12 @@ fn with_task(stream: Stream) -> (Box<dyn StreamWriter>, Driver, StartReader) {
 }
 
 #[cfg(not(unix))]
-fn prepare_blocking(
-    stream: Stream,
-    _is_outgoing: bool,
-    _environment: &Environment,
-) -> (Box<dyn StreamWriter>, Driver, StartReader) {
+fn prepare_blocking(stream: Stream, _is_outgoing: bool, _environment: &Environment) -> Prepared {
     with_task(stream)
 }
 
 #[cfg(unix)]
-fn prepare_blocking(
-    stream: Stream,
-    is_outgoing: bool,
-    environment: &Environment,
-) -> (Box<dyn StreamWriter>, Driver, StartReader) {
+fn prepare_blocking(stream: Stream, is_outgoing: bool, environment: &Environment) -> Prepared {
     let permit = if is_outgoing {
         None
     } else {

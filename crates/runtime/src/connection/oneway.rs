@@ -50,7 +50,7 @@ pub(crate) async fn send(
     let sent = loop {
         match Appended::try_messages(connection, flush, write)? {
             Some(sent) => break sent,
-            None => connection.wait_for_room().await,
+            None => connection.output.wait_for_room().await,
         }
     };
     is_sent.store(true, Ordering::Relaxed);

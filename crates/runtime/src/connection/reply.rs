@@ -80,7 +80,7 @@ impl Reply {
                     is_sent.store(true, Ordering::Relaxed);
                     return reply.await.map_err(|failure| *failure);
                 }
-                None => connection.wait_for_room().await,
+                None => connection.output.wait_for_room().await,
             }
         }
     }

@@ -201,7 +201,6 @@ impl SendHalf {
         let is_done = batch.advance(count);
         let mut shared = self.lock();
         shared.queue.progress(count);
-        let has_waiters = std::mem::take(&mut shared.has_room_waiters);
         let next = if is_done {
             shared.queue.put_back(batch)
         } else {
@@ -210,11 +209,18 @@ impl SendHalf {
         if shared.unread_replies.is_some() {
             self.count_in(&mut shared);
         }
+        self.wake_room_waiters(shared);
+        next
+    }
+
+    /// Releases the lock, and wakes the tasks that wait for bytes to be written.
+    #[inline]
+    fn wake_room_waiters(&self, mut shared: MutexGuard<'_, ConnectionState>) {
+        let has_waiters = std::mem::take(&mut shared.has_room_waiters);
         drop(shared);
         if has_waiters {
             self.room.notify_waiters();
         }
-        next
     }
 
     /// Counts the replies of a connection whose peer does not read. Closes the connection if all such replies together
@@ -403,23 +409,23 @@ impl SendHalf {
         }
         let mut shared = self.lock();
         let next = shared.queue.end_single_reply(len);
-        let has_waiters = std::mem::take(&mut shared.has_room_waiters);
-        drop(shared);
-        if has_waiters {
-            self.room.notify_waiters();
-        }
+        self.wake_room_waiters(shared);
         if let Some(batch) = next {
             self.write(connection, batch);
         }
         true
     }
 
+    /// Waits until there is room for more messages of this side.
+    pub(super) async fn wait_for_room(&self) {
+        self.wait_until(|shared| shared.queue.waiting_len() <= self.limit)
+            .await;
+    }
+
+    /// Waits until there is room for more replies.
     pub(super) async fn wait_for_reply_room(&self) {
-        let limit = self.limit;
-        if self.lock().queue.replies_len() > limit {
-            self.wait_until(|shared| shared.queue.replies_len() <= limit)
-                .await;
-        }
+        self.wait_until(|shared| shared.queue.replies_len() <= self.limit)
+            .await;
     }
 }
 
