@@ -1,4 +1,4 @@
-//! Compares two runs: tells what has changed from what is noise.
+//! Compares two runs, and separates changes from noise.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! What else the machine did: other programs before a round, and the hypervisor during it.
+//! Detects other work of the machine: programs that ran before a round, and the hypervisor during it.
 
 use std::fs;
 use std::time::Duration;

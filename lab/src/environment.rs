@@ -1,4 +1,4 @@
-//! The machine, the compiler and the day: what a figure means nothing without.
+//! The environment of a run: the machine, the compiler and the date, without which its figures mean nothing.
 
 use std::fmt::Write;
 use std::fs;

@@ -1,4 +1,4 @@
-//! What a run has measured so far, in a file, so that a run that was interrupted goes on where it stopped.
+//! The journal of a run: a file with its measurements so far, so that an interrupted run continues where it stopped.
 //!
 //! A line of JSON for each thing that happened, written when it happened:
 //!

@@ -1,4 +1,4 @@
-//! The benchmark lab: measures Floe beside its peers and beside the machine's own limit.
+//! The benchmark lab: measures Floe, its peers, and the limit of the machine itself.
 //!
 //! - [`scenarios`], [`run`], [`Tour`]: the questions that the lab can answer, the answer to one, and to all
 //! - [`outline`](outline()): what a run would measure, and about how long it would take

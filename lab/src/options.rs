@@ -1,4 +1,4 @@
-//! What a user can choose for a run.
+//! The options of a run.
 
 use std::path::PathBuf;
 use std::time::Duration;

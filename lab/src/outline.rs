@@ -1,4 +1,4 @@
-//! What a run would measure, and about how long it would take, without a measurement.
+//! The outline of a run: what it would measure and about how long it would take.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! On which cores the processes of a contender run.
+//! Chooses the cores that the processes of a contender run on.
 
 use std::io;
 

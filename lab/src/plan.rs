@@ -1,4 +1,4 @@
-//! What a run measures: which contender does which case, and what is left out and why.
+//! The plan of a run: which contender measures which case, and which cases are left out and why.
 
 use crate::contender::{Contender, Ready};
 use crate::error::LabError;

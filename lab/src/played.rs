@@ -1,4 +1,4 @@
-//! What a run has measured so far: what it plays, takes over from its journal, and makes a report of.
+//! The rounds that a run has played so far, or has taken from its journal, for its report.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Processes of contenders: started, heard, and surely ended.
+//! Processes of contenders: starts them, reads their output, and makes sure that they end.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::unix::process::CommandExt;

@@ -1,4 +1,4 @@
-//! What a run says while it works.
+//! The messages of a run while it works.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What one client measured in one round, on its way through a pipe.
+//! The measurements of one client in one round, as text for a pipe.
 
 use hdrhistogram::Histogram;
 use serde_json::{Value, json};

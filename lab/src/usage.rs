@@ -1,4 +1,4 @@
-//! What a process has needed, as the kernel tells it.
+//! The processor time and memory of a process, from the kernel.
 
 use std::io;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Compression as an argument: with what requests are compressed, and what a server offers.
+//! Compression as an argument: the algorithm for requests, and the algorithms that a server offers.
 
 use clap::builder::{EnumValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};

@@ -1,4 +1,4 @@
-//! What `--help` says of the options that all subcommands have: all of it once, at `floe --help`, and a line elsewhere.
+//! The help on the options that all subcommands have: in full at `floe --help`, and in one line everywhere else.
 
 use clap::{Arg, Command, CommandFactory};
 

@@ -1,4 +1,4 @@
-//! The hub as an argument, and what there is to ask of any event service that speaks IceStorm.
+//! The hub as an argument, and the questions that any event service with IceStorm's interface answers.
 
 mod pages;
 

@@ -1,4 +1,4 @@
-//! Text from outside: whole or a line at a time, and never more of it than makes sense. What it means is not known here.
+//! Reads text from outside, as a whole or line by line, up to a limit. It does not interpret the text.
 
 use std::io::{self, BufRead, Read};
 

@@ -1,4 +1,4 @@
-//! Who knows where objects are whose proxies do not say it.
+//! The locator, which knows where objects are whose proxies have no endpoints.
 
 use std::sync::OnceLock;
 

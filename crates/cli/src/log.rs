@@ -1,4 +1,4 @@
-//! Where log lines of the libraries go: standard error, as many as were asked for.
+//! Writes the log lines of the libraries to standard error, from the level that the user asked for.
 
 mod limit;
 

@@ -1,4 +1,4 @@
-//! What was meant by the identity of an object that does not exist, where the other side can tell: at a hub or an IceStorm.
+//! Suggests an identity when an object does not exist. Only a hub or an IceStorm can tell which objects there are.
 
 use floe::contracts::ice_storm::FinderProxy;
 use floe::{Identity, Proxy, TypedProxy};

@@ -1,4 +1,4 @@
-//! How data is written on standard output, and talk on standard error.
+//! Writes data to standard output, and messages for people to standard error.
 
 mod printable;
 mod table;

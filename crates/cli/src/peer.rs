@@ -1,4 +1,4 @@
-//! The other side: running something against a peer, and the arguments that all of that has.
+//! Runs a task against a peer, with the arguments that all such subcommands share.
 
 use std::future::Future;
 use std::io;

@@ -1,4 +1,4 @@
-//! What long work is doing: one line on a terminal, rewritten; nothing elsewhere.
+//! Shows the progress of long work in one line of a terminal. Without a terminal it shows nothing.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};

@@ -1,4 +1,4 @@
-//! Coming back to a hub that was lost: as an argument, when it is worth a try, and how long to pause between tries.
+//! Reconnecting to a lost hub: the argument for it, which failures are worth another try, and the pause between tries.
 
 use std::time::Duration;
 

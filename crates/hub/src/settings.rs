@@ -284,7 +284,7 @@ impl HubSettings {
         })
     }
 
-    /// The same with queues of at most this many bytes, while all of them together have too much.
+    /// Returns these settings with queues of at most this many bytes, for the time while all queues together hold too much.
     pub(crate) fn with_shorter_queues(&self, len_max: usize) -> Self {
         let mut settings = self.clone();
         let own = settings.topic_queue_limits.values_mut();

@@ -1,4 +1,4 @@
-//! Contenders: what can do some of the cases of a scenario, beside the others.
+//! Contenders: the programs of Floe and of its peers that a scenario measures.
 //!
 //! - `calls/`, `codec/`, `durable/`, `events/`, `fanout/`, `gateway/`, `slow/`, `topics/`: the contenders of the scenarios, a file each
 //! - `router.rs`: the routers that clients call through

@@ -1,4 +1,4 @@
-//! The peers that contenders are built with: how to know which one is installed, and what to install.
+//! The peers that contenders are built with: detects which ones are installed, and says what to install.
 
 use super::program::command;
 

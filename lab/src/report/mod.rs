@@ -1,4 +1,4 @@
-//! Reports: what a run found, and where.
+//! Reports: the results of a run, with its environment.
 //!
 //! - `environment.rs` beside this folder: the machine
 //! - `json.rs`, `table.rs`: the two forms

@@ -1,4 +1,4 @@
-//! What to know of single figures before they are compared: where a contender has no such thing, and does the nearest to it.
+//! Remarks on single figures, for readers who compare them: some contenders lack a feature, and measure the nearest to it.
 
 /// A remark on a case, which a report has as a note if one of the contenders has measured it.
 struct Remark {

@@ -1,4 +1,4 @@
-//! `floe echo`: an object that gives back what it gets.
+//! `floe echo`: serves an object that returns its arguments.
 
 use clap::Args;
 use floe::{Communicator, Current, InvokeError, Proxy};

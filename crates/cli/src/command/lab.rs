@@ -1,4 +1,4 @@
-//! `floe lab`: measures Floe beside its peers and beside the machine's own limit.
+//! `floe lab`: measures Floe, its peers, and the limit of the machine itself.
 //!
 //! Here: `list`, `setup`, `run` and `contender`. `lab/report.rs` and `lab/compare.rs` have the others.
 

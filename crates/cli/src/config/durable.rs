@@ -1,4 +1,4 @@
-//! What `floe.toml` says of durable topics, and of topics that remember events in memory.
+//! The tables of `floe.toml` for durable topics, and for topics that remember events in memory.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! One setting of a file: where it stands, what it is called, what it says; and what is wrong with a file.
+//! One setting of a file: its place, its name and its value; and the errors in a file.
 
 use std::fmt;
 use std::time::Duration;

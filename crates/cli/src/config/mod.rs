@@ -1,4 +1,4 @@
-//! The file that `floe serve --config` reads: what it says, whether it makes sense, and where it does not.
+//! The file that `floe serve --config` reads: its settings, their checks, and the places of its errors.
 //!
 //! - `access.rs`: who may do what
 //! - `admin.rs`: what both say of the administrative object; `views.rs`: and of its metrics

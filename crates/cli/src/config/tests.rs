@@ -1,4 +1,4 @@
-//! What files say, and what is said of those that make no sense.
+//! Tests of configuration files: how they are read, and the errors for invalid ones.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! No more than a few log lines a second from one place in the source, and how many were left out.
+//! Limits the log lines from one place in the source to a few a second, and counts those that it leaves out.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

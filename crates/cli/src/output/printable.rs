@@ -1,4 +1,4 @@
-//! Texts of peers, made safe for a terminal.
+//! Makes text from peers safe for a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write;

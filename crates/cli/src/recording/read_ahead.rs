@@ -1,4 +1,4 @@
-//! Reads a recording ahead of those who want its events, on a thread that may block.
+//! Reads a recording ahead of its consumers, on a thread that may block.
 
 use std::io::Read;
 use std::sync::Arc;

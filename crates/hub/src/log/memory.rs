@@ -26,7 +26,7 @@ pub struct MemoryLog {
 }
 
 impl MemoryLog {
-    /// An empty log that keeps events for so long.
+    /// An empty log with this retention.
     pub fn new(retention: Retention) -> Self {
         Self {
             kept: Mutex::new(Kept {

@@ -6,7 +6,7 @@ use super::{Level, Wake};
 #[derive(Debug, Default)]
 pub(super) struct WaitingReaders {
     readers: Vec<WaitingReader>,
-    /// With this many readers, those that wait no more are looked for.
+    /// From this many readers on, the next one makes the list drop those that have stopped waiting.
     prune_at: usize,
 }
 
@@ -25,7 +25,7 @@ impl WaitingReaders {
         self.readers.is_empty()
     }
 
-    /// Adds a reader. At most about half of all readers wait no more.
+    /// Adds a reader. At most about half of the readers in the list have stopped waiting.
     pub(super) fn push(&mut self, from: u64, level: Level, wake: Wake) {
         if self.readers.len() >= self.prune_at {
             self.readers.retain(|reader| !reader.wake.is_closed());
@@ -38,7 +38,7 @@ impl WaitingReaders {
     pub(super) fn wake(&mut self, visible: impl Fn(Level) -> u64) {
         let is_woken = |reader: &mut WaitingReader| visible(reader.level) > reader.from;
         for reader in self.readers.extract_if(.., is_woken) {
-            // A reader that waits no more has dropped its end.
+            // A reader that has stopped waiting has dropped its end.
             let _ = reader.wake.send(());
         }
     }

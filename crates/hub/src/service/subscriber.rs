@@ -261,7 +261,7 @@ impl Subscriber {
         self.settled.store(count, Ordering::Relaxed);
     }
 
-    /// Whether it was among the first subscribers of its topic that settled, of which there were this many.
+    /// Whether it was one of the first `count` subscribers of its topic that settled.
     pub(super) fn has_settled(&self, count: u64) -> bool {
         (1..=count).contains(&self.settled.load(Ordering::Relaxed))
     }

@@ -1,4 +1,4 @@
-//! What a contender of the scenario `codec` is to do: a value, and which way it goes.
+//! The task of a contender of the scenario `codec`: to encode or to decode a value.
 
 use super::value::Value;
 use crate::contender::Failure;

@@ -1,4 +1,4 @@
-//! The number in an event: what it is, whose, and which.
+//! The number in an event, which identifies its publisher and its position.
 //!
 //! ```text
 //! 63  62   61 60       56 55                0

@@ -1,4 +1,4 @@
-//! What a subscriber makes of the events that it gets: are they all there, in order, and how fast did they come?
+//! Checks that a subscriber got all events in order, and measures their rate.
 
 use super::case::{Case, Work};
 use super::number::{Number, now};

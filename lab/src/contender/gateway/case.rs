@@ -1,4 +1,4 @@
-//! What there is to do through a router.
+//! The cases of the scenario `gateway`, taken apart.
 
 use crate::contender::{Failure, calls};
 

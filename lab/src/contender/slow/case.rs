@@ -1,4 +1,4 @@
-//! What there is to do over a slow line.
+//! The cases of the scenario `slow`, taken apart.
 
 use crate::contender::Failure;
 use crate::slow_line::{LineQuality, MODEM, RADIO};

@@ -1,4 +1,4 @@
-//! `floe access check`: whether somebody may do something, and which rule says so.
+//! `floe access check`: says whether a user may do something, and which rule decides it.
 
 use std::net::IpAddr;
 use std::path::PathBuf;

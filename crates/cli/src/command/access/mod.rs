@@ -1,4 +1,4 @@
-//! `floe access`: what the rules of a hub say. Nobody is asked.
+//! `floe access`: evaluates the rules of a hub, without contacting it.
 
 mod check;
 

@@ -1,4 +1,4 @@
-//! One subscriber as a row of a picture, and how figures are written for people.
+//! The row of one subscriber in the picture, and the formats of its figures.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the demo shows: a table drawn in place on a terminal, a line a second elsewhere, JSON for
+//! The output of the demo: a table drawn in place on a terminal, a line a second elsewhere, JSON for
 //! programs.
 
 use std::time::Duration;

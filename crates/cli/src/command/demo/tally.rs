@@ -1,4 +1,4 @@
-//! What one subscriber got, and how long it took.
+//! Counts the events of one subscriber, and measures how long they took.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

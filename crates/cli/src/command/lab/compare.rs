@@ -1,4 +1,4 @@
-//! `floe lab compare`: tells what has changed between two runs from what is noise.
+//! `floe lab compare`: compares two runs, and separates changes from noise.
 
 use std::path::PathBuf;
 

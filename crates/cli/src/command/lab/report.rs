@@ -1,4 +1,4 @@
-//! `floe lab report`: shows results beside published figures.
+//! `floe lab report`: shows results next to published figures.
 
 use std::path::{Path, PathBuf};
 

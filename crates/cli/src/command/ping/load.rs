@@ -1,4 +1,4 @@
-//! What is called, and what its failures mean.
+//! The operation that `floe ping` calls, and the meaning of its failures.
 
 use floe::{InvokeError, LocalError, Proxy, SystemException, TypedProxy};
 

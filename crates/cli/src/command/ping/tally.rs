@@ -1,4 +1,4 @@
-//! Times of calls, and what is told of them.
+//! The times of calls, and their summary.
 
 use std::time::Duration;
 

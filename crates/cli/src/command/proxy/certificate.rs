@@ -1,4 +1,4 @@
-//! What a certificate says, for people.
+//! Describes a certificate for people.
 
 use serde_json::{Value as Json, json};
 use x509_parser::prelude::*;

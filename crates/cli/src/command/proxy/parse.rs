@@ -1,4 +1,4 @@
-//! `floe proxy parse`: the parts of a proxy. Nobody is asked.
+//! `floe proxy parse`: shows the parts of a proxy, without contacting its object.
 
 use clap::Args;
 use floe_wire::reference::{ParseDefaults, Reference};

@@ -1,4 +1,4 @@
-//! `floe proxy show`: what the object behind a proxy tells, and how it can be reached.
+//! `floe proxy show`: asks the object of a proxy about itself, and shows how it can be reached.
 
 use std::time::{Duration, Instant};
 

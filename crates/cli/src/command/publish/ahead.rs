@@ -1,4 +1,4 @@
-//! How much is read ahead: a bound in bytes, beside that in lines.
+//! Limits the input that is read ahead, in bytes as well as in lines.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 

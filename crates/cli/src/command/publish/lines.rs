@@ -1,4 +1,4 @@
-//! Where events come from: one value again and again, or the lines of a file or of standard input.
+//! The source of events: one value that is repeated, or the lines of a file or of standard input.
 
 use std::fs::File;
 use std::io::{BufReader, Read};

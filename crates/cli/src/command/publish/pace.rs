@@ -1,4 +1,4 @@
-//! When events leave that shall be so many a second.
+//! Decides when each event leaves, so that their rate is as the user asked.
 
 use std::time::{Duration, Instant};
 

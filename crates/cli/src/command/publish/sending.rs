@@ -1,4 +1,4 @@
-//! Sends events to the hub: several at a time, in their order, and again after a connection was lost.
+//! Sends events to the hub: several at a time, in order, and once more after a connection was lost.
 
 use std::collections::VecDeque;
 use std::pin::pin;

@@ -1,4 +1,4 @@
-//! Several requests at a time, begun and ended in their order.
+//! Runs several requests at a time, which begin and end in order.
 
 use std::collections::VecDeque;
 use std::future::{Future, poll_fn};

@@ -1,4 +1,4 @@
-//! The names under which the port of a scraper is asked.
+//! The host names under which the metrics port answers.
 //!
 //! A web page can give its own name the address of this computer (DNS rebinding). Its script then reads this port as if it were
 //! the page's own server, but its requests name the page's host.

@@ -1,4 +1,4 @@
-//! What a hub and a gateway know of themselves, in the text of OpenMetrics, which Prometheus reads.
+//! The metrics of a hub and a gateway as OpenMetrics text, which Prometheus reads.
 //!
 //! - `metrics/hub.rs`, `metrics/gateway.rs`, `metrics/process.rs`: what each of them tells
 //! - `metrics/rows.rs`: how rows are written

@@ -1,4 +1,4 @@
-//! Tells a service manager how the hub is doing, where one has asked for it: systemd, with `Type=notify`.
+//! Notifies the service manager of the state of the hub, if it asks for that, as systemd does with `Type=notify`.
 //!
 //! Source: sd_notify(3): datagrams to the Unix socket that `NOTIFY_SOCKET` names; a name that begins with `@` is
 //! abstract.

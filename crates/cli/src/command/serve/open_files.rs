@@ -1,4 +1,4 @@
-//! How many descriptors the process may have: each connection takes one, and most subscribers have two connections.
+//! Raises the limit of open descriptors: each connection takes one, and most subscribers have two connections.
 
 /// Raises the limit to what an unprivileged process may have at most. Shells and service managers start programs with 1,024,
 /// for the sake of those that use `select`; a hub does not.

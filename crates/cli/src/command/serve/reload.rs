@@ -1,4 +1,4 @@
-//! The file of a running hub, read again: at SIGHUP, and when it has changed.
+//! Reloads the file of a running hub, at SIGHUP and when the file has changed.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};

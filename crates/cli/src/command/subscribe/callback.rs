@@ -1,4 +1,4 @@
-//! Where a hub reaches a subscriber: at the address that this side of their connection has.
+//! The endpoint where a hub reaches this subscriber: the local address of their connection.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! A subscription at a hub: begun, watched, renewed after the hub was lost, and ended.
+//! A subscription at a hub: it is created, watched, renewed after the hub was lost, and ended.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

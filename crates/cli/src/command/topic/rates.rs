@@ -1,4 +1,4 @@
-//! Two looks at a topic, and what happened between them.
+//! Rates of a topic: the difference between two readings of its counts.
 
 use floe_hub::contracts::floe::TopicTotals;
 use serde_json::{Value as Json, json};

@@ -1,4 +1,4 @@
-//! `floe topic watch`: topics as they are, again and again.
+//! `floe topic watch`: shows topics, and refreshes them periodically.
 
 use std::collections::HashMap;
 use std::time::Duration;

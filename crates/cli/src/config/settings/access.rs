@@ -1,4 +1,4 @@
-//! Settings of access. `floe-access` reads them, from lists of tables; here is what the reference says of them.
+//! Settings of access. `floe-access` reads them from lists of tables; this file documents them for the reference.
 
 use crate::config::setting::{Effect, Field, Kind, Setting};
 

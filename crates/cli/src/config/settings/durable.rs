@@ -1,4 +1,4 @@
-//! Settings of what topics keep: durable topics in a log, others in memory.
+//! Settings for the events that topics keep: durable topics keep them in a log, others in memory.
 
 use floe_hub::log::{PerKey, Retention};
 

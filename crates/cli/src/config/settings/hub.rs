@@ -1,4 +1,4 @@
-//! Settings of a hub: where it is, what it keeps, how it delivers, who reads its metrics.
+//! Settings of a hub: its endpoints, its store, its delivery, and the readers of its metrics.
 
 use std::time::Duration;
 

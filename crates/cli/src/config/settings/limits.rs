@@ -1,4 +1,4 @@
-//! Settings of what all clients of the hub together may make it keep.
+//! Settings that limit how much all clients of the hub together may create: topics, subscriptions, links and more.
 
 use crate::config::setting::{Effect, Field, Setting};
 

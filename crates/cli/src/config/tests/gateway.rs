@@ -1,4 +1,4 @@
-//! What a `floe.toml` and a property file of Glacier2 say of a gateway.
+//! Tests of the settings of a gateway, in a `floe.toml` and in a property file of Glacier2.
 
 use std::collections::BTreeMap;
 

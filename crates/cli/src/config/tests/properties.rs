@@ -1,4 +1,4 @@
-//! What the property file of an IceStorm says.
+//! Tests of the property files of IceStorm.
 
 use floe::settings::EndpointSelection;
 use floe_access::{Action, Caller, Place};

@@ -1,4 +1,4 @@
-//! What fits into a line: widths of columns, and texts over several lines.
+//! Fits a table into the width of a terminal: the widths of columns, and text that is wrapped over several lines.
 
 /// What stands between two columns.
 pub(super) const GAP: &str = "  ";

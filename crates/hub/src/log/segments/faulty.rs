@@ -26,7 +26,7 @@ struct FaultyDisk {
     files: Vec<FileContents>,
     /// How many bytes may still be written.
     room: u64,
-    /// A call fails once in so many times; 0 is never.
+    /// One in this many calls fails; 0 for none.
     fails_one_in: u64,
     /// How many bytes have been read.
     read_len: u64,
@@ -126,12 +126,12 @@ impl FaultyStorage {
         std::mem::take(&mut self.disk().read_len)
     }
 
-    /// From now on a call fails once in so many times; 0 is never.
+    /// From now on one in this many calls fails; 0 for none.
     pub(super) fn set_failing(&self, one_in: u64) {
         self.disk().fails_one_in = one_in;
     }
 
-    /// From now on so many bytes may be written.
+    /// From now on this many bytes may be written.
     pub(super) fn set_room(&self, room: u64) {
         self.disk().room = room;
     }

@@ -3,8 +3,8 @@
 use super::send::send;
 use crate::service::subscriber::Subscriber;
 
-/// The maximum bytes in one write: so many that the cost of the system call hardly counts, and so few that a failure
-/// loses little.
+/// The maximum bytes in one write. With more, a failure would lose more events; with fewer, the cost of the system call
+/// would count.
 const WRITE_BYTES_MAX: usize = 64 * 1024;
 /// The maximum events in one write, for the same reasons.
 const WRITE_EVENTS_MAX: usize = 1024;

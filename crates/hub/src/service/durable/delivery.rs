@@ -27,7 +27,7 @@ pub(crate) enum Batch {
     Deliver(Vec<Delivery>),
     /// It reads from the log, with [`Reader::read`].
     Read(ToRead),
-    /// It counts so many events as expired, and polls again.
+    /// It counts this many events as expired, and polls again.
     Expired(u64),
     /// It waits for [`Reader::changed`], or for this time.
     Wait(Option<Instant>),

@@ -22,7 +22,7 @@ pub(super) struct Keyed {
 pub(super) enum KeyedTaken {
     /// These events; they count as delivered from now on.
     Events(Vec<Delivery>),
-    /// The lifespan of so many events was over.
+    /// The lifespans of this many events were over.
     Expired(u64),
     /// This one, once it is read again.
     Unread(u64),

@@ -13,7 +13,7 @@ pub(crate) struct Pulls {
     sender: mpsc::Sender<Pull>,
     /// Taken by the delivery task.
     receiver: Mutex<Option<mpsc::Receiver<Pull>>>,
-    /// The subscription ends if no program pulls for so long.
+    /// If no program pulls for this long, the subscription ends.
     idle_max: Duration,
 }
 

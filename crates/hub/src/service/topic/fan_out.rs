@@ -56,7 +56,7 @@ pub(crate) struct Publication {
 }
 
 impl Publication {
-    /// Whether so many subscribers get it some at a time.
+    /// Whether this many subscribers get it in steps, some at a time.
     pub(crate) fn is_long(&self, subscriber_count: usize) -> bool {
         subscriber_count.saturating_mul(STEPS_EACH + self.events.len()) > STEPS_WITHOUT_WAIT
     }

@@ -1,4 +1,4 @@
-//! What the contenders of Floe call.
+//! The servant that the contenders of Floe call.
 
 use std::future::ready;
 use std::sync::Arc;

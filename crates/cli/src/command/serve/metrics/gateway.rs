@@ -1,4 +1,4 @@
-//! What a gateway tells.
+//! The metrics of a gateway.
 
 use std::fmt;
 

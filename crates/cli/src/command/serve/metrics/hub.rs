@@ -1,4 +1,4 @@
-//! What a hub tells: of itself, of its topics, and of their subscribers.
+//! The metrics of a hub, of its topics, and of their subscribers.
 
 use std::fmt;
 use std::time::Duration;

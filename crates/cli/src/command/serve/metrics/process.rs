@@ -1,4 +1,4 @@
-//! What the process tells: its version, memory and descriptors.
+//! The metrics of the process: its version, memory and descriptors.
 
 use std::fmt;
 
