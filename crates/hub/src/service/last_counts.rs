@@ -17,14 +17,14 @@ impl LastCounts {
     }
 }
 
-/// An object that a view measures. It holds the object itself until [`Counted::release`], and its counters for ever.
-pub(crate) struct Counted<T> {
+/// An object that a view measures. It holds the object itself until [`CountedObject::release`], and its counters for ever.
+pub(crate) struct CountedObject<T> {
     object: Weak<T>,
     held: Option<Arc<T>>,
     last: Arc<OnceLock<Values>>,
 }
 
-impl<T> Counted<T> {
+impl<T> CountedObject<T> {
     pub(crate) fn new(object: Arc<T>, last: &LastCounts) -> Self {
         Self {
             object: Arc::downgrade(&object),
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn an_object_that_was_released_and_dropped_leaves_its_counters() {
         let object = Arc::new(Object(LastCounts::default()));
-        let mut counted = Counted::new(object.clone(), &object.0);
+        let mut counted = CountedObject::new(object.clone(), &object.0);
         drop(object);
         assert!(counted.get().is_some());
         assert_eq!(counted.counts(|_| [3; 4]), [3; 4]);

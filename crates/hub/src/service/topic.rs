@@ -23,7 +23,7 @@ use floe::forwarding::Events;
 use floe_metrics::Values;
 
 use super::durable::{Appending, TopicLog};
-use super::last_counts::{Counted, LastCounts};
+use super::last_counts::{CountedObject, LastCounts};
 use super::lifespan::DefaultLifespan;
 use super::pace::STEP;
 use super::subscriber::Subscriber;
@@ -270,8 +270,8 @@ impl Topic {
     }
 
     /// The topic, for a metrics view.
-    pub(super) fn counted(self: &Arc<Self>) -> Counted<Self> {
-        Counted::new(self.clone(), &self.last_counts)
+    pub(super) fn counted(self: &Arc<Self>) -> CountedObject<Self> {
+        CountedObject::new(self.clone(), &self.last_counts)
     }
 
     /// The subscribers and links in the order of subscription, without those that are about to be removed. Some are taken

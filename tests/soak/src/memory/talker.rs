@@ -75,7 +75,7 @@ impl Talker {
         process::resident(self.child.id()).expect("it runs, and the system has /proc")
     }
 
-    /// What is resident of the memory that it wrote, in bytes; see [`process::written`].
+    /// The resident part of the memory that it wrote, in bytes; see [`process::written`].
     ///
     /// # Panics
     /// If it has ended.

@@ -11,7 +11,7 @@ use floe_metrics::{
 };
 
 use crate::core::{SubscriptionState, receiver_name};
-use crate::service::last_counts::Counted;
+use crate::service::last_counts::CountedObject;
 use crate::service::registry::Registry;
 use crate::service::subscriber::Subscriber;
 use crate::service::topic::Topic;
@@ -162,7 +162,7 @@ impl Measured for MeasuredObject {
 
 /// A topic to be measured.
 pub(crate) struct MeasuredTopic {
-    topic: Counted<Topic>,
+    topic: CountedObject<Topic>,
     name: Arc<str>,
     service_name: Arc<str>,
 }
@@ -190,7 +190,7 @@ impl Measured for MeasuredTopic {
 
 /// A subscriber or a link to be measured.
 pub(crate) struct MeasuredSubscriber {
-    subscriber: Counted<Subscriber>,
+    subscriber: CountedObject<Subscriber>,
     topic_name: Arc<str>,
     registry: Arc<Registry>,
     service_name: Arc<str>,

@@ -9,7 +9,7 @@ use floe_metrics::Values;
 use super::Subscriber;
 use super::held_publishers::HeldPublisher;
 use crate::core::{InFlightEvents, Subscription, Window};
-use crate::service::last_counts::{Counted, LastCounts};
+use crate::service::last_counts::{CountedObject, LastCounts};
 use crate::service::latency::{Latencies, SentBatches};
 
 pub(crate) struct GuardedState {
@@ -102,7 +102,7 @@ impl Subscriber {
     }
 
     /// The subscriber, for a metrics view.
-    pub(crate) fn counted(self: &Arc<Self>) -> Counted<Self> {
-        Counted::new(self.clone(), &self.lock().last_counts)
+    pub(crate) fn counted(self: &Arc<Self>) -> CountedObject<Self> {
+        CountedObject::new(self.clone(), &self.lock().last_counts)
     }
 }
