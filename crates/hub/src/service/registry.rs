@@ -273,17 +273,8 @@ impl Registry {
         self.counts.queue_bytes.store(len, Ordering::Relaxed);
     }
 
-    /// Creates a topic, durable if the settings say so.
-    pub(crate) fn create(
-        &self,
-        name: String,
-        user: Option<UserName>,
-    ) -> Result<Arc<Topic>, ChangeError> {
-        self.create_topic(name, false, user)
-    }
-
     /// Creates a topic, durable if that is asked for or the settings say so.
-    pub(super) fn create_topic(
+    pub(crate) fn create(
         &self,
         name: String,
         is_durable: bool,
@@ -419,6 +410,17 @@ impl Registry {
         }
     }
 
+    /// Checks that a key of `what`, a topic's name and the identity of a subscriber or link, is not too long.
+    fn check_len(&self, what: &str, topic: &str, identity: &Identity) -> Result<(), ChangeError> {
+        if !is_too_long(&self.settings().instance_name, topic, identity) {
+            return Ok(());
+        }
+        let len = topic.len() + identity.name.len() + identity.category.len();
+        Err(ChangeError::Unnameable(format!(
+            "{what} of {len} bytes: expected a key of at most 511 bytes, as IceStorm stores; use shorter names"
+        )))
+    }
+
     /// Commits changes, all of them or none. The log and the caller both get an error.
     fn apply(&self, changes: &mut Changes, all: &[Change<'_>]) -> Result<(), StoreError> {
         let applied = changes.store.apply(all);
@@ -431,9 +433,7 @@ impl Registry {
     }
 
     fn check_topic_name(&self, name: &str) -> Result<(), ChangeError> {
-        if is_too_long(&self.settings().instance_name, name, &Identity::default()) {
-            return Err(too_long("topic name", name.len()));
-        }
+        self.check_len("topic name", name, &Identity::default())?;
         if let Some(control) = name.chars().find(|character| character.is_control()) {
             // Stores of IceStorm may have such topics, and keep them.
             return Err(ChangeError::Unnameable(format!(
@@ -449,12 +449,6 @@ impl Registry {
         // If a change panics, either it is not committed, or it is committed and becomes visible at the next start.
         self.changes.lock()
     }
-}
-
-fn too_long(what: &str, len: usize) -> ChangeError {
-    ChangeError::Unnameable(format!(
-        "{what} of {len} bytes: expected a key of at most 511 bytes, as IceStorm stores; use shorter names"
-    ))
 }
 
 fn name_taken(name: &str) -> ChangeError {

@@ -104,41 +104,29 @@ impl DurableDelivery<'_> {
                 Some((from, _)) => !reader.reads_from(*from),
                 None => true,
             };
-            let until = match reader.poll(self.member, room, may_read, now) {
+            let has_ended = match reader.poll(self.member, room, may_read, now) {
                 Batch::Deliver(batch) => {
                     if may_read {
                         self.read_ahead();
                     }
-                    match has_ended_before(subscriber, self.deliver(batch)).await {
-                        true => break,
-                        false => continue,
-                    }
+                    has_ended_before(subscriber, self.deliver(batch)).await
                 }
-                Batch::Read(to_read) => {
-                    match has_ended_before(subscriber, self.read(to_read)).await {
-                        true => break,
-                        false => continue,
+                Batch::Read(to_read) => has_ended_before(subscriber, self.read(to_read)).await,
+                Batch::Expired(count) => has_ended_before(subscriber, self.expire(count)).await,
+                Batch::Wait(until) => match self.wait(changed, until).await {
+                    Woken::Changed => false,
+                    Woken::HasRead(has_read) => {
+                        has_ended_before(subscriber, self.handle_read(has_read)).await
                     }
-                }
-                Batch::Expired(count) => {
-                    subscriber.lock().subscription.handle_expired(count);
-                    match has_ended_before(subscriber, tell_losses(self.subscriber)).await {
-                        true => break,
-                        false => continue,
+                    Woken::Own => {
+                        self.deliver_own().await;
+                        false
                     }
-                }
-                Batch::Wait(until) => until,
+                    Woken::Ended => true,
+                },
             };
-            match self.wait(changed, until).await {
-                Woken::Changed => {}
-                Woken::HasRead(has_read) => {
-                    let handled = self.handle_read(has_read);
-                    if has_ended_before(subscriber, handled).await {
-                        break;
-                    }
-                }
-                Woken::Own => self.deliver_own().await,
-                Woken::Ended => break,
+            if has_ended {
+                break;
             }
         }
         self.wait_for_last_replies().await;
@@ -206,10 +194,7 @@ impl DurableDelivery<'_> {
                 self.readable = Some((from, Box::pin(self.reader.readable(from))));
             }
             HasRead::Again(delivery) => self.deliver(vec![delivery]).await,
-            HasRead::Expired => {
-                self.subscriber.lock().subscription.handle_expired(1);
-                tell_losses(self.subscriber).await;
-            }
+            HasRead::Expired => self.expire(1).await,
             HasRead::AfterLoss(count) => {
                 if count > 0 {
                     let name = self.subscriber.log_name();
@@ -221,6 +206,12 @@ impl DurableDelivery<'_> {
                 }
             }
         }
+    }
+
+    /// Counts events whose lifespan was over.
+    async fn expire(&mut self, count: u64) {
+        self.subscriber.lock().subscription.handle_expired(count);
+        tell_losses(self.subscriber).await;
     }
 
     /// Delivers events, and waits only until they have left. If the subscriber is absent, they wait for the next attempt.

@@ -120,6 +120,17 @@ impl DurableWindow {
         });
     }
 
+    fn handle_answers(
+        &self,
+        answers: impl IntoIterator<Item = (u64, Result<Option<Outcome>, InvokeError>)>,
+    ) {
+        let now = Instant::now();
+        let mut in_flight = self.lock();
+        let ended = in_flight.handle_answers(answers, now, PendingEvent::end);
+        drop(in_flight);
+        self.follow(ended);
+    }
+
     /// Moves the position, and counts.
     fn follow(&self, ended: Ended) {
         let Ended {
@@ -163,21 +174,11 @@ impl ReplySink for DurableWindow {
     }
 
     fn answered(&self, number: u64, answer: Result<Option<Outcome>, InvokeError>) {
-        let now = Instant::now();
-        let mut in_flight = self.lock();
-        let ended = in_flight.handle_answers([(number, answer)], now, PendingEvent::end);
-        drop(in_flight);
-        self.follow(ended);
+        self.handle_answers([(number, answer)]);
     }
 
     fn failed(&self, failures: Vec<(u64, InvokeError)>) {
-        let now = Instant::now();
-        let failures = failures
-            .into_iter()
-            .map(|(number, error)| (number, Err(error)));
-        let mut in_flight = self.lock();
-        let ended = in_flight.handle_answers(failures, now, PendingEvent::end);
-        drop(in_flight);
-        self.follow(ended);
+        let failures = failures.into_iter();
+        self.handle_answers(failures.map(|(number, error)| (number, Err(error))));
     }
 }

@@ -68,15 +68,6 @@ impl Registry {
         Ok(())
     }
 
-    /// Creates a durable topic.
-    pub(crate) fn create_durable(
-        &self,
-        name: String,
-        user: Option<UserName>,
-    ) -> Result<Arc<Topic>, ChangeError> {
-        self.create_topic(name, true, user)
-    }
-
     /// Begins a durable subscription that is pulled, or goes on with it.
     pub(crate) fn open_pull(
         &self,

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use floe::{Communicator, Identity};
 
-use super::{Registry, too_long};
-use crate::core::is_too_long;
+use super::Registry;
 use crate::error::ChangeError;
 use crate::service::one_line::OneLine;
 use crate::service::subscriber::Subscriber;
@@ -27,10 +26,8 @@ impl Registry {
         if former.as_ref().is_some_and(|former| !former.is_gone()) {
             return Err(ChangeError::LinkExists);
         }
-        if is_too_long(&self.settings().instance_name, topic.name(), identity) {
-            let len = topic.name().len() + identity.name.len() + identity.category.len();
-            return Err(too_long("topic name and identity of the other topic", len));
-        }
+        let what = "topic name and identity of the other topic";
+        self.check_len(what, topic.name(), identity)?;
         self.usage().check_links(&self.live_settings().limits)?;
         let change = Change::Link {
             topic: topic.name(),

@@ -10,8 +10,8 @@ use floe::{Communicator, Identity, Proxy, Reference};
 
 use super::new_reader::NewReader;
 use super::new_topic::NewTopic;
-use super::{Changes, Registry, name_taken, too_long};
-use crate::core::{Qos, is_too_long, subscriber_publisher_name};
+use super::{Changes, Registry, name_taken};
+use crate::core::{Qos, subscriber_publisher_name};
 use crate::error::ChangeError;
 use crate::service::client::Client;
 use crate::service::directory::Object;
@@ -269,10 +269,7 @@ impl Registry {
         identity: &Identity,
         former: Option<&Arc<Subscriber>>,
     ) -> Result<(), ChangeError> {
-        if is_too_long(&self.settings().instance_name, topic, identity) {
-            let len = topic.len() + identity.name.len() + identity.category.len();
-            return Err(too_long("topic name and subscriber identity", len));
-        }
+        self.check_len("topic name and subscriber identity", topic, identity)?;
         let name = subscriber_publisher_name(topic, identity);
         match self.directory.find(&name) {
             None => Ok(()),

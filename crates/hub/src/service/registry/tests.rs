@@ -89,7 +89,7 @@ impl World {
     }
 
     pub(in crate::service) fn create(&self, name: &str) -> Arc<Topic> {
-        self.registry.create(name.to_owned(), None).unwrap()
+        self.registry.create(name.to_owned(), false, None).unwrap()
     }
 
     fn try_subscribe(&self, topic: &Arc<Topic>, name: &str) -> Result<(), ChangeError> {
@@ -170,7 +170,7 @@ async fn a_new_topic_has_no_control_characters_in_its_name_and_one_of_a_store_ke
         recipients: Vec::new(),
     }]);
     for name in ["new\nline", "\u{1b}[2J", "\u{7f}", "\0", "\u{85}"] {
-        let created = world.registry.create(name.to_owned(), None);
+        let created = world.registry.create(name.to_owned(), false, None);
         let error = created.err().expect("it is refused");
         let text = error.to_string();
         assert!(text.contains("expected no control characters"), "{text}");
@@ -202,7 +202,12 @@ async fn a_removal_that_failed_is_tried_again_with_the_next_change() {
     subscriber.remove();
     until(|| world.unremoved() == 1).await;
     assert!(topic.has(&subscriber));
-    assert!(world.registry.create("other".to_owned(), None).is_err());
+    assert!(
+        world
+            .registry
+            .create("other".to_owned(), false, None)
+            .is_err()
+    );
     assert_eq!(world.unremoved(), 1);
     world.set_failing(false);
     world.create("other");
@@ -503,7 +508,7 @@ async fn a_subscription_that_cannot_be_stored_leaves_all_as_it_was() {
         ..HubSettings::default()
     };
     let world = World::of(settings, Vec::new());
-    let topic = world.registry.create_durable("t".to_owned(), None).unwrap();
+    let topic = world.registry.create("t".to_owned(), true, None).unwrap();
     let wishes = |name| [("floe.durable", name), ("floe.attempts", "3")];
     let subscribed = world.try_subscribe_with(&topic, "former", &[("floe.durable", "d")]);
     subscribed.unwrap();

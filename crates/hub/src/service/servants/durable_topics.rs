@@ -9,6 +9,7 @@ use floe::forwarding::{Event, EventParts};
 use floe::{Current, InvocationMode, InvokeError, SystemException};
 use floe_access::Action;
 
+use super::topic_for;
 use crate::blocking_work::{self, WorkKind};
 use crate::contracts::floe::{
     BadRequest,
@@ -45,20 +46,6 @@ impl DurableTopicsServant {
         }
     }
 
-    /// A topic, if the caller may do this with it.
-    fn any_topic<E>(&self, name: &str, action: Action, current: &Current) -> Result<Arc<Topic>, E>
-    where
-        E: From<NoSuchTopic> + From<InvokeError>,
-    {
-        let checked = self.registry.guard().check(current, action, name);
-        checked.map_err(InvokeError::from)?;
-        let topic = self.registry.directory().topic(name);
-        topic.ok_or_else(|| {
-            let name = name.to_owned();
-            NoSuchTopic { name }.into()
-        })
-    }
-
     /// A durable topic and its log, if the caller may do this with it.
     fn topic<E>(
         &self,
@@ -69,7 +56,7 @@ impl DurableTopicsServant {
     where
         E: From<NoSuchTopic> + From<NotDurable> + From<InvokeError>,
     {
-        let topic = self.any_topic::<E>(&name, action, current)?;
+        let topic = topic_for::<E>(&self.registry, &name, action, current)?;
         match topic.log().cloned() {
             Some(log) => Ok((topic, log)),
             None => Err(NotDurable { name }.into()),
@@ -117,7 +104,7 @@ impl DurableTopics for DurableTopicsServant {
         let (wanted, user) = (name.clone(), self.registry.guard().user(current));
         let created = self
             .registry
-            .change(move |registry| registry.create_durable(wanted, user));
+            .change(move |registry| registry.create(wanted, true, user));
         match created.await {
             Ok(_) => Ok(()),
             Err(ChangeError::TopicExists) => Err(TopicExists { name }.into()),
@@ -193,13 +180,11 @@ impl DurableTopics for DurableTopicsServant {
         let Some(reader) = log.named(&name) else {
             return Err(NoSuchSubscription { name }.into());
         };
-        blocking(move || {
+        let set = move |reader: &Reader| {
             reader.set_position(log.locate(position)?);
-            reader.sync();
             Ok(())
-        })
-        .await?;
-        Ok(())
+        };
+        Ok(synced(reader, set).await?)
     }
 
     async fn remove_position(
@@ -233,7 +218,8 @@ impl DurableTopics for DurableTopicsServant {
             .check_qos(&qos)
             .map_err(|reason| BadRequest { reason })?;
         if let Some((name, parsed)) = Qos::parse_pull(&qos).map_err(bad)? {
-            let topic = self.any_topic::<LocateError>(&topic, Action::Subscribe, current)?;
+            let topic =
+                topic_for::<LocateError>(&self.registry, &topic, Action::Subscribe, current)?;
             let user = self.registry.guard().user(current);
             let opened = self
                 .registry
@@ -276,7 +262,8 @@ impl DurableTopics for DurableTopicsServant {
         current: &Current,
     ) -> Result<LoggedEventSeq, SubscriptionError> {
         let wait = Duration::from_millis(u64::try_from(wait).unwrap_or(0)).min(WAIT_MAX);
-        let known = self.any_topic::<SubscriptionError>(&topic, Action::Subscribe, current)?;
+        let known =
+            topic_for::<SubscriptionError>(&self.registry, &topic, Action::Subscribe, current)?;
         let queue = known.find(&pull_identity(&name));
         if let Some(pulls) = queue.as_ref().and_then(|queue| queue.pulls()) {
             let pulled = pulls.pull(limited(count), wait).await;
@@ -319,13 +306,11 @@ impl DurableTopics for DurableTopicsServant {
     ) -> Result<(), SubscriptionError> {
         let reader = self.subscription(topic, name, current)?;
         let sequence = u64::try_from(sequence).unwrap_or(0);
-        blocking(move || {
+        let acknowledge = move |reader: &Reader| {
             reader.handle_acknowledged_to(sequence);
-            reader.sync();
             Ok(())
-        })
-        .await?;
-        Ok(())
+        };
+        Ok(synced(reader, acknowledge).await?)
     }
 
     async fn acknowledge(
@@ -336,13 +321,11 @@ impl DurableTopics for DurableTopicsServant {
         current: &Current,
     ) -> Result<(), SubscriptionError> {
         let reader = self.subscription(topic, name, current)?;
-        blocking(move || {
+        let acknowledge = move |reader: &Reader| {
             reader.handle_acknowledged(unsigned(&sequences));
-            reader.sync();
             Ok(())
-        })
-        .await?;
-        Ok(())
+        };
+        Ok(synced(reader, acknowledge).await?)
     }
 
     async fn refuse(
@@ -356,12 +339,7 @@ impl DurableTopics for DurableTopicsServant {
         let sequences = unsigned(&sequences).collect();
         self.refuse_all(&reader, sequences, "the subscriber refused it")
             .await;
-        blocking(move || {
-            reader.sync();
-            Ok(())
-        })
-        .await?;
-        Ok(())
+        Ok(synced(reader, |_| Ok(())).await?)
     }
 }
 
@@ -409,6 +387,19 @@ async fn blocking<T: Send + 'static>(
         Ok(Err(error)) => Err(ChangeError::from(error).into()),
         Err(error) => Err(SystemException::UnknownException(error.to_string()).into()),
     }
+}
+
+/// Changes a subscription, and syncs its position.
+async fn synced(
+    reader: Arc<Reader>,
+    change: impl FnOnce(&Reader) -> Result<(), StoreError> + Send + 'static,
+) -> Result<(), InvokeError> {
+    blocking(move || {
+        change(&reader)?;
+        reader.sync();
+        Ok(())
+    })
+    .await
 }
 
 fn logged(

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use floe::contracts::ice_storm::NoSuchTopic;
 use floe::{Current, InvokeError};
 use floe_access::Action;
 
 use super::answer::{Answer, PAGE_COUNT};
+use super::topic_for;
 use crate::contracts::floe::{
     Backpressure, HubAdmin, HubStatus, IceStormNoSuchTopicError, TopicInfo, TopicPage, TopicStatus,
     TopicTotals, TopicTotalsSeq,
@@ -28,10 +28,14 @@ impl HubAdminServant {
         }
     }
 
-    /// Whether the caller may observe a topic; with an empty name, the hub.
-    fn check(&self, current: &Current, topic: &str) -> Result<(), InvokeError> {
-        let guard = self.registry.guard();
-        Ok(guard.check(current, Action::Observe, topic)?)
+    /// Whether the caller may observe the hub.
+    fn check(&self, current: &Current) -> Result<(), InvokeError> {
+        Ok(self.registry.guard().check(current, Action::Observe, "")?)
+    }
+
+    /// A topic, if the caller may observe it.
+    fn topic(&self, name: &str, current: &Current) -> Result<Arc<Topic>, IceStormNoSuchTopicError> {
+        topic_for(&self.registry, name, Action::Observe, current)
     }
 }
 
@@ -41,10 +45,7 @@ impl HubAdmin for HubAdminServant {
         name: String,
         current: &Current,
     ) -> Result<TopicInfo, IceStormNoSuchTopicError> {
-        self.check(current, &name)?;
-        let Some(topic) = self.registry.directory().topic(&name) else {
-            return Err(NoSuchTopic { name }.into());
-        };
+        let topic = self.topic(&name, current)?;
         let mut answer = Answer::whole(current, "subscribers", PAGES);
         let counts = counts_of(&topic, &mut answer).await;
         let mut info = status::info_of_topic(&topic, &counts);
@@ -58,7 +59,7 @@ impl HubAdmin for HubAdminServant {
     }
 
     async fn status(&self, current: &Current) -> Result<HubStatus, InvokeError> {
-        self.check(current, "")?;
+        self.check(current)?;
         let mut status = status::of_hub_alone(&self.registry);
         let mut answer = Answer::whole(current, "topics", "topicsAfter");
         for topic in self.registry.directory().topics() {
@@ -71,7 +72,7 @@ impl HubAdmin for HubAdminServant {
     }
 
     async fn totals(&self, current: &Current) -> Result<TopicTotals, InvokeError> {
-        self.check(current, "")?;
+        self.check(current)?;
         let mut answer = Answer::page();
         let mut counting = self.registry.directory().counting();
         while let Some(count) = counting.step() {
@@ -86,10 +87,7 @@ impl HubAdmin for HubAdminServant {
         name: String,
         current: &Current,
     ) -> Result<TopicStatus, IceStormNoSuchTopicError> {
-        self.check(current, &name)?;
-        let Some(topic) = self.registry.directory().topic(&name) else {
-            return Err(NoSuchTopic { name }.into());
-        };
+        let topic = self.topic(&name, current)?;
         let mut answer = Answer::whole(current, "subscribers", PAGES);
         let counts = counts_of(&topic, &mut answer).await;
         let mut status = status::of_topic_alone(&self.registry, &topic, &counts);
@@ -108,10 +106,7 @@ impl HubAdmin for HubAdminServant {
         from: i64,
         current: &Current,
     ) -> Result<TopicPage, IceStormNoSuchTopicError> {
-        self.check(current, &name)?;
-        let Some(topic) = self.registry.directory().topic(&name) else {
-            return Err(NoSuchTopic { name }.into());
-        };
+        let topic = self.topic(&name, current)?;
         let mut answer = Answer::page();
         let counts = match from {
             0 => counts_of(&topic, &mut answer).await,
@@ -144,7 +139,7 @@ impl HubAdmin for HubAdminServant {
         name: String,
         current: &Current,
     ) -> Result<TopicTotalsSeq, InvokeError> {
-        self.check(current, "")?;
+        self.check(current)?;
         let last = Some(&name[..]).filter(|name| !name.is_empty());
         let mut answer = Answer::page();
         let mut totals = TopicTotalsSeq::new();
@@ -164,10 +159,7 @@ impl HubAdmin for HubAdminServant {
         name: String,
         current: &Current,
     ) -> Result<Vec<Backpressure>, IceStormNoSuchTopicError> {
-        self.check(current, &name)?;
-        let Some(topic) = self.registry.directory().topic(&name) else {
-            return Err(NoSuchTopic { name }.into());
-        };
+        let topic = self.topic(&name, current)?;
         let mut answer = Answer::whole(current, "subscribers with backpressure", PAGES);
         let mut found = Vec::new();
         for subscriber in topic.subscribers() {

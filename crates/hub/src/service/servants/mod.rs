@@ -20,13 +20,15 @@ mod topic_manager;
 
 use std::sync::Arc;
 
-use floe::contracts::ice_storm::FinderDispatcher;
-use floe::{Adapter, AdapterError, Identity};
+use floe::contracts::ice_storm::{FinderDispatcher, NoSuchTopic};
+use floe::{Adapter, AdapterError, Current, Identity, InvokeError};
+use floe_access::Action;
 use floe_metrics::MetricsFacet;
 use floe_metrics::contracts::ice_mx::MetricsAdminDispatcher;
 
 use super::observe::measured::MeasuredHub;
 use super::registry::Registry;
+use super::topic::Topic;
 use crate::contracts::floe::{DurableTopicsDispatcher, HubAdminDispatcher};
 use crate::settings::AdminSettings;
 use durable_topics::DurableTopicsServant;
@@ -85,6 +87,24 @@ pub(super) fn unregister(adapter: &Adapter, registry: &Arc<Registry>) {
         let identity = identity.parse().expect("it has a name");
         adapter.remove(&identity, "");
     }
+}
+
+/// The topic with this name, if the caller may do this with it.
+fn topic_for<E>(
+    registry: &Registry,
+    name: &str,
+    action: Action,
+    current: &Current,
+) -> Result<Arc<Topic>, E>
+where
+    E: From<NoSuchTopic> + From<InvokeError>,
+{
+    let checked = registry.guard().check(current, action, name);
+    checked.map_err(InvokeError::from)?;
+    registry.directory().topic(name).ok_or_else(|| {
+        let name = name.to_owned();
+        NoSuchTopic { name }.into()
+    })
 }
 
 /// Identity of the finder, with any instance name.

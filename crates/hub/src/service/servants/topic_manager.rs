@@ -92,7 +92,7 @@ impl TopicManager for TopicManagerServant {
         let (wanted, user) = (name.clone(), self.registry.guard().user(current));
         match self
             .registry
-            .change(|registry| registry.create(wanted, user))
+            .change(|registry| registry.create(wanted, false, user))
             .await
         {
             Ok(_) => Ok(self.topic_proxy(&name, current)),
@@ -125,7 +125,7 @@ impl TopicManager for TopicManagerServant {
             let (wanted, user) = (name.clone(), self.registry.guard().user(current));
             match self
                 .registry
-                .change(|registry| registry.create(wanted, user))
+                .change(|registry| registry.create(wanted, false, user))
                 .await
             {
                 // Another client has created it meanwhile.

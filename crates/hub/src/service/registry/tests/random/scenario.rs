@@ -149,7 +149,7 @@ impl Scenario {
 
     fn create(&mut self, name: usize) -> Check {
         match (
-            self.registry.create(topic_name(name), None),
+            self.registry.create(topic_name(name), false, None),
             self.names[name],
         ) {
             (Ok(topic), None) => {
