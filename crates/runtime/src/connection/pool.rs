@@ -54,14 +54,14 @@ impl Connections {
     /// Returns the pooled connection, or starts a task that connects.
     fn begin(self: &Arc<Self>, key: &PoolKey) -> PoolSlot {
         let mut slots = self.pool().lock();
-        match slots.get(key) {
-            Some(PoolSlot::Connected(connection)) if connection.is_active() => {
-                return PoolSlot::Connected(connection.clone());
-            }
-            Some(PoolSlot::Connecting(connecting)) if !is_abandoned(connecting) => {
-                return PoolSlot::Connecting(connecting.clone());
-            }
-            _ => {}
+        let slot = slots.get(key);
+        if let Some(connection) = slot.and_then(PoolSlot::active) {
+            return PoolSlot::Connected(connection.clone());
+        }
+        if let Some(PoolSlot::Connecting(connecting)) = slot
+            && !is_abandoned(connecting)
+        {
+            return PoolSlot::Connecting(connecting.clone());
         }
         let (sender, receiver) = watch::channel(None);
         slots.insert(key.clone(), PoolSlot::Connecting(receiver.clone()));
@@ -77,10 +77,15 @@ impl Connections {
         id: &Arc<str>,
     ) -> Option<Arc<ConnectionCore>> {
         let key = (without_compression(endpoint), id.clone());
-        match self.pool().lock().get(&key) {
-            Some(PoolSlot::Connected(connection)) if connection.is_active() => {
-                Some(connection.clone())
-            }
+        self.pool().lock().get(&key)?.active().cloned()
+    }
+}
+
+impl PoolSlot {
+    /// Returns the connection, if requests may be sent over it.
+    fn active(&self) -> Option<&Arc<ConnectionCore>> {
+        match self {
+            Self::Connected(connection) if connection.is_active() => Some(connection),
             _ => None,
         }
     }

@@ -285,10 +285,8 @@ impl Connection {
     /// are never retried, and it cannot be sent to a peer.
     #[doc(alias = "createProxy", alias = "ice_fixed")]
     pub fn proxy(&self, identity: Identity) -> Proxy {
-        let owner = self.core().connections().and_then(|all| all.owner());
-        let communicator = owner.and_then(Communicator::from_owner);
         let reference = Reference::new(identity, Target::Direct(Vec::new()));
-        Proxy::new(reference, communicator).with_connection(self.core().clone())
+        Proxy::new(reference, self.communicator()).with_connection(self.core().clone())
     }
 
     /// Sends the requests that batch proxies have collected, if they would use this connection.
@@ -297,13 +295,16 @@ impl Connection {
     /// The first failure. The other batches are sent anyway.
     #[doc(alias = "flushBatchRequests")]
     pub async fn flush_batches(&self) -> Result<(), InvokeError> {
-        let owner = self.core().connections().and_then(|all| all.owner());
-        match owner.and_then(Communicator::from_owner) {
+        match self.communicator() {
             Some(communicator) => {
                 let batches = communicator.core().batches();
                 batches.flush(Some(self.core())).await
             }
             None => Ok(()),
         }
+    }
+
+    fn communicator(&self) -> Option<Communicator> {
+        Communicator::from_owner(self.core().connections()?.owner()?)
     }
 }
