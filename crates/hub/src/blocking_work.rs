@@ -63,7 +63,7 @@ pub(crate) fn start(runtime: &Handle, kind: WorkKind, work: impl FnOnce() + Send
     }
 }
 
-/// Whether the work of a kind has all of its threads, so that more of it may wait.
+/// Whether the work of a kind uses all of its threads, so that further work of this kind waits.
 pub(crate) fn is_full(kind: WorkKind) -> bool {
     PARTS.of(kind).available_permits() == 0
 }

@@ -30,7 +30,7 @@ pub(crate) struct Doctor {
     timeout: TimeoutArgument,
 }
 
-/// What was looked at, and what came of it.
+/// A check, and its result.
 struct Check {
     name: &'static str,
     /// What is wrong and what to do about it; none if all is well.

@@ -269,7 +269,7 @@ impl Answer for Recorder {
     }
 }
 
-/// Writes events until there are enough, or until no more can come.
+/// Writes events until there are enough, or until no more can arrive.
 fn write_all(
     mut writer: RecordingWriter,
     mut events: mpsc::Receiver<Taken>,

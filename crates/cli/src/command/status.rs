@@ -106,7 +106,7 @@ fn losses(lost: &Losses) -> Vec<(bool, String)> {
     .collect()
 }
 
-/// Lists what needs somebody's attention.
+/// Lists the problems that an operator should look at.
 pub(crate) fn problems(status: &HubStatus, totals: &TopicTotals) -> Vec<String> {
     let losses = losses(&totals.lost).into_iter();
     let mut problems: Vec<String> = losses

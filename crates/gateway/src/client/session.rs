@@ -68,7 +68,7 @@ pub(super) struct Shared {
 pub(super) enum Link {
     Up(Connection),
     Down,
-    /// The session is gone. This is the reason.
+    /// The session has ended, for this reason.
     Lost(Arc<str>),
 }
 
@@ -151,7 +151,7 @@ impl ResumableSession {
         matches!(*self.shared.link.borrow(), Link::Up(_))
     }
 
-    /// Waits until the session is gone for good. Returns the reason.
+    /// Waits until the session has ended for good. Returns the reason.
     pub async fn lost(&self) -> String {
         let mut link = self.shared.link.subscribe();
         let lost = link.wait_for(|link| matches!(link, Link::Lost(_))).await;
@@ -209,7 +209,7 @@ impl Shared {
     }
 }
 
-/// Comes back whenever the connection is lost, until the session is gone.
+/// Reconnects whenever the connection is lost, until the session has ended.
 async fn keep(shared: Arc<Shared>) {
     let Link::Up(mut connection) = shared.link.borrow().clone() else {
         return;

@@ -81,7 +81,7 @@ async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, S
     }
 }
 
-/// The text begins with this if a session cannot be resumed any more.
+/// The text begins with this if a session can no longer be resumed.
 pub(crate) const NOT_RESUMED: &str = "session not resumed: ";
 
 fn refused(reason: &str) -> SystemException {

@@ -296,7 +296,7 @@ impl Kept {
         }
     }
 
-    /// Sorts the kept events by key anew.
+    /// Sorts the kept events by key again.
     fn collect_keys(&mut self) {
         self.keys.clear();
         let sequences: Vec<u64> = self.entries.keys().copied().collect();

@@ -31,7 +31,7 @@ pub(crate) trait Storage: fmt::Debug + Send + Sync {
     /// The path of a file, for messages.
     fn path(&self, name: &str) -> PathBuf;
 
-    /// Lets another log use the folder. Nothing is written any more.
+    /// Lets another log use the folder. Nothing is written after this.
     fn release(&self);
 }
 

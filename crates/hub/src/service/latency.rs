@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The latencies of a hub. They cost nothing until somebody asks for them.
+/// The latencies of a hub. Nothing is measured until a program asks for them.
 #[derive(Debug, Default)]
 pub(crate) struct Latencies {
     is_on: AtomicBool,

@@ -225,17 +225,17 @@ impl Registry {
         self.queue_cut.store(cut, Ordering::Relaxed);
     }
 
-    /// How long events take.
+    /// The latencies of events.
     pub(crate) fn latencies(&self) -> &Latencies {
         self.deliveries.ready().latencies()
     }
 
-    /// Asks the rules.
+    /// The guard, which asks the rules who may do what.
     pub(crate) fn guard(&self) -> &Guard {
         &self.guard
     }
 
-    /// What each user has.
+    /// Counts what each user has of the things that are limited by user.
     pub(crate) fn users(&self) -> &Arc<UserAccounts> {
         self.guard.users()
     }

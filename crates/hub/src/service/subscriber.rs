@@ -348,7 +348,7 @@ impl Subscriber {
         self.proxy.timeout()
     }
 
-    /// How long events of all subscribers of the hub take.
+    /// The latencies of the events of all subscribers of the hub.
     pub(super) fn latencies(&self) -> &Latencies {
         self.ready.latencies()
     }

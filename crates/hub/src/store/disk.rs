@@ -73,7 +73,7 @@ impl Disk {
         Ok(disk)
     }
 
-    /// Writes the backup anew, after an error.
+    /// Writes the backup again, after an error.
     fn restore_backup(&mut self) -> Result<(), StoreError> {
         let contents = self.main.read()?;
         let backup = StoreFile::create(&self.backup_path, &contents.records, &contents.summary)?;

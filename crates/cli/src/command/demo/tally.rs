@@ -150,7 +150,7 @@ impl Monitor for Tally {
     }
 }
 
-/// Which events have come: a bit for each number.
+/// The events that have arrived, with a bit for each number.
 #[derive(Debug, Default)]
 struct Seen {
     bits: Vec<u64>,

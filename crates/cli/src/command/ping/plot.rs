@@ -95,7 +95,7 @@ fn labelled_sizes(points: &[Point]) -> Vec<f64> {
 
 const LABELS_MAX: usize = 10;
 
-/// The plot as text of so many characters a line; `None` if there is nothing to show.
+/// The plot as text with this many characters a line; `None` if there is nothing to show.
 pub(super) fn text(tallies: &[Tally], width: usize) -> Option<String> {
     let mut points: Vec<Point> = tallies.iter().filter_map(Point::of).collect();
     points.sort_by(|one, other| one.bytes.total_cmp(&other.bytes));

@@ -144,7 +144,7 @@ struct LogRead<'a> {
 /// An event that is sought in a segment.
 #[derive(Debug, Clone, Copy)]
 enum Sought {
-    /// The one after so many others.
+    /// The one behind this many others.
     After(u64),
     /// The first one of this time or later.
     Since(EventTime),

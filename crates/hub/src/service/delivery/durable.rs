@@ -60,7 +60,7 @@ struct DurableDelivery<'a> {
     absence: Absence,
 }
 
-/// Why a delivery task goes on.
+/// The reason why a waiting delivery task continues.
 enum Woken {
     /// Something has changed.
     Changed,

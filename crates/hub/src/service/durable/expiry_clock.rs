@@ -35,7 +35,7 @@ impl ExpiryClock {
         is_over(stamp.time, lifespans, self.now)
     }
 
-    /// The same of the first of these.
+    /// Whether the first of these events has expired.
     pub(super) fn is_over_first(&self, feed: &VecDeque<(Stamp, Event)>) -> bool {
         let first = feed.front();
         first.is_some_and(|(stamp, event)| self.is_over(stamp, event))

@@ -50,7 +50,7 @@ impl Feed {
         self.events.iter().map(|(_, event)| event.len()).sum()
     }
 
-    /// Begins anew at another sequence.
+    /// Continues at another sequence, with nothing read yet.
     pub(super) fn set(&mut self, next: u64) {
         *self = Self {
             number: self.number + 1,
@@ -84,7 +84,7 @@ impl Feed {
         }
     }
 
-    /// A read for the feed with this number has ended. Returns false if that is of no use any more.
+    /// A read for the feed with this number has ended. Returns false if its events are no longer wanted.
     pub(super) fn end_read(&mut self, number: u64) -> bool {
         let is_current = number == self.number;
         if is_current {

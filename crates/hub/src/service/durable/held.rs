@@ -140,7 +140,7 @@ impl Keyed {
         self.sticky.leave(member);
     }
 
-    /// Drops the events that are not pending any more.
+    /// Drops the events that are no longer pending.
     pub(super) fn drop_settled(&mut self, position: &SubscriptionPosition) {
         self.events
             .retain(|sequence, _| position.is_pending(*sequence));

@@ -143,7 +143,7 @@ impl ReaderState {
         is_lost.into()
     }
 
-    /// Drops the events that are not pending any more.
+    /// Drops the events that are no longer pending.
     pub(super) fn drop_settled(&mut self) {
         if let Some(held) = &mut self.held {
             held.drop_settled(&self.position);

@@ -339,7 +339,7 @@ impl TopicLog {
         }
     }
 
-    /// Takes no more events, and syncs all. It waits for the disk.
+    /// Refuses further events, and syncs all others. It waits for the disk.
     pub(crate) fn close(&self) {
         let readers = self.readers();
         if !self.is_closed.swap(true, Ordering::AcqRel) {

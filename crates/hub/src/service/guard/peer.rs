@@ -57,7 +57,7 @@ pub(super) enum NotKnown {
 
 /// Users of one connection that are remembered. A gateway has many; the others' tokens are verified again.
 const USERS_MAX: usize = 64;
-/// Topics about which decisions for one user are remembered. Then all are forgotten, and begin anew.
+/// The most topics about which decisions for one user are cached. Beyond that, the cache is cleared.
 const TOPICS_MAX: usize = 64;
 
 /// The largest length of a name that rules are asked about, in bytes. No topic has a longer one, because its key in the

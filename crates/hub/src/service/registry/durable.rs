@@ -68,7 +68,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Begins a durable subscription that is pulled, or goes on with it.
+    /// Begins a durable subscription that is pulled, or continues the one with this name.
     pub(crate) fn open_pull(
         &self,
         topic: &Topic,
@@ -126,7 +126,7 @@ impl Registry {
         }
     }
 
-    /// Takes no more events, and syncs all logs. It waits for the disk.
+    /// Refuses further events for all logs, and syncs them. It waits for the disk.
     pub(super) fn close_logs(&self) {
         for topic in self.directory.topics() {
             if let Some(log) = topic.log() {

@@ -87,7 +87,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Begins a subscription that is pulled from a queue, or goes on with it.
+    /// Begins a subscription that is pulled from a queue, or continues the one with this name.
     pub(crate) fn open_queue_pull(
         self: &Arc<Self>,
         topic: &Arc<Topic>,

@@ -18,7 +18,7 @@ use crate::service::client::Client;
 /// The places to which subscribers connect.
 pub(crate) struct ConnectPermits {
     places: Mutex<Places>,
-    /// What all of them have together.
+    /// The permits that all places of the hub share.
     all: Arc<Semaphore>,
 }
 

@@ -126,7 +126,7 @@ impl Subscriber {
         }
     }
 
-    /// No publisher waits for the release of this publication any more.
+    /// The publisher has stopped waiting for the release of this publication.
     fn forget_publisher(&self, ticket: Ticket) {
         let mut shared = self.lock();
         shared.publishers.retain(|held| held.ticket != ticket);

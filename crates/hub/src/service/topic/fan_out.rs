@@ -1,4 +1,4 @@
-//! Gives events to the subscribers of a topic some at a time, if they are many.
+//! Gives events to the subscribers of a topic in steps, if there are many subscribers.
 //!
 //! One event for tens of thousands of subscribers, or many events for some hundred that are too slow, would keep the
 //! tasks of other clients waiting. Such a publication waits in a queue of its topic, and a task gives it to as many
@@ -102,7 +102,7 @@ impl HeldBack {
     }
 }
 
-/// A publication that waits, or is under way. It goes on if this is dropped.
+/// A publication that waits, or is under way. Dropping this does not stop it.
 pub(crate) struct PendingFanOut {
     publisher: Arc<OnceLock<Arc<str>>>,
     done: oneshot::Receiver<Vec<HeldPublication>>,
@@ -245,7 +245,7 @@ impl FanOut {
     }
 }
 
-/// If the task panics, another one goes on with what waits.
+/// If the task panics, starts another one, which continues with the publications that wait.
 struct RestartFanOuts(Arc<Topic>);
 
 impl Drop for RestartFanOuts {
