@@ -19,6 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use clap::Args;
+use floe::regular_file;
 use toml::{Table, Value};
 
 use crate::exit::Failure;
@@ -212,7 +213,7 @@ impl Contexts {
         let Some(file) = file() else {
             return Ok(Self::default());
         };
-        let read = std::fs::read_to_string(&file);
+        let read = regular_file::read_text(&file, FILE_LEN_MAX);
         let parsed = match read {
             Ok(text) => Self::parse(&text),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
@@ -295,6 +296,9 @@ impl Contexts {
         text
     }
 }
+
+/// Bytes of the file of contexts.
+const FILE_LEN_MAX: usize = 1 << 20;
 
 /// Where the contexts of a user are; none without a home.
 pub(crate) fn file() -> Option<PathBuf> {

@@ -72,6 +72,8 @@ pub mod message;
 pub mod pipeline;
 mod proxy;
 pub mod reference;
+#[doc(hidden)]
+pub mod regular_file;
 mod router;
 pub mod settings;
 mod shutdown;

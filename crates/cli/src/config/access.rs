@@ -1,9 +1,10 @@
 //! The table `[access]` of `floe.toml`, and the files that it names.
 
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::Read;
 use std::path::Path;
 
+use floe::regular_file;
 use floe_access::{Access, Problems, Settings};
 
 use super::Configuration;
@@ -34,7 +35,9 @@ fn read_file(path: &Path, len_max: usize) -> Result<Vec<u8>, String> {
     let read = || {
         let mut bytes = Vec::new();
         let limit = u64::try_from(len_max).unwrap_or(u64::MAX);
-        File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+        regular_file::open(path, OpenOptions::new().read(true))?
+            .take(limit)
+            .read_to_end(&mut bytes)?;
         Ok(bytes)
     };
     read().map_err(|error: std::io::Error| format!("cannot read it: {error}"))

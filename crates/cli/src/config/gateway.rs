@@ -1,11 +1,12 @@
 //! `[gateway]` of a `floe.toml`: the settings of a gateway by Floe's names.
 
-use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
+use floe::regular_file;
 use floe::settings::Compression;
 use floe::{Identity, Reference};
-use floe_access::Users;
+use floe_access::{USERS_FILE_MAX, Users};
 use floe_gateway::{AddressRule, AdminSettings, GatewaySettings, PasswordVerifier};
 
 use super::entry::{Entry, Problem};
@@ -59,7 +60,8 @@ pub(super) fn set_password_verifier(
 /// # Errors
 /// What is wrong with the file or its text.
 pub(super) fn users(file: &str) -> Result<Users, String> {
-    let text = fs::read(file).map_err(|error| format!("cannot read {file}: {error}"))?;
+    let read = regular_file::read(Path::new(file), USERS_FILE_MAX);
+    let text = read.map_err(|error| format!("cannot read {file}: {error}"))?;
     Users::parse(&text).map_err(|problems| format!("{file}: {problems}"))
 }
 

@@ -30,6 +30,7 @@ use std::path::Path;
 
 use floe::Settings;
 pub(crate) use floe::hub::nearest_name as nearest;
+use floe::regular_file;
 use floe_gateway::GatewaySettings;
 use floe_hub::HubSettings;
 
@@ -67,6 +68,9 @@ pub(crate) const LEVELS: [(&str, &str); 6] = [
     ("trace", "trace"),
 ];
 
+/// Bytes of a file of settings: it is read again while a hub runs, which waits meanwhile.
+const FILE_LEN_MAX: usize = 16 << 20;
+
 /// The connections of one address, half of what the default limit of all allows, so that no address takes all.
 const PER_ADDRESS: usize = 32 * 1024;
 
@@ -93,7 +97,7 @@ impl Configuration {
     /// A file that cannot be read, and every line that makes no sense.
     pub(crate) fn load(path: &Path, communicator: Settings) -> Result<Self, Failure> {
         let shown = path.display();
-        let text = std::fs::read_to_string(path)
+        let text = regular_file::read_text(path, FILE_LEN_MAX)
             .map_err(|error| Failure::usage(format_args!("cannot read {shown}: {error}")))?;
         let mut configuration = Self::new(communicator);
         let is_toml = path

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use floe::reference::Target;
+use floe::regular_file;
 use floe::{ConnectionInfo, Identity, Reference, SystemException};
 use floe_access::{
     Access, Action, AuditLines, Called, Caller, Decision, DistinguishedName, Place, Reason,
@@ -129,7 +130,11 @@ impl Guard {
     }
 
     fn open_audit(&self, path: Option<&Path>) {
-        let opened = path.map(|path| OpenOptions::new().append(true).create(true).open(path));
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        // Whoever reads a pipe must not hold the callers up.
+        regular_file::never_waits(&mut options);
+        let opened = path.map(|path| options.open(path));
         let file = opened.transpose().unwrap_or_else(|error| {
             tracing::error!("cannot open the audit log, so its lines are written here: {error}");
             None

@@ -101,7 +101,7 @@ impl std::error::Error for LogError {
 pub struct Damage {
     /// The file that is damaged or missing.
     pub path: PathBuf,
-    /// The sequences that are missing.
+    /// The sequences that are missing. It is empty if their number is not known.
     pub sequences: Range<u64>,
     /// What was found.
     pub what: String,
@@ -115,6 +115,14 @@ impl fmt::Display for Damage {
             what,
         } = self;
         let count = sequences.end.saturating_sub(sequences.start);
+        if count == 0 {
+            return write!(
+                f,
+                "\"{}\" is damaged: {what}; how many events are missing from {} on cannot be told, the others are served",
+                path.display(),
+                sequences.start
+            );
+        }
         let (first, last) = (sequences.start, sequences.end.saturating_sub(1));
         write!(
             f,

@@ -6,6 +6,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use floe::regular_file;
+
 /// The folder of a log.
 ///
 /// A file's bytes are permanent after [`StoredFile::sync`], and the names of files after [`Storage::sync_names`].
@@ -64,11 +66,15 @@ impl Folder {
     /// Opens the folder, or creates it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         fs::create_dir_all(path)?;
-        let lock = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path.join(Self::LOCK_NAME))?;
+        let lock = path.join(Self::LOCK_NAME);
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        let lock = regular_file::open(&lock, &mut options).map_err(|error| {
+            io::Error::new(
+                error.kind(),
+                format!("its file \"{}\": {error}", Self::LOCK_NAME),
+            )
+        })?;
         lock.try_lock().map_err(|error| match error {
             fs::TryLockError::WouldBlock => io::Error::new(
                 io::ErrorKind::ResourceBusy,
@@ -99,13 +105,19 @@ impl Storage for Folder {
     fn create(&self, name: &str) -> io::Result<Box<dyn StoredFile>> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(true);
-        Ok(Box::new(options.open(self.path.join(name))?))
+        Ok(Box::new(regular_file::open(
+            &self.path(name),
+            &mut options,
+        )?))
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn StoredFile>> {
         let mut options = OpenOptions::new();
         options.read(true).write(true);
-        Ok(Box::new(options.open(self.path.join(name))?))
+        Ok(Box::new(regular_file::open(
+            &self.path(name),
+            &mut options,
+        )?))
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {

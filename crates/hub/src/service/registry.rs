@@ -142,7 +142,7 @@ impl Registry {
             }),
         });
         for stored in stored {
-            let log = registry.log_of(&stored.name, false)?;
+            let log = registry.stored_log(&stored)?;
             let topic = registry.add_topic(stored.name, log, stored.user.map(UserName::from));
             for recipient in stored.recipients {
                 match recipient {

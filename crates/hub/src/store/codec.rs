@@ -48,16 +48,32 @@ pub(super) fn decode_subscription(bytes: &[u8]) -> Result<StoredSubscription, De
     })
 }
 
-/// The payload of a topic's own record: who created it, and nothing if no one knows.
-pub(super) fn encoded_topic(user: Option<&str>) -> Result<Vec<u8>, StoreError> {
-    user.map_or_else(|| Ok(Vec::new()), |user| encoded(&user.to_owned()))
+/// The payload of a topic's own record: who created it, empty if no one knows, and then `true` if the topic is durable. A
+/// topic that is not durable has the user alone, or nothing, as earlier hubs wrote it.
+pub(super) fn encoded_topic(user: Option<&str>, is_durable: bool) -> Result<Vec<u8>, StoreError> {
+    let is_short = user.is_none() && !is_durable;
+    let mut bytes = match is_short {
+        true => Vec::new(),
+        false => encoded(&user.unwrap_or_default().to_owned())?,
+    };
+    if is_durable {
+        bytes.extend(encoded(&true)?);
+    }
+    Ok(bytes)
 }
 
-pub(super) fn decode_topic(bytes: &[u8]) -> Result<Option<String>, DecodeError> {
+/// The user who created a topic, and whether the topic is durable.
+pub(super) fn decode_topic(bytes: &[u8]) -> Result<(Option<String>, bool), DecodeError> {
     let mut decoder = Decoder::new(bytes, EncodingVersion::V1_1);
     let user = decode_user(&mut decoder)?;
+    let is_durable = match decoder.remaining() {
+        0 => false,
+        _ => decoder.get()?,
+    };
     decoder.finish_exact("topic")?;
-    Ok(user)
+    // Earlier hubs may have stored an empty name, which is none.
+    let is_named = |user: &String| !user.is_empty() || !is_durable;
+    Ok((user.filter(is_named), is_durable))
 }
 
 /// The user at the end of a record.
@@ -91,7 +107,10 @@ pub fn inspect_store_record(kind: u8, payload: &[u8]) -> Option<Vec<u8>> {
     let _ = Named(key).to_string();
     let opened = StoreRecord::open(key, &seal(key, 1, payload))?;
     let written = match opened.kind {
-        Kind::Topic => encoded_topic(decode_topic(&opened.payload).ok()?.as_deref()),
+        Kind::Topic => {
+            let (user, is_durable) = decode_topic(&opened.payload).ok()?;
+            encoded_topic(user.as_deref(), is_durable)
+        }
         Kind::Subscription => encoded(&decode_subscription(&opened.payload).ok()?),
         Kind::Link => encoded(&decode_link(&opened.payload).ok()?),
     };

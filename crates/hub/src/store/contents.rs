@@ -69,10 +69,12 @@ impl StoreContents {
         let mut places = BTreeMap::new();
         for record in self.records.iter().filter(is_topic) {
             places.insert(record.topic.clone(), topics.len());
+            // It was read when the records were checked.
+            let (user, is_durable) = decode_topic(&record.payload).unwrap_or_default();
             topics.push(StoredTopic {
                 name: record.topic.clone(),
-                // It was read when the records were checked.
-                user: decode_topic(&record.payload).unwrap_or_default(),
+                user,
+                is_durable,
                 recipients: Vec::new(),
             });
         }

@@ -10,6 +10,8 @@ use std::fs::{self, File, TryLockError};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use floe::regular_file;
+
 use super::codec::{encoded, encoded_topic};
 use super::contents::StoreContents;
 use super::file::{Edit, FORMAT, Found, StoreFile};
@@ -126,8 +128,13 @@ fn edit(change: &Change<'_>) -> Result<Edit, StoreError> {
         payload,
     };
     Ok(match *change {
-        Change::CreateTopic { topic, user } => {
-            insert(topic, Kind::Topic, Vec::new(), encoded_topic(user)?)
+        Change::CreateTopic {
+            topic,
+            user,
+            is_durable,
+        } => {
+            let payload = encoded_topic(user, is_durable)?;
+            insert(topic, Kind::Topic, Vec::new(), payload)
         }
         Change::DestroyTopic { topic } => Edit::RemoveTopic {
             topic: topic.to_owned(),
@@ -200,6 +207,7 @@ fn choose<'a>(
 fn keeps(source: &StoreContents, found: &Found) -> bool {
     let contents = &found.contents;
     contents.is_whole()
+        && !found.is_oversized()
         && !contents.is_repaired
         && contents.format == FORMAT
         && contents.summary == source.summary
@@ -229,6 +237,9 @@ impl Wrong<'_> {
         }
         if contents.is_repaired {
             wrong.push("it was repaired".to_owned());
+        }
+        if found.is_oversized() {
+            wrong.push("it was far longer than its records need".to_owned());
         }
         wrong
     }
@@ -281,7 +292,8 @@ fn set_aside(path: &Path) -> Result<(), StoreError> {
 fn lock(directory: &Path) -> Result<Option<File>, StoreError> {
     let path = directory.join(LOCK);
     let mut options = File::options();
-    let opened = options.write(true).create(true).truncate(false).open(&path);
+    options.write(true).create(true).truncate(false);
+    let opened = regular_file::open(&path, &mut options);
     let file = opened
         .map_err(|e| StoreError::because(format!("cannot open \"{}\"", path.display()), e))?;
     match file.try_lock() {

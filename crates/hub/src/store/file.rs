@@ -13,6 +13,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use floe::regular_file;
 use redb::{
     Builder, Database, DatabaseError, ReadTransaction, ReadableDatabase, ReadableTable,
     ReadableTableMetadata, TableDefinition, WriteTransaction,
@@ -54,6 +55,20 @@ pub(super) struct Found {
     /// What was read of it.
     pub(super) contents: StoreContents,
     pub(super) is_absent: bool,
+    /// Bytes of the file.
+    len: u64,
+}
+
+impl Found {
+    /// Whether the file is far longer than its records need. Each change would look at all of it.
+    pub(super) fn is_oversized(&self) -> bool {
+        const LEN_MIN: u64 = 64 << 20;
+        const PER_RECORD: u64 = 4096;
+        let records = &self.contents.records;
+        let payloads: usize = records.iter().map(|record| record.payload.len()).sum();
+        let needed = records.len() as u64 * PER_RECORD + 4 * payloads as u64;
+        self.len > LEN_MIN + 4 * needed
+    }
 }
 
 /// A change to the records of a file.
@@ -84,17 +99,25 @@ impl StoreFile {
             file: None,
             contents: StoreContents::default(),
             is_absent: false,
+            len: 0,
         };
         match fs::metadata(path) {
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 found.is_absent = true;
                 return Ok(found);
             }
+            Ok(metadata) if !metadata.is_file() => {
+                let wrong = regular_file::check(&metadata).err();
+                let wrong = wrong.map(|error| error.to_string());
+                found.contents.damage.extend(wrong);
+                return Ok(found);
+            }
             Ok(metadata) if metadata.len() == 0 => {
                 found.contents.damage.push("it is empty".to_owned());
                 return Ok(found);
             }
-            _ => {}
+            Ok(metadata) => found.len = metadata.len(),
+            Err(_) => {}
         }
         let opened = guarded(|| read_file(path, &mut found.contents));
         found.contents.check_records();
@@ -319,8 +342,12 @@ fn make(
             payload,
         } => {
             let key = (&topic[..], kind.number(), &identity[..]);
-            let value = seal(key, summary.next_number, payload);
-            summary.next_number += 1;
+            let former = records.get(key)?;
+            let former = former.and_then(|former| StoreRecord::open(key, former.value()));
+            // A record that replaces another keeps its place in the order.
+            let number = former.map_or(summary.next_number, |former| former.number);
+            summary.next_number = summary.next_number.max(number + 1);
+            let value = seal(key, number, payload);
             summary.add(&value);
             if let Some(former) = records.insert(key, &value[..])? {
                 summary.take(former.value());

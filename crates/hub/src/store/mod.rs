@@ -47,11 +47,13 @@ pub(crate) trait Store: Send {
 /// A change to what is kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Change<'a> {
-    /// A topic is created.
+    /// A topic is created, or its record written anew.
     CreateTopic {
         topic: &'a str,
         /// Who creates it, if the hub knows.
         user: Option<&'a str>,
+        /// Whether it has a log, so that a log which is gone is noticed.
+        is_durable: bool,
     },
     /// A topic is removed with its subscriptions and links.
     DestroyTopic { topic: &'a str },
@@ -78,6 +80,8 @@ pub(crate) struct StoredTopic {
     pub(crate) name: String,
     /// Who created it, if the hub knew.
     pub(crate) user: Option<String>,
+    /// Whether it has a log. Earlier hubs did not store that.
+    pub(crate) is_durable: bool,
     pub(crate) recipients: Vec<StoredRecipient>,
 }
 
@@ -125,8 +129,8 @@ impl StoreError {
         }
     }
 
-    /// That a store on disk does not verify.
-    fn damaged(what: String) -> Self {
+    /// That a store on disk does not verify, or lacks something.
+    pub(crate) fn damaged(what: String) -> Self {
         Self {
             is_damage: true,
             ..Self::new(what)

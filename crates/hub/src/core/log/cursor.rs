@@ -24,7 +24,7 @@ pub(crate) struct Cursor {
     salt: u32,
     /// Where the damage began that the cursor is walking over.
     bad_from: Option<u64>,
-    /// How many more bytes may be checksummed in search of a record.
+    /// How many more bytes may be checksummed, or passed, in search of a record.
     search_left: usize,
 }
 
@@ -42,8 +42,9 @@ pub(crate) enum Item<'a> {
 }
 
 impl Cursor {
-    /// A search for the next record after damage ends after this many bytes of checksums, and the rest of the segment
-    /// counts as damaged. Bytes that only look like records would otherwise cost a checksum of the segment each.
+    /// A search for the next record after damage ends after this many bytes of checksums, or without one after as many bytes, and the rest of
+    /// the segment counts as damaged. Bytes that only look like records would otherwise cost a checksum of the segment each, and a file with
+    /// a hole of terabytes would be read for hours.
     const SEARCH_MAX: usize = 1 << 30;
 
     /// Begins at the record at an offset. Records end at `end` or before; their sequences are in this range, and rise.
@@ -144,6 +145,7 @@ impl Cursor {
                 }
             }
             self.at += 1;
+            self.search_left = self.search_left.saturating_sub(1);
         }
     }
 

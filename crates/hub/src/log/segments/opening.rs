@@ -57,6 +57,9 @@ pub(super) fn open(storage: &dyn Storage, division: Division) -> Result<OpenedLo
     })
 }
 
+/// A file whose creation was interrupted is no longer than that: it has no records yet.
+const NEW_LEN_MAX: u64 = 64 << 20;
+
 /// What a file's name ends with as long as it is not part of the log yet.
 pub(super) const UNFINISHED_SUFFIX: &str = ".new";
 
@@ -91,7 +94,9 @@ fn open_segment(
         }
         Examined::Unreadable if is_last => {
             // A power failure can end the creation of a file. Records come only after its header is synced.
-            if len <= Header::LEN as u64 || is_zero(&*file, len)? {
+            let may_be_new =
+                len <= Header::LEN as u64 || len <= NEW_LEN_MAX && is_zero(&*file, len)?;
+            if may_be_new {
                 recovery.take_interrupted(first);
                 storage.remove(&name)?;
             } else {

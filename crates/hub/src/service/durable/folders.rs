@@ -9,11 +9,12 @@
 //! A topic is durable if it has such a folder.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use floe::regular_file;
 use tokio::runtime::Handle;
 
 use super::log_counts::LogCounts;
@@ -36,6 +37,8 @@ pub(crate) struct LogFolders {
 
 /// The file with the name of the topic.
 const NAME: &str = "name";
+/// Bytes of a name. The store takes no longer one.
+const NAME_LEN_MAX: usize = 64 * 1024;
 /// A file that says that the topic is being destroyed.
 const DESTROYED: &str = "destroyed";
 
@@ -60,10 +63,29 @@ impl LogFolders {
         &self.counts
     }
 
-    /// Whether a topic is durable.
+    /// Whether there is a log of a topic. If something else is in its place, or cannot be looked at, opening says so.
     pub(crate) fn has(&self, topic: &str) -> bool {
-        self.folder(topic)
-            .is_ok_and(|folder| folder.join(NAME).exists())
+        let Ok(folder) = self.folder(topic) else {
+            return false;
+        };
+        let found = fs::symlink_metadata(folder.join(NAME));
+        !found.is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    }
+
+    /// Checks that the log of a topic is there, which the store has as durable.
+    ///
+    /// # Errors
+    /// [`StoreError`] if it is gone: a new one would hide that its events are.
+    pub(crate) fn check_present(&self, topic: &str) -> Result<(), StoreError> {
+        let folder = self.folder(topic)?;
+        if self.has(topic) {
+            return Ok(());
+        }
+        Err(StoreError::damaged(format!(
+            "expected the log of the durable topic {topic:?} in \"{}\", got none: put the folder back, or start once with \
+             --accept-damage, which begins an empty log",
+            folder.display()
+        )))
     }
 
     /// Opens the log of a topic, and creates it if there is none. It waits for the disk.
@@ -79,23 +101,24 @@ impl LogFolders {
         let prepare = || {
             fs::create_dir_all(folder.join("log"))?;
             fs::create_dir_all(folder.join("positions"))?;
-            let destroyed = folder.join(DESTROYED);
-            if destroyed.exists() {
-                // The hub ended before the topic was destroyed.
-                fs::remove_file(destroyed)?;
+            // If it is there, the hub ended before the topic was destroyed.
+            match fs::remove_file(folder.join(DESTROYED)) {
+                Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+                _ => {}
             }
             write_name(&folder, topic)
         };
-        prepare().map_err(|error| failed("create", &folder, error))?;
-        let found = fs::read_to_string(folder.join(NAME));
-        let found = found.map_err(|error| failed("read", &folder, error))?;
+        prepare().map_err(|error| failed("prepare", &folder, error))?;
+        let name = folder.join(NAME);
+        let found = regular_file::read_text(&name, NAME_LEN_MAX);
+        let found = found.map_err(|error| failed("read", &name, error))?;
         if found != topic {
             let shown = folder.display();
             return Err(StoreError::new(format!(
                 "\"{shown}\" belongs to topic {found:?}, expected {topic:?}: use another name for one of them"
             )));
         }
-        let log = open_log(&folder.join("log"), settings)?;
+        let log = open_log(topic, &folder.join("log"), settings)?;
         let positions = folder.join("positions");
         let counts = self.counts.clone();
         TopicLog::open(
@@ -115,7 +138,9 @@ impl LogFolders {
     pub(crate) fn mark_destroyed(&self, topic: &str) -> Result<(), StoreError> {
         let folder = self.folder(topic)?;
         let mark = || {
-            File::create(folder.join(DESTROYED))?.sync_all()?;
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(true);
+            regular_file::open(&folder.join(DESTROYED), &mut options)?.sync_all()?;
             File::open(&folder)?.sync_all()
         };
         mark().map_err(|error| failed("mark", &folder, error))
@@ -135,10 +160,17 @@ impl LogFolders {
             return;
         };
         for folder in entries.flatten().map(|entry| entry.path()) {
-            let name = fs::read_to_string(folder.join(NAME)).unwrap_or_default();
-            if is_known(&name) {
-                continue;
-            }
+            let name = match regular_file::read_text(&folder.join(NAME), NAME_LEN_MAX) {
+                Ok(name) if is_known(&name) => continue,
+                Ok(name) => name,
+                Err(error) => {
+                    tracing::warn!(
+                        "\"{}\" is not the log of a topic, because its file \"{NAME}\" cannot be read ({error}): delete it",
+                        folder.display()
+                    );
+                    continue;
+                }
+            };
             match folder.join(DESTROYED).exists() {
                 true => remove(&folder),
                 false => tracing::warn!(
@@ -186,7 +218,9 @@ fn write_name(folder: &Path, topic: &str) -> io::Result<()> {
         return Ok(());
     }
     let new = folder.join("name.new");
-    let mut file = File::create(&new)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    let mut file = regular_file::open(&new, &mut options)?;
     file.write_all(topic.as_bytes())?;
     file.sync_all()?;
     fs::rename(&new, &path)?;
@@ -204,15 +238,20 @@ fn remove(folder: &Path) {
     }
 }
 
-fn open_log(folder: &Path, settings: &DurableSettings) -> Result<Arc<dyn EventLog>, StoreError> {
+fn open_log(
+    topic: &str,
+    folder: &Path,
+    settings: &DurableSettings,
+) -> Result<Arc<dyn EventLog>, StoreError> {
     let runtime = Handle::try_current()
         .map_err(|error| StoreError::because("a durable topic needs a tokio runtime", error))?;
     let settings = LogSettings {
         retention: settings.retention.clone(),
         ..LogSettings::default()
     };
-    let log = SegmentLog::open(folder, settings, runtime)
-        .map_err(|error| StoreError::because("cannot open the log of a topic", error))?;
+    let log = SegmentLog::open(folder, settings, runtime).map_err(|error| {
+        StoreError::because(format!("cannot open the log of topic {topic:?}"), error)
+    })?;
     for damage in log.damage() {
         tracing::error!("{damage}");
     }

@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use floe::encoding::{Decoder, Encoder};
+use floe::regular_file;
 use floe::{EncodeError, EncodingVersion};
 
 use crate::core::durable::SavedPosition;
@@ -67,7 +68,7 @@ impl PositionFile {
             return Err(StoreError::new(text));
         }
         let create = || {
-            let file = open_options().create(true).truncate(true).open(path)?;
+            let file = regular_file::open(path, open_options().create(true).truncate(true))?;
             let mut created = Self {
                 file,
                 path: path.to_owned(),
@@ -96,7 +97,7 @@ impl PositionFile {
     /// [`StoreError`] if the system refuses, or no slot holds a position.
     pub(super) fn open(path: &Path) -> Result<(Self, String, SavedPosition), StoreError> {
         let read = || {
-            let file = open_options().open(path)?;
+            let file = regular_file::open(path, &mut open_options())?;
             file.sync_data()?;
             let mut newest: Option<(u64, Slot)> = None;
             for at in 0..SLOT_COUNT {

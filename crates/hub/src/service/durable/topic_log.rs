@@ -102,7 +102,15 @@ impl TopicLog {
         for entry in std::fs::read_dir(&positions).map_err(read)? {
             let path = entry.map_err(read)?.path();
             match Reader::open(source.clone(), &path) {
-                Ok(reader) => drop(readers.insert(reader.name().to_owned(), reader)),
+                Ok(reader) if is_file_of(&path, reader.name()) => {
+                    readers.insert(reader.name().to_owned(), reader);
+                }
+                Ok(reader) => tracing::error!(
+                    "\"{}\" is not used: it holds the position of the durable subscription {:?}, which has a file of its own name; \
+                     delete it",
+                    path.display(),
+                    reader.name()
+                ),
                 Err(error) => tracing::error!("{error}"),
             }
         }
@@ -416,6 +424,16 @@ fn file_for(positions: &Path, name: &str) -> PathBuf {
         file = positions.join(format!("{}-{number}", file_name(name)));
     }
     file
+}
+
+/// Whether this may be the file of a subscription. A copy under another name could take its place.
+fn is_file_of(path: &Path, name: &str) -> bool {
+    let own = file_name(name);
+    let found = path.file_name().and_then(|found| found.to_str());
+    let rest = found.and_then(|found| found.strip_prefix(&own[..]));
+    let number = rest.and_then(|rest| rest.strip_prefix('-'));
+    let is_number = |number: &str| number.bytes().all(|byte| byte.is_ascii_digit());
+    rest == Some("") || number.is_some_and(is_number)
 }
 
 enum Outcome {

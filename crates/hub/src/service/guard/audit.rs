@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use floe::regular_file;
 use floe_access::{AuditLines, Refusal};
 
 use crate::lock::Mutex;
@@ -33,7 +34,11 @@ impl Audit {
 
     /// Appends to this file from now on. If it cannot be opened, refusals go to the log of the process.
     pub(super) fn open(&self, path: Option<&Path>) {
-        let opened = path.map(|path| OpenOptions::new().append(true).create(true).open(path));
+        let mut options = OpenOptions::new();
+        options.append(true).create(true);
+        // Whoever reads a pipe must not hold the callers up.
+        regular_file::never_waits(&mut options);
+        let opened = path.map(|path| options.open(path));
         let file = match opened.transpose() {
             Ok(file) => file,
             Err(error) => {

@@ -15,7 +15,7 @@ use crate::error::{ChangeError, StoreError};
 use crate::service::durable::TopicLog;
 use crate::service::topic::Topic;
 use crate::service::user_accounts::UserName;
-use crate::store::Change;
+use crate::store::{Change, StoredTopic};
 
 /// How often logs are maintained.
 const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
@@ -48,6 +48,34 @@ impl Registry {
         Ok(Some(log))
     }
 
+    /// The log of a topic that the store has.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the log cannot be opened, or is gone and nobody accepts that.
+    pub(super) fn stored_log(
+        &self,
+        stored: &StoredTopic,
+    ) -> Result<Option<Arc<TopicLog>>, StoreError> {
+        let (name, is_durable) = (&stored.name[..], stored.is_durable);
+        if is_durable && let Err(error) = self.logs.check_present(name) {
+            if !self.settings().accept_damage {
+                return Err(error);
+            }
+            tracing::error!("the log of the durable topic {name:?} was gone, and begins anew");
+        }
+        let log = self.log_of(name, is_durable)?;
+        if !is_durable && log.as_ref().is_some_and(|log| log.is_durable()) {
+            // An earlier hub did not store it, or the settings made it so.
+            let change = Change::CreateTopic {
+                topic: name,
+                user: stored.user.as_deref(),
+                is_durable: true,
+            };
+            self.apply(&mut self.lock_changes(), &[change])?;
+        }
+        Ok(log)
+    }
+
     /// Creates the durable topics of the settings that do not exist.
     pub(super) fn create_durable_topics(&self) -> Result<(), StoreError> {
         let settings = self.live_settings();
@@ -60,6 +88,7 @@ impl Registry {
             let change = Change::CreateTopic {
                 topic: name,
                 user: None,
+                is_durable: true,
             };
             self.apply(&mut changes, &[change])?;
             tracing::info!("created durable topic {name:?}, which the settings name");

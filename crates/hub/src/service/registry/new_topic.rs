@@ -59,6 +59,7 @@ impl NewTopic<'_> {
         Change::CreateTopic {
             topic: &self.name,
             user: self.user.as_deref(),
+            is_durable: self.log.as_ref().is_some_and(|log| log.is_durable()),
         }
     }
 

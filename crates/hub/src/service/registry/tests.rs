@@ -167,6 +167,7 @@ async fn a_new_topic_has_no_control_characters_in_its_name_and_one_of_a_store_ke
     let world = World::with(vec![StoredTopic {
         name: "old\n".to_owned(),
         user: None,
+        is_durable: false,
         recipients: Vec::new(),
     }]);
     for name in ["new\nline", "\u{1b}[2J", "\u{7f}", "\0", "\u{85}"] {
@@ -237,6 +238,7 @@ async fn stored_subscribers_with_the_same_publisher_name_do_not_affect_each_othe
     let stored = [("a", "b.publish.c"), ("a.publish.b", "c")].map(|(topic, name)| StoredTopic {
         name: topic.to_owned(),
         user: None,
+        is_durable: false,
         recipients: vec![StoredRecipient::Subscription(StoredSubscription {
             subscriber: format!("{name}:tcp -h 127.0.0.1 -p 1").parse().unwrap(),
             qos: BTreeMap::new(),

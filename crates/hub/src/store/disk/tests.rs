@@ -109,6 +109,7 @@ fn a_disk_that_was_full_is_written_again_once_there_is_space() {
     disk.apply(&[Change::CreateTopic {
         topic: "before",
         user: None,
+        is_durable: false,
     }])
     .unwrap();
     is_full.store(true, Ordering::Relaxed);
@@ -116,6 +117,7 @@ fn a_disk_that_was_full_is_written_again_once_there_is_space() {
         let error = disk.apply(&[Change::CreateTopic {
             topic: "lost",
             user: None,
+            is_durable: false,
         }]);
         let error = error.unwrap_err().to_string();
         assert!(
@@ -127,6 +129,7 @@ fn a_disk_that_was_full_is_written_again_once_there_is_space() {
     disk.apply(&[Change::CreateTopic {
         topic: "after",
         user: None,
+        is_durable: false,
     }])
     .unwrap();
     drop(disk);
@@ -148,18 +151,21 @@ fn a_change_happens_without_a_backup_which_the_next_change_writes_anew() {
     disk.apply(&[Change::CreateTopic {
         topic: "a",
         user: None,
+        is_durable: false,
     }])
     .unwrap();
     assert!(disk.backup.is_none());
     disk.apply(&[Change::CreateTopic {
         topic: "b",
         user: None,
+        is_durable: false,
     }])
     .unwrap();
     assert!(disk.backup.is_some());
     disk.apply(&[Change::CreateTopic {
         topic: "c",
         user: None,
+        is_durable: false,
     }])
     .unwrap();
     drop(disk);
@@ -177,6 +183,7 @@ fn a_file_that_vanished_is_not_replaced_by_an_empty_one() {
     disk.apply(&[Change::CreateTopic {
         topic: "t",
         user: None,
+        is_durable: false,
     }])
     .unwrap_err();
     assert!(!directory.0.exists());
@@ -189,6 +196,7 @@ fn a_topic_that_is_created_again_has_none_of_its_former_subscribers() {
     disk.apply(&[Change::CreateTopic {
         topic: "t",
         user: None,
+        is_durable: false,
     }])
     .unwrap();
     disk.apply(&[Change::Subscribe {
@@ -200,6 +208,7 @@ fn a_topic_that_is_created_again_has_none_of_its_former_subscribers() {
     disk.apply(&[Change::CreateTopic {
         topic: "t",
         user: None,
+        is_durable: false,
     }])
     .unwrap();
     drop(disk);
@@ -222,8 +231,12 @@ fn what_was_applied_is_loaded_by_the_next_process_in_the_order_of_creation() {
     let subscriptions = ["z -o:tcp -h h -p 1", "c/a -f f:tcp -h h -p 2 -t 5"].map(subscription);
     let mut disk = open(&directory.0);
     for topic in ["b", "a", "gone"] {
-        disk.apply(&[Change::CreateTopic { topic, user: None }])
-            .unwrap();
+        disk.apply(&[Change::CreateTopic {
+            topic,
+            user: None,
+            is_durable: false,
+        }])
+        .unwrap();
         for subscription in &subscriptions {
             disk.apply(&[Change::Subscribe {
                 topic,
@@ -245,6 +258,7 @@ fn what_was_applied_is_loaded_by_the_next_process_in_the_order_of_creation() {
     let topic = |name: &str, subscriptions: &[StoredSubscription]| StoredTopic {
         name: name.to_owned(),
         user: None,
+        is_durable: false,
         recipients: subscriptions
             .iter()
             .cloned()
@@ -270,8 +284,12 @@ fn links_are_kept_among_the_subscriptions_and_end_as_they_do() {
     let directory = Directory::new("links");
     let mut disk = open(&directory.0);
     for topic in ["t", "gone"] {
-        disk.apply(&[Change::CreateTopic { topic, user: None }])
-            .unwrap();
+        disk.apply(&[Change::CreateTopic {
+            topic,
+            user: None,
+            is_durable: false,
+        }])
+        .unwrap();
     }
     let local = link("IceStorm/topic.u:tcp -h h -p 1", None);
     let remote = link(
@@ -296,6 +314,7 @@ fn links_are_kept_among_the_subscriptions_and_end_as_they_do() {
     disk.apply(&[Change::CreateTopic {
         topic: "gone",
         user: None,
+        is_durable: false,
     }])
     .unwrap();
     drop(disk);
@@ -362,11 +381,13 @@ fn a_file_of_the_first_format_is_read_and_written_anew_with_a_backup() {
             StoredTopic {
                 name: "u".to_owned(),
                 user: None,
+                is_durable: false,
                 recipients: link.into_iter().map(StoredRecipient::Link).collect(),
             },
             StoredTopic {
                 name: "t".to_owned(),
                 user: None,
+                is_durable: false,
                 recipients: vec![StoredRecipient::Subscription(subscription)],
             },
         ];
@@ -375,6 +396,7 @@ fn a_file_of_the_first_format_is_read_and_written_anew_with_a_backup() {
         disk.apply(&[Change::CreateTopic {
             topic: "new",
             user: None,
+            is_durable: false,
         }])
         .unwrap();
         drop(disk);

@@ -7,6 +7,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::TlsError;
 use super::settings::{TlsFile, TlsIdentity};
+use crate::regular_file;
 
 /// A certificate with the chain of its signers, and its key.
 pub(super) type Identity = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
@@ -83,10 +84,13 @@ fn pkcs12(file: &TlsFile, _password: &str) -> Result<Identity, TlsError> {
     Err(TlsError::file(file, expected, "this build lacks it"))
 }
 
+/// Bytes of a file. The certificates of all public authorities take a quarter of a megabyte.
+const FILE_LEN_MAX: usize = 16 << 20;
+
 fn read<'a>(file: &'a TlsFile, expected: &'static str) -> Result<Cow<'a, [u8]>, TlsError> {
     match file {
         TlsFile::Bytes(bytes) => Ok(bytes.into()),
-        TlsFile::Path(path) => std::fs::read(path)
+        TlsFile::Path(path) => regular_file::read(path, FILE_LEN_MAX)
             .map(Cow::Owned)
             .map_err(|error| TlsError::file(file, expected, error)),
     }

@@ -6,8 +6,12 @@ use super::*;
 fn fill(directory: &Path) -> Vec<StoredTopic> {
     let mut disk = open(directory);
     for topic in ["a", "b", "gone", "c"] {
-        disk.apply(&[Change::CreateTopic { topic, user: None }])
-            .unwrap();
+        disk.apply(&[Change::CreateTopic {
+            topic,
+            user: None,
+            is_durable: false,
+        }])
+        .unwrap();
     }
     for at in 0..12 {
         let subscription = subscription(&format!("s{at}:tcp -h host{at} -p 1000"));
@@ -134,8 +138,12 @@ fn a_file_from_before_some_changes_does_not_undo_them() {
     fs::copy(directory.0.join(MAIN), &copy).unwrap();
     let mut disk = open(&directory.0);
     for topic in ["d", "e"] {
-        disk.apply(&[Change::CreateTopic { topic, user: None }])
-            .unwrap();
+        disk.apply(&[Change::CreateTopic {
+            topic,
+            user: None,
+            is_durable: false,
+        }])
+        .unwrap();
     }
     let kept = disk.load().unwrap();
     drop(disk);

@@ -1,0 +1,173 @@
+//! Opens files that must be regular ones, and reads no more of them than expected.
+//!
+//! Files that a server keeps, or that its settings name, are opened here: a named pipe would let it wait for ever, and a device has no end. It reads
+//! them again while it runs, so what comes once, such as the output of another program, is no such file.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+/// Opens a regular file, or a symbolic link to one. It never waits for another process.
+///
+/// # Errors
+/// As those of [`OpenOptions::open`]; and if something else is in the place of the file.
+pub fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    // Opening a device may have effects.
+    if let Ok(metadata) = fs::metadata(path) {
+        check(&metadata)?;
+    }
+    never_waits(options);
+    let file = options.open(path)?;
+    // Something else may have taken its place.
+    check(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Reads a regular file of at most `len_max` bytes.
+///
+/// # Errors
+/// As those of [`open`]; and if the file is longer.
+pub fn read(path: &Path, len_max: usize) -> io::Result<Vec<u8>> {
+    let file = open(path, OpenOptions::new().read(true))?;
+    let mut bytes = Vec::new();
+    file.take(len_max as u64 + 1).read_to_end(&mut bytes)?;
+    if bytes.len() > len_max {
+        let text =
+            format!("expected at most {len_max} bytes, got more: put the right file in its place");
+        return Err(io::Error::new(ErrorKind::FileTooLarge, text));
+    }
+    Ok(bytes)
+}
+
+/// Reads a regular file of at most `len_max` bytes as text.
+///
+/// # Errors
+/// As those of [`read`]; and if the file is not UTF-8.
+pub fn read_text(path: &Path, len_max: usize) -> io::Result<String> {
+    let text = String::from_utf8(read(path, len_max)?);
+    text.map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let text = format!("expected UTF-8, got something else at byte {at}");
+        io::Error::new(ErrorKind::InvalidData, text)
+    })
+}
+
+/// Lets the open of a named pipe, and writes into it, fail instead of wait. Regular files know no such wait.
+#[cfg(unix)]
+pub fn never_waits(options: &mut OpenOptions) {
+    use std::os::unix::fs::OpenOptionsExt;
+    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+}
+
+/// Nothing to do: files of Windows do not wait.
+#[cfg(not(unix))]
+pub fn never_waits(_options: &mut OpenOptions) {}
+
+/// Checks that this is a regular file.
+///
+/// # Errors
+/// It is something else, which the error names.
+pub fn check(metadata: &Metadata) -> io::Result<()> {
+    if metadata.is_file() {
+        return Ok(());
+    }
+    let text = format!(
+        "expected a regular file, got a {}: put the file in its place",
+        kind(metadata)
+    );
+    Err(io::Error::new(ErrorKind::Unsupported, text))
+}
+
+fn kind(metadata: &Metadata) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        let kind = metadata.file_type();
+        let others = [
+            (kind.is_fifo(), "named pipe"),
+            (kind.is_socket(), "socket"),
+            (kind.is_char_device() || kind.is_block_device(), "device"),
+        ];
+        if let Some((_, name)) = others.into_iter().find(|(is_it, _)| *is_it) {
+            return name;
+        }
+    }
+    match metadata.is_dir() {
+        true => "folder",
+        false => "file of another kind",
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::symlink;
+    use std::path::PathBuf;
+    use std::process::Command;
+
+    use super::*;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Self {
+            let name = format!("floe-regular-file-{name}-{}", std::process::id());
+            let path = std::env::temp_dir().join(name);
+            let _ = fs::remove_dir_all(&path);
+            fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn only_a_regular_file_is_opened_and_nothing_is_waited_for() {
+        let folder = Folder::new("kinds");
+        let at = |name: &str| folder.0.join(name);
+        let made = Command::new("mkfifo").arg(at("pipe")).status().unwrap();
+        assert!(made.success());
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        symlink("/dev/zero", at("zeros")).unwrap();
+        symlink(at("file"), at("link")).unwrap();
+        fs::write(at("file"), "text").unwrap();
+        for (name, expected) in [
+            ("pipe", "got a named pipe"),
+            ("socket", "got a socket"),
+            ("zeros", "got a device"),
+            ("", "got a folder"),
+        ] {
+            let mut all = OpenOptions::new();
+            all.read(true).write(true).create(true);
+            for options in [
+                OpenOptions::new().read(true),
+                OpenOptions::new().write(true),
+                &mut all,
+            ] {
+                let error = open(&at(name), options).unwrap_err().to_string();
+                assert!(error.contains(expected), "{name}: {error}");
+            }
+        }
+        for name in ["file", "link"] {
+            assert_eq!(read_text(&at(name), 4).unwrap(), "text");
+        }
+    }
+
+    #[test]
+    fn no_more_is_read_than_expected() {
+        let folder = Folder::new("long");
+        let path = folder.0.join("long");
+        File::create(&path).unwrap().set_len(4 << 30).unwrap();
+        let error = read(&path, 1000).unwrap_err().to_string();
+        assert!(
+            error.starts_with("expected at most 1000 bytes, got more"),
+            "{error}"
+        );
+        fs::write(&path, b"ab\xff").unwrap();
+        let error = read_text(&path, 1000).unwrap_err().to_string();
+        assert_eq!(error, "expected UTF-8, got something else at byte 2");
+    }
+}
