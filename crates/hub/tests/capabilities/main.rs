@@ -16,6 +16,8 @@ mod limits;
 mod links;
 mod located;
 mod locator;
+#[cfg(unix)]
+mod odd_files;
 mod policies;
 mod pulling;
 mod reconnecting;

@@ -45,7 +45,7 @@ impl Cursor {
     /// A search for the next record after damage ends after this many bytes of checksums, or without one after as many bytes, and the rest of
     /// the segment counts as damaged. Bytes that only look like records would otherwise cost a checksum of the segment each, and a file with
     /// a hole of terabytes would be read for hours.
-    const SEARCH_MAX: usize = 1 << 30;
+    const SEARCH_MAX: usize = 256 << 20;
 
     /// Begins at the record at an offset. Records end at `end` or before; their sequences are in this range, and rise.
     pub(crate) fn new(salt: u32, offset: u64, end: u64, sequences: Range<u64>) -> Self {
@@ -208,6 +208,32 @@ mod tests {
             assert!(sequences.into_iter().eq(1..=9));
             assert_eq!((bad, end), (vec![], bytes.len() as u64));
         }
+    }
+
+    #[test]
+    fn a_hole_of_any_length_is_not_searched_to_its_end() {
+        let (bytes, _) = records(2);
+        let mut cursor = Cursor::new(3, 0, u64::MAX / 2, 1..u64::MAX);
+        cursor.search_left = 4 << 20;
+        let (mut found, mut read) = (0, 0);
+        loop {
+            match cursor.step() {
+                Item::Record(_) => found += 1,
+                Item::Bad(range) => assert_eq!(range, bytes.len() as u64..u64::MAX / 2),
+                Item::End => break,
+                Item::Wanted => {
+                    let (room, offset) = cursor.room(1 << 20);
+                    let len = room.len();
+                    for (at, byte) in room.iter_mut().enumerate() {
+                        *byte = bytes.get(offset as usize + at).copied().unwrap_or(0);
+                    }
+                    cursor.filled(len, len);
+                    read += len;
+                    assert!(read <= 8 << 20, "it does not end");
+                }
+            }
+        }
+        assert_eq!(found, 2);
     }
 
     #[test]

@@ -82,7 +82,7 @@ impl LogFolders {
             return Ok(());
         }
         Err(StoreError::damaged(format!(
-            "expected the log of the durable topic {topic:?} in \"{}\", got none: put the folder back, or start once with \
+            "expected the log of the durable topic {topic:?} in \"{}\", got none or one without its file \"{NAME}\": put the folder back, or start once with \
              --accept-damage, which begins an empty log",
             folder.display()
         )))

@@ -229,3 +229,38 @@ fn flips_and_truncations_never_change_a_store_silently() {
     }
     assert!(refused > 0, "no store was damaged beyond its backup");
 }
+
+#[test]
+#[cfg(unix)]
+fn something_else_in_the_place_of_a_file_is_set_aside_and_the_file_restored() {
+    let make_pipe = |path: &Path| {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    };
+    let make_folder = |path: &Path| fs::create_dir(path).unwrap();
+    let make: [(&str, &dyn Fn(&Path)); 2] = [("pipe", &make_pipe), ("folder", &make_folder)];
+    for (kind, make) in make {
+        for name in [MAIN, BACKUP] {
+            let directory = Directory::new(&format!("{kind}-{name}"));
+            let kept = fill(&directory.0);
+            let file = directory.0.join(name);
+            fs::remove_file(&file).unwrap();
+            make(&file);
+            assert_eq!(open(&directory.0).load().unwrap(), kept, "{name}");
+            assert!(fs::metadata(&file).unwrap().is_file());
+        }
+    }
+}
+
+#[test]
+fn a_file_that_is_far_too_long_is_written_anew() {
+    for name in [MAIN, BACKUP] {
+        let directory = Directory::new(&format!("long-{name}"));
+        let kept = fill(&directory.0);
+        let file = directory.0.join(name);
+        let opened = File::options().write(true).open(&file).unwrap();
+        opened.set_len(200 << 20).unwrap();
+        assert_eq!(open(&directory.0).load().unwrap(), kept, "{name}");
+        assert!(fs::metadata(&file).unwrap().len() < 4 << 20, "{name}");
+    }
+}
