@@ -42,7 +42,35 @@ pub(super) struct StoreFile {
     /// it.
     database: Option<Database>,
     path: PathBuf,
+    /// Which file it is; `None` if the system does not say.
+    id: Option<FileId>,
     reopen: Reopen,
+}
+
+/// Tells files apart, whatever their names are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct FileId {
+    device: u64,
+    number: u64,
+}
+
+impl FileId {
+    /// The file at a path; `None` if there is none.
+    #[cfg(unix)]
+    fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = fs::metadata(path).ok()?;
+        Some(Self {
+            device: metadata.dev(),
+            number: metadata.ino(),
+        })
+    }
+
+    /// Windows does not let others remove a file that is open.
+    #[cfg(not(unix))]
+    fn of(_path: &Path) -> Option<Self> {
+        None
+    }
 }
 
 /// Opens the file again.
@@ -169,6 +197,7 @@ impl StoreFile {
     pub(super) fn over(database: Database, path: PathBuf, reopen: Reopen) -> Self {
         Self {
             database: Some(database),
+            id: FileId::of(&path),
             path,
             reopen,
         }
@@ -201,11 +230,23 @@ impl StoreFile {
         &mut self,
         change: impl FnOnce(&WriteTransaction) -> Result<T, redb::Error>,
     ) -> Result<T, StoreError> {
+        self.check_in_place()?;
         let written = write(self.database()?, change);
         written.map_err(|error| {
             self.database = None;
             failed("write", &self.path, error)
         })
+    }
+
+    /// Checks that nobody has removed the file or put another in its place. A change would be gone with the process.
+    fn check_in_place(&self) -> Result<(), StoreError> {
+        if self.id.is_none() || FileId::of(&self.path) == self.id {
+            return Ok(());
+        }
+        Err(StoreError::new(format!(
+            "\"{}\" was removed or replaced while the hub runs: put it back, or start the hub again",
+            self.path.display()
+        )))
     }
 
     /// The database. Opens it again if necessary.

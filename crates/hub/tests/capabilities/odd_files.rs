@@ -10,7 +10,7 @@ use std::time::Duration;
 use floe::Communicator;
 use floe_hub::{Hub, HubSettings, StoreSettings};
 
-use crate::durable::{DURABLE, hub_in, topic};
+use crate::durable::{DURABLE, hub_in, publish_with, topic};
 use crate::world::{Directory, Log, Subscribers, World, publish_many, publisher, soon, subscribe};
 
 /// A folder of a hub with the durable topic `t`, which has an event and the subscription `d`.
@@ -162,5 +162,43 @@ async fn a_copy_of_a_position_does_not_take_the_place_of_the_position() {
         .info_when("t", |info| info.subscribers[0].outstanding == 0)
         .await;
     assert!(!inbox.has_more(), "the position of the copy was used");
+    world.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn events_are_refused_soon_after_the_folder_of_their_topic_was_removed() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let publisher = publisher(&topic(&world, "t").await).await;
+    publish_with(&publisher, "e", &[])
+        .await
+        .expect("it is stored");
+    fs::remove_dir_all(directory.0.join("topics")).expect("it is there");
+    let begun = std::time::Instant::now();
+    let refused = loop {
+        if let Err(error) = publish_with(&publisher, "e", &[]).await {
+            break error.to_string();
+        }
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "it is stored nowhere"
+        );
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    };
+    assert!(refused.contains("the event is not stored"), "{refused}");
+    world.shut_down().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_claims_the_largest_sequence_does_not_end_its_topic() {
+    let directory = Directory::new();
+    fill(&directory.0).await;
+    let name = format!("topics/t/log/{}.log", u64::MAX);
+    fs::write(directory.0.join(name), [7; 1000]).expect("the test may write it");
+    let world = hub_in(&directory.0).await;
+    let publisher = publisher(&topic(&world, "t").await).await;
+    publish_with(&publisher, "e", &[])
+        .await
+        .expect("it is stored");
     world.shut_down().await;
 }

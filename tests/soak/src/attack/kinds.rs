@@ -8,31 +8,41 @@ use std::time::{Duration, Instant};
 use floe::contracts::ice_storm::{TopicManagerProxy, TopicProxy};
 use floe::{Communicator, OperationMode, Proxy, TypedProxy};
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 
-use super::message::{ADMIN, MANAGER, bomb, request, string};
+use super::message::{ADMIN, LOGS, MANAGER, bomb, request, string};
+use super::transports;
 
 /// The target of an attack, and the time that it lasts.
 pub(super) struct Target {
     client: Communicator,
     manager: String,
-    port: u16,
+    pub(super) ports: Ports,
     end: Instant,
 }
 
+/// The ports of the hub.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ports {
+    pub(super) tcp: u16,
+    pub(super) ws: u16,
+    pub(super) ssl: u16,
+    pub(super) metrics: u16,
+}
+
 impl Target {
-    pub(super) fn new(client: Communicator, manager: String, port: u16, seconds: u64) -> Self {
+    pub(super) fn new(client: Communicator, manager: String, ports: Ports, seconds: u64) -> Self {
         let end = Instant::now() + Duration::from_secs(seconds);
         Self {
             client,
             manager,
-            port,
+            ports,
             end,
         }
     }
 
-    fn lasts(&self) -> bool {
+    pub(super) fn lasts(&self) -> bool {
         Instant::now() < self.end
     }
 
@@ -40,16 +50,23 @@ impl Target {
         sleep(self.end.saturating_duration_since(Instant::now())).await;
     }
 
-    async fn connect(&self) -> Option<TcpStream> {
-        TcpStream::connect(("127.0.0.1", self.port)).await.ok()
+    /// Connects from an address that the canary does not have.
+    pub(super) async fn connect(&self, port: u16) -> Option<TcpStream> {
+        let socket = TcpSocket::new_v4().ok()?;
+        socket.bind(([127, 0, 0, 2], 0).into()).ok()?;
+        socket.connect(([127, 0, 0, 1], port).into()).await.ok()
     }
 
     /// Connections that send the same again and again, and read nothing.
     async fn flood(&self, connections: usize, bytes: &[u8]) {
         let mut streams = Vec::new();
         for _ in 0..connections {
-            streams.extend(self.connect().await);
+            streams.extend(self.connect(self.ports.tcp).await);
         }
+        self.send_to(streams, bytes).await;
+    }
+
+    pub(super) async fn send_to(&self, mut streams: Vec<TcpStream>, bytes: &[u8]) {
         while self.lasts() {
             for stream in &mut streams {
                 // A connection that the hub does not read now has its turn later.
@@ -84,12 +101,15 @@ type Attacking = Pin<Box<dyn Future<Output = ()>>>;
 type Kind = fn(Target) -> Attacking;
 
 /// The attacks by name.
-pub(super) const KINDS: [(&str, Kind); 10] = [
+pub(super) const KINDS: [(&str, Kind); 17] = [
     ("compressed bombs on one connection", |target| {
         Box::pin(async move { target.flood(1, &bomb(1_000_000).repeat(100)).await })
     }),
     ("compressed bombs on twelve connections", |target| {
         Box::pin(async move { target.flood(12, &bomb(1_000_000).repeat(100)).await })
+    }),
+    ("compressed bombs on 300 connections", |target| {
+        Box::pin(async move { target.flood(300, &bomb(1_000_000).repeat(100)).await })
     }),
     ("pipelined calls on three connections", |target| {
         Box::pin(async move {
@@ -118,6 +138,25 @@ pub(super) const KINDS: [(&str, Kind); 10] = [
     ("all of many topics, unread", |target| {
         Box::pin(many_topics(target))
     }),
+    ("names of topics with 900 kB", |target| {
+        Box::pin(async move {
+            let create = request(1, MANAGER, "create", &string(&"n".repeat(900_000)));
+            target.flood(8, &create).await;
+        })
+    }),
+    ("pulls that wait", |target| Box::pin(waiting_pulls(target))),
+    ("TLS handshakes that nobody ends", |target| {
+        Box::pin(transports::handshakes(target))
+    }),
+    ("WebSocket pings on 300 connections", |target| {
+        Box::pin(transports::pings(target))
+    }),
+    ("WebSocket frames of one byte", |target| {
+        Box::pin(transports::small_frames(target))
+    }),
+    ("metrics pages that are broken off", |target| {
+        Box::pin(transports::metrics(target))
+    }),
 ];
 
 async fn unfinished(target: Target) {
@@ -125,7 +164,7 @@ async fn unfinished(target: Target) {
     message.pop();
     let mut streams = Vec::new();
     while target.lasts() && streams.len() < 1_500 {
-        if let Some(mut stream) = target.connect().await {
+        if let Some(mut stream) = target.connect(target.ports.tcp).await {
             let _ = timeout(Duration::from_millis(200), stream.write_all(&message)).await;
             streams.push(stream);
         }
@@ -243,10 +282,37 @@ async fn many_topics(target: Target) {
     let Target {
         client,
         manager,
-        port,
+        ports,
         ..
     } = target;
-    unread(Target::new(client, manager, port, 5), "retrieveAll", 33).await;
+    unread(Target::new(client, manager, ports, 5), "retrieveAll", 33).await;
+}
+
+/// As many dispatches that wait as an adapter may have.
+async fn waiting_pulls(target: Target) {
+    let Some(topic) = target.topic("pulled").await else {
+        return;
+    };
+    let name = [string("pulled"), string("p")].concat();
+    let open = [
+        &string("pulled")[..],
+        &[1],
+        &string("floe.pull"),
+        &string("p"),
+    ]
+    .concat();
+    let pull = [&name[..], &1_i32.to_le_bytes(), &30_000_i32.to_le_bytes()].concat();
+    let opening = request(1, LOGS, "openPull", &open);
+    let pulls = [opening, request(1, LOGS, "pull", &pull).repeat(16)].concat();
+    let mut streams = Vec::new();
+    while target.lasts() && streams.len() < 4_500 {
+        if let Some(mut stream) = target.connect(target.ports.tcp).await {
+            let _ = timeout(Duration::from_millis(200), stream.write_all(&pulls)).await;
+            streams.push(stream);
+        }
+    }
+    target.wait_for_end().await;
+    let _ = topic.destroy().await;
 }
 
 /// Parameters of an operation that has none.

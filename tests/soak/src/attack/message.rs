@@ -7,6 +7,9 @@ pub(super) const MANAGER: (&str, &str) = ("TopicManager", "IceStorm");
 /// The identity of the administrative object of the hub.
 pub(super) const ADMIN: (&str, &str) = ("HubAdmin", "Floe");
 
+/// The identity of the object of logs.
+pub(super) const LOGS: (&str, &str) = ("DurableTopics", "Floe");
+
 /// A request; with id 0 it gets no reply. The parameters are without their encapsulation.
 pub(super) fn request(
     id: i32,

@@ -2,11 +2,13 @@
 //!
 //! - `canary.rs`: a client that calls and connects, and notes how long it waits
 //! - `kinds.rs`: what the attackers do
+//! - `transports.rs`: what they do with TLS, WebSockets and the metrics page
 //! - `message.rs`: messages that no library would send
 
 mod canary;
 mod kinds;
 mod message;
+mod transports;
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,12 +17,14 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use floe::Communicator;
+use floe_tests::certificates::Certificates;
 use floe_tests::hub::Hub;
+use floe_tests::ports;
 use serde_json::json;
 
 use crate::process;
 use canary::{Canary, Waits};
-use kinds::{KINDS, Target};
+use kinds::{KINDS, Ports, Target};
 
 /// Attacks a hub, and measures how long its other clients wait
 #[derive(Debug, Args)]
@@ -54,11 +58,26 @@ impl Attack {
     #[tokio::main(worker_threads = 2)]
     pub(crate) async fn run(&self) -> ExitCode {
         process::raise_descriptor_limit();
-        let mut hub = Hub::start(&["--insecure"]);
+        let certificates = Certificates::make();
+        let mut ports = Ports {
+            tcp: 0,
+            ws: ports::unclaimed(),
+            ssl: ports::unclaimed(),
+            metrics: ports::unclaimed(),
+        };
+        let path = |name| certificates.path(name).display().to_string();
+        let mut hub = Hub::start(&[
+            "--insecure",
+            &format!("--listen=ws -h 127.0.0.1 -p {}", ports.ws),
+            &format!("--listen=ssl -h 127.0.0.1 -p {}", ports.ssl),
+            &format!("--tls-cert={}", path("server.pem")),
+            &format!("--tls-key={}", path("server.key")),
+            &format!("--metrics=127.0.0.1:{}", ports.metrics),
+        ]);
         let id = hub.peer().id();
-        let port = port_of(hub.endpoint());
+        ports.tcp = port_of(hub.endpoint());
         let client = Communicator::new();
-        let canary = Canary::start(port);
+        let canary = Canary::start(ports.tcp);
         let mut seen = Vec::new();
         tokio::time::sleep(Duration::from_secs(2)).await;
         seen.push(look("no attack", &canary, id));
@@ -66,7 +85,7 @@ impl Attack {
             .into_iter()
             .filter(|(name, _)| name.contains(&self.only));
         for (name, attack) in chosen {
-            let target = Target::new(client.clone(), hub.manager(), port, self.seconds);
+            let target = Target::new(client.clone(), hub.manager(), ports, self.seconds);
             let attacking = attack(target);
             tokio::pin!(attacking);
             let mut resident = 0;

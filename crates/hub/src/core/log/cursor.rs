@@ -24,8 +24,10 @@ pub(crate) struct Cursor {
     salt: u32,
     /// Where the damage began that the cursor is walking over.
     bad_from: Option<u64>,
-    /// How many more bytes may be checksummed, or passed, in search of a record.
+    /// How many more bytes may be checksummed in search of a record.
     search_left: usize,
+    /// How many more bytes may be passed in search of a record.
+    pass_left: usize,
 }
 
 /// What stands at the cursor.
@@ -42,10 +44,12 @@ pub(crate) enum Item<'a> {
 }
 
 impl Cursor {
-    /// A search for the next record after damage ends after this many bytes of checksums, or without one after as many bytes, and the rest of
-    /// the segment counts as damaged. Bytes that only look like records would otherwise cost a checksum of the segment each, and a file with
-    /// a hole of terabytes would be read for hours.
-    const SEARCH_MAX: usize = 256 << 20;
+    /// A search for the next record after damage ends after this many bytes of checksums, and the rest of the segment
+    /// counts as damaged. Bytes that only look like records would otherwise cost a checksum of the segment each.
+    const SEARCH_MAX: usize = 1 << 30;
+    /// All searches of a segment pass at most this many bytes: four segments. A file with a hole of terabytes would otherwise be
+    /// read for hours.
+    const PASSED_MAX: usize = 256 << 20;
 
     /// Begins at the record at an offset. Records end at `end` or before; their sequences are in this range, and rise.
     pub(crate) fn new(salt: u32, offset: u64, end: u64, sequences: Range<u64>) -> Self {
@@ -59,6 +63,7 @@ impl Cursor {
             salt,
             bad_from: None,
             search_left: Self::SEARCH_MAX,
+            pass_left: Self::PASSED_MAX,
         }
     }
 
@@ -124,7 +129,7 @@ impl Cursor {
     fn search(&mut self) -> Item<'_> {
         loop {
             let rest = self.end - self.offset();
-            if rest < Record::HEAD_LEN as u64 || self.search_left == 0 {
+            if rest < Record::HEAD_LEN as u64 || self.search_left == 0 || self.pass_left == 0 {
                 let end = self.end;
                 self.end = self.offset();
                 return self.found(end);
@@ -145,7 +150,7 @@ impl Cursor {
                 }
             }
             self.at += 1;
-            self.search_left = self.search_left.saturating_sub(1);
+            self.pass_left = self.pass_left.saturating_sub(1);
         }
     }
 
@@ -214,7 +219,7 @@ mod tests {
     fn a_hole_of_any_length_is_not_searched_to_its_end() {
         let (bytes, _) = records(2);
         let mut cursor = Cursor::new(3, 0, u64::MAX / 2, 1..u64::MAX);
-        cursor.search_left = 4 << 20;
+        cursor.pass_left = 4 << 20;
         let (mut found, mut read) = (0, 0);
         loop {
             match cursor.step() {

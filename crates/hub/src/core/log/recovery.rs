@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::catalog::{Catalog, Index, Segment};
 use super::cursor::{Cursor, Item};
-use super::segment::{Header, IndexEntry, Trailer};
+use super::segment::{Header, IndexEntry, SEQUENCE_MAX, Trailer};
 use super::{Division, EventTime};
 
 /// Puts a log together from its files, which are given in the order of their names.
@@ -252,7 +252,7 @@ impl Scan {
             segment: Segment::created(header),
             trailer,
             file_len,
-            cursor: Cursor::new(header.salt, start, end, header.first..u64::MAX),
+            cursor: Cursor::new(header.salt, start, end, header.first..SEQUENCE_MAX),
             bad: Vec::new(),
             synced: 0,
         }

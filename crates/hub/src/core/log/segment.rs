@@ -14,8 +14,13 @@ pub(crate) fn segment_name(first: u64) -> String {
 pub(crate) fn segment_first(name: &str) -> Option<u64> {
     let digits = name.strip_suffix(SUFFIX)?;
     let is_number = digits.len() == 20 && digits.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| digits.parse().ok())?
+    let first = is_number.then(|| digits.parse().ok())?;
+    first.filter(|first| *first <= SEQUENCE_MAX)
 }
+
+/// The largest sequence of an event. No log comes near it; a file that claims more is damaged, or none of a log, and would let
+/// the next sequences overflow.
+pub(crate) const SEQUENCE_MAX: u64 = 1 << 62;
 
 const SUFFIX: &str = ".log";
 
@@ -63,12 +68,13 @@ impl Header {
     fn parse_copy(bytes: &[u8]) -> Option<Self> {
         let is_whole =
             bytes.starts_with(Self::MAGIC) && checksum(0, &bytes[..36], &[]) == u32_at(bytes, 36);
-        is_whole.then(|| Self {
+        let header = is_whole.then(|| Self {
             first: u64_at(bytes, 8),
             follows: u64_at(bytes, 16),
             created: EventTime(u64_at(bytes, 24)),
             salt: u32_at(bytes, 32),
-        })
+        });
+        header.filter(|header| header.first.max(header.follows) <= SEQUENCE_MAX)
     }
 }
 
@@ -175,6 +181,7 @@ impl Trailer {
         let len = trailer.records_end.checked_add(trailer.footer_len())?;
         let is_sane = len == file_len
             && trailer.records_end >= Header::LEN as u64
+            && trailer.next <= SEQUENCE_MAX
             && trailer.next.checked_sub(trailer.first)? >= trailer.events;
         is_sane.then_some(trailer)
     }
@@ -235,7 +242,11 @@ mod tests {
 
     #[test]
     fn names_sort_by_sequence_and_no_other_file_has_one() {
-        assert_eq!(segment_first(&segment_name(u64::MAX)), Some(u64::MAX));
+        let last = SEQUENCE_MAX;
+        assert_eq!(segment_first(&segment_name(last)), Some(last));
+        for beyond in [last + 1, u64::MAX] {
+            assert_eq!(segment_first(&segment_name(beyond)), None);
+        }
         assert!(segment_name(9) < segment_name(10));
         for name in [
             "1.log",

@@ -22,6 +22,8 @@ pub(super) struct GroupCommit {
     file: Option<(u64, Box<dyn StoredFile>)>,
     /// Whether the last commit failed.
     is_failing: bool,
+    /// Whether something was written since [`GroupCommit::let_go_of_removed`].
+    is_unchecked: bool,
 }
 
 /// The publishers of the events of a commit.
@@ -49,6 +51,7 @@ impl GroupCommit {
             writer: Writer::new(division, catalog, is_last_open),
             file: None,
             is_failing: false,
+            is_unchecked: false,
         }
     }
 
@@ -145,9 +148,11 @@ impl GroupCommit {
             }
             Step::Write {
                 offset, records, ..
-            } => self
-                .file(shared, segment)?
-                .write_at(&records.bytes, *offset),
+            } => {
+                self.is_unchecked = true;
+                self.file(shared, segment)?
+                    .write_at(&records.bytes, *offset)
+            }
             Step::Finish { offset, footer, .. } => {
                 self.file(shared, segment)?.write_at(footer, *offset)
             }
@@ -172,6 +177,19 @@ impl GroupCommit {
         }
         self.file = Some((segment, file));
         Ok(())
+    }
+
+    /// Closes the open file if somebody has removed it: the next commit fails then. It would otherwise write where nobody
+    /// ever reads.
+    fn let_go_of_removed(&mut self, shared: &Shared) {
+        let is_unchecked = std::mem::take(&mut self.is_unchecked);
+        let Some((segment, _)) = self.file.as_ref().filter(|_| is_unchecked) else {
+            return;
+        };
+        let found = shared.storage.open(&segment_name(*segment));
+        if found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            self.file = None;
+        }
     }
 
     fn file(&mut self, shared: &Shared, segment: u64) -> io::Result<&dyn StoredFile> {
@@ -301,6 +319,7 @@ impl Shared {
             // Another log may use the folder.
             return Ok(());
         }
+        writer.let_go_of_removed(self);
         let retention = self.queue().settings.retention.clone();
         let (is_unsynced, wants_roll) = {
             let catalog = self.catalog();

@@ -264,3 +264,32 @@ fn a_file_that_is_far_too_long_is_written_anew() {
         assert!(fs::metadata(&file).unwrap().len() < 4 << 20, "{name}");
     }
 }
+
+#[test]
+#[cfg(unix)]
+fn a_change_is_refused_as_long_as_the_file_is_not_in_its_place() {
+    let directory = Directory::new("removed");
+    let kept = fill(&directory.0);
+    let mut disk = open(&directory.0);
+    let (file, away) = (directory.0.join(MAIN), directory.0.join("away"));
+    fs::rename(&file, &away).unwrap();
+    let change = Change::CreateTopic {
+        topic: "new",
+        user: None,
+        is_durable: true,
+    };
+    let error = disk.apply(&[change]).unwrap_err().to_string();
+    assert!(
+        error.contains("was removed or replaced while the hub runs"),
+        "{error}"
+    );
+    fs::copy(&away, &file).unwrap();
+    disk.apply(&[change]).expect_err("it is another file");
+    fs::rename(&away, &file).unwrap();
+    assert_eq!(disk.load().unwrap(), kept);
+    disk.apply(&[change]).unwrap();
+    drop(disk);
+    let topics = open(&directory.0).load().unwrap();
+    let new = topics.iter().find(|topic| topic.name == "new").unwrap();
+    assert!(new.is_durable);
+}
