@@ -167,6 +167,23 @@ fn a_changed_file_is_noticed_and_one_that_makes_no_sense_changes_nothing() {
 }
 
 #[test]
+#[cfg(unix)]
+fn a_named_pipe_in_the_place_of_the_file_is_refused_and_a_hub_that_runs_goes_on() {
+    let (hub, file) = hub_with("pipe.toml", LISTEN);
+    fs::remove_file(&file).expect("it is there");
+    let made = std::process::Command::new("mkfifo").arg(&file).status();
+    assert!(made.expect("mkfifo runs").success());
+    let expected = "expected a regular file, got a named pipe: put the file in its place";
+    hub.process.signal("HUP");
+    let said = hub.process.talked("invalid configuration");
+    assert!(said.contains(expected), "{said}");
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let file = file.display().to_string();
+    let refused = run(&["serve", "--config", &file]).ended(2);
+    assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+}
+
+#[test]
 fn a_hub_in_the_place_of_an_icestorm_says_that_it_does_not_read_its_database() {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("storm-db");
     let _ = fs::remove_dir_all(&folder);

@@ -128,6 +128,21 @@ async fn a_durable_topic_whose_log_is_gone_does_not_become_another_topic_silentl
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_topic_that_became_durable_later_is_missed_too() {
+    let directory = Directory::new();
+    let store = StoreSettings::Disk(directory.0.clone());
+    let world = World::with(|settings| settings.store = store).await;
+    world.create("first").await;
+    world.create("t").await;
+    world.shut_down().await;
+    // The settings name it now.
+    fill(&directory.0).await;
+    fs::remove_dir_all(directory.0.join("topics")).expect("it is there");
+    let refused = start(settings_of(&directory.0)).expect_err("the log is gone");
+    assert!(refused.contains("the durable topic \"t\""), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_copy_of_a_position_does_not_take_the_place_of_the_position() {
     let directory = Directory::new();
     fill(&directory.0).await;

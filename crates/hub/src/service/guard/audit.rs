@@ -79,3 +79,33 @@ impl AuditFile {
         }
     }
 }
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn an_audit_log_that_is_a_pipe_without_a_reader_is_not_waited_for() {
+        let name = format!("floe-hub-audit-{}", std::process::id());
+        let pipe = std::env::temp_dir().join(name);
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let (tell, told) = channel();
+        let path = pipe.clone();
+        thread::spawn(move || {
+            let audit = Audit::new(Some(&path));
+            let is_file = audit.lock().file.is_some();
+            tell.send(is_file)
+        });
+        let opened = told.recv_timeout(Duration::from_secs(60));
+        std::fs::remove_file(pipe).unwrap();
+        assert!(
+            !opened.expect("it waits for a reader"),
+            "the log of the process has the lines"
+        );
+    }
+}
