@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use floe_tests::hub::Hub;
+use floe_tests::peer::Peer;
 use floe_tests::workspace;
 
 /// A request `ice_ping` to the topic manager, as Ice sends it.
@@ -159,4 +160,59 @@ fn two_thousand_bad_messages_cost_no_memory() {
     bystander
         .shutdown(Shutdown::Both)
         .expect("a bystander's connection is still open");
+}
+
+/// The answer of the server of the example `graph` to `list` with this folder.
+fn listed(stream: &mut TcpStream, folder: &[u8]) -> Vec<u8> {
+    let mut bytes = b"IceP\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00\x00\x00".to_vec();
+    bytes.extend(b"\x07library\x00\x00\x04list\x00\x00");
+    bytes.extend((6 + folder.len() as u32).to_le_bytes());
+    bytes.extend([1, 1]);
+    bytes.extend(folder);
+    let len = bytes.len() as u32;
+    bytes[10..14].copy_from_slice(&len.to_le_bytes());
+    stream.write_all(&bytes).expect("it reads");
+    let mut head = [0; 14];
+    stream.read_exact(&mut head).expect("it answers");
+    let len = u32::from_le_bytes([head[10], head[11], head[12], head[13]]);
+    let mut answer = vec![0; len as usize - 14];
+    stream.read_exact(&mut answer).expect("the whole answer");
+    answer
+}
+
+#[test]
+fn folders_in_themselves_and_in_many_others_do_not_end_a_server_that_lists_them() {
+    let mut command = Command::new(workspace::program("graph-server"));
+    let mut server = Peer::start("graph-server", command.arg("tcp -h 127.0.0.1 -p 0"));
+    let ready = server.ready();
+    let port = ready.rsplit(' ').next().expect("it ends with its port");
+    let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).expect("it listens");
+    let patience = Some(Duration::from_secs(60));
+    stream.set_read_timeout(patience).expect("a timeout");
+    stream.read_exact(&mut [0; 14]).expect("it validates");
+    // An instance in its place, with one slice, its type by name, and a name of no characters.
+    let first = b"\x01\x21\x0e::Demo::Folder\x00";
+    // As the first, with its type by the number that it got there.
+    let next = b"\x01\x22\x01\x00";
+    let in_itself = [&first[..], &[1, 2]].concat();
+    // Each is twice in the one above it: 2^90 folders as a tree.
+    let mut doubled = first.to_vec();
+    for _ in 0..90 {
+        doubled.push(2);
+        doubled.extend(next);
+    }
+    doubled.push(0);
+    // The references to instances begin with 2, in the order in which they came.
+    doubled.extend((3..=92_u8).rev());
+    for folder in [in_itself, doubled] {
+        let answer = listed(&mut stream, &folder);
+        let text = String::from_utf8_lossy(&answer);
+        assert!(
+            text.contains("expected a tree of at most 10000 folders"),
+            "{text}"
+        );
+    }
+    // One folder, and its line.
+    let answer = listed(&mut stream, &[&first[..], &[0]].concat());
+    assert_eq!(answer[4..], [0, 8, 0, 0, 0, 1, 1, 1, 0]);
 }

@@ -3,7 +3,7 @@
 //! Usage: `graph-server [ENDPOINT]`
 
 use floe::classes::{Draft, Graph, Link};
-use floe::{Communicator, Current, InvokeError};
+use floe::{Communicator, Current, InvokeError, SystemException};
 use graph::demo::{Folder, Library, LibraryDispatcher, Mount, Names, Station};
 
 struct Shelf;
@@ -11,7 +11,7 @@ struct Shelf;
 impl Library for Shelf {
     async fn list(&self, folder: Link<Folder>, _: &Current) -> Result<Names, InvokeError> {
         let mut lines = Names::new();
-        list(&folder, 0, &mut lines);
+        list(&folder, 0, &mut lines)?;
         Ok(lines)
     }
 
@@ -30,17 +30,28 @@ impl Library for Shelf {
     }
 }
 
-fn list(folder: &Link<Folder>, depth: usize, lines: &mut Names) {
+/// A client may send a folder that is in itself, or in many others. As a tree, it has no end.
+const DEPTH_MAX: usize = 100;
+const LINES_MAX: usize = 10_000;
+
+fn list(folder: &Link<Folder>, depth: usize, lines: &mut Names) -> Result<(), InvokeError> {
     let Some(folder) = folder.get() else {
-        return;
+        return Ok(());
     };
+    if depth >= DEPTH_MAX || lines.len() >= LINES_MAX {
+        let expected = format!(
+            "expected a tree of at most {LINES_MAX} folders, {DEPTH_MAX} below one another, got more"
+        );
+        return Err(SystemException::UnknownException(expected).into());
+    }
     // An instance keeps its class, so what is a mount can be told from other folders.
     let host = folder.cast::<Mount>().map(|mount| mount.host.clone());
     let place = host.map_or(String::new(), |host| format!(" (on {host})"));
     lines.push(format!("{}{}{place}", "  ".repeat(depth), folder.name));
     for inner in &folder.folders {
-        list(inner, depth + 1, lines);
+        list(inner, depth + 1, lines)?;
     }
+    Ok(())
 }
 
 #[tokio::main]
