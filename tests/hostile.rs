@@ -185,7 +185,11 @@ fn folders_in_themselves_and_in_many_others_do_not_end_a_server_that_lists_them(
     let mut command = Command::new(workspace::program("graph-server"));
     let mut server = Peer::start("graph-server", command.arg("tcp -h 127.0.0.1 -p 0"));
     let ready = server.ready();
-    let port = ready.rsplit(' ').next().expect("it ends with its port");
+    let port = ready
+        .split(" -p ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next());
+    let port = port.expect("it names its port");
     let mut stream = TcpStream::connect(format!("127.0.0.1:{port}")).expect("it listens");
     let patience = Some(Duration::from_secs(60));
     stream.set_read_timeout(patience).expect("a timeout");

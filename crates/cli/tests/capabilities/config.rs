@@ -178,7 +178,6 @@ fn a_named_pipe_in_the_place_of_the_file_is_refused_and_a_hub_that_runs_goes_on(
     let said = hub.process.talked("invalid configuration");
     assert!(said.contains(expected), "{said}");
     hub.run(&["topic", "create", "t"]).ended(0);
-    let file = file.display().to_string();
     let refused = run(&["serve", "--config", &file]).ended(2);
     assert!(refused.stderr.contains(expected), "{}", refused.stderr);
 }
