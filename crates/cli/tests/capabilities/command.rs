@@ -90,6 +90,8 @@ impl From<Output> for Ran {
 /// A Slice file with this text; its name must be its own in all tests.
 pub(crate) fn slice_file(name: &str, text: &str) -> String {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(name);
+    // An earlier run may have left something else in its place, such as a named pipe, which a write would wait for.
+    let _ = std::fs::remove_file(&path);
     std::fs::write(&path, text).expect("the target folder can be written");
     path.to_str().expect("its path is text").to_owned()
 }
