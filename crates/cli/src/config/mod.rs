@@ -26,6 +26,7 @@ pub(crate) mod setting;
 pub(crate) mod settings;
 mod views;
 
+use std::io::ErrorKind;
 use std::path::Path;
 
 use floe::Settings;
@@ -98,7 +99,16 @@ impl Configuration {
     pub(crate) fn load(path: &Path, communicator: Settings) -> Result<Self, Failure> {
         let shown = path.display();
         let text = regular_file::read_text(path, FILE_LEN_MAX)
-            .map_err(|error| Failure::usage(format_args!("cannot read {shown}: {error}")))?;
+            .map_err(|error| {
+                let failure = Failure::usage(format_args!("cannot read {shown}: {error}"));
+                match error.kind() {
+                    ErrorKind::Unsupported => failure.help(
+                        "a hub reads its settings again at SIGHUP: write what a program or a pipe yields into a file, and \
+                         name that",
+                    ),
+                    _ => failure,
+                }
+            })?;
         let mut configuration = Self::new(communicator);
         let is_toml = path
             .extension()

@@ -180,6 +180,8 @@ fn a_named_pipe_in_the_place_of_the_file_is_refused_and_a_hub_that_runs_goes_on(
     hub.run(&["topic", "create", "t"]).ended(0);
     let refused = run(&["serve", "--config", &file]).ended(2);
     assert!(refused.stderr.contains(expected), "{}", refused.stderr);
+    let help = "write what a program or a pipe yields into a file, and name that";
+    assert!(refused.stderr.contains(help), "{}", refused.stderr);
 }
 
 #[test]
