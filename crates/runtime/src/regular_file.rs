@@ -52,16 +52,31 @@ pub fn read_text(path: &Path, len_max: usize) -> io::Result<String> {
     })
 }
 
+/// Opens a file that lines are appended to, or creates it. It may also be a terminal or a named pipe: neither the open
+/// nor a write waits for the program that reads it, but fails.
+///
+/// # Errors
+/// As those of [`OpenOptions::open`], with the path.
+pub fn open_log(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.append(true).create(true);
+    never_waits(&mut options);
+    options.open(path).map_err(|error| {
+        let text = format!("cannot open {}: {error}", path.display());
+        io::Error::new(error.kind(), text)
+    })
+}
+
 /// Lets the open of a named pipe, and writes into it, fail instead of wait. Regular files know no such wait.
 #[cfg(unix)]
-pub fn never_waits(options: &mut OpenOptions) {
+fn never_waits(options: &mut OpenOptions) {
     use std::os::unix::fs::OpenOptionsExt;
     options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
 }
 
 /// Nothing to do: files of Windows do not wait.
 #[cfg(not(unix))]
-pub fn never_waits(_options: &mut OpenOptions) {}
+fn never_waits(_options: &mut OpenOptions) {}
 
 /// Checks that this is a regular file.
 ///
@@ -100,9 +115,13 @@ fn kind(metadata: &Metadata) -> &'static str {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::io::Write;
     use std::os::unix::fs::symlink;
     use std::path::PathBuf;
     use std::process::Command;
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
 
     use super::*;
 
@@ -154,6 +173,38 @@ mod tests {
         for name in ["file", "link"] {
             assert_eq!(read_text(&at(name), 4).unwrap(), "text");
         }
+    }
+
+    #[test]
+    fn a_log_that_is_a_pipe_is_not_waited_for() {
+        let folder = Folder::new("log");
+        let pipe = folder.0.join("pipe");
+        assert!(
+            Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
+        let (tell, told) = channel();
+        let path = pipe.clone();
+        thread::spawn(move || tell.send(open_log(&path)));
+        let opened = told.recv_timeout(Duration::from_secs(60));
+        let error = opened.expect("it waits for a reader").unwrap_err();
+        let expected = format!("cannot open {}: ", pipe.display());
+        assert!(error.to_string().starts_with(&expected), "{error}");
+        // Its reader reads nothing, so the pipe fills up.
+        let mut options = OpenOptions::new();
+        never_waits(options.read(true));
+        let _reader = options.open(&pipe).unwrap();
+        let mut log = open_log(&pipe).unwrap();
+        let (tell, told) = channel();
+        thread::spawn(move || {
+            while log.write_all(b"line\n").is_ok() {}
+            tell.send(())
+        });
+        let full = told.recv_timeout(Duration::from_secs(60));
+        full.expect("it waits for room");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The guard asks the rules before a client gets a session, and before a request of it goes on.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -130,16 +130,11 @@ impl Guard {
     }
 
     fn open_audit(&self, path: Option<&Path>) {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        // Whoever reads a pipe must not hold the callers up.
-        regular_file::never_waits(&mut options);
-        let opened = path.map(|path| options.open(path));
-        let file = opened.transpose().unwrap_or_else(|error| {
-            tracing::error!("cannot open the audit log, so its lines are written here: {error}");
+        let opened = path.map(regular_file::open_log).transpose();
+        self.lock_audit().file = opened.unwrap_or_else(|error| {
+            tracing::error!("the audit log is written here: {error}");
             None
         });
-        self.lock_audit().file = file;
     }
 
     fn write(&self, refusal: &Refusal) {
@@ -177,34 +172,4 @@ pub(super) fn caller(info: &ConnectionInfo, user: Option<&str>) -> Caller {
     let certificate = info.peer_certificates.first();
     caller.certificate = certificate.and_then(|der| DistinguishedName::of_certificate(der));
     caller
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use std::sync::mpsc::channel;
-    use std::thread;
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn an_audit_log_that_is_a_pipe_without_a_reader_is_not_waited_for() {
-        let name = format!("floe-gateway-audit-{}", std::process::id());
-        let pipe = std::env::temp_dir().join(name);
-        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-        assert!(made.unwrap().success());
-        let (tell, told) = channel();
-        let path = pipe.clone();
-        thread::spawn(move || {
-            let guard = Guard::new(Arc::default(), Some(&path));
-            let is_file = guard.lock_audit().file.is_some();
-            tell.send(is_file)
-        });
-        let opened = told.recv_timeout(Duration::from_secs(60));
-        std::fs::remove_file(pipe).unwrap();
-        assert!(
-            !opened.expect("it waits for a reader"),
-            "the log of the process has the lines"
-        );
-    }
 }

@@ -1,6 +1,6 @@
 //! The audit log: one line of JSON for each refusal, and no more of them than a disk can take.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -34,22 +34,11 @@ impl Audit {
 
     /// Appends to this file from now on. If it cannot be opened, refusals go to the log of the process.
     pub(super) fn open(&self, path: Option<&Path>) {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        // Whoever reads a pipe must not hold the callers up.
-        regular_file::never_waits(&mut options);
-        let opened = path.map(|path| options.open(path));
-        let file = match opened.transpose() {
-            Ok(file) => file,
-            Err(error) => {
-                let path = path.unwrap_or(Path::new("")).display();
-                tracing::error!(
-                    "the audit log is written here because {path} cannot be opened: {error}"
-                );
-                None
-            }
-        };
-        self.lock().file = file;
+        let opened = path.map(regular_file::open_log).transpose();
+        self.lock().file = opened.unwrap_or_else(|error| {
+            tracing::error!("the audit log is written here: {error}");
+            None
+        });
     }
 
     pub(super) fn write(&self, refusal: &Refusal) {
@@ -77,35 +66,5 @@ impl AuditFile {
         if let Err(error) = file.write_all(format!("{line}\n").as_bytes()) {
             tracing::error!("cannot write the audit log: {error}; {line}");
         }
-    }
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use std::sync::mpsc::channel;
-    use std::thread;
-    use std::time::Duration;
-
-    use super::*;
-
-    #[test]
-    fn an_audit_log_that_is_a_pipe_without_a_reader_is_not_waited_for() {
-        let name = format!("floe-hub-audit-{}", std::process::id());
-        let pipe = std::env::temp_dir().join(name);
-        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
-        assert!(made.unwrap().success());
-        let (tell, told) = channel();
-        let path = pipe.clone();
-        thread::spawn(move || {
-            let audit = Audit::new(Some(&path));
-            let is_file = audit.lock().file.is_some();
-            tell.send(is_file)
-        });
-        let opened = told.recv_timeout(Duration::from_secs(60));
-        std::fs::remove_file(pipe).unwrap();
-        assert!(
-            !opened.expect("it waits for a reader"),
-            "the log of the process has the lines"
-        );
     }
 }
