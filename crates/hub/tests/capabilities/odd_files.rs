@@ -7,7 +7,8 @@ use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
 
-use floe::Communicator;
+use floe::contracts::ice_storm::TopicProxy;
+use floe::{Communicator, Proxy};
 use floe_hub::{Hub, HubSettings, StoreSettings};
 
 use crate::durable::{DURABLE, hub_in, publish_with, topic};
@@ -31,6 +32,16 @@ fn settings_of(directory: &Path) -> HubSettings {
     settings.listen = "tcp -h 127.0.0.1 -p 0".to_owned();
     settings.store = StoreSettings::Disk(directory.to_owned());
     settings
+}
+
+/// Publishes two events to the topic, which a subscriber gets by the durable subscription `d`.
+async fn publish_and_receive(topic: &TopicProxy) -> (Subscribers, Proxy) {
+    publish_many(&publisher(topic).await, 2).await;
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    subscribe(topic, &proxy, DURABLE).await;
+    inbox.operations(2).await;
+    (subscribers, proxy)
 }
 
 /// Starts a hub on a thread of its own, and ends it. Returns why it did not start.
@@ -116,12 +127,7 @@ async fn a_durable_topic_whose_log_is_gone_does_not_become_another_topic_silentl
         let world = World::with(accepted).await;
         assert_eq!(log.lines_with("was gone, and begins anew").len(), 1);
         // It keeps events, as before.
-        let known = topic(&world, "t").await;
-        publish_many(&publisher(&known).await, 2).await;
-        let subscribers = Subscribers::start().await;
-        let (proxy, mut inbox) = subscribers.add("s");
-        subscribe(&known, &proxy, DURABLE).await;
-        inbox.operations(2).await;
+        publish_and_receive(&topic(&world, "t").await).await;
         soon(world.shut_down()).await;
         start(settings_of(&directory.0)).expect("the log is there again");
     }
@@ -151,11 +157,7 @@ async fn a_copy_of_a_position_does_not_take_the_place_of_the_position() {
     let log = Log::start();
     let world = hub_in(&directory.0).await;
     let known = topic(&world, "t").await;
-    publish_many(&publisher(&known).await, 2).await;
-    let subscribers = Subscribers::start().await;
-    let (proxy, mut inbox) = subscribers.add("s");
-    subscribe(&known, &proxy, DURABLE).await;
-    inbox.operations(2).await;
+    let (subscribers, proxy) = publish_and_receive(&known).await;
     world
         .info_when("t", |info| info.subscribers[0].outstanding == 0)
         .await;
