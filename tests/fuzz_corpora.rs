@@ -33,11 +33,12 @@ mod view;
 #[path = "../fuzz/src/websocket.rs"]
 mod websocket;
 
-use std::fs;
+use std::panic::catch_unwind;
 use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
+use floe_tests::mutation::Mutator;
 use floe_tests::workspace;
 
 #[test]
@@ -208,6 +209,41 @@ fn a_truncated_slice_source_ends_well() {
     {
         (0..input.len()).for_each(|len| slice_source::run(&input[..len]));
     }
+}
+
+/// `cargo xtask soak inputs` does so with more of them.
+#[test]
+fn messages_and_values_with_random_damages_end_well() {
+    let count = match env::var("FLOE_DAMAGED_INPUTS") {
+        Ok(count) => count.parse().expect("FLOE_DAMAGED_INPUTS is a number"),
+        Err(_) => 20_000,
+    };
+    run_damaged("message", count, |_, input| message::run(input));
+    run_damaged("value", count, |number, input| {
+        value::run_as(number % value::SHAPES, input);
+    });
+}
+
+/// Runs so many inputs that are made from the corpus by random damages. `run` also gets a number that is random.
+fn run_damaged(target: &str, count: u64, run: fn(usize, &[u8])) {
+    let originals: Vec<_> = corpus(target).into_iter().map(|(_, input)| input).collect();
+    let threads = thread::available_parallelism().map_or(1, |threads| threads.get() as u64);
+    let begun = Instant::now();
+    thread::scope(|scope| {
+        for seed in 0..threads {
+            let originals = &originals;
+            scope.spawn(move || {
+                let mut mutator = Mutator::new(originals, seed);
+                for _ in 0..count.div_ceil(threads) {
+                    let number = mutator.below(usize::from(u16::MAX));
+                    let input = mutator.next_input();
+                    let ended = catch_unwind(|| run(number, input));
+                    assert!(ended.is_ok(), "{target} panics with {number}, {input:?}");
+                }
+            });
+        }
+    });
+    println!("{target}: {count} inputs in {:?}", begun.elapsed());
 }
 
 /// Runs each input, within a time that shows a hang.

@@ -7,6 +7,7 @@ pub mod gateway;
 pub mod hub;
 pub mod ice;
 pub mod machines;
+pub mod mutation;
 pub mod peer;
 pub mod ports;
 pub mod skip;

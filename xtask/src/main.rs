@@ -76,6 +76,7 @@ cargo xtask TASK
   soak backlog a log of more than 10 GB: how fast it opens, and what a subscriber that is 10 million events behind costs the
                live ones (--events N)
   soak kills   500 kills of a hub while events are published to a durable topic, with torn writes (--rounds N)
+  soak inputs  a hundred million messages and as many values with random damages (--count N)
   memory       what a server takes of memory: idle, with 10,000 idle connections, called by 1,000 at once; and a hub
   dist         what is shipped: target/dist/floe, stripped, and target/dist/floe.deb with manual pages, completions and a
                systemd unit

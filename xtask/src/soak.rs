@@ -11,6 +11,8 @@ const SMOKE_SECONDS: &str = "60";
 const BACKLOG_EVENTS: &str = "10000000";
 /// How often a hub is killed.
 const KILLS: &str = "500";
+/// Damaged messages, and as many damaged values.
+const DAMAGED_INPUTS: &str = "100000000";
 
 /// The soak, optimised, with these options to it, or another part of it named first; whether it passed.
 pub(crate) fn run(options: &[&str]) -> bool {
@@ -23,6 +25,8 @@ pub(crate) fn run(options: &[&str]) -> bool {
         ["backlog", "--events", count] => run_test("durable_backlog", "FLOE_BACKLOG_EVENTS", count),
         ["kills"] => run_test("durable_crash", "FLOE_DURABLE_ROUNDS", KILLS),
         ["kills", "--rounds", count] => run_test("durable_crash", "FLOE_DURABLE_ROUNDS", count),
+        ["inputs"] => run_test("fuzz_corpora", "FLOE_DAMAGED_INPUTS", DAMAGED_INPUTS),
+        ["inputs", "--count", count] => run_test("fuzz_corpora", "FLOE_DAMAGED_INPUTS", count),
         options => run_program("run", options),
     }
 }

@@ -1,9 +1,14 @@
 //! Programs that pull events, of durable topics and of others.
 
-use floe::TypedProxy;
+use std::future::IntoFuture;
+use std::pin::pin;
+use std::time::Duration;
+
+use floe::{Communicator, TypedProxy};
 use floe_hub::DURABLE_TOPICS;
 use floe_hub::contracts::floe::{DurableTopicsProxy, LogContents, LoggedEvent};
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 
 use crate::durable::{DURABLE, hub_in, topic};
 use crate::world::{Directory, World, publish, publish_many, publisher, qos, soon};
@@ -86,6 +91,38 @@ async fn a_waiting_pull_gets_an_event_that_comes_again_and_a_pull_without_a_wait
     assert_eq!(again, [4]);
     soon(topics.acknowledge("t", "d", &[1])).await.unwrap();
     assert!(attempts(0).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_program_that_has_gone_takes_no_event_from_those_that_wait() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    world.create("live").await;
+    let of_log = ("t", "d", qos(DURABLE));
+    let of_queue = ("live", "p", qos(&[("floe.pull", "p")]));
+    for (topic_name, name, wishes) in [of_log, of_queue] {
+        let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+        soon(topics.open_pull(topic_name, &wishes)).await.unwrap();
+        let client = Communicator::new();
+        let object = world.object(DURABLE_TOPICS).to_string();
+        let others: DurableTopicsProxy = client.proxy(&object).unwrap();
+        // The hub handles the ping after the pull, so the program waits.
+        let mut waiting = pin!(others.pull(topic_name, name, 1, 30_000).into_future());
+        let pinged = async { soon(others.ice_ping()).await.unwrap() };
+        tokio::select! {
+            biased;
+            _ = &mut waiting => panic!("there is no event"),
+            () = pinged => {}
+        }
+        others.as_proxy().ice_cached_connection().unwrap().abort();
+        assert!(soon(waiting).await.is_err());
+        // The hub reads the end of that connection before what comes later.
+        sleep(Duration::from_millis(50)).await;
+        let publisher = publisher(&topic(&world, topic_name).await).await;
+        publish(&publisher, "e").await;
+        let pulled = soon(topics.pull(topic_name, name, 1, 10_000)).await;
+        assert_eq!(pulled.unwrap()[0].operation, "e", "{topic_name}");
+    }
 }
 
 #[tokio::test]

@@ -161,10 +161,15 @@ impl Participation {
         }
     }
 
+    /// Returns true if the connection has ended a turn, so that others must run before it goes on.
+    pub(crate) fn has_ended_turn(&self) -> bool {
+        self.ending.is_some()
+    }
+
     /// Arranges that the task of the connection is polled again after others have run, if it has ended a turn.
     #[inline]
     pub(crate) fn give_way_at_end(&self, context: &mut Context<'_>) {
-        if self.ending.is_some() {
+        if self.has_ended_turn() {
             // Its first poll arranges that.
             let _ = pin!(tokio::task::yield_now()).poll(context);
         }

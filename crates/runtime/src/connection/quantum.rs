@@ -126,6 +126,15 @@ impl Quantum {
         self.begin();
     }
 
+    /// Ends the last quantum, because the connection has ended. If that ends a turn of its address, other tasks run before
+    /// more connections of the address do.
+    pub(super) async fn end(&mut self, settings: &Settings) {
+        self.turns.leave(settings.turn_time_max, self.is_over);
+        if self.turns.has_ended_turn() {
+            tokio::task::yield_now().await;
+        }
+    }
+
     /// Yields, so that other tasks run and new I/O events are seen, and begins the next quantum when it is the turn of
     /// the connection's address.
     pub(super) async fn give_way(&mut self, settings: &Settings) {

@@ -160,8 +160,10 @@ impl Reading {
             Handled::NeedsFinish => self.finish_single().await,
             Handled::NotTaken => self.handle_all(read).await,
         };
-        if self.dispatching.quantum.is_over() {
-            let settings = &self.connection.settings;
+        let settings = &self.connection.settings;
+        if !is_open {
+            self.dispatching.quantum.end(settings).await;
+        } else if self.dispatching.quantum.is_over() {
             self.dispatching.quantum.give_way(settings).await;
         }
         is_open
@@ -173,6 +175,10 @@ impl Reading {
     }
 
     async fn handle_all(&mut self, read: std::io::Result<usize>) -> bool {
+        if !matches!(read, Ok(1..)) {
+            // To end a connection takes time of its address, too.
+            self.dispatching.quantum.look(&self.connection.settings);
+        }
         let end = match read {
             Ok(0) => Some(ReadEnd::of_stream(&self.connection, &self.input)),
             Ok(count) => {

@@ -54,12 +54,14 @@ pub(super) async fn run(subscriber: &Subscriber) {
                     break;
                 }
                 waiting.end_late(Instant::now());
+                tokio::task::yield_now().await;
                 last_pull = Instant::now();
             }
         }
     }
     // What is queued counts as lost.
     subscriber.remove();
+    waiting.end_all().await;
 }
 
 /// Gives events to a program. Returns it if there are none: the time of those that waited was over.

@@ -1,7 +1,7 @@
 //! Programs that pull the events of a durable subscription.
 
 use std::future::pending;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,7 +19,13 @@ const PULLING: Member = Member(0);
 /// again.
 ///
 /// Of the programs that wait, one waits for events, and the others for their turn: an event wakes one, however many there are.
-pub(crate) async fn pull(reader: &Arc<Reader>, count: usize, until: Instant) -> Vec<Delivery> {
+/// Returns `None` for a program that has `gone` while it waited, so that it takes no event from the others.
+pub(crate) async fn pull(
+    reader: &Arc<Reader>,
+    count: usize,
+    until: Instant,
+    mut gone: Pin<&mut impl Future<Output = ()>>,
+) -> Option<Vec<Delivery>> {
     let waits = until > Instant::now();
     let turn = async {
         match waits {
@@ -27,15 +33,25 @@ pub(crate) async fn pull(reader: &Arc<Reader>, count: usize, until: Instant) -> 
             false => None,
         }
     };
-    let Ok(_turn) = timeout_at(until.into(), turn).await else {
-        return Vec::new();
+    let turn = tokio::select! {
+        biased;
+        () = &mut gone, if waits => return None,
+        turn = timeout_at(until.into(), turn) => turn,
     };
-    let pulled = pull_unsaved(reader, count, until).await;
+    let Ok(_turn) = turn else {
+        return Some(Vec::new());
+    };
+    let pulled = pull_unsaved(reader, count, until, gone).await;
     reader.save();
     pulled
 }
 
-async fn pull_unsaved(reader: &Arc<Reader>, count: usize, until: Instant) -> Vec<Delivery> {
+async fn pull_unsaved(
+    reader: &Arc<Reader>,
+    count: usize,
+    until: Instant,
+    mut gone: Pin<&mut impl Future<Output = ()>>,
+) -> Option<Vec<Delivery>> {
     // Where the log had no events when it was read last.
     let mut readable: Option<Readable> = None;
     loop {
@@ -43,21 +59,21 @@ async fn pull_unsaved(reader: &Arc<Reader>, count: usize, until: Instant) -> Vec
         changed.as_mut().enable();
         let now = Instant::now();
         if !reader.late(now).is_empty() {
-            return Vec::new();
+            return Some(Vec::new());
         }
         let may_read = match &readable {
             Some((from, _)) => !reader.reads_from(*from),
             None => true,
         };
         let wake_at = match reader.poll(PULLING, count, may_read, now) {
-            Batch::Deliver(batch) => return batch,
+            Batch::Deliver(batch) => return Some(batch),
             Batch::Expired(count) => {
                 log_expired(reader, count);
                 continue;
             }
             Batch::Read(to_read) => {
                 match reader.read(to_read).await {
-                    HasRead::Again(delivery) => return vec![delivery],
+                    HasRead::Again(delivery) => return Some(vec![delivery]),
                     HasRead::Nothing(from) => {
                         readable = Some((from, Box::pin(reader.readable(from))));
                     }
@@ -76,7 +92,7 @@ async fn pull_unsaved(reader: &Arc<Reader>, count: usize, until: Instant) -> Vec
             Batch::Wait(wake_at) => wake_at,
         };
         if now >= until {
-            return Vec::new();
+            return Some(Vec::new());
         }
         let wake_at = wake_at.map_or(until, |wake_at| wake_at.min(until));
         let is_waiting = readable.is_some();
@@ -90,6 +106,7 @@ async fn pull_unsaved(reader: &Arc<Reader>, count: usize, until: Instant) -> Vec
             () = changed => {}
             () = sleep_until(wake_at.into()) => {}
             () = has_events, if is_waiting => readable = None,
+            () = &mut gone => return None,
         }
     }
 }

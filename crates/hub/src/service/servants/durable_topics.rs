@@ -1,5 +1,6 @@
 //! The durable topics of a hub: their logs, the positions of subscriptions, and events that are pulled.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -264,9 +265,14 @@ impl DurableTopics for DurableTopicsServant {
         let wait = Duration::from_millis(u64::try_from(wait).unwrap_or(0)).min(WAIT_MAX);
         let known =
             topic_for::<SubscriptionError>(&self.registry, &topic, Action::Subscribe, current)?;
+        let mut gone = pin!(gone(current));
         let queue = known.find(&pull_identity(&name));
         if let Some(pulls) = queue.as_ref().and_then(|queue| queue.pulls()) {
-            let pulled = pulls.pull(limited(count), wait).await;
+            let pulled = tokio::select! {
+                biased;
+                pulled = pulls.pull(limited(count), wait) => pulled,
+                () = gone => Vec::new(),
+            };
             let events = pulled.iter().flat_map(floe::forwarding::Events::each);
             let events = events.map(|event| logged(0, EventTime(0), 1, &event));
             return Ok(events.collect::<Result<_, _>>()?);
@@ -286,7 +292,10 @@ impl DurableTopics for DurableTopicsServant {
             let late = reader.late(Instant::now());
             let reason = "its acknowledgement did not come in time";
             self.refuse_all(&reader, late, reason).await;
-            let pulled = pull(&reader, limited(count), until).await;
+            let pulled = pull(&reader, limited(count), until, gone.as_mut()).await;
+            let Some(pulled) = pulled else {
+                break Vec::new();
+            };
             if !pulled.is_empty() || Instant::now() >= until {
                 break pulled;
             }
@@ -386,6 +395,14 @@ async fn blocking<T: Send + 'static>(
         Ok(Ok(done)) => Ok(done),
         Ok(Err(error)) => Err(ChangeError::from(error).into()),
         Err(error) => Err(SystemException::UnknownException(error.to_string()).into()),
+    }
+}
+
+/// Waits until the program that invoked has closed its connection.
+async fn gone(current: &Current) {
+    match current.connection() {
+        Some(connection) => connection.closed().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -47,9 +47,12 @@ impl WaitingPrograms {
         self.by_deadline.first().map(|(until, _)| *until)
     }
 
-    /// Tells the programs whose waits are over that there are no events.
+    /// Tells some of the programs whose waits are over that there are no events.
     pub(super) fn end_late(&mut self, now: Instant) {
-        while let Some((until, number)) = self.by_deadline.pop_first() {
+        for _ in 0..ENDED_AT_A_TIME {
+            let Some((until, number)) = self.by_deadline.pop_first() else {
+                return;
+            };
             if until > now {
                 self.by_deadline.insert((until, number));
                 return;
@@ -60,16 +63,31 @@ impl WaitingPrograms {
             }
         }
     }
+
+    /// Ends the waits of all programs, because there will be no more events. Others run after every few of them: each
+    /// program that is woken runs before anyone who comes later.
+    pub(super) async fn end_all(mut self) {
+        while !self.is_empty() {
+            for _ in 0..ENDED_AT_A_TIME {
+                self.by_number.pop_first();
+            }
+            tokio::task::yield_now().await;
+        }
+    }
 }
+
+/// How many programs may be told at a time that their wait is over.
+const ENDED_AT_A_TIME: usize = 256;
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
     use floe::forwarding::Events;
-    use tokio::sync::oneshot;
+    use tokio::sync::oneshot::{self, error::TryRecvError};
 
     use super::*;
+    use crate::service::pace::tests::pauses;
 
     fn pull(until: Instant) -> (Pull, oneshot::Receiver<Vec<Events>>) {
         let (taker, events) = oneshot::channel();
@@ -117,8 +135,30 @@ mod tests {
             programs.push(events);
             assert_eq!(waiting.first_deadline(), Some(now));
         }
-        waiting.end_late(now + Duration::from_millis(499));
+        let last = now + Duration::from_millis(499);
+        let mut steps = 0;
+        while waiting.first_deadline().is_some_and(|until| until <= last) {
+            waiting.end_late(last);
+            steps += 1;
+        }
+        assert_eq!(steps, (COUNT / 2).div_ceil(ENDED_AT_A_TIME));
         let ended = programs.iter_mut().filter_map(|it| it.try_recv().ok());
         assert_eq!(ended.count(), COUNT / 2);
+    }
+
+    #[tokio::test]
+    async fn others_run_while_the_waits_of_many_programs_end() {
+        const COUNT: usize = 10 * ENDED_AT_A_TIME;
+        let mut waiting = WaitingPrograms::default();
+        let mut programs = Vec::new();
+        for _ in 0..COUNT {
+            let (pull, events) = pull(Instant::now());
+            waiting.push(pull);
+            programs.push(events);
+        }
+        assert!(pauses(waiting.end_all()).await >= 10);
+        for mut program in programs {
+            assert!(matches!(program.try_recv(), Err(TryRecvError::Closed)));
+        }
     }
 }
