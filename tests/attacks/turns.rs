@@ -3,6 +3,7 @@
 //! The server and its other client run on one thread, so that it is known what was handled before the other's reply: no
 //! clock decides.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -20,6 +21,8 @@ use crate::stage::{NOTHING, settings};
 struct Counting {
     attacks: AtomicUsize,
     time: Duration,
+    /// True if they are never answered.
+    is_waiting: bool,
 }
 
 impl Dispatcher for Counting {
@@ -34,6 +37,9 @@ impl Counting {
             if request.operation() == "echo" {
                 self.attacks.fetch_add(1, Ordering::Relaxed);
                 std::thread::sleep(self.time);
+                if self.is_waiting {
+                    pending::<()>().await;
+                }
             }
             request.respond(&Outcome::Returned(NOTHING.to_vec().into()))
         })
@@ -48,6 +54,8 @@ struct Attack<'a> {
     repeats: bool,
     /// How long each request takes.
     time: Duration,
+    /// True if the requests are never answered.
+    is_waiting: bool,
 }
 
 impl Attack<'_> {
@@ -83,6 +91,7 @@ impl Attack<'_> {
             let servant = Arc::new(Counting {
                 attacks: AtomicUsize::new(0),
                 time: self.time,
+                is_waiting: self.is_waiting,
             });
             let server = Communicator::with_settings(settings.clone());
             let adapter = server.adapter("tcp -h 127.0.0.1 -p 0").await.unwrap();
@@ -117,6 +126,7 @@ fn dispatched_meanwhile(settings: Settings, bytes: &[u8]) -> usize {
         bytes,
         repeats: true,
         time: Duration::ZERO,
+        is_waiting: false,
     };
     attack.dispatched_meanwhile(settings)
 }
@@ -181,6 +191,7 @@ fn connections_of_one_address_that_pipeline_share_a_turn() {
         bytes: &request(0, "echo").repeat(5_000),
         repeats: true,
         time: Duration::ZERO,
+        is_waiting: false,
     };
     let count = attack.dispatched_meanwhile(settings);
     let most = TURNS_OF_A_CALL * (64 + 32);
@@ -196,10 +207,31 @@ fn connections_of_one_address_with_little_to_do_share_a_turn() {
         bytes: &request(0, "echo"),
         repeats: false,
         time: Duration::from_millis(1),
+        is_waiting: false,
     };
     let count = attack.dispatched_meanwhile(settings);
     // An address has four turns of a connection. At first one connection of eight is measured.
     let most = 8 + TURNS_OF_A_CALL * 5;
+    assert!(count <= most, "expected at most {most}, got {count}");
+}
+
+#[test]
+fn connections_of_one_address_whose_dispatches_are_at_their_limit_share_a_turn() {
+    // So few that a connection never looks at the clock.
+    const LIMIT: usize = 24;
+    let mut settings = settings();
+    settings.turn_time_max = Duration::from_millis(1);
+    settings.dispatch_limit = LIMIT;
+    let attack = Attack {
+        connections: 300,
+        bytes: &request(7, "echo").repeat(2 * LIMIT),
+        repeats: false,
+        time: Duration::from_micros(100),
+        is_waiting: true,
+    };
+    let count = attack.dispatched_meanwhile(settings);
+    // An address has four turns of a connection. One connection of eight is measured.
+    let most = 8 * LIMIT + TURNS_OF_A_CALL * 8 * LIMIT;
     assert!(count <= most, "expected at most {most}, got {count}");
 }
 
@@ -214,6 +246,7 @@ fn compressed_messages_of_one_address_share_a_turn() {
         bytes: &bomb("echo", 20_000).repeat(100),
         repeats: true,
         time: Duration::ZERO,
+        is_waiting: false,
     };
     let count = attack.dispatched_meanwhile(settings);
     let most = TURNS_OF_A_CALL * 2;

@@ -166,6 +166,11 @@ impl Participation {
         self.ending.is_some()
     }
 
+    /// Begins the next turn, after others have run, if the connection has ended one.
+    pub(crate) fn begin_next(&mut self) {
+        self.ending = None;
+    }
+
     /// Arranges that the task of the connection is polled again after others have run, if it has ended a turn.
     #[inline]
     pub(crate) fn give_way_at_end(&self, context: &mut Context<'_>) {

@@ -198,7 +198,9 @@ impl Dispatching {
             // The connection has taken its own permits first, so that it never waits for them while it holds a share
             // that other connections wait for.
             self.flush().await;
+            self.leave_turn().await;
             self.budget.wait_for_adapter_share(&parts).await;
+            self.quantum.enter().await;
         }
         Some(parts)
     }
@@ -256,7 +258,7 @@ impl Dispatching {
         let has_room = self.send_replies();
         self.release();
         if !has_room {
-            Box::pin(self.connection.output.wait_for_reply_room()).await;
+            Box::pin(self.wait_for_reply_room()).await;
         }
     }
 
@@ -426,8 +428,21 @@ impl Dispatching {
     /// read meanwhile, so that replies cannot pile up.
     async fn flush(&mut self) {
         if !self.send_replies() {
-            Box::pin(self.connection.output.wait_for_reply_room()).await;
+            Box::pin(self.wait_for_reply_room()).await;
         }
+    }
+
+    /// Waits until the send queue has room for more replies.
+    async fn wait_for_reply_room(&mut self) {
+        self.leave_turn().await;
+        self.connection.output.wait_for_reply_room().await;
+        self.quantum.enter().await;
+    }
+
+    /// Ends the part in a turn before a wait. Without it, what a connection does before its dispatches are at their limit
+    /// would never count.
+    async fn leave_turn(&mut self) {
+        self.quantum.leave(&self.connection.settings).await;
     }
 
     /// Writes the replies. Returns true if the send queue has room for more.
@@ -454,7 +469,10 @@ impl Dispatching {
         while !self.has_budget(share) {
             self.budget.release_adapter_share();
             self.flush().await;
-            if self.budget.wait_for(&self.connection, share).await {
+            self.leave_turn().await;
+            let has_come = self.budget.wait_for(&self.connection, share).await;
+            self.quantum.enter().await;
+            if has_come {
                 continue;
             }
             // The stall timeout is over.

@@ -126,13 +126,19 @@ impl Quantum {
         self.begin();
     }
 
-    /// Ends the last quantum, because the connection has ended. If that ends a turn of its address, other tasks run before
-    /// more connections of the address do.
-    pub(super) async fn end(&mut self, settings: &Settings) {
+    /// Ends the quantum before a wait, in which other connections run, or because the connection has ended.
+    pub(super) async fn leave(&mut self, settings: &Settings) {
         self.turns.leave(settings.turn_time_max, self.is_over);
         if self.turns.has_ended_turn() {
             tokio::task::yield_now().await;
+            self.turns.begin_next();
         }
+        self.begin();
+    }
+
+    /// Waits until it is the turn of the connection's address, after [`leave`](Self::leave).
+    pub(super) async fn enter(&mut self) {
+        poll_fn(|context| self.turns.poll_enter(context)).await;
     }
 
     /// Yields, so that other tasks run and new I/O events are seen, and begins the next quantum when it is the turn of
@@ -140,13 +146,16 @@ impl Quantum {
     pub(super) async fn give_way(&mut self, settings: &Settings) {
         self.turns.leave(settings.turn_time_max, self.is_over);
         tokio::task::yield_now().await;
-        poll_fn(|context| self.turns.poll_enter(context)).await;
+        self.enter().await;
         self.begin();
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+    use std::task::Waker;
+
     use super::*;
     use crate::address_turn::AddressTurns;
 
@@ -181,5 +190,24 @@ mod tests {
         );
         (0..LOOK_INTERVAL).for_each(|_| quantum.spend_requests(1, &settings));
         assert!(quantum.is_over(), "of its time");
+    }
+
+    #[test]
+    fn a_connection_that_leaves_lets_others_run_and_then_its_address_continue() {
+        let mut settings = settings();
+        settings.turn_time_max = Duration::ZERO;
+        let turns = AddressTurns::default();
+        let join = || Quantum::new(turns.join(Some([127, 0, 0, 2].into())));
+        let (mut leaving, mut other) = (join(), join());
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(leaving.poll_enter(&mut context).is_ready());
+        leaving.look(&settings);
+        {
+            let mut leave = pin!(leaving.leave(&settings));
+            assert!(leave.as_mut().poll(&mut context).is_pending());
+            assert!(other.poll_enter(&mut context).is_pending());
+            assert!(leave.as_mut().poll(&mut context).is_ready());
+        }
+        assert!(other.poll_enter(&mut context).is_ready());
     }
 }

@@ -162,7 +162,7 @@ impl Reading {
         };
         let settings = &self.connection.settings;
         if !is_open {
-            self.dispatching.quantum.end(settings).await;
+            self.dispatching.quantum.leave(settings).await;
         } else if self.dispatching.quantum.is_over() {
             self.dispatching.quantum.give_way(settings).await;
         }
