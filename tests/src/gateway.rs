@@ -45,7 +45,15 @@ impl Router {
     /// # Panics
     /// If it does not become ready.
     pub fn start_toml(text: &str) -> Self {
-        Self::start_with(text, "toml", &[])
+        Self::start_toml_with(text, &[])
+    }
+
+    /// The same with further arguments to `floe serve`.
+    ///
+    /// # Panics
+    /// If it does not become ready.
+    pub fn start_toml_with(text: &str, arguments: &[&str]) -> Self {
+        Self::start_with(text, "toml", arguments)
     }
 
     fn start_with(text: &str, extension: &str, arguments: &[&str]) -> Self {

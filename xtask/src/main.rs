@@ -69,8 +69,8 @@ cargo xtask TASK
                what subscribers of a hub see of others that are stopped, slow and killed (--rounds N, -o FILE)
   soak stalled what three subscribers of a hub get in each second while a fourth one is stopped (--rate N, --seconds N,
                -o FILE)
-  soak attack  how long clients of a hub wait while others attack it (--seconds N of each attack, --only TEXT in its name,
-               --worst MS, --memory MIB, -o FILE)
+  soak attack  how long clients of a hub wait while others attack it (--target gateway, --seconds N of each attack,
+               --only TEXT in its name, --worst MS, --memory MIB, -o FILE)
   soak flood   ten minutes of batched publishers at full speed, with subscribers that stop, crawl and return (--seconds N,
                --seed N, --patience MILLISECONDS, -o FILE)
   soak backlog a log of more than 10 GB: how fast it opens, and what a subscriber that is 10 million events behind costs the

@@ -7,7 +7,7 @@
 //! - `mistakes.rs`: what a server does wrong on purpose, to see it found
 //! - `memory/`: memory of a server at rest and in a crowd
 //! - `hub/`: a hub under load, and what its events came to
-//! - `attack/`: clients that harm a hub on purpose
+//! - `attack/`: clients that harm a hub or a gateway on purpose
 //! - `member.rs`, `watch.rs`: a process that takes part; its memory and descriptors over time
 //! - `process.rs`: what the system knows of a process
 //!
@@ -52,7 +52,7 @@ enum Role {
     Isolation(hub::isolation::Isolation),
     /// A hub with one subscriber of four that is stopped: what the others get in each second
     Stalled(hub::stalled::Stalled),
-    /// Attacks a hub, and measures how long its other clients wait
+    /// Attacks a hub or a gateway, and measures how long its other clients wait
     Attack(attack::Attack),
     /// A hub with batched publishers at full speed, and subscribers that stop, crawl and return
     Flood(hub::flood::Flood),
@@ -62,6 +62,8 @@ enum Role {
     Server(server::Server),
     #[command(hide = true)]
     Client(client::Client),
+    #[command(hide = true)]
+    BackEnd(attack::BackEnd),
     #[command(hide = true)]
     Listen(hub::listen::Listen),
     #[command(hide = true)]
@@ -81,6 +83,7 @@ fn main() -> ExitCode {
         Role::Memory(memory) => memory.run(),
         Role::Server(server) => server.run(),
         Role::Client(client) => client.run(),
+        Role::BackEnd(back_end) => back_end.run(),
         Role::Listen(listen) => listen.run(),
         Role::Hold(hold) => hold.run(),
         Role::Crowd(crowd) => crowd.run(),

@@ -2,11 +2,13 @@
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::message::{MANAGER, request};
+use super::message::request;
+use super::target::{Entry, REPLY};
 
 const CALL_INTERVAL: Duration = Duration::from_millis(20);
 /// Connections are made after this many calls.
@@ -23,6 +25,8 @@ pub(super) struct Waits {
     pub(super) connect: Duration,
     /// How many calls were made.
     pub(super) calls: u64,
+    /// How many calls and connections failed.
+    pub(super) failures: u64,
 }
 
 impl Waits {
@@ -32,7 +36,10 @@ impl Waits {
 }
 
 /// A running canary.
-pub(super) struct Canary(Arc<Mutex<Noted>>);
+pub(super) struct Canary {
+    noted: Arc<Mutex<Noted>>,
+    is_stopped: Arc<AtomicBool>,
+}
 
 struct Noted {
     waits: Waits,
@@ -41,27 +48,35 @@ struct Noted {
 }
 
 impl Canary {
-    /// Starts a canary of the hub at this port.
-    pub(super) fn start(port: u16) -> Self {
+    /// Starts a canary of the server at this port.
+    pub(super) fn start(port: u16, entry: Entry) -> Self {
         let noted = Arc::new(Mutex::new(Noted {
             waits: Waits::default(),
             waiting_since: None,
         }));
         let own = noted.clone();
+        let is_stopped: Arc<AtomicBool> = Arc::default();
+        let stopped = is_stopped.clone();
         thread::spawn(move || {
-            loop {
-                if let Err(error) = sing(port, &own) {
+            while !stopped.load(Ordering::Relaxed) {
+                if let Err(error) = sing(port, &entry, &own, &stopped) {
                     eprintln!("the canary: {error}");
+                    lock(&own).waits.failures += 1;
                     thread::sleep(CALL_INTERVAL);
                 }
             }
         });
-        Self(noted)
+        Self { noted, is_stopped }
+    }
+
+    /// Ends it soon, because its server ends.
+    pub(super) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
     }
 
     /// The waits since the last look, with the one that has not ended.
     pub(super) fn take(&self, now: Instant) -> Waits {
-        let mut noted = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut noted = lock(&self.noted);
         let mut waits = std::mem::take(&mut noted.waits);
         if let Some(since) = noted.waiting_since {
             waits.call = waits.call.max(now - since);
@@ -71,19 +86,20 @@ impl Canary {
 }
 
 /// Calls over one connection, and makes others.
-fn sing(port: u16, noted: &Mutex<Noted>) -> io::Result<()> {
-    let mut stream = wait(noted, |waits| &mut waits.connect, || connect(port))?;
+fn sing(port: u16, entry: &Entry, noted: &Mutex<Noted>, is_stopped: &AtomicBool) -> io::Result<()> {
+    let connect = || connect(port, entry);
+    let mut stream = wait(noted, |waits| &mut waits.connect, connect)?;
+    let ping = request(1, entry.object, "ice_ping", &[]);
     for count in 1_u32.. {
         thread::sleep(CALL_INTERVAL);
-        let call = || call(&mut stream);
+        if is_stopped.load(Ordering::Relaxed) {
+            break;
+        }
+        let call = || call(&mut stream, &ping);
         wait(noted, |waits| &mut waits.call, call)?;
-        noted
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .waits
-            .calls += 1;
+        lock(noted).waits.calls += 1;
         if count.is_multiple_of(CALLS_PER_CONNECTION) {
-            wait(noted, |waits| &mut waits.connect, || connect(port))?;
+            wait(noted, |waits| &mut waits.connect, connect)?;
         }
     }
     Ok(())
@@ -95,28 +111,30 @@ fn wait<T>(
     kind: fn(&mut Waits) -> &mut Duration,
     act: impl FnOnce() -> io::Result<T>,
 ) -> io::Result<T> {
-    let lock = || noted.lock().unwrap_or_else(PoisonError::into_inner);
     let begun = Instant::now();
-    lock().waiting_since = Some(begun);
+    lock(noted).waiting_since = Some(begun);
     let result = act();
-    let mut noted = lock();
+    let mut noted = lock(noted);
     noted.waiting_since = None;
     let longest = kind(&mut noted.waits);
     *longest = begun.elapsed().max(*longest);
     result
 }
 
-/// Connects, and waits until the hub says that it is ready.
-fn connect(port: u16) -> io::Result<TcpStream> {
+/// Connects, and waits until calls can be made.
+fn connect(port: u16, entry: &Entry) -> io::Result<TcpStream> {
     let mut stream = TcpStream::connect(("127.0.0.1", port))?;
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.read_exact(&mut [0; 14])?;
+    for request in &entry.opening {
+        call(&mut stream, request)?;
+    }
     Ok(stream)
 }
 
-fn call(stream: &mut TcpStream) -> io::Result<()> {
-    stream.write_all(&request(1, MANAGER, "ice_ping", &[]))?;
+fn call(stream: &mut TcpStream, request: &[u8]) -> io::Result<()> {
+    stream.write_all(request)?;
     loop {
         let mut header = [0; 14];
         stream.read_exact(&mut header)?;
@@ -124,8 +142,18 @@ fn call(stream: &mut TcpStream) -> io::Result<()> {
         let mut body = vec![0; usize::try_from(len - 14).unwrap_or_default()];
         stream.read_exact(&mut body)?;
         // Anything else is a heartbeat.
-        if header[8] == 2 {
-            return Ok(());
+        if header[8] == REPLY {
+            return match body.get(4) {
+                Some(0) => Ok(()),
+                _ => Err(io::Error::other(format!(
+                    "expected results, got {:?}",
+                    String::from_utf8_lossy(&body)
+                ))),
+            };
         }
     }
+}
+
+fn lock(noted: &Mutex<Noted>) -> MutexGuard<'_, Noted> {
+    noted.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,125 +1,17 @@
-//! The kinds of attack. Each kind lasts as long as it is told, and ends with its connections closed.
+//! Attacks on a hub alone. Each kind lasts as long as it is told, and ends with its connections closed.
 
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use floe::contracts::ice_storm::{TopicManagerProxy, TopicProxy};
-use floe::{Communicator, OperationMode, Proxy, TypedProxy};
+use floe::OperationMode;
 use tokio::io::AsyncWriteExt;
-use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 
-use super::message::{ADMIN, LOGS, MANAGER, bomb, request, string};
-use super::transports;
+use super::message::{ADMIN, LOGS, MANAGER, request, string};
+use super::target::{Kind, Target};
 
-/// The target of an attack, and the time that it lasts.
-pub(super) struct Target {
-    client: Communicator,
-    manager: String,
-    pub(super) ports: Ports,
-    end: Instant,
-}
-
-/// The ports of the hub.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ports {
-    pub(super) tcp: u16,
-    pub(super) ws: u16,
-    pub(super) ssl: u16,
-    pub(super) metrics: u16,
-}
-
-impl Target {
-    pub(super) fn new(client: Communicator, manager: String, ports: Ports, seconds: u64) -> Self {
-        let end = Instant::now() + Duration::from_secs(seconds);
-        Self {
-            client,
-            manager,
-            ports,
-            end,
-        }
-    }
-
-    pub(super) fn lasts(&self) -> bool {
-        Instant::now() < self.end
-    }
-
-    async fn wait_for_end(&self) {
-        sleep(self.end.saturating_duration_since(Instant::now())).await;
-    }
-
-    /// Connects from an address that the canary does not have.
-    pub(super) async fn connect(&self, port: u16) -> Option<TcpStream> {
-        let socket = TcpSocket::new_v4().ok()?;
-        socket.bind(([127, 0, 0, 2], 0).into()).ok()?;
-        socket.connect(([127, 0, 0, 1], port).into()).await.ok()
-    }
-
-    /// Connections that send the same again and again, and read nothing.
-    async fn flood(&self, connections: usize, bytes: &[u8]) {
-        let mut streams = Vec::new();
-        for _ in 0..connections {
-            streams.extend(self.connect(self.ports.tcp).await);
-        }
-        self.send_to(streams, bytes).await;
-    }
-
-    pub(super) async fn send_to(&self, mut streams: Vec<TcpStream>, bytes: &[u8]) {
-        while self.lasts() {
-            for stream in &mut streams {
-                // A connection that the hub does not read now has its turn later.
-                let _ = timeout(Duration::from_millis(20), stream.write_all(bytes)).await;
-            }
-            tokio::task::yield_now().await;
-        }
-    }
-
-    fn manager(&self) -> TopicManagerProxy {
-        let proxy = self.client.proxy(&self.manager);
-        TopicManagerProxy::from_proxy(proxy.expect("the hub prints a proxy"))
-    }
-
-    async fn topic(&self, name: &str) -> Option<TopicProxy> {
-        self.manager().create_or_retrieve(name).await.ok()
-    }
-
-    async fn publisher(&self, topic: &TopicProxy) -> Option<Proxy> {
-        topic.get_publisher().await.ok()
-    }
-
-    async fn subscribe(&self, topic: &TopicProxy, proxy: &str, qos: &BTreeMap<String, String>) {
-        if let Ok(proxy) = self.client.proxy(proxy) {
-            // What the hub refuses is no harm.
-            let _ = topic.subscribe_and_get_publisher(qos, Some(&proxy)).await;
-        }
-    }
-}
-
-type Attacking = Pin<Box<dyn Future<Output = ()>>>;
-type Kind = fn(Target) -> Attacking;
-
-/// The attacks by name.
-pub(super) const KINDS: [(&str, Kind); 17] = [
-    ("compressed bombs on one connection", |target| {
-        Box::pin(async move { target.flood(1, &bomb(1_000_000).repeat(100)).await })
-    }),
-    ("compressed bombs on twelve connections", |target| {
-        Box::pin(async move { target.flood(12, &bomb(1_000_000).repeat(100)).await })
-    }),
-    ("compressed bombs on 300 connections", |target| {
-        Box::pin(async move { target.flood(300, &bomb(1_000_000).repeat(100)).await })
-    }),
-    ("pipelined calls on three connections", |target| {
-        Box::pin(async move {
-            let ping = request(0, MANAGER, "ice_ping", &[]);
-            target.flood(3, &ping.repeat(5_000)).await;
-        })
-    }),
-    ("messages that never end", |target| {
-        Box::pin(unfinished(target))
-    }),
+/// The attacks on a hub by name.
+pub(super) const KINDS: [(&str, Kind); 8] = [
     ("replies that nobody reads", |target| {
         Box::pin(unread(target, "topicInfo", 60))
     }),
@@ -145,32 +37,7 @@ pub(super) const KINDS: [(&str, Kind); 17] = [
         })
     }),
     ("pulls that wait", |target| Box::pin(waiting_pulls(target))),
-    ("TLS handshakes that nobody ends", |target| {
-        Box::pin(transports::handshakes(target))
-    }),
-    ("WebSocket pings on 300 connections", |target| {
-        Box::pin(transports::pings(target))
-    }),
-    ("WebSocket frames of one byte", |target| {
-        Box::pin(transports::small_frames(target))
-    }),
-    ("metrics pages that are broken off", |target| {
-        Box::pin(transports::metrics(target))
-    }),
 ];
-
-async fn unfinished(target: Target) {
-    let mut message = request(1, MANAGER, "ice_ping", &vec![0; 1_000_000]);
-    message.pop();
-    let mut streams = Vec::new();
-    while target.lasts() && streams.len() < 1_500 {
-        if let Some(mut stream) = target.connect(target.ports.tcp).await {
-            let _ = timeout(Duration::from_millis(200), stream.write_all(&message)).await;
-            streams.push(stream);
-        }
-    }
-    target.wait_for_end().await;
-}
 
 /// Asks for something again and again, without reading the replies.
 async fn unread(target: Target, operation: &str, connections: usize) {
@@ -279,13 +146,7 @@ async fn many_topics(target: Target) {
         }
         let _ = manager.create(&format!("many{number}")).await;
     }
-    let Target {
-        client,
-        manager,
-        ports,
-        ..
-    } = target;
-    unread(Target::new(client, manager, ports, 5), "retrieveAll", 33).await;
+    unread(target.for_seconds(5), "retrieveAll", 33).await;
 }
 
 /// As many dispatches that wait as an adapter may have.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{sleep, timeout};
 
-use super::kinds::Target;
-use super::message::{MANAGER, request};
+use super::message::request;
+use super::target::Target;
 
 /// Handshakes that begin, hundreds at the same time, and that nobody goes on with. The server signs in each of them.
 pub(super) async fn handshakes(target: Target) {
@@ -62,18 +62,20 @@ fn be16(len: usize) -> [u8; 2] {
 /// WebSockets that send pings alone.
 pub(super) async fn pings(target: Target) {
     const PING: [u8; 6] = [0x89, 0x80, 0, 0, 0, 0];
-    web_sockets(target, &PING.repeat(10_000)).await;
+    web_sockets(target, &[], &PING.repeat(10_000)).await;
 }
 
 /// WebSockets that send each byte of their messages in a frame of its own.
 pub(super) async fn small_frames(target: Target) {
     let frame = |byte| [0x82, 0x81, 0, 0, 0, 0, byte];
-    let message = request(0, MANAGER, "ice_ping", &[]);
-    let frames: Vec<u8> = message.into_iter().flat_map(frame).collect();
-    web_sockets(target, &frames.repeat(200)).await;
+    let frames = |message: Vec<u8>| -> Vec<u8> { message.into_iter().flat_map(frame).collect() };
+    let first = frames(target.entry.opening.concat());
+    let message = frames(request(0, target.entry.object, "ice_ping", &[]));
+    web_sockets(target, &first, &message.repeat(200)).await;
 }
 
-async fn web_sockets(target: Target, bytes: &[u8]) {
+/// Opens WebSockets that send one thing first, and then the other again and again.
+async fn web_sockets(target: Target, first: &[u8], bytes: &[u8]) {
     const OPENING: &[u8] =
         b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
         Sec-WebSocket-Protocol: ice.zeroc.com\r\nSec-WebSocket-Version: 13\r\n\
@@ -82,9 +84,14 @@ async fn web_sockets(target: Target, bytes: &[u8]) {
     for _ in 0..300 {
         if let Some(mut stream) = target.connect(target.ports.ws).await
             && stream.write_all(OPENING).await.is_ok()
+            && stream.write_all(first).await.is_ok()
         {
             streams.push(stream);
         }
+    }
+    if !first.is_empty() {
+        // Until they have their sessions.
+        sleep(Duration::from_secs(1)).await;
     }
     target.send_to(streams, bytes).await;
 }
