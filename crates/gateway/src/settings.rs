@@ -58,16 +58,26 @@ pub struct GatewaySettings {
     pub resume_grace: Option<Duration>,
     /// The largest number of sessions at a time. Further clients get no session. Default 10,000.
     pub session_limit: usize,
-    /// The largest number of sessions of one user at a time. Default none.
+    /// The largest number of sessions of one user at a time, those included that wait for their client. A client with a
+    /// certificate is the user that its subject names. Default none: half of
+    /// [`session_limit`](Self::session_limit), if a verifier has proven the user's name.
     pub user_session_limit: Option<usize>,
-    /// The largest number of sessions of clients at one address at a time. Default none.
+    /// The largest number of sessions of clients at one address at a time, those included that wait for their client.
+    /// Default none: half of [`session_limit`](Self::session_limit).
     pub address_session_limit: Option<usize>,
+    /// The memory that all sessions may hold together, in bytes: for routes, for requests that wait or have no answer yet,
+    /// and for answers that are kept. The sessions of one address may hold as much as is free, so that one address leaves
+    /// half of it to others. Beyond that, requests and proxies are refused. Default 256 MiB.
+    pub memory_max: usize,
     /// The largest number of requests a second of one user, in all sessions together. Default none.
     pub user_request_rate: Option<u32>,
     /// The largest number of requests a second of clients at one address together. Default none.
     pub address_request_rate: Option<u32>,
     /// How long a verifier, a session manager and a session of the application may take to answer. Default 60 s.
     pub application_timeout: Duration,
+    /// The largest number of connections to servers at a time. The sessions of one address may have as many as are free. A
+    /// connection that nobody has used for five minutes is closed. Default 4,096.
+    pub server_connection_limit: usize,
     /// Which calls contain information about the client's connection. Default none.
     #[doc(alias = "Glacier2.AddConnectionContext")]
     pub connection_context: ConnectionContext,
@@ -115,6 +125,8 @@ impl GatewaySettings {
             session_limit: 10_000,
             user_session_limit: None,
             address_session_limit: None,
+            server_connection_limit: 4096,
+            memory_max: 256 * 1024 * 1024,
             user_request_rate: None,
             address_request_rate: None,
             application_timeout: Duration::from_secs(60),

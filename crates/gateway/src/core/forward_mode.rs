@@ -31,7 +31,7 @@ impl ForwardMode {
         }
     }
 
-    /// Applies the letters in their order. Returns the new mode, and the letters that have no meaning. Without
+    /// Applies the letters in their order. Returns the new mode, and the first few letters that have no meaning. Without
     /// `has_batches`, `O` and `D` mean the same as `o` and `d`.
     pub(crate) fn apply(mut self, letters: &str, has_batches: bool) -> (Self, String) {
         let mut unknown = String::new();
@@ -46,7 +46,9 @@ impl ForwardMode {
                 'D' => self.mode = InvocationMode::Datagram,
                 's' => self.is_secure = true,
                 'z' => self.is_compressed = true,
-                other => unknown.push(other),
+                // A client may send a million of them, and they are logged.
+                other if unknown.len() < UNKNOWN_LEN_MAX => unknown.push(other),
+                _ => {}
             }
         }
         (self, unknown)
@@ -63,9 +65,18 @@ impl ForwardMode {
     }
 }
 
+/// Bytes of letters without a meaning that are returned, about.
+const UNKNOWN_LEN_MAX: usize = 16;
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_million_unknown_letters_a_few_are_named() {
+        let (mode, unknown) = applied(&("#".repeat(1_000_000) + "o"), true);
+        assert_eq!((mode.mode, unknown.len()), (InvocationMode::Oneway, 16));
+    }
 
     fn applied(letters: &str, has_batches: bool) -> (ForwardMode, String) {
         ForwardMode::of(false).apply(letters, has_batches)

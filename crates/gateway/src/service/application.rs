@@ -6,7 +6,11 @@
 use bytes::Bytes;
 use floe::encoding::{Decoder, Encapsulation, Encoder, ExceptionReader};
 use floe::message::Outcome;
-use floe::{DecodeError, EncodingVersion, InvokeError, OperationMode, Proxy, TypedProxy};
+use floe::{
+    DecodeError, EncodingVersion, InvokeError, OperationMode, Proxy, SystemException, TypedProxy,
+};
+
+use super::server_link::{Origin, ServerLink};
 
 /// Why a call to the application gave no result.
 #[derive(Debug)]
@@ -15,11 +19,15 @@ pub(super) enum Failure {
     Refused(Bytes),
     /// It failed in another way. This is the reason, for people.
     Failed(String),
+    /// It has not answered the calls for other clients at the address. This is the reason, for the client.
+    Overloaded(String),
 }
 
 /// A call to the application.
 pub(super) struct ApplicationCall<'a> {
     pub(super) proxy: Proxy,
+    /// The address of the client that the call is for.
+    pub(super) origin: &'a Origin,
     pub(super) operation: &'a str,
     pub(super) mode: OperationMode,
     /// The encoding that the client speaks.
@@ -40,6 +48,17 @@ impl ApplicationCall<'_> {
         encoder.encapsulation(self.encoding, encode);
         encoder.finish().map_err(failed)?;
         let proxy = self.proxy.ice_encoding(self.encoding);
+        let link = ServerLink::connect(&proxy, self.origin).await;
+        let _room = match link.map_err(failed)? {
+            Some(link) => {
+                let room = link.to_server(self.origin, parameters.len()).await;
+                Some(room.map_err(|error| match error {
+                    SystemException::UnknownException(text) => Failure::Overloaded(text),
+                    other => failed(other),
+                })?)
+            }
+            None => None,
+        };
         let invoked = proxy.invoke(self.operation, self.mode, &parameters).await;
         match invoked {
             Ok(Some(Outcome::Returned(bytes))) => {

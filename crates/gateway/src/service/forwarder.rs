@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use floe::forwarding::Event;
 use floe::settings::Compression;
-use floe::{InvocationMode, Proxy, Reference, SystemException, TypedProxy};
+use floe::{InvocationMode, InvokeError, Proxy, Reference, SystemException, TypedProxy};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::account::Held;
 use super::outgoing::{self, Answer, Outgoing, until_sent};
 use super::overload::{going_away, overloaded};
+use super::server_link::{Origin, ServerLink};
 use super::status::Counters;
 use super::tasks::Tasks;
 use super::traffic::Traffic;
@@ -177,7 +179,10 @@ impl Forwarder {
 
     /// Puts a request into the queue, or gives it back if there is no room.
     fn push(self: &Arc<Self>, waiting: Waiting, key: Option<OverrideKey>) -> Result<(), Waiting> {
-        let len = waiting.outgoing.event.len();
+        let event_len = waiting.outgoing.event.len();
+        // The token is in the queue twice.
+        let token_len = key.as_ref().map_or(0, |(token, _)| 2 * token.len());
+        let len = event_len + waiting.outgoing.target.reference().facet.len() + token_len;
         let is_twoway = waiting.answer.is_some();
         let mut queue = self.lock();
         match queue.requests.push(waiting, len, key) {
@@ -193,7 +198,7 @@ impl Forwarder {
             }
             Pushed::Full(waiting) => return Err(waiting),
         }
-        self.counters.queued_bytes.add(len);
+        self.counters.queued_bytes.add(event_len);
         queue.twoways += usize::from(is_twoway);
         if is_twoway || queue.requests.bytes() >= self.settings.batch_len_max {
             self.flush.notify_one();
@@ -257,7 +262,10 @@ impl Forwarder {
                 continue;
             }
             match &mut batch {
-                Some(batch) if batch.has(&outgoing) => batch.events.push(outgoing.event),
+                Some(batch) if batch.has(&outgoing) => {
+                    batch.events.push(outgoing.event);
+                    batch.memory.extend(outgoing.memory);
+                }
                 _ => {
                     self.send(batch.take()).await;
                     batch = Some(Batch::of(outgoing));
@@ -269,17 +277,28 @@ impl Forwarder {
 
     /// Sends oneway requests together.
     async fn send(&self, batch: Option<Batch>) {
-        let Some(Batch { target, events, .. }) = batch else {
-            return;
-        };
+        let Some(batch) = batch else { return };
+        let Batch {
+            target,
+            events,
+            memory: _held,
+            origin,
+            ..
+        } = batch;
         let count = events.len();
         let is_oneway = target.reference().mode == InvocationMode::Oneway;
         let is_batch = is_oneway && count > 1 && self.settings.batching == Batching::Adaptive;
-        let target = match is_batch {
-            true => target.ice_batch_oneway(),
-            false => target,
+        let sending = async {
+            if let Some(origin) = &origin {
+                let linked = ServerLink::connect(&target, origin).await;
+                linked.map_err(InvokeError::System)?;
+            }
+            match is_batch {
+                true => outgoing::forward_all(&target.ice_batch_oneway(), events).await,
+                false => outgoing::forward_all(&target, events).await,
+            }
         };
-        if let Err(error) = outgoing::forward_all(&target, events).await {
+        if let Err(error) = sending.await {
             self.counters.lost.add(count);
             tracing::debug!("lost {count} oneway requests to {target}: {error}");
         }
@@ -313,6 +332,8 @@ struct Batch {
     target: Proxy,
     is_compressed: bool,
     events: Vec<Event>,
+    memory: Vec<Held>,
+    origin: Option<Arc<Origin>>,
 }
 
 impl Batch {
@@ -321,6 +342,8 @@ impl Batch {
             target: first.target,
             is_compressed: first.is_compressed,
             events: vec![first.event],
+            memory: Vec::from_iter(first.memory),
+            origin: first.origin,
         }
     }
 
@@ -378,6 +401,8 @@ mod tests {
                 target,
                 is_compressed: false,
                 event: event(len),
+                memory: None,
+                origin: None,
             };
             let pushed = forwarder.push(Waiting { outgoing, answer }, None);
             assert!(pushed.is_ok(), "there is room");

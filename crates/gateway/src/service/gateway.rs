@@ -46,7 +46,7 @@ impl GatewayView {
     /// The number of sessions, and the counters. `None` if the gateway has ended.
     pub fn status(&self) -> Option<GatewayStatus> {
         let sessions = self.0.upgrade()?;
-        Some(sessions.counters.status(sessions.len()))
+        Some(sessions.status())
     }
 }
 
@@ -176,7 +176,7 @@ impl Gateway {
 
     /// The number of sessions, and the counters.
     pub fn status(&self) -> GatewayStatus {
-        self.sessions.counters.status(self.sessions.len())
+        self.sessions.status()
     }
 
     /// Ends all sessions, and then the gateway. First it sends the requests that wait in queues, and tells applications

@@ -18,13 +18,16 @@ use floe::{
 
 use floe_access::{Caller, Users};
 
+use super::account::AccountFull;
 use super::application::{self, ApplicationCall, Failure};
 use super::connection_context as context;
 use super::guard;
 use super::overload::overloaded;
+use super::server_link::Origin;
 use super::session::{Client, NewSession, Session};
 use super::session_control;
 use super::sessions::{NoSession, Sessions};
+use super::shares::Owner;
 use crate::core::TooManyAttempts;
 use crate::settings::{CertificateVerifier, ConnectionContext, PasswordVerifier};
 
@@ -59,7 +62,7 @@ impl fmt::Display for Refusal {
 
 impl From<NoSession> for Refusal {
     fn from(reason: NoSession) -> Self {
-        Self::CannotCreate(reason.reason().to_owned())
+        Self::CannotCreate(reason.reason())
     }
 }
 
@@ -72,8 +75,13 @@ pub(super) async fn create(
     let Some(connection) = current.connection() else {
         return Err(NoSession::ConnectionClosed.into());
     };
+    let address = connection.info().remote_network();
     let login = Login {
         sessions,
+        origin: Arc::new(Origin {
+            address,
+            connections: sessions.connections.share(address),
+        }),
         context: context_for_application(sessions, current, &connection),
         encoding: current.encoding(),
         connection,
@@ -102,6 +110,7 @@ fn context_for_application(
 struct Login<'a> {
     sessions: &'a Arc<Sessions>,
     connection: Connection,
+    origin: Arc<Origin>,
     /// The context of calls to the application.
     context: Context,
     encoding: EncodingVersion,
@@ -114,21 +123,40 @@ impl Login<'_> {
         let info = self.connection.info();
         match credentials {
             Credentials::Password { user, password } => {
+                if user.len() > USER_LEN_MAX {
+                    return Err(Refusal::CannotCreate(format!(
+                        "expected a user's name of at most {USER_LEN_MAX} bytes, got {}",
+                        user.len()
+                    )));
+                }
                 let is_verified = self.try_password(&user, &password, &info).await?;
                 let caller = guard::caller(&info, is_verified.then_some(user.as_str()));
                 let category = self.sessions.settings.filter.accept_user_category.of(&user);
                 let manager = self.sessions.settings.session_manager.as_ref();
+                let owner = Owner {
+                    user: self.sessions.protection.key(&user),
+                    is_proven: is_verified,
+                };
                 let parameter = |encoder: &mut Encoder<'_>| encoder.string(&user);
-                self.make(user.clone(), caller, category, manager, parameter)
+                self.make(user.clone(), owner, caller, category, manager, parameter)
                     .await
             }
             Credentials::Certificate => {
                 let ssl_info = self.check_certificate().await?;
                 let user = format!("the client with a certificate at {}", info.peer);
                 let caller = guard::caller(&info, None);
+                let subject = caller.certificate.as_ref().map(ToString::to_string);
+                let owner = Owner {
+                    user: self
+                        .sessions
+                        .protection
+                        .key(subject.as_ref().unwrap_or(&user)),
+                    is_proven: true,
+                };
                 let manager = self.sessions.settings.certificate_session_manager.as_ref();
                 let parameter = |encoder: &mut Encoder<'_>| encoder.put(&ssl_info);
-                self.make(user, caller, None, manager, parameter).await
+                self.make(user, owner, caller, None, manager, parameter)
+                    .await
             }
         }
     }
@@ -188,7 +216,8 @@ impl Login<'_> {
             )),
             Some(PasswordVerifier::AcceptAll) => Ok(false),
             Some(PasswordVerifier::Users(users)) => {
-                let _thread = self.sessions.protection.thread().await;
+                let address = self.connection.info().remote_network();
+                let _thread = self.sessions.protection.thread(address).await;
                 verified(users.clone(), user.to_owned(), password.to_owned()).await?;
                 Ok(true)
             }
@@ -236,6 +265,7 @@ impl Login<'_> {
     ) -> Result<(), Refusal> {
         let call = ApplicationCall {
             proxy: self.application(verifier),
+            origin: &self.origin,
             operation,
             // Source: observed, glacier2router 3.7.8.
             mode: OperationMode::Nonmutating,
@@ -254,6 +284,7 @@ impl Login<'_> {
             }
             Ok((false, reason)) => Err(Refusal::Denied(reason)),
             Err(Failure::Refused(exception)) => Err(Refusal::Passed(exception)),
+            Err(Failure::Overloaded(reason)) => Err(Refusal::CannotCreate(reason)),
             Err(Failure::Failed(reason)) => {
                 tracing::warn!("the permissions verifier {verifier} gave no answer: {reason:?}");
                 Err(Refusal::Denied(INTERNAL_ERROR.to_owned()))
@@ -265,6 +296,7 @@ impl Login<'_> {
     async fn make(
         &self,
         user: String,
+        owner: Owner,
         caller: Caller,
         user_category: Option<String>,
         manager: Option<&Reference>,
@@ -279,10 +311,13 @@ impl Login<'_> {
         let address = self.connection.info().remote_network();
         let rates = sessions
             .protection
-            .rates(&user, address, &sessions.settings);
+            .rates(owner.user, address, &sessions.settings);
         let session = Session::new(NewSession {
             user,
+            owner,
             rates,
+            memory: sessions.memory.share(address),
+            origin: self.origin.clone(),
             client: Client {
                 connection: self.connection.clone(),
                 caller,
@@ -295,6 +330,10 @@ impl Login<'_> {
             counters: &sessions.counters,
             tasks: &sessions.tasks,
         });
+        let session = session.map_err(|AccountFull| {
+            sessions.counters.memory_full.add(1);
+            NoSession::NoMemory
+        })?;
         let made = match manager {
             Some(manager) => self.call_manager(manager, &session, parameter).await,
             None => Ok(None),
@@ -322,6 +361,7 @@ impl Login<'_> {
         let control = session_control::register(self.sessions, session);
         let call = ApplicationCall {
             proxy: self.application(manager),
+            origin: &self.origin,
             operation: "create",
             mode: OperationMode::Normal,
             encoding: self.encoding,
@@ -341,6 +381,7 @@ impl Login<'_> {
                 Ok(application)
             }
             Err(Failure::Refused(exception)) => Err(Refusal::Passed(exception)),
+            Err(Failure::Overloaded(reason)) => Err(Refusal::CannotCreate(reason)),
             Err(Failure::Failed(reason)) => {
                 tracing::warn!("the session manager {manager} gave no session: {reason:?}");
                 Err(Refusal::CannotCreate(INTERNAL_ERROR.to_owned()))
@@ -372,6 +413,8 @@ async fn verified(users: Users, user: String, password: String) -> Result<(), Re
     }
 }
 
+/// The largest length of a user's name, in bytes. Names are kept for as long as the sessions, and logged.
+const USER_LEN_MAX: usize = 1024;
 /// The reason that the client gets if the verifier refuses it and gives none.
 const PERMISSION_DENIED: &str = "permission denied";
 /// The reason that the client gets if the application fails.

@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 
@@ -9,9 +10,11 @@ use floe::dispatch::{Request, Response};
 use floe::encoding::{Encode, Encoder};
 use floe::forwarding::{Event, EventParts, EventsBuilder};
 use floe::message::Outcome;
-use floe::{Context, EncodingVersion, InvokeError, Proxy, SystemException};
+use floe::{Context, EncodingVersion, InvocationMode, InvokeError, Proxy, SystemException};
 
+use super::account::Held;
 use super::failure;
+use super::server_link::{Origin, Room, ServerLink};
 
 /// A request to forward, with its parameters still encoded.
 #[derive(Debug)]
@@ -21,6 +24,10 @@ pub(super) struct Outgoing {
     /// Whether it asks for compression.
     pub(super) is_compressed: bool,
     pub(super) event: Event,
+    /// The memory of the request, kept until it has its answer, or has left if it gets none.
+    pub(super) memory: Option<Held>,
+    /// Whose request it is, if it goes to a server.
+    pub(super) origin: Option<Arc<Origin>>,
 }
 
 /// The outcome of a forwarded request; `None` if it gets no reply.
@@ -29,8 +36,25 @@ pub(crate) type Answer = Result<Option<Outcome>, SystemException>;
 impl Outgoing {
     /// Forwards the request. Sets `is_sent` as soon as later requests over the same connection must arrive after it.
     pub(super) async fn forward(&self, is_sent: &AtomicBool) -> Answer {
+        let _room = self.room().await?;
         let forwarded = self.target.forward_noting(&self.event, is_sent).await;
         forwarded.map_err(failure::exception)
+    }
+
+    /// Connects to the server, and waits until the request may be among those that have no answer, if it gets any.
+    async fn room(&self) -> Result<Option<Room>, SystemException> {
+        let Some(origin) = &self.origin else {
+            return Ok(None);
+        };
+        let link = ServerLink::connect(&self.target, origin).await?;
+        let is_twoway = self.target.reference().mode == InvocationMode::Twoway;
+        match link.filter(|_| is_twoway) {
+            Some(link) => {
+                let room = link.to_server(origin, self.event.len()).await;
+                room.map(Some)
+            }
+            None => Ok(None),
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! An address is what [`ConnectionInfo::remote_network`](floe::ConnectionInfo::remote_network) says.
 
 use std::collections::HashMap;
-use std::hash::{BuildHasher, RandomState};
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
@@ -24,19 +24,20 @@ pub(super) struct Protection {
     resumptions: Mutex<LoginThrottle<IpAddr>>,
     /// Turns of those who log in.
     turns: Mutex<HashMap<ShareKey, Weak<Semaphore>>>,
-    /// Turns for work on a thread of its own.
+    /// Turns for work on a thread of its own, and those of each address among them.
     threads: Arc<Semaphore>,
+    threads_of: Mutex<HashMap<IpAddr, Weak<Semaphore>>>,
     rates: Mutex<HashMap<ShareKey, Weak<Rate>>>,
 }
 
 /// A user, as a hash of the name. Failures are remembered for thousands of names, and a client may send names of any
 /// length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct UserKey(u64);
+pub(super) struct UserKey(u64);
 
 /// Who has a share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum ShareKey {
+pub(super) enum ShareKey {
     User(UserKey),
     Address(IpAddr),
 }
@@ -62,7 +63,7 @@ const USER_CHECKS: usize = 4;
 /// Attempts from one address that are checked at a time. Those from other addresses need not wait for more.
 const ADDRESS_CHECKS: usize = 16;
 
-/// The turn of an attempt to log in, which ends when this is dropped.
+/// The turn of an attempt to log in, or its thread, which ends when this is dropped.
 pub(super) struct LoginTurn(#[expect(dead_code, reason = "held")] Vec<OwnedSemaphorePermit>);
 
 impl Protection {
@@ -75,6 +76,7 @@ impl Protection {
             resumptions: Mutex::new(LoginThrottle::new(RESUMPTIONS_FREE)),
             turns: Mutex::default(),
             threads: Arc::new(Semaphore::new(threads_for_checks())),
+            threads_of: Mutex::default(),
             rates: Mutex::default(),
         }
     }
@@ -131,28 +133,26 @@ impl Protection {
         LoginTurn(held)
     }
 
-    fn key(&self, user: &str) -> UserKey {
+    /// The key of a user's name.
+    pub(super) fn key(&self, user: &str) -> UserKey {
         UserKey(self.hashing.hash_one(user))
     }
 
     fn turns_of(&self, key: ShareKey, count: usize) -> Arc<Semaphore> {
-        let mut turns = lock(&self.turns);
-        if let Some(known) = turns.get(&key).and_then(Weak::upgrade) {
-            return known;
-        }
-        // There are no more of them in use than connections.
-        if turns.len() >= turns.capacity() {
-            turns.retain(|_, other| other.strong_count() > 0);
-        }
-        let semaphore = Arc::new(Semaphore::new(count));
-        turns.insert(key, Arc::downgrade(&semaphore));
-        semaphore
+        semaphore_of(&self.turns, key, count)
     }
 
     /// Waits until there is a thread for the check of a password. It takes tens of milliseconds and megabytes, so that only some
-    /// of the processor's cores do that at a time.
-    pub(super) async fn thread(&self) -> OwnedSemaphorePermit {
-        acquire(self.threads.clone()).await
+    /// of the processor's cores do that at a time. Of these, an address has half at most: the others of its attempts wait apart,
+    /// so that those from elsewhere are not behind them.
+    pub(super) async fn thread(&self, address: Option<IpAddr>) -> LoginTurn {
+        let mut held = Vec::new();
+        if let Some(address) = address {
+            let count = threads_for_checks().div_ceil(2);
+            held.push(acquire(semaphore_of(&self.threads_of, address, count)).await);
+        }
+        held.push(acquire(self.threads.clone()).await);
+        LoginTurn(held)
     }
 
     /// How long an attempt to resume a session waits.
@@ -178,12 +178,12 @@ impl Protection {
     /// The rates for a session of this user, from this address.
     pub(super) fn rates(
         &self,
-        user: &str,
+        user: UserKey,
         address: Option<IpAddr>,
         settings: &GatewaySettings,
     ) -> Rates {
         let of_user = settings.user_request_rate;
-        let of_user = of_user.map(|rate| (ShareKey::User(self.key(user)), rate));
+        let of_user = of_user.map(|rate| (ShareKey::User(user), rate));
         let of_address = settings.address_request_rate.zip(address);
         let of_address = of_address.map(|(rate, address)| (ShareKey::Address(address), rate));
         let mut known = lock(&self.rates);
@@ -192,7 +192,10 @@ impl Protection {
             if let Some(bucket) = known.get(&key).and_then(Weak::upgrade) {
                 return bucket;
             }
-            known.retain(|_, bucket| bucket.strong_count() > 0);
+            // There are no more of them in use than sessions.
+            if known.len() >= known.capacity() {
+                known.retain(|_, bucket| bucket.strong_count() > 0);
+            }
             let bucket = Arc::new(Mutex::new(TokenBucket::new(rate, self.started.elapsed())));
             known.insert(key, Arc::downgrade(&bucket));
             bucket
@@ -210,6 +213,25 @@ impl Rates {
         let take = |bucket: &Arc<Rate>| lock(bucket).take(self.started.elapsed());
         self.buckets.iter().all(take)
     }
+}
+
+/// The semaphore of a key, with `count` permits if it is new.
+fn semaphore_of<K: Eq + Hash>(
+    all: &Mutex<HashMap<K, Weak<Semaphore>>>,
+    key: K,
+    count: usize,
+) -> Arc<Semaphore> {
+    let mut all = lock(all);
+    if let Some(known) = all.get(&key).and_then(Weak::upgrade) {
+        return known;
+    }
+    // There are no more of them in use than connections.
+    if all.len() >= all.capacity() {
+        all.retain(|_, other| other.strong_count() > 0);
+    }
+    let semaphore = Arc::new(Semaphore::new(count));
+    all.insert(key, Arc::downgrade(&semaphore));
+    semaphore
 }
 
 async fn acquire(semaphore: Arc<Semaphore>) -> OwnedSemaphorePermit {

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use floe::forwarding::Event;
 use floe::message::Outcome;
 use floe::{
@@ -18,9 +19,11 @@ use floe::{
 };
 use tokio::sync::{Notify, oneshot, watch};
 
+use super::account::{AccountFull, Held, Share};
 use super::failure;
 use super::outgoing::{self, Answer, until_sent};
-use super::overload::overloaded;
+use super::overload::{NO_MEMORY, overloaded};
+use super::session::Session;
 use super::status::Counters;
 use super::tasks::Tasks;
 use super::traffic::Traffic;
@@ -51,6 +54,8 @@ pub(super) struct Resumption {
     added: Notify,
     counters: Arc<Counters>,
     traffic: Arc<Traffic>,
+    /// The memory of the session's address.
+    memory: Arc<Share>,
     tasks: Tasks,
     limits: ForwardingSettings,
 }
@@ -60,20 +65,50 @@ struct Kept {
     answer: Answer,
     len: usize,
     all_bytes: Arc<AtomicUsize>,
+    _memory: Option<Held>,
 }
 
 impl Kept {
-    fn new(answer: Answer, all_bytes: &Arc<AtomicUsize>) -> Self {
+    /// An answer for which there is no memory is replaced by an exception.
+    fn new(answer: Answer, all_bytes: &Arc<AtomicUsize>, memory: &Arc<Share>) -> Self {
+        let answer = answer.map(|outcome| outcome.map(detached));
         let len = match &answer {
             Ok(Some(Outcome::Returned(bytes) | Outcome::UserException(bytes))) => bytes.len(),
             _ => 0,
+        };
+        let (answer, len, held) = match memory.take(KEPT_LEN + len) {
+            Ok(held) => (answer, len, Some(held)),
+            Err(AccountFull) => {
+                let text = overloaded(NO_MEMORY);
+                (Err(SystemException::UnknownException(text)), 0, None)
+            }
         };
         all_bytes.fetch_add(len, Ordering::Relaxed);
         Self {
             answer,
             len,
             all_bytes: all_bytes.clone(),
+            _memory: held,
         }
+    }
+}
+
+/// Memory that an answer takes besides, in bytes.
+const KEPT_LEN: usize = 512;
+/// Answers up to this length, in bytes, are copied, so that none keeps the whole buffer alive into which it was read. A longer one
+/// has a buffer of its own.
+const COPIED_LEN_MAX: usize = 64 * 1024;
+
+/// The answer in memory of its own.
+fn detached(outcome: Outcome) -> Outcome {
+    let copied = |bytes: Bytes| match bytes.len() <= COPIED_LEN_MAX {
+        true => Bytes::copy_from_slice(&bytes),
+        false => bytes,
+    };
+    match outcome {
+        Outcome::Returned(bytes) => Outcome::Returned(copied(bytes)),
+        Outcome::UserException(bytes) => Outcome::UserException(copied(bytes)),
+        other => other,
     }
 }
 
@@ -107,20 +142,24 @@ pub(super) struct Callback {
     pub(super) is_compressed: bool,
     pub(super) event: Event,
     pub(super) context: Context,
+    /// Length of all of it, in bytes.
+    pub(super) len: usize,
+    /// Kept for as long as the request.
+    pub(super) _memory: Held,
     /// Sends the answer to the caller, if the request is twoway.
     pub(super) answer: Mutex<Option<oneshot::Sender<Answer>>>,
 }
 
 impl Resumption {
-    /// Begins to deliver requests to the client over this connection.
+    /// Begins to deliver requests to the client of a session.
     pub(super) fn start(
         grace: Duration,
-        connection: Connection,
+        session: &Session,
         limits: &ForwardingSettings,
         counters: &Arc<Counters>,
-        traffic: &Arc<Traffic>,
         tasks: &Tasks,
     ) -> Arc<Self> {
+        let connection = session.client().connection.clone();
         let resumption = Arc::new(Self {
             grace,
             link: watch::Sender::new(Link::Up(connection)),
@@ -129,7 +168,8 @@ impl Resumption {
             outbox: Mutex::default(),
             added: Notify::new(),
             counters: counters.clone(),
-            traffic: traffic.clone(),
+            traffic: session.to_client_traffic.clone(),
+            memory: session.memory.clone(),
             tasks: tasks.clone(),
             limits: limits.clone(),
         });
@@ -142,10 +182,10 @@ impl Resumption {
         self.link.send_replace(Link::Up(connection));
     }
 
-    /// The connection was lost.
-    pub(super) fn detach(&self) {
+    /// This connection was lost. The client may have come back over another one already.
+    pub(super) fn detach(&self, lost: &Connection) {
         self.link.send_if_modified(|link| {
-            let is_up = matches!(link, Link::Up(_));
+            let is_up = matches!(link, Link::Up(connection) if connection == lost);
             if is_up {
                 *link = Link::Down;
             }
@@ -153,11 +193,11 @@ impl Resumption {
         });
     }
 
-    /// Waits until the session has ended.
-    pub(super) async fn ended(&self) {
+    /// Waits until the client has come back, or the session has ended.
+    pub(super) async fn attached_or_ended(&self) {
         let mut link = self.link.subscribe();
         // It lives as long as this.
-        let _ = link.wait_for(|link| matches!(link, Link::Ended)).await;
+        let _ = link.wait_for(|link| !matches!(link, Link::Down)).await;
     }
 
     pub(super) fn end(&self) {
@@ -180,10 +220,12 @@ impl Resumption {
         };
         let mut answer = match admission {
             Admission::New(answer) => {
-                let bytes = self.kept_bytes.clone();
-                let keep = move |answer| done.send_replace(Some(Kept::new(answer, &bytes)));
+                let (bytes, memory) = (self.kept_bytes.clone(), self.memory.clone());
+                let keep = move |answer| {
+                    done.send_replace(Some(Kept::new(answer, &bytes, &memory)));
+                };
                 match outgoing::begin(execute).await {
-                    Ok(answer) => drop(keep(answer)),
+                    Ok(answer) => keep(answer),
                     // In a task: the answer is kept even if the connection that asked for it breaks.
                     Err(execute) => self.tasks.spawn(async move {
                         keep(execute.await);
@@ -216,7 +258,7 @@ impl Resumption {
     /// # Errors
     /// Too many wait already.
     pub(super) fn accept(&self, callback: Callback) -> Result<(), SystemException> {
-        let len = callback.event.len();
+        let (len, event_len) = (callback.len, callback.event.len());
         let mut outbox = lock(&self.outbox);
         let is_full = outbox.requests.len() >= self.limits.queue_requests
             || outbox.bytes.saturating_add(len) > self.limits.queue_bytes;
@@ -230,7 +272,7 @@ impl Resumption {
         outbox.requests.insert(number, Arc::new(callback));
         self.counters.queued.add(1);
         self.traffic.queued.add(1);
-        self.counters.queued_bytes.add(len);
+        self.counters.queued_bytes.add(event_len);
         drop(outbox);
         self.added.notify_one();
         Ok(())
@@ -332,7 +374,7 @@ impl Resumption {
             outbox.requests.remove(&number)
         };
         if let Some(callback) = callback {
-            lock(&self.outbox).bytes -= callback.event.len();
+            lock(&self.outbox).bytes -= callback.len;
             self.finish(&callback, result.map_err(failure::exception));
         }
     }

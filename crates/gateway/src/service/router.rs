@@ -11,17 +11,18 @@ use floe::contracts::glacier2::{
 };
 use floe::contracts::ice::{RouterFinder, RouterProxy};
 use floe::dispatch::{DispatchSlot, Request, Requests, Response};
-use floe::encoding::ExceptionFormat;
+use floe::encoding::{Encapsulation, ExceptionFormat};
 use floe::message::{Outcome, RequestFailed};
 use floe::{
     Connection, Current, Dispatcher, Identity, InvokeError, OperationError, OperationMode, Proxy,
     SystemException, TypedProxy,
 };
 
+use super::account::AccountFull;
 use super::forwarder::Forwarder;
 use super::login::{self, Credentials, Refusal};
-use super::overload::going_away;
-use super::session::{Session, SessionEnded};
+use super::overload::{NO_MEMORY, going_away, overloaded};
+use super::session::{NoRoute, ROUTE_TEXTS, Session};
 use super::sessions::Sessions;
 use crate::core::text_len;
 
@@ -101,7 +102,7 @@ async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, S
                 .map(|(adapter, category)| adapter.proxy(Identity::with_category(DUMMY, category)));
             request.returned(|encoder| encoder.put(&proxy))
         }
-        "addProxies" => add_proxies(&sessions, request),
+        "addProxies" => add_proxies(&sessions, request).await,
         _ => request.builtin(
             TYPE_ID,
             &["::Glacier2::Router", "::Ice::Object", "::Ice::Router"],
@@ -156,20 +157,38 @@ async fn refresh_session(
     returned::<_, SessionNotExistError>(request, refreshed)
 }
 
-fn add_proxies(sessions: &Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
+async fn add_proxies(
+    sessions: &Arc<Sessions>,
+    request: Request,
+) -> Result<Response, SystemException> {
     let session = session_of(sessions, &request)?;
+    let parameters = request.parameters();
+    let count = proxy_count(&parameters);
+    let count_max = sessions.settings.routing_table_max.max(PROXIES_MAX);
+    if count > count_max {
+        sessions.counters.proxies_refused.add(1);
+        let text = format!("expected at most {count_max} proxies at a time, got {count}");
+        return Err(SystemException::UnknownException(text));
+    }
+    // Others run before all are registered, so that several such requests may be at work.
+    let taken = session.memory.take(ROUTE_TEXTS * parameters.len());
+    let _memory = taken.map_err(|AccountFull| no_memory(sessions))?;
     let proxies: Vec<Option<Proxy>> =
         request.decode(OperationMode::Idempotent, |decoder| decoder.get())?;
     let len_max = sessions.settings.routing_table_bytes;
-    let allowed = |proxy: &Proxy| {
+    let mut lens = Vec::new();
+    let mut refused = None;
+    for (at, proxy) in proxies.iter().flatten().enumerate() {
+        give_way(at).await;
         let reference = proxy.reference();
         let len = text_len(reference);
-        let is_allowed = len <= len_max && sessions.address_filter.allows(reference, len);
-        is_allowed.then_some(len)
-    };
-    let lens: Vec<_> = proxies.iter().flatten().map(allowed).collect();
-    let refused = proxies.iter().flatten().zip(&lens);
-    if let Some((refused, _)) = refused.into_iter().find(|(_, len)| len.is_none()) {
+        if len > len_max || !sessions.address_filter.allows(reference, len) {
+            refused = Some(proxy);
+            break;
+        }
+        lens.push(len);
+    }
+    if let Some(refused) = refused {
         sessions.counters.proxies_refused.add(1);
         tracing::warn!(
             "{:?} at {} may not reach {:?}: its connection is closed",
@@ -189,15 +208,44 @@ fn add_proxies(sessions: &Arc<Sessions>, request: Request) -> Result<Response, S
         )
     };
     let mut evicted: Vec<Option<Proxy>> = Vec::new();
-    for (proxy, len) in proxies.iter().flatten().zip(lens) {
-        let (len, communicator) = (len.unwrap_or_default(), &sessions.communicator);
+    for (at, (proxy, len)) in proxies.iter().flatten().zip(lens).enumerate() {
+        give_way(at).await;
+        let communicator = &sessions.communicator;
         let added = session.add_route(proxy.reference(), len, communicator, new_forwarder);
-        let gone = added.map_err(|SessionEnded| refuse(sessions, &request))?;
+        let gone = added.map_err(|reason| match reason {
+            NoRoute::SessionEnded => refuse(sessions, &request),
+            NoRoute::NoMemory(AccountFull) => no_memory(sessions),
+        })?;
         evicted.extend(gone.into_iter().map(Some));
     }
     sessions.counters.routes_evicted.add(evicted.len());
     request.returned(|encoder| encoder.put(&evicted))
 }
+
+/// The number of proxies in the parameters of `addProxies`; 0 if they cannot be read, which shows when they are decoded.
+fn proxy_count(parameters: &[u8]) -> usize {
+    let encapsulation = Encapsulation::parse(parameters);
+    let decoder = encapsulation.and_then(|it| it.decoder());
+    let count = decoder.and_then(|mut decoder| decoder.size("proxies"));
+    count.unwrap_or_default()
+}
+
+fn no_memory(sessions: &Sessions) -> SystemException {
+    sessions.counters.memory_full.add(1);
+    SystemException::UnknownException(overloaded(NO_MEMORY))
+}
+
+/// Lets others run after some of many proxies. A client waits for the answer before it uses them.
+async fn give_way(at: usize) {
+    if at % PROXIES_AT_A_TIME == PROXIES_AT_A_TIME - 1 {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// The most proxies that a client may register in one request, or those of a routing table if that has room for more.
+const PROXIES_MAX: usize = 1000;
+/// Proxies that are registered before others run.
+const PROXIES_AT_A_TIME: usize = 64;
 
 /// The session of a request.
 ///

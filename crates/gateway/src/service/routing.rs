@@ -13,14 +13,16 @@ use floe::{
 
 use tokio::sync::oneshot;
 
+use super::account::{AccountFull, Held};
 use super::connection_context;
 use super::forwarder::Forwarder;
 use super::outgoing::{self, Outgoing};
-use super::overload::overloaded;
+use super::overload::{NO_MEMORY, overloaded};
 use super::resumption::{self, Callback, Resumption};
 use super::resumption_object;
 use super::router::session_of;
-use super::session::Route;
+use super::server_link::{Origin, ServerLink};
+use super::session::{Route, Session};
 use super::sessions::Sessions;
 use crate::core::ForwardMode;
 use crate::settings::{Batching, ForwardingSettings};
@@ -84,11 +86,17 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
     session.to_servers_traffic.forwarded.add(1);
     sessions.counters.to_servers.add(1);
     sessions.counters.to_servers_bytes.add(routed.event.len());
+    let memory = routed.take_memory(&session, &sessions)?;
+    let origin = Some(session.origin.clone());
     let numbers = session.resumption.get().zip(routed.numbers);
     let Some((resumption, (number, floor))) = numbers else {
-        return routed.forward(request, &route.forwarder, target).await;
+        return routed
+            .forward(request, &route.forwarder, target, memory, origin)
+            .await;
     };
-    let (outgoing, token, forwarder) = (routed.outgoing(target), routed.token, &route.forwarder);
+    let outgoing = routed.outgoing(target, memory, origin);
+    let token = routed.token;
+    let forwarder = &route.forwarder;
     let forwarder = forwarder.clone();
     let execute = async move { forwarder.forward(outgoing, token).await };
     let answer = resumption.once(number, floor, execute).await;
@@ -121,15 +129,28 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
     session.to_client_traffic.forwarded.add(1);
     sessions.counters.to_clients.add(1);
     sessions.counters.to_clients_bytes.add(routed.event.len());
+    let memory = routed.take_memory(&session, &sessions)?;
+    let link = request.current().connection();
+    let link = link.map(|connection| ServerLink::of(&connection));
+    // Kept until the request has its answer, or is in a queue if it gets none.
+    let _room = match &link {
+        Some(link) => {
+            let taken = link.to_client(&session, routed.len).await;
+            Some(taken.inspect_err(|_| sessions.counters.queue_full.add(1))?)
+        }
+        None => None,
+    };
     if let Some(resumption) = session.resumption.get() {
-        return routed.deliver(request, identity, resumption).await;
+        return routed.deliver(request, identity, resumption, memory).await;
     }
     let connection = &session.client().connection;
     let compression = sessions.settings.to_clients.compression_to(connection);
     let object = connection.proxy(identity);
     let facet = request.current().facet();
     let target = changed(&object, &routed.mode, facet, compression);
-    routed.forward(request, &session.to_client, target).await
+    routed
+        .forward(request, &session.to_client, target, memory, None)
+        .await
 }
 
 /// A request, and how it is forwarded.
@@ -142,7 +163,12 @@ struct RoutedRequest {
     /// The context that is forwarded.
     context: Context,
     event: Event,
+    /// Bytes of all texts and parameters that are kept for as long as the request waits.
+    len: usize,
 }
+
+/// Memory that a request takes besides, in bytes.
+const REQUEST_LEN: usize = 256;
 
 /// The key of the context entry that holds the token of a request that overrides others.
 const OVERRIDE: &str = "_ovrd";
@@ -190,7 +216,12 @@ impl RoutedRequest {
             (false, true) => event.detached(),
             (false, false) => event,
         };
+        let current = request.current();
+        let texts = current.identity().name.len() + current.facet().len();
+        let token_len = token.as_ref().map_or(0, |token| 2 * token.len());
+        let context_len: usize = context.iter().map(|(key, it)| key.len() + it.len()).sum();
         Self {
+            len: event.len() + texts + token_len + context_len,
             mode,
             token,
             numbers,
@@ -204,18 +235,34 @@ impl RoutedRequest {
         request: Request,
         forwarder: &Arc<Forwarder>,
         target: Proxy,
+        memory: Held,
+        origin: Option<Arc<Origin>>,
     ) -> Result<Response, SystemException> {
-        let outgoing = self.outgoing(target);
+        let outgoing = self.outgoing(target, memory, origin);
         let answer = forwarder.forward(outgoing, self.token).await;
         outgoing::respond(request, answer)
     }
 
-    fn outgoing(&self, target: Proxy) -> Outgoing {
+    fn outgoing(&self, target: Proxy, memory: Held, origin: Option<Arc<Origin>>) -> Outgoing {
         Outgoing {
             target,
             is_compressed: self.mode.is_compressed,
             event: self.event.clone(),
+            memory: Some(memory),
+            origin,
         }
+    }
+
+    /// Takes the memory that the request needs until it has its answer.
+    ///
+    /// # Errors
+    /// There is none.
+    fn take_memory(&self, session: &Session, sessions: &Sessions) -> Result<Held, SystemException> {
+        let taken = session.memory.take(REQUEST_LEN + self.len);
+        taken.map_err(|AccountFull| {
+            sessions.counters.memory_full.add(1);
+            SystemException::UnknownException(overloaded(NO_MEMORY))
+        })
     }
 
     /// Delivers a request to a client whose connection may break. A oneway request is complete as soon as it is
@@ -225,6 +272,7 @@ impl RoutedRequest {
         request: Request,
         identity: Identity,
         resumption: &Resumption,
+        memory: Held,
     ) -> Result<Response, SystemException> {
         let is_twoway = self.mode.mode == InvocationMode::Twoway;
         let (answer, answered) = oneshot::channel();
@@ -234,6 +282,8 @@ impl RoutedRequest {
             is_compressed: self.mode.is_compressed,
             event: self.event.detached(),
             context: self.context,
+            len: self.len,
+            _memory: memory,
             answer: Mutex::new(is_twoway.then_some(answer)),
         })?;
         let answer = match is_twoway {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
@@ -12,9 +12,12 @@ use floe::settings::Compression;
 use floe::{Communicator, Connection, Context, Endpoint, Identity, Proxy, Reference, TypedProxy};
 use floe_access::Caller;
 
+use super::account::{AccountFull, Held, Share};
 use super::forwarder::Forwarder;
 use super::protection::Rates;
 use super::resumption::Resumption;
+use super::server_link::Origin;
+use super::shares::Owner;
 use super::status::Counters;
 use super::tasks::Tasks;
 use super::traffic::Traffic;
@@ -25,11 +28,20 @@ use crate::settings::GatewaySettings;
 pub(super) struct Session {
     /// The user's name or description, for logs.
     pub(super) user: String,
+    pub(super) owner: Owner,
     pub(super) rates: Rates,
+    /// The memory of the session's address.
+    pub(super) memory: Arc<Share>,
+    /// The address, as links to servers know it.
+    pub(super) origin: Arc<Origin>,
+    /// What the session takes of it by itself.
+    _own_memory: Held,
     /// The client, as it is connected now. Held for a look-up, never across a wait.
     client: RwLock<Arc<Client>>,
     /// What keeps the session if its connection is lost, if its client asked for that.
     pub(super) resumption: OnceLock<Arc<Resumption>>,
+    /// The tokens by which it can be resumed. Changed while the state of all sessions is locked.
+    tokens: Mutex<Vec<String>>,
     /// The category of the client's objects, if servers can call them.
     pub(super) category: Option<String>,
     pub(super) filter: RequestFilter,
@@ -41,6 +53,8 @@ pub(super) struct Session {
     pub(super) to_servers_traffic: Arc<Traffic>,
     /// The session of the application, if it has one.
     pub(super) application: OnceLock<SessionProxy>,
+    /// Whether a heartbeat of the client has asked the application's session for a sign of life, and there is none yet.
+    pub(super) is_refreshing: AtomicBool,
     /// The identities of the session's control objects.
     pub(super) controls: Mutex<Vec<Identity>>,
     /// Held for a look-up or a change, never across a wait.
@@ -69,9 +83,13 @@ struct Routes {
     is_ended: bool,
 }
 
-/// A session has ended, so that nothing can be added to it.
+/// Why an object is not added to a session.
 #[derive(Debug)]
-pub(super) struct SessionEnded;
+pub(super) enum NoRoute {
+    /// The session has ended.
+    SessionEnded,
+    NoMemory(AccountFull),
+}
 
 /// An object that the client has registered.
 pub(super) struct Route {
@@ -83,12 +101,25 @@ pub(super) struct Route {
     pub(super) compression: Compression,
     /// Forwards requests to the object's server, in their order.
     pub(super) forwarder: Arc<Forwarder>,
+    /// Kept for as long as the route.
+    _memory: Held,
 }
+
+/// Memory that a session takes, besides the user's name, in bytes: its forwarders, its filters and its place among others.
+const SESSION_LEN: usize = 4096;
+/// Memory that a route takes, besides its texts, in bytes: its proxies, its place in the table and its forwarder.
+const ROUTE_LEN: usize = 2048;
+/// How many times the length of a proxy's text its route takes: the identity is in it several times, and an endpoint takes more
+/// than its text.
+pub(super) const ROUTE_TEXTS: usize = 8;
 
 /// The parts of a new session.
 pub(super) struct NewSession<'a> {
     pub(super) user: String,
+    pub(super) owner: Owner,
     pub(super) rates: Rates,
+    pub(super) memory: Arc<Share>,
+    pub(super) origin: Arc<Origin>,
     pub(super) client: Client,
     /// The category that the user may reach because of its name.
     pub(super) user_category: Option<String>,
@@ -99,16 +130,23 @@ pub(super) struct NewSession<'a> {
 }
 
 impl Session {
-    pub(super) fn new(new: NewSession<'_>) -> Arc<Self> {
+    /// # Errors
+    /// There is no memory for it.
+    pub(super) fn new(new: NewSession<'_>) -> Result<Arc<Self>, AccountFull> {
         let settings = new.settings;
         let filter = &settings.filter;
         let categories = filter.accept_categories.iter().cloned();
         let to_client_traffic = Arc::default();
-        Arc::new(Self {
+        Ok(Arc::new(Self {
+            _own_memory: new.memory.take(SESSION_LEN + new.user.len())?,
+            memory: new.memory,
+            origin: new.origin,
             user: new.user,
+            owner: new.owner,
             rates: new.rates,
             client: RwLock::new(Arc::new(new.client)),
             resumption: OnceLock::new(),
+            tokens: Mutex::default(),
             category: new.category,
             filter: RequestFilter {
                 categories: SortedSet::new(categories.chain(new.user_category)),
@@ -124,6 +162,7 @@ impl Session {
             to_client_traffic,
             to_servers_traffic: Arc::default(),
             application: OnceLock::new(),
+            is_refreshing: AtomicBool::new(false),
             controls: Mutex::default(),
             routes: Mutex::new(Routes {
                 table: RoutingTable::new(settings.routing_table_max, settings.routing_table_bytes),
@@ -132,7 +171,7 @@ impl Session {
             }),
             started: Instant::now(),
             last_use: AtomicU64::new(0),
-        })
+        }))
     }
 
     /// The client, as it is connected now or was last.
@@ -150,18 +189,23 @@ impl Session {
     /// Adds an object to the routing table. Returns the objects that were removed to make room.
     ///
     /// # Errors
-    /// The session has ended.
+    /// The session has ended, or there is no memory.
     pub(super) fn add_route(
         &self,
         reference: &Reference,
         len: usize,
         communicator: &Communicator,
         new_forwarder: impl FnOnce() -> Arc<Forwarder>,
-    ) -> Result<Vec<Proxy>, SessionEnded> {
+    ) -> Result<Vec<Proxy>, NoRoute> {
         let mut routes = self.lock_routes();
         if routes.is_ended {
-            return Err(SessionEnded);
+            return Err(NoRoute::SessionEnded);
         }
+        if routes.table.find(&reference.identity).is_some() {
+            return Ok(Vec::new());
+        }
+        let memory = self.memory.take(ROUTE_LEN + ROUTE_TEXTS * len);
+        let memory = memory.map_err(NoRoute::NoMemory)?;
         let Routes {
             table, forwarders, ..
         } = &mut *routes;
@@ -173,7 +217,7 @@ impl Session {
                 forwarders.insert(reference.target.clone(), Arc::downgrade(&forwarder));
                 forwarder
             });
-            Arc::new(Route::new(reference, communicator, forwarder))
+            Arc::new(Route::new(reference, communicator, forwarder, memory))
         });
         Ok(evicted.iter().map(|route| route.twoway.clone()).collect())
     }
@@ -221,14 +265,6 @@ impl Session {
         true
     }
 
-    /// Waits until the session has ended, if it can be resumed.
-    pub(super) async fn ended(&self) {
-        match self.resumption.get() {
-            Some(resumption) => resumption.ended().await,
-            None => std::future::pending().await,
-        }
-    }
-
     pub(super) fn is_ended(&self) -> bool {
         self.lock_routes().is_ended
     }
@@ -238,13 +274,22 @@ impl Session {
         std::mem::take(&mut *controls.unwrap_or_else(PoisonError::into_inner))
     }
 
+    pub(super) fn lock_tokens(&self) -> MutexGuard<'_, Vec<String>> {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn lock_routes(&self) -> MutexGuard<'_, Routes> {
         self.routes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Route {
-    fn new(reference: &Reference, communicator: &Communicator, forwarder: Arc<Forwarder>) -> Self {
+    fn new(
+        reference: &Reference,
+        communicator: &Communicator,
+        forwarder: Arc<Forwarder>,
+        memory: Held,
+    ) -> Self {
         let plain = Reference {
             facet: String::new(),
             mode: floe::InvocationMode::Twoway,
@@ -266,6 +311,7 @@ impl Route {
             twoway,
             compression,
             forwarder,
+            _memory: memory,
         }
     }
 

@@ -2,17 +2,21 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use floe::{Adapter, Communicator, Connection, Proxy, Reference, SystemException, TypedProxy};
 
+use super::account::Account;
 use super::guard::{self, Guard};
 use super::login::{self, random};
+use super::overload::{NO_MEMORY, overloaded};
 use super::protection::Protection;
 use super::resumption::Resumption;
 use super::session::{Client, Session};
-use super::status::Counters;
+use super::shares::SessionShares;
+use super::status::{Counters, GatewayStatus};
 use super::tasks::Tasks;
 use crate::core::AddressFilter;
 use crate::settings::GatewaySettings;
@@ -28,6 +32,9 @@ pub(super) struct Sessions {
     pub(super) address_filter: AddressFilter,
     pub(super) guard: Guard,
     pub(super) protection: Protection,
+    pub(super) memory: Arc<Account>,
+    /// The connections to servers.
+    pub(super) connections: Arc<Account>,
     pub(super) counters: Arc<Counters>,
     pub(super) tasks: Tasks,
     /// Held for a look-up or a change, never across a wait.
@@ -42,6 +49,8 @@ struct State {
     by_token: HashMap<String, Arc<Session>>,
     /// Number of sessions that wait for their clients.
     detached: usize,
+    /// How many sessions each user and each address has.
+    shares: SessionShares,
     /// Connections whose heartbeats and end are watched.
     watched: HashSet<Connection>,
     /// Connections on which a client logs in. Logins on one connection run one after another.
@@ -57,19 +66,25 @@ pub(super) enum NoSession {
     TooMany,
     TooManyOfUser,
     TooManyOfAddress,
+    NoMemory,
     ConnectionClosed,
 }
 
 impl NoSession {
     /// The reason that the client gets. Source: observed, glacier2router 3.7.8, for the first two.
-    pub(super) fn reason(self) -> &'static str {
+    pub(super) fn reason(self) -> String {
         match self {
-            Self::Exists => "session exists",
-            Self::ShuttingDown => "router is shutting down",
-            Self::TooMany => "gateway overloaded: too many sessions",
-            Self::TooManyOfUser => "too many sessions of this user",
-            Self::TooManyOfAddress => "too many sessions from this address",
-            Self::ConnectionClosed => "the connection was closed",
+            Self::Exists => "session exists".to_owned(),
+            Self::ShuttingDown => "router is shutting down".to_owned(),
+            Self::TooMany => overloaded("too many sessions (session-limit)"),
+            Self::TooManyOfUser => {
+                overloaded("too many sessions of this user (user-session-limit)")
+            }
+            Self::TooManyOfAddress => {
+                overloaded("too many sessions from this address (address-session-limit)")
+            }
+            Self::NoMemory => overloaded(NO_MEMORY),
+            Self::ConnectionClosed => "the connection was closed".to_owned(),
         }
     }
 }
@@ -91,6 +106,8 @@ impl Sessions {
             },
             guard,
             protection: Protection::new(),
+            memory: Account::new(settings.memory_max),
+            connections: Account::new(settings.server_connection_limit),
             settings,
             communicator: communicator.clone(),
             client_adapter,
@@ -120,9 +137,13 @@ impl Sessions {
         self.lock().all()
     }
 
-    pub(super) fn len(&self) -> usize {
-        let state = self.lock();
-        state.by_connection.len() + state.detached
+    /// The number of sessions, and the counters.
+    pub(super) fn status(&self) -> GatewayStatus {
+        let count = {
+            let state = self.lock();
+            state.by_connection.len() + state.detached
+        };
+        self.counters.status(count, self.memory.used())
     }
 
     /// Waits until no other login runs on this connection. The login may run while the guard is held.
@@ -132,7 +153,10 @@ impl Sessions {
     ) -> tokio::sync::OwnedMutexGuard<()> {
         let turn = {
             let mut state = self.lock();
-            state.logins.retain(|_, turn| Arc::strong_count(turn) > 1);
+            // There are no more of them in use than connections.
+            if state.logins.len() >= state.logins.capacity() {
+                state.logins.retain(|_, turn| Arc::strong_count(turn) > 1);
+            }
             state.logins.entry(connection.clone()).or_default().clone()
         };
         turn.lock_owned().await
@@ -145,11 +169,14 @@ impl Sessions {
 
     /// Adds a session, if there is still room for it.
     pub(super) fn insert(self: &Arc<Self>, session: &Arc<Session>) -> Result<(), NoSession> {
-        let connection = &session.client().connection;
+        let client = session.client();
+        let connection = &client.connection;
         let is_first = {
             let mut state = self.lock();
             state.check(connection, self.settings.session_limit)?;
-            state.check_shares(session, &self.settings)?;
+            state
+                .shares
+                .check(session.owner, client.network, &self.settings)?;
             if session.is_ended() {
                 return Err(NoSession::ConnectionClosed);
             }
@@ -163,6 +190,7 @@ impl Sessions {
             state
                 .by_connection
                 .insert(connection.clone(), session.clone());
+            state.shares.add(session.owner, client.network);
             state.watched.insert(connection.clone())
         };
         session.touch();
@@ -194,22 +222,23 @@ impl Sessions {
                     state.by_category.remove(category);
                 }
             }
-            let connection = &session.client().connection;
-            let current = state.by_connection.get(connection);
+            let client = session.client();
+            let current = state.by_connection.get(&client.connection);
             let is_attached = current.is_some_and(|current| Arc::ptr_eq(current, session));
             if is_attached {
-                state.by_connection.remove(connection);
+                state.by_connection.remove(&client.connection);
             }
-            if session.resumption.get().is_some() {
-                state
-                    .by_token
-                    .retain(|_, other| !Arc::ptr_eq(other, session));
-            }
+            state.forget_tokens(session, None);
             if !session.end() {
                 return false;
             }
-            if !is_attached && session.resumption.get().is_some() {
+            let is_detached = !is_attached && session.resumption.get().is_some();
+            if is_detached {
                 state.detached -= 1;
+            }
+            // A session that was refused has no share.
+            if is_attached || is_detached {
+                state.shares.remove(session.owner, client.network);
             }
         }
         tracing::info!(
@@ -259,17 +288,17 @@ impl Sessions {
             self.end_of(connection, "its connection was closed");
             return;
         };
-        resumption.detach();
+        resumption.detach(connection);
         tracing::info!(
             "{:?} has lost its connection, and may come back",
             session.user
         );
         let (sessions, session) = (Arc::downgrade(self), session.clone());
-        let (connection, grace) = (connection.clone(), resumption.grace);
+        let (connection, resumption) = (connection.clone(), resumption.clone());
         self.tasks.spawn(async move {
             tokio::select! {
-                () = tokio::time::sleep(grace) => {}
-                () = session.ended() => return,
+                () = tokio::time::sleep(resumption.grace) => {}
+                () = resumption.attached_or_ended() => return,
             }
             if let Some(sessions) = sessions.upgrade() {
                 // It may have come back since, and be connected or wait again.
@@ -295,20 +324,24 @@ impl Sessions {
         let grace_max =
             grace_max.ok_or_else(|| refused("sessions of this gateway cannot be resumed"))?;
         let grace = wanted.min(grace_max);
-        let resumption = Resumption::start(
-            grace,
-            session.client().connection.clone(),
-            &self.settings.to_clients,
-            &self.counters,
-            &session.to_client_traffic,
-            &self.tasks,
-        );
-        if let Err(resumption) = session.resumption.set(resumption) {
-            resumption.end();
+        // Until this is done, the session does not end.
+        let mut state = self.lock();
+        if session.is_ended() {
+            return Err(refused("the session has ended"));
+        }
+        if session.resumption.get().is_some() {
             return Err(refused("the session can be resumed already"));
         }
-        let token = new_token();
-        self.lock().by_token.insert(token.clone(), session.clone());
+        let resumption = Resumption::start(
+            grace,
+            session,
+            &self.settings.to_clients,
+            &self.counters,
+            &self.tasks,
+        );
+        // This cannot fail, because the state is locked.
+        let _ = session.resumption.set(resumption);
+        let token = state.new_token(session);
         Ok((token, grace))
     }
 
@@ -333,8 +366,7 @@ impl Sessions {
         if self.guard.check_login(&caller).is_err() {
             return Err("the rules of access do not allow it from here");
         }
-        let next = new_token();
-        let (before, is_first) = {
+        let (before, next, is_first) = {
             let mut state = self.lock();
             if state.is_shutting_down || session.is_ended() {
                 return Err("it has ended");
@@ -349,11 +381,12 @@ impl Sessions {
                 return Err("the connection was closed");
             }
             // The used token stays valid until the client confirms the next one, whose reply may be lost.
-            state
-                .by_token
-                .retain(|known, other| known == token || !Arc::ptr_eq(other, &session));
-            state.by_token.insert(next.clone(), session.clone());
+            state.forget_tokens(&session, Some(token));
+            let next = state.new_token(&session);
             let before = session.client();
+            let network = info.remote_network();
+            state.shares.remove(session.owner, before.network);
+            state.shares.add(session.owner, network);
             match state.by_connection.remove(&before.connection) {
                 Some(_) => {}
                 None => state.detached -= 1,
@@ -364,11 +397,11 @@ impl Sessions {
             session.set_client(Client {
                 connection: connection.clone(),
                 caller,
-                network: info.remote_network(),
+                network,
                 connection_entries: login::entries(self, connection),
             });
             resumption.attach(connection.clone());
-            (before, state.watched.insert(connection.clone()))
+            (before, next, state.watched.insert(connection.clone()))
         };
         session.touch();
         // A client may notice the loss first.
@@ -383,10 +416,9 @@ impl Sessions {
     /// The client has the last token, so that the one before it is void.
     pub(super) fn confirm(&self, session: &Arc<Session>, token: &str) {
         let mut state = self.lock();
-        if state.by_token.contains_key(token) {
-            state
-                .by_token
-                .retain(|known, other| known == token || !Arc::ptr_eq(other, session));
+        let known = state.by_token.get(token);
+        if known.is_some_and(|known| Arc::ptr_eq(known, session)) {
+            state.forget_tokens(session, Some(token));
         }
     }
 
@@ -500,22 +532,23 @@ impl State {
         }
     }
 
-    /// Checks that the session's user and address have not too many.
-    fn check_shares(&self, new: &Session, settings: &GatewaySettings) -> Result<(), NoSession> {
-        let count = |is_alike: &dyn Fn(&Session) -> bool| {
-            let all = self.by_connection.values();
-            all.filter(|session| is_alike(session)).count()
-        };
-        let network = new.client().network;
-        let of_user = settings.user_session_limit;
-        let of_address = settings.address_session_limit;
-        if of_user.is_some_and(|max| count(&|other| other.user == new.user) >= max) {
-            return Err(NoSession::TooManyOfUser);
-        }
-        if of_address.is_some_and(|max| count(&|other| other.client().network == network) >= max) {
-            return Err(NoSession::TooManyOfAddress);
-        }
-        Ok(())
+    /// A token for a session.
+    fn new_token(&mut self, session: &Arc<Session>) -> String {
+        let token = new_token();
+        self.by_token.insert(token.clone(), session.clone());
+        session.lock_tokens().push(token.clone());
+        token
+    }
+
+    /// Makes the tokens of a session void, except for this one.
+    fn forget_tokens(&mut self, session: &Session, except: Option<&str>) {
+        session.lock_tokens().retain(|token| {
+            let stays = Some(&**token) == except;
+            if !stays {
+                self.by_token.remove(token);
+            }
+            stays
+        });
     }
 }
 
@@ -537,11 +570,14 @@ fn on_heartbeat(sessions: &Weak<Sessions>, connection: &Connection) {
         return;
     };
     session.touch();
-    if session.application.get().is_some() {
+    // Until the application has answered, further heartbeats need not ask it.
+    if session.application.get().is_some() && !session.is_refreshing.swap(true, Ordering::Relaxed) {
         let tasks = sessions.tasks.clone();
         tasks.spawn(async move {
+            let is_alive = sessions.refresh(&session).await;
+            session.is_refreshing.store(false, Ordering::Relaxed);
             // A heartbeat has no reply that could tell the client.
-            if !sessions.refresh(&session).await {
+            if !is_alive {
                 session.client().connection.abort();
             }
         });

@@ -26,6 +26,10 @@ pub struct GatewayStatus {
     pub logins_slowed: u64,
     /// Requests beyond the rate of their user or address: oneway ones were lost, twoway ones refused.
     pub rate_exceeded: u64,
+    /// Bytes that sessions hold now, of [`memory_max`](crate::GatewaySettings::memory_max).
+    pub memory: u64,
+    /// Requests, proxies and sessions for which there was no memory: oneway requests were lost, all others refused.
+    pub memory_full: u64,
     /// Requests forwarded to servers.
     pub to_servers: u64,
     /// Length of these requests, in bytes: operation, context and parameters.
@@ -58,6 +62,7 @@ pub(super) struct Counters {
     pub(super) routes_evicted: Counter,
     pub(super) logins_slowed: Counter,
     pub(super) rate_exceeded: Counter,
+    pub(super) memory_full: Counter,
     pub(super) to_servers: Counter,
     pub(super) to_servers_bytes: Counter,
     pub(super) to_clients: Counter,
@@ -70,9 +75,11 @@ pub(super) struct Counters {
 }
 
 impl Counters {
-    pub(super) fn status(&self, sessions: usize) -> GatewayStatus {
+    pub(super) fn status(&self, sessions: usize, memory: usize) -> GatewayStatus {
         GatewayStatus {
             sessions,
+            memory: memory as u64,
+            memory_full: self.memory_full.value(),
             sessions_created: self.sessions_created.value(),
             logins_refused: self.logins_refused.value(),
             requests_without_session: self.requests_without_session.value(),

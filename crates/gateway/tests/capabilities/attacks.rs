@@ -355,9 +355,9 @@ async fn a_user_and_an_address_have_no_more_sessions_than_their_share() {
     let _joe = world.client().await;
     let mut others = Vec::new();
     for (user, expected) in [
-        ("joe", Some("too many sessions of this user")),
+        ("joe", Some("user-session-limit")),
         ("jane", None),
-        ("jack", Some("too many sessions from this address")),
+        ("jack", Some("address-session-limit")),
     ] {
         let client = Client::connect(&world.gateway).await;
         let created = soon(client.router.create_session(user, "secret")).await;
@@ -368,7 +368,11 @@ async fn a_user_and_an_address_have_no_more_sessions_than_their_share() {
             )) => Some(refused.reason),
             Err(other) => panic!("expected a refusal, got {other}"),
         };
-        assert_eq!(reason.as_deref(), expected, "{user}");
+        let is_expected = match (&reason, expected) {
+            (Some(reason), Some(expected)) => reason.contains(expected),
+            (reason, expected) => reason.is_none() && expected.is_none(),
+        };
+        assert!(is_expected, "{user}: {reason:?}");
         others.push(client);
     }
     world.shut_down().await;

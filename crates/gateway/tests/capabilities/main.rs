@@ -7,6 +7,7 @@ mod compression;
 mod faults;
 mod filters;
 mod forwarding;
+mod limits;
 mod resumption;
 mod rings;
 mod routers;

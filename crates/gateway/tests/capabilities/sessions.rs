@@ -58,7 +58,10 @@ async fn clients_beyond_the_limit_are_refused_and_those_within_it_are_served() {
         Err(CannotCreateSessionOrPermissionDeniedError::CannotCreateSessionException(
             exception,
         )) => {
-            assert_eq!(exception.reason, "gateway overloaded: too many sessions");
+            assert_eq!(
+                exception.reason,
+                "gateway overloaded: too many sessions (session-limit)"
+            );
         }
         other => panic!("expected a refusal, got {other:?}"),
     }

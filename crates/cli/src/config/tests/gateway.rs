@@ -48,6 +48,8 @@ application-timeout = "5s"
 connection-context = "application"
 routing-table = 9
 routing-table-bytes = "3 KiB"
+memory-bytes = "5 MiB"
+server-connection-limit = 11
 admin.listen = "tcp -h 127.0.0.1 -p 4066"
 admin.instance = "DoorAdmin"
 [gateway.filter]
@@ -89,6 +91,8 @@ compressions = ["brotli", "bzip2"]
     expected.user_request_rate = Some(100);
     expected.address_request_rate = Some(200);
     expected.routing_table_bytes = 3 * 1024;
+    expected.memory_max = 5 * 1024 * 1024;
+    expected.server_connection_limit = 11;
     let mut admin = AdminSettings::new("tcp -h 127.0.0.1 -p 4066");
     admin.instance_name = "DoorAdmin".to_owned();
     expected.admin = Some(admin);

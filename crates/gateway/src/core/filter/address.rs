@@ -146,12 +146,24 @@ pub(crate) struct AddressFilter {
 impl AddressFilter {
     /// Whether the client may register this proxy, whose text has `len` bytes.
     pub(crate) fn allows(&self, reference: &Reference, len: usize) -> bool {
-        if self.proxy_len_max.is_some_and(|max| len > max) {
+        if self.proxy_len_max.is_some_and(|max| len > max) || !is_plausible(reference) {
             return false;
         }
         let any = |rules: &[AddressRule]| rules.iter().any(|rule| rule.matches(reference));
         (self.accept.is_empty() || any(&self.accept)) && !any(&self.reject)
     }
+}
+
+/// The largest length of a host, in bytes. No name of the domain name system is longer.
+const HOST_LEN_MAX: usize = 255;
+/// The largest number of endpoints of a proxy.
+const ENDPOINTS_MAX: usize = 256;
+
+/// Whether an object can have this proxy. Rules are not tried on hosts of a megabyte, nor on thousands of endpoints.
+fn is_plausible(reference: &Reference) -> bool {
+    let endpoints = reference.endpoints();
+    let is_short = |endpoint: &Endpoint| endpoint.host().is_none_or(|it| it.len() <= HOST_LEN_MAX);
+    endpoints.len() <= ENDPOINTS_MAX && endpoints.iter().all(is_short)
 }
 
 /// The length of a proxy's text, in bytes, without a copy of the text.
@@ -284,6 +296,32 @@ mod tests {
             let error = text.parse::<AddressRule>().unwrap_err().to_string();
             assert!(error.contains("expected a rule"), "{error}");
         }
+    }
+
+    /// Whether a proxy is allowed, if that is known within a minute.
+    fn allows_in_time(rule: &'static str, proxy: String) -> Option<bool> {
+        let (done, decided) = std::sync::mpsc::channel();
+        std::thread::spawn(move || done.send(allows(&[rule], &[], &proxy)));
+        decided
+            .recv_timeout(std::time::Duration::from_secs(60))
+            .ok()
+    }
+
+    #[test]
+    fn a_host_of_a_million_digits_is_refused_at_once() {
+        let host = "1".repeat(1_000_000);
+        let proxy = DB.replace("db1.example", &format!("db{host}.example"));
+        assert_eq!(allows_in_time("db*[2].example", proxy), Some(false));
+    }
+
+    #[test]
+    fn thousands_of_endpoints_are_refused_at_once() {
+        let host = format!("db{}.example", "1".repeat(240));
+        let endpoint = format!(":tcp -h {host} -p 1");
+        let proxy = |count| format!("o{}", endpoint.repeat(count));
+        assert_eq!(allows_in_time("db*[2].example", proxy(4_000)), Some(false));
+        assert_eq!(allows_in_time("db*1.example", proxy(256)), Some(true));
+        assert_eq!(allows_in_time("db*1.example", proxy(257)), Some(false));
     }
 
     #[test]

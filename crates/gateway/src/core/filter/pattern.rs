@@ -108,12 +108,18 @@ impl Pattern {
     }
 }
 
+/// The largest number of digits of a number. A text with more of them matches no group.
+const DIGITS_MAX: usize = 20;
+
 /// The end of the decimal number at `at`, if the group has that number. All digits that follow belong to it.
 fn number_end(text: &str, at: usize, group: &Group) -> Option<usize> {
     let rest = &text[at..];
-    let len = rest
-        .find(|char: char| !char.is_ascii_digit())
-        .unwrap_or(rest.len());
+    let is_digit = |byte: &u8| byte.is_ascii_digit();
+    let digits = rest.bytes().take_while(is_digit).take(DIGITS_MAX + 1);
+    let len = digits.count();
+    if len > DIGITS_MAX {
+        return None;
+    }
     let number = rest[..len].parse().ok()?;
     group.has(number).then_some(at + len)
 }

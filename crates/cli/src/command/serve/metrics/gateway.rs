@@ -34,6 +34,7 @@ impl Collector for Gateway {
             ("proxy", status.proxies_refused),
             ("request", status.requests_refused),
             ("callback", status.callbacks_refused),
+            ("memory", status.memory_full),
         ];
         let refused = refused.map(|(what, count)| (labelled("what", what), number(count)));
         rows.counters("floe_gateway_refused", help, refused)?;
@@ -59,6 +60,8 @@ impl Collector for Gateway {
             help,
             number(status.queued_bytes),
         )?;
+        let help = "Bytes that sessions hold";
+        rows.gauge("floe_gateway_memory_bytes", help, number(status.memory))?;
         let help = "Requests that a later one replaced in a queue";
         rows.counter("floe_gateway_overridden", help, number(status.overridden))?;
         let help = "Requests that were not forwarded, by reason";

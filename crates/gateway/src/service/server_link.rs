@@ -1,0 +1,234 @@
+//! A connection to or from a server, and the requests over it that have no answer yet.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use floe::{Connection, Proxy, SystemException, TypedProxy};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+use super::account::{AccountFull, Share};
+use super::failure;
+use super::overload::{NO_CONNECTION, overloaded};
+use super::session::Session;
+use crate::core::ServerWindow;
+
+/// The address of a session's client when it logged in. Sockets without an address count together.
+pub(super) struct Origin {
+    pub(super) address: Option<IpAddr>,
+    /// The connections to servers that its sessions have caused.
+    pub(super) connections: Arc<Share>,
+}
+
+/// Whose requests are counted together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum ClientKey {
+    /// Requests to a server, by the address of their clients.
+    Address(Option<IpAddr>),
+    /// Requests to a client, by its session.
+    Session(usize),
+}
+
+/// A connection to a server, or of a server that calls clients. All clients share it.
+pub(super) struct ServerLink {
+    /// Held for a moment, never across a wait.
+    window: Mutex<ServerWindow<ClientKey, oneshot::Sender<Room>>>,
+    /// The clients that have not answered in time, and until when requests to them do not wait. Held for a moment.
+    stalled: Mutex<HashMap<ClientKey, Instant>>,
+}
+
+/// Room for a request without an answer, given back when this is dropped.
+pub(super) struct Room {
+    /// `None` if it was given back already.
+    link: Option<Arc<ServerLink>>,
+    client: ClientKey,
+    size: usize,
+}
+
+/// The most that has no answer over one connection, as Floe counts dispatches: 16 for each request, and 1 for each kilobyte.
+/// The receiver reads no more then: a server of Floe, or this gateway.
+const WINDOW_MAX: usize = 16 * 1024;
+const SIZE_MIN: usize = 16;
+const SIZE_UNIT: usize = 1024;
+
+/// How long a connection to a server may be unused, unless the settings of the process say so.
+const UNUSED_MAX: Duration = Duration::from_secs(300);
+/// How long a request to a server waits for room.
+const TO_SERVER_WAIT_MAX: Duration = Duration::from_secs(30);
+/// How long a request to a client waits for room. Meanwhile, the connection of its server may not be read.
+const TO_CLIENT_WAIT_MAX: Duration = Duration::from_secs(1);
+/// How long further requests to a client do not wait after one that has waited in vain.
+const STALLED_FOR: Duration = Duration::from_secs(10);
+const NO_ANSWERS: &str =
+    "the server has not answered as many requests of this address as may wait at a time";
+const CLIENT_STALLED: &str = "the client does not answer: as many requests to it wait as may do so";
+
+impl ServerLink {
+    /// The link of an incoming connection.
+    pub(super) fn of(connection: &Connection) -> Arc<Self> {
+        connection.remember(|_| Self::new())
+    }
+
+    /// The link to the server of an object, which is connected if it is not yet; `None` if there is no connection.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or the address of the session has too many connections.
+    pub(super) async fn connect(
+        object: &Proxy,
+        origin: &Origin,
+    ) -> Result<Option<Arc<Self>>, SystemException> {
+        if let Some(connection) = object.ice_cached_connection() {
+            return Ok(Some(Self::of(&connection)));
+        }
+        let held = origin.connections.take(1);
+        let held = held
+            .map_err(|AccountFull| SystemException::UnknownException(overloaded(NO_CONNECTION)))?;
+        let connected = object.ice_connection().await.map_err(failure::exception)?;
+        Ok(connected.map(|connection| {
+            let mut is_first = false;
+            let link = connection.remember(|_| {
+                is_first = true;
+                Self::new()
+            });
+            if is_first {
+                let mut liveness = connection.liveness();
+                liveness.inactivity_timeout.get_or_insert(UNUSED_MAX);
+                connection.set_liveness(liveness);
+                connection.on_close(move |_| drop(held));
+            }
+            link
+        }))
+    }
+
+    fn new() -> Self {
+        Self {
+            window: Mutex::new(ServerWindow::new(WINDOW_MAX)),
+            stalled: Mutex::default(),
+        }
+    }
+
+    /// Waits until a client may have one more request of this length to this server.
+    ///
+    /// # Errors
+    /// There is no room in time. Requests may wait for each other, if servers call clients back that call them.
+    pub(super) async fn to_server(
+        self: &Arc<Self>,
+        origin: &Origin,
+        len: usize,
+    ) -> Result<Room, SystemException> {
+        let client = ClientKey::Address(origin.address);
+        let room = self.take(client, len, TO_SERVER_WAIT_MAX).await;
+        room.ok_or_else(|| SystemException::UnknownException(overloaded(NO_ANSWERS)))
+    }
+
+    /// Waits until a client may have one more request of this length from this server, unless another one has waited in vain
+    /// just before.
+    ///
+    /// # Errors
+    /// There is no room.
+    pub(super) async fn to_client(
+        self: &Arc<Self>,
+        session: &Arc<Session>,
+        len: usize,
+    ) -> Result<Room, SystemException> {
+        let client = ClientKey::Session(Arc::as_ptr(session).addr());
+        let is_stalled = {
+            let mut stalled = lock(&self.stalled);
+            let until = stalled.get(&client).copied();
+            let is_stalled = until.is_some_and(|until| Instant::now() < until);
+            if until.is_some() && !is_stalled {
+                stalled.remove(&client);
+            }
+            is_stalled
+        };
+        let wait_max = match is_stalled {
+            true => Duration::ZERO,
+            false => TO_CLIENT_WAIT_MAX,
+        };
+        let room = self.take(client, len, wait_max).await;
+        room.ok_or_else(|| {
+            if !is_stalled {
+                let now = Instant::now();
+                let mut stalled = lock(&self.stalled);
+                if stalled.len() >= stalled.capacity() {
+                    stalled.retain(|_, until| *until > now);
+                }
+                stalled.insert(client, now + STALLED_FOR);
+            }
+            SystemException::UnknownException(overloaded(CLIENT_STALLED))
+        })
+    }
+
+    async fn take(
+        self: &Arc<Self>,
+        client: ClientKey,
+        len: usize,
+        wait_max: Duration,
+    ) -> Option<Room> {
+        let size = SIZE_MIN + len / SIZE_UNIT;
+        let turn = {
+            let mut window = lock(&self.window);
+            if window.take(client, size) {
+                return Some(Room {
+                    link: Some(self.clone()),
+                    client,
+                    size,
+                });
+            }
+            if wait_max.is_zero() {
+                return None;
+            }
+            let (due, turn) = oneshot::channel();
+            window.wait(client, size, due);
+            turn
+        };
+        match timeout(wait_max, turn).await {
+            Ok(room) => room.ok(),
+            Err(_) => {
+                lock(&self.window).forget(client, oneshot::Sender::is_closed);
+                None
+            }
+        }
+    }
+
+    /// Gives room back, and tells those whose turn has come.
+    fn release(self: &Arc<Self>, client: ClientKey, size: usize) {
+        let mut released = vec![(client, size)];
+        while let Some((client, size)) = released.pop() {
+            let due = lock(&self.window).release(client, size);
+            for (client, size, waiter) in due {
+                let room = Room {
+                    link: Some(self.clone()),
+                    client,
+                    size,
+                };
+                if let Err(mut room) = waiter.send(room) {
+                    // Its request was given up.
+                    room.link = None;
+                    released.push((client, size));
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Origin").field(&self.address).finish()
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if let Some(link) = self.link.take() {
+            link.release(self.client, self.size);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
