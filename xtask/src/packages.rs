@@ -19,7 +19,8 @@ const INTEROP: &[&str] = &[
 ];
 
 /// The peers of the lab beside Ice: omniORB, Fast CDR, Protocol Buffers, Cap'n Proto, Cyclone DDS, gSOAP,
-/// gRPC, ZeroMQ, omniEvents, mosquitto, NATS and Redis; and what ActiveMQ Artemis is fetched and compiled with.
+/// gRPC, ZeroMQ, omniEvents, mosquitto, NATS and Redis; and what ActiveMQ Artemis needs for its journal, and is
+/// fetched and compiled with.
 const LAB: &[&str] = &[
     "libomniorb4-dev",
     "omniidl",
@@ -45,6 +46,7 @@ const LAB: &[&str] = &[
     "libnats-dev",
     "redis-server",
     "libhiredis-dev",
+    "libaio1",
     "default-jdk-headless",
     "maven",
 ];

@@ -1,12 +1,13 @@
 //! Contenders that are programs in Java, which Maven builds: what all of them have in common, and the programs.
 //!
-//! One program does the scenarios `events` and `pubsub-rtt`: roles are the same for all, and a `Messaging` carries the events.
+//! One program does the scenarios `events` and `pubsub-rtt`: roles are the same for all, and a `Messaging` carries the events. That of
+//! `durable` has roles of its own.
 
 use super::{Program, peer};
 
-/// The sources of a program: its project, its `Contender.java`, further files of its own by name, and what all have in common.
+/// The sources of a program: its project, its own files by folder, and those that it shares with others.
 macro_rules! java_sources {
-    ($project:literal, $folder:literal, $($own:literal),*) => {
+    ($project:literal, $folder:literal: $($own:literal),+; $($shared:literal),*) => {
         &[
             (
                 "pom.xml",
@@ -16,24 +17,27 @@ macro_rules! java_sources {
                 "contender.sh",
                 include_str!("../../contenders/java/contender.sh"),
             ),
-            (
-                "src/main/java/floe/lab/Contender.java",
-                include_str!(concat!("../../contenders/", $folder, "/Contender.java")),
-            ),
-            java_sources!(@shared "Main.java"),
-            java_sources!(@shared "Messaging.java"),
-            java_sources!(@shared "Number.java"),
-            java_sources!(@shared "Pinging.java"),
-            java_sources!(@shared "Publishing.java"),
-            java_sources!(@shared "Tally.java"),
-            java_sources!(@shared "Task.java"),
-            $(java_sources!(@shared $own),)*
+            $(java_sources!(@of $folder, $own),)+
+            java_sources!(@of "java", "Main.java"),
+            $(java_sources!(@of "java", $shared),)*
         ]
     };
-    (@shared $name:literal) => {
+    (@of $folder:literal, $name:literal) => {
         (
             concat!("src/main/java/floe/lab/", $name),
-            include_str!(concat!("../../contenders/java/", $name)),
+            include_str!(concat!("../../contenders/", $folder, "/", $name)),
+        )
+    };
+}
+
+/// The same of a program that brings a `Messaging`, with further files that it shares.
+macro_rules! messaging_sources {
+    ($project:literal, $folder:literal $(, $shared:literal)*) => {
+        java_sources!(
+            $project,
+            $folder: "Contender.java";
+            "Messaging.java", "Number.java", "Pinging.java", "Publishing.java", "Roles.java", "Tally.java", "Task.java"
+            $(, $shared)*
         )
     };
 }
@@ -48,16 +52,28 @@ const MAVEN_BUILD: &[&[&str]] = &[
 pub(super) static ARTEMIS: Program = Program {
     peer: &peer::ARTEMIS,
     folder: "artemis",
-    sources: java_sources!("jms.xml", "artemis", "Jms.java"),
+    sources: messaging_sources!("jms.xml", "artemis", "Jms.java"),
     data: None,
     build: MAVEN_BUILD,
 };
 
-/// The same broker with Qpid JMS, over AMQP 1.0.
+/// The same with its journal, for the scenario `durable`.
+pub(super) static ARTEMIS_DURABLE: Program = Program {
+    peer: &peer::ARTEMIS_JOURNAL,
+    folder: "artemis-durable",
+    sources: java_sources!(
+        "jms.xml",
+        "artemis/durable": "Broker.java", "Case.java", "Replaying.java", "Roles.java", "Storing.java", "Subscription.java";
+    ),
+    data: None,
+    build: MAVEN_BUILD,
+};
+
+/// The same broker in memory, with Qpid JMS over AMQP 1.0.
 pub(super) static QPID: Program = Program {
     peer: &peer::QPID,
     folder: "qpid",
-    sources: java_sources!("jms.xml", "qpid", "Jms.java"),
+    sources: messaging_sources!("jms.xml", "qpid", "Jms.java"),
     data: None,
     build: MAVEN_BUILD,
 };
@@ -66,7 +82,7 @@ pub(super) static QPID: Program = Program {
 pub(super) static JACORB: Program = Program {
     peer: &peer::JACORB,
     folder: "jacorb",
-    sources: java_sources!("jacorb.xml", "jacorb",),
+    sources: messaging_sources!("jacorb.xml", "jacorb"),
     data: None,
     build: MAVEN_BUILD,
 };
@@ -75,7 +91,7 @@ pub(super) static JACORB: Program = Program {
 pub(super) static WSN: Program = Program {
     peer: &peer::WSN,
     folder: "wsn",
-    sources: java_sources!("wsn.xml", "wsn",),
+    sources: messaging_sources!("wsn.xml", "wsn"),
     data: None,
     build: MAVEN_BUILD,
 };

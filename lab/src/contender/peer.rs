@@ -205,6 +205,16 @@ pub(crate) const ARTEMIS: Peer = Peer {
     install: "default-jdk-headless maven",
 };
 
+/// The same with what its journal needs.
+pub(crate) const ARTEMIS_JOURNAL: Peer = Peer {
+    version: &[
+        "sh",
+        "-c",
+        "PATH=$PATH:/usr/sbin:/sbin; ldconfig -p | grep libaio.so.1 >&2 && javac -version >&2 && mvn --version >&2 && echo artemis 2.44.0",
+    ],
+    install: "libaio1 default-jdk-headless maven",
+};
+
 /// JacORB, from Maven's registry in the version of its `pom.xml`.
 pub(crate) const JACORB: Peer = Peer {
     version: &[
@@ -243,8 +253,24 @@ mod tests {
     fn what_a_peer_needs_is_what_xtask_installs() {
         let installed = include_str!("../../../xtask/src/packages.rs");
         for peer in [
-            ICE, ICESTORM, GLACIER2, OMNIORB, FASTCDR, PROTOBUF, CAPNP, CYCLONEDDS, FASTDDS, GSOAP,
-            ZEROMQ, GRPC, MOSQUITTO, NATS, REDIS, OMNIEVENTS, ARTEMIS,
+            ICE,
+            ICESTORM,
+            GLACIER2,
+            OMNIORB,
+            FASTCDR,
+            PROTOBUF,
+            CAPNP,
+            CYCLONEDDS,
+            FASTDDS,
+            GSOAP,
+            ZEROMQ,
+            GRPC,
+            MOSQUITTO,
+            NATS,
+            REDIS,
+            OMNIEVENTS,
+            ARTEMIS,
+            ARTEMIS_JOURNAL,
         ] {
             for package in peer.install.split(' ') {
                 // The headers of Ice come with a package that stands for all of them.
@@ -291,6 +317,7 @@ mod tests {
         let wsn = include_str!("../../contenders/java/wsn.xml");
         for (peer, project, property) in [
             (ARTEMIS, jms, "artemis.version"),
+            (ARTEMIS_JOURNAL, jms, "artemis.version"),
             (QPID, jms, "qpid.version"),
             (JACORB, jacorb, "jacorb.version"),
             (WSN, wsn, "cxf.version"),

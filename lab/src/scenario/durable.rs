@@ -15,13 +15,13 @@
 
 use super::{Processes, ScenarioInfo, Unit, case};
 use crate::contender::durable::case::Case;
-use crate::contender::durable::{FLOE, FLOOR, NATS_JETSTREAM, REDIS};
+use crate::contender::durable::{ARTEMIS, FLOE, FLOOR, NATS_JETSTREAM, REDIS};
 use crate::placement::Placement;
 
 pub(super) const DURABLE: ScenarioInfo = ScenarioInfo {
     name: "durable",
     summary: "how many events a service stores in a second, each on disk before it is acknowledged",
-    contenders: &[&FLOOR, &FLOE, &REDIS, &NATS_JETSTREAM],
+    contenders: &[&FLOOR, &FLOE, &REDIS, &NATS_JETSTREAM, &ARTEMIS],
     groups: &[],
     processes: Processes::Durable,
     cases: &[
@@ -50,6 +50,7 @@ pub(super) const DURABLE: ScenarioInfo = ScenarioInfo {
         ("floe", "floor"),
         ("floe", "redis"),
         ("floe", "nats-jetstream"),
+        ("floe", "artemis"),
     ],
 };
 

@@ -189,9 +189,14 @@ fn many_publishers_reach_many_subscribers_in_every_quality_that_is_offered() {
 #[test]
 fn events_are_on_disk_before_they_are_acknowledged() {
     let cases = ["inflight-1", "inflight-100", "batch-1000"];
-    for contender in ["redis", "nats-jetstream"] {
+    for contender in ["redis", "nats-jetstream", "artemis"] {
         measure("durable", contender, &cases, cases.len());
     }
+}
+
+#[test]
+fn stored_events_are_read_by_a_durable_subscriber_of_artemis() {
+    measure("durable", "artemis", &["replay-2500"], 1);
 }
 
 #[test]

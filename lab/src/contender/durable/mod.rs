@@ -20,6 +20,7 @@
 //! Both live until their stdin ends. A service stores in the folder `TMPDIR`, which the lab makes for each process and removes.
 //! The line is `{"calls": [[value, 1]]}`, where the value is the events that were acknowledged, or read, in a second.
 
+mod artemis;
 pub(crate) mod case;
 mod floe;
 mod floor;
@@ -29,6 +30,7 @@ mod page_cache;
 mod publishing;
 mod redis;
 
+pub(crate) use artemis::ARTEMIS;
 pub(crate) use floe::FLOE;
 pub(crate) use floor::FLOOR;
 pub(crate) use nats_jetstream::NATS_JETSTREAM;
