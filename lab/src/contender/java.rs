@@ -5,9 +5,9 @@
 
 use super::{Program, peer};
 
-/// The sources of a program: its project, its own files by folder, and those that it shares with others.
+/// The sources of a program: its project, what starts it, its own files by folder, and those that it shares with others.
 macro_rules! java_sources {
-    ($project:literal, $folder:literal: $($own:literal),+; $($shared:literal),*) => {
+    ($project:literal, $script:literal, $folder:literal: $($own:literal),+; $($shared:literal),*) => {
         &[
             (
                 "pom.xml",
@@ -15,7 +15,7 @@ macro_rules! java_sources {
             ),
             (
                 "contender.sh",
-                include_str!("../../contenders/java/contender.sh"),
+                include_str!(concat!("../../contenders/", $script)),
             ),
             $(java_sources!(@of $folder, $own),)+
             java_sources!(@of "java", "Main.java"),
@@ -35,6 +35,7 @@ macro_rules! messaging_sources {
     ($project:literal, $folder:literal $(, $shared:literal)*) => {
         java_sources!(
             $project,
+            "java/contender.sh",
             $folder: "Contender.java";
             "Messaging.java", "Number.java", "Pinging.java", "Publishing.java", "Roles.java", "Tally.java", "Task.java"
             $(, $shared)*
@@ -63,10 +64,20 @@ pub(super) static ARTEMIS_DURABLE: Program = Program {
     folder: "artemis-durable",
     sources: java_sources!(
         "jms.xml",
+        "artemis/durable/contender.sh",
         "artemis/durable": "Broker.java", "Case.java", "Replaying.java", "Roles.java", "Storing.java", "Subscription.java";
     ),
     data: None,
-    build: MAVEN_BUILD,
+    build: &[
+        MAVEN_BUILD[0],
+        // What the journal calls, for x86-64 alone. The Java machine looks for it in a folder, and not in a jar.
+        &[
+            "sh",
+            "-c",
+            "jar -xf lib/activemq-artemis-native-*.jar lib/linux-x86_64",
+        ],
+        MAVEN_BUILD[1],
+    ],
 };
 
 /// The same broker in memory, with Qpid JMS over AMQP 1.0.

@@ -205,12 +205,12 @@ pub(crate) const ARTEMIS: Peer = Peer {
     install: "default-jdk-headless maven",
 };
 
-/// The same with what its journal needs.
+/// The same with what its journal needs. The library that it calls is made for x86-64 alone.
 pub(crate) const ARTEMIS_JOURNAL: Peer = Peer {
     version: &[
         "sh",
         "-c",
-        "PATH=$PATH:/usr/sbin:/sbin; ldconfig -p | grep libaio.so.1 >&2 && javac -version >&2 && mvn --version >&2 && echo artemis 2.44.0",
+        "PATH=$PATH:/usr/sbin:/sbin; uname -m | grep x86_64 >&2 && ldconfig -p | grep libaio.so.1 >&2 && javac -version >&2 && mvn --version >&2 && echo artemis 2.44.0",
     ],
     install: "libaio1 default-jdk-headless maven",
 };
