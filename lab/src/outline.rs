@@ -114,7 +114,6 @@ fn expected(
         // Sessions are made one after another, whatever the time of a round.
         Processes::Gateway if case.starts_with("sessions") => millis(1_000),
         Processes::Gateway => round + millis(250),
-        Processes::Durable if is_java && case.starts_with("replay") => millis(60_000),
         Processes::Durable => start * 2 + round + millis(150),
         Processes::OverSlowLine if case.ends_with("/1m") => millis(1_600),
         // An event of `ticks` is a message of its own.

@@ -216,8 +216,6 @@ impl Leg {
             ("slow", true) => (1, &["text/56k", "ticks/56k"]),
             ("gateway", false) => (3, &[]),
             ("durable", false) => (4, &[]),
-            // To store the events of a replay takes half a minute with Artemis.
-            ("durable", true) => (3, &["inflight-1", "inflight-100", "batch-1000"]),
             ("gateway", true) => (1, &["twoway", "ami-1000", "sessions-1000"]),
             (_, false) => (5, &[]),
             (_, true) => (3, &[]),

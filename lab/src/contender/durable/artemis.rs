@@ -11,13 +11,25 @@ use crate::contender::{Contender, Failure, Origin, java};
 
 pub(crate) const ARTEMIS: Contender = Contender {
     name: "artemis",
-    refusal: |_| None,
+    refusal,
     encoding: None,
     origin: Origin::Durable(&DurableContender {
         service: Service::Own(serve),
         publisher: Publisher::Built(&java::ARTEMIS_DURABLE),
     }),
 };
+
+/// The most events of a replay.
+const REPLAY_MAX: u64 = 100_000;
+
+fn refusal(case: &str) -> Option<&'static str> {
+    match Case::parse(case) {
+        Ok(Case::Replay(count)) if count > REPLAY_MAX => Some(
+            "it takes half a minute to store 500,000 events, half of the time that a service has to start: measure replay-100000",
+        ),
+        _ => None,
+    }
+}
 
 fn serve(case: &str) -> Result<(), Failure> {
     let program = java::ARTEMIS_DURABLE.build()?.program;
