@@ -48,7 +48,7 @@ impl Router {
         Self::start_toml_with(text, &[])
     }
 
-    /// The same with further arguments to `floe serve`.
+    /// Starts the gateway in the same way, with further arguments to `floe serve`.
     ///
     /// # Panics
     /// If it does not become ready.

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 
-/// What an attack does.
+/// The function that carries an attack out.
 pub(super) type Kind = fn(Target) -> Attacking;
 pub(super) type Attacking = Pin<Box<dyn Future<Output = ()>>>;
 
@@ -65,7 +65,7 @@ impl Target {
         }
     }
 
-    /// The same target for another time.
+    /// Returns this target for another time.
     pub(super) fn for_seconds(self, seconds: u64) -> Self {
         let end = Instant::now() + Duration::from_secs(seconds);
         Self { end, ..self }
