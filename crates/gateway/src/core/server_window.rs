@@ -100,7 +100,8 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
     }
 }
 
-/// Whether a client that has `own` of all that are `used` may have more.
+/// Returns true if a client that has `own` of all that are `used` may have more. A long request may take it beyond its half, so
+/// that one is never too long for the window; an `Account` has no such request.
 fn has_room(own: usize, used: usize, size: usize, max: usize) -> bool {
     own == 0 || own.saturating_add(used).saturating_add(size) <= max
 }

@@ -28,8 +28,8 @@ pub(super) struct Origin {
 enum ClientKey {
     /// Requests to a server, by the address of their clients.
     Address(Option<IpAddr>),
-    /// Requests to a client, by its session.
-    Session(usize),
+    /// Requests to a client, by the number of its session. The place of a session in memory would be that of a later one, too.
+    Session(u64),
 }
 
 /// A connection to a server, or of a server that calls clients. All clients share it.
@@ -131,10 +131,10 @@ impl ServerLink {
     /// There is no room.
     pub(super) async fn to_client(
         self: &Arc<Self>,
-        session: &Arc<Session>,
+        session: &Session,
         len: usize,
     ) -> Result<Room, SystemException> {
-        let client = ClientKey::Session(Arc::as_ptr(session).addr());
+        let client = ClientKey::Session(session.number);
         let is_stalled = {
             let mut stalled = lock(&self.stalled);
             let until = stalled.get(&client).copied();

@@ -26,6 +26,8 @@ use crate::settings::GatewaySettings;
 
 /// A session of a client. It is bound to its connection, unless it can be resumed.
 pub(super) struct Session {
+    /// The number of the session, which no other one gets, not even after this one has ended.
+    pub(super) number: u64,
     /// The user's name or description, for logs.
     pub(super) user: String,
     pub(super) owner: Owner,
@@ -137,7 +139,9 @@ impl Session {
         let filter = &settings.filter;
         let categories = filter.accept_categories.iter().cloned();
         let to_client_traffic = Arc::default();
+        static NEXT_NUMBER: AtomicU64 = AtomicU64::new(0);
         Ok(Arc::new(Self {
+            number: NEXT_NUMBER.fetch_add(1, Ordering::Relaxed),
             _own_memory: new.memory.take(SESSION_LEN + new.user.len())?,
             memory: new.memory,
             origin: new.origin,
