@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use floe::contracts::glacier2::{
-    CannotCreateSessionError, CannotCreateSessionOrPermissionDeniedError, SessionControlProxy,
-    SessionManager, SessionManagerDispatcher, SessionProxy,
+    CannotCreateSessionOrPermissionDeniedError, SessionManagerDispatcher,
 };
-use floe::{Communicator, Current, Identity, InvokeError, Proxy, SystemException, TypedProxy};
+use floe::{Communicator, Identity, InvokeError, Proxy, SystemException, TypedProxy};
 use floe_access::Users;
 use floe_gateway::{GatewaySettings, OVERLOADED, PasswordVerifier};
 use tokio::net::TcpListener;
 use tokio::time::sleep;
 
 use crate::resumption::{Slow, Survivor};
+use crate::sessions::Sessions;
 use crate::world::{BackEnd, Client, World, call, soon};
 
 /// Asks for a session. Returns the client, or the reason why there is no session.
@@ -164,26 +164,12 @@ async fn tokens_and_facets_take_room_in_a_queue() {
     }
 }
 
-/// Creates the same session of the application for each user.
-struct OneSession(Proxy);
-
-impl SessionManager for OneSession {
-    async fn create(
-        &self,
-        _user_id: String,
-        _control: Option<SessionControlProxy>,
-        _current: &Current,
-    ) -> Result<Option<SessionProxy>, CannotCreateSessionError> {
-        Ok(Some(SessionProxy::from_proxy(self.0.clone())))
-    }
-}
-
 #[tokio::test]
 async fn a_flood_of_heartbeats_asks_the_application_once_at_a_time() {
     let back_end = BackEnd::start().await;
     let slow = Arc::new(Slow::default());
     let application = back_end.adapter.add("slow", slow.clone()).unwrap();
-    let manager = SessionManagerDispatcher::new(OneSession(application));
+    let manager = SessionManagerDispatcher::new(Sessions(application));
     let manager = back_end.adapter.add("manager", manager).unwrap();
     let world = World::before(back_end, |settings| {
         settings.session_manager = Some(manager.reference().clone());

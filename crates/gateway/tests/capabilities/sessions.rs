@@ -124,8 +124,8 @@ async fn a_dropped_gateway_ends_its_sessions_and_frees_its_port() {
     assert!(client.router.ice_ping().await.is_err());
 }
 
-/// Creates a session of the application for each user.
-struct Sessions(Proxy);
+/// Returns this session of the application for each user.
+pub(crate) struct Sessions(pub(crate) Proxy);
 
 impl SessionManager for Sessions {
     async fn create(
