@@ -215,7 +215,10 @@ fn a_truncated_slice_source_ends_well() {
 #[test]
 fn messages_and_values_with_random_damages_end_well() {
     let count = match env::var("FLOE_DAMAGED_INPUTS") {
-        Ok(count) => count.parse().expect("FLOE_DAMAGED_INPUTS is a number"),
+        Ok(text) => match text.parse() {
+            Ok(count) if count > 0 => count,
+            _ => panic!("FLOE_DAMAGED_INPUTS: expected a whole number from 1, got {text:?}"),
+        },
         Err(_) => 20_000,
     };
     run_damaged("message", count, |_, input| message::run(input));

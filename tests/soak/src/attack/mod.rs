@@ -84,6 +84,13 @@ impl Attack {
                 self.attack(gateway, gateway::LOGINS, &mut seen).await;
             }
         }
+        if seen.is_empty() {
+            eprintln!(
+                "expected --only to be in the name of an attack, got {:?}: without it, all of them run and are named",
+                self.only
+            );
+            return ExitCode::FAILURE;
+        }
         self.tell(&seen)
     }
 
