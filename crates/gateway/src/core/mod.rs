@@ -25,5 +25,5 @@ pub(crate) use forward_mode::ForwardMode;
 pub(crate) use login_throttle::{LoginThrottle, TooManyAttempts};
 pub(crate) use request_queue::{Pushed, QueueLimits, RequestQueue};
 pub(crate) use routing_table::RoutingTable;
-pub(crate) use server_window::ServerWindow;
+pub(crate) use server_window::{DOUBT_AFTER, ServerWindow};
 pub(crate) use token_bucket::TokenBucket;

@@ -3,11 +3,17 @@
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::Hash;
 
+use ::core::time::Duration;
+
 /// The requests over one connection to a server that have no answer yet, by the key `K` of their clients. A server that has too
-/// many of them reads no more, so that all clients would wait for those of one.
+/// many of them reads no more, so that all clients would wait for those of one. Their answers come back over that connection,
+/// too, one after another.
 ///
 /// A client may have as many as are free. So one that takes all it can get leaves a half to others, a second one a quarter, and
 /// so on. A client without any may always have one. Further requests wait, as `W`. Sizes are in units of the limit.
+///
+/// Each request also counts for the answer that it is likely to get, by the answers that its client has had. A client of which
+/// nothing is known begins with a few requests, and may have more with each short answer.
 #[derive(Debug)]
 pub(crate) struct ServerWindow<K, W> {
     max: usize,
@@ -19,8 +25,30 @@ pub(crate) struct ServerWindow<K, W> {
 
 #[derive(Debug)]
 struct Client<W> {
-    used: usize,
+    /// The number of requests without an answer.
+    requests: usize,
+    /// The size of these requests.
+    size: usize,
+    /// The size of the answer that each of them is likely to get.
+    answer: usize,
+    /// When an answer came, or `answer` was doubted, for the last time.
+    heard: Duration,
     waiting: VecDeque<(usize, W)>,
+}
+
+/// How long a client may wait for room without an answer before half of what is known of its answers is forgotten.
+pub(crate) const DOUBT_AFTER: Duration = Duration::from_millis(100);
+
+impl<W> Client<W> {
+    fn used(&self) -> usize {
+        self.size
+            .saturating_add(self.requests.saturating_mul(self.answer))
+    }
+
+    fn add(&mut self, size: usize) {
+        self.requests += 1;
+        self.size += size;
+    }
 }
 
 impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
@@ -33,69 +61,110 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
         }
     }
 
-    /// Takes room for a request. Returns false if there is none.
-    pub(crate) fn take(&mut self, key: K, size: usize) -> bool {
+    /// Takes room for a request, of a client whose answers are likely to have the size `answer` if there were none yet. Returns
+    /// false if there is no room.
+    pub(crate) fn take(&mut self, key: K, size: usize, answer: usize, now: Duration) -> bool {
         let (used, max) = (self.used, self.max);
         let client = self.clients.entry(key).or_insert_with(|| Client {
-            used: 0,
+            requests: 0,
+            size: 0,
+            answer,
+            heard: now,
             waiting: VecDeque::new(),
         });
-        let is_taken = client.waiting.is_empty() && has_room(client.used, used, size, max);
+        let is_taken = client.waiting.is_empty()
+            && has_room(client.used(), used, size.saturating_add(client.answer), max);
         if is_taken {
-            client.used += size;
-            self.used += size;
+            self.change(key, |client| client.add(size));
         }
         is_taken
     }
 
-    /// Lets a request wait that has found no room. [`release`](Self::release) gives `waiter` back when its turn has come, with
+    /// Lets a request wait that has found no room. The methods that return requests whose turn has come give `waiter` back, with
     /// room taken.
     pub(crate) fn wait(&mut self, key: K, size: usize, waiter: W) {
-        if let Some(client) = self.clients.get_mut(&key) {
-            client.waiting.push_back((size, waiter));
-            self.waiting.insert((client.used, key));
-        }
+        self.change(key, |client| client.waiting.push_back((size, waiter)));
     }
 
     /// Forgets the requests of a client that have given up.
     pub(crate) fn forget(&mut self, key: K, has_given_up: impl Fn(&W) -> bool) {
-        if let Some(client) = self.clients.get_mut(&key) {
+        self.change(key, |client| {
             client.waiting.retain(|(_, waiter)| !has_given_up(waiter));
-            if client.waiting.is_empty() {
-                self.waiting.remove(&(client.used, key));
-            }
-        }
+        });
     }
 
-    /// Gives room back. Returns the requests whose turn has come. If one of them has given up, its room must be released, too.
-    pub(crate) fn release(&mut self, key: K, size: usize) -> Vec<(K, usize, W)> {
-        self.used -= size;
-        self.add(key, -size.cast_signed());
+    /// Gives the room of a request back, whose answer had the size `answer` if it got one. Returns the requests whose turn has come. If
+    /// one of them has given up, its room must be given back, too.
+    pub(crate) fn release(
+        &mut self,
+        key: K,
+        size: usize,
+        answer: Option<usize>,
+        now: Duration,
+    ) -> Vec<(K, usize, W)> {
+        self.change(key, |client| {
+            client.requests -= 1;
+            client.size -= size;
+            if let Some(answer) = answer {
+                // One long answer among seven short ones must count as much as if all were somewhat long.
+                client.answer = answer.max(client.answer - client.answer.div_ceil(8));
+                client.heard = now;
+            }
+        });
+        self.due()
+    }
+
+    /// A client waits for room. If it has had no answer for [`DOUBT_AFTER`], its answers are taken to be half as long: those that
+    /// a server gives after a minute need not be long ones. Returns the requests whose turn has come.
+    pub(crate) fn doubt(&mut self, key: K, now: Duration) -> Vec<(K, usize, W)> {
+        self.change(key, |client| {
+            if now.saturating_sub(client.heard) >= DOUBT_AFTER {
+                client.answer /= 2;
+                client.heard = now;
+            }
+        });
+        self.due()
+    }
+
+    /// Takes room for the requests whose turn has come.
+    fn due(&mut self) -> Vec<(K, usize, W)> {
         let mut due = Vec::new();
         while let Some((used, key)) = self.waiting.first().copied()
-            && let Some(client) = self.clients.get_mut(&key)
+            && let Some(client) = self.clients.get(&key)
             && let Some((size, _)) = client.waiting.front()
-            && has_room(used, self.used, *size, self.max)
-            && let Some((size, waiter)) = client.waiting.pop_front()
+            && has_room(
+                used,
+                self.used,
+                size.saturating_add(client.answer),
+                self.max,
+            )
         {
-            self.used += size;
-            self.add(key, size.cast_signed());
-            due.push((key, size, waiter));
+            self.change(key, |client| {
+                if let Some((size, waiter)) = client.waiting.pop_front() {
+                    client.add(size);
+                    due.push((key, size, waiter));
+                }
+            });
         }
         due
     }
 
     /// Changes what a client has. A client without anything is forgotten.
-    fn add(&mut self, key: K, change: isize) {
+    fn change(&mut self, key: K, change: impl FnOnce(&mut Client<W>)) {
         let Some(client) = self.clients.get_mut(&key) else {
             return;
         };
-        self.waiting.remove(&(client.used, key));
-        client.used = client.used.saturating_add_signed(change);
-        match (client.waiting.is_empty(), client.used) {
+        let before = client.used();
+        if !client.waiting.is_empty() {
+            self.waiting.remove(&(before, key));
+        }
+        change(client);
+        let after = client.used();
+        self.used = self.used - before + after;
+        match (client.waiting.is_empty(), client.requests) {
             (true, 0) => drop(self.clients.remove(&key)),
             (true, _) => {}
-            (false, used) => drop(self.waiting.insert((used, key))),
+            (false, _) => drop(self.waiting.insert((after, key))),
         }
     }
 }
@@ -112,85 +181,143 @@ mod tests {
 
     use super::*;
 
+    const NOW: Duration = Duration::from_secs(5000);
+
     #[test]
     fn each_client_that_takes_all_it_gets_leaves_half_of_the_rest() {
         let mut window = ServerWindow::new(64);
         let mut takes_all = |key| {
-            let count = (0..).take_while(|_| window.take(key, 1)).count();
+            let count = (0..).take_while(|_| window.take(key, 1, 0, NOW)).count();
             window.wait(key, 1, "next");
             count
         };
         assert_eq!([1, 2, 3, 4].map(&mut takes_all), [32, 16, 8, 4]);
         // The one that has least is first.
-        assert_eq!(window.release(1, 1), [(4, 1, "next")]);
-        assert_eq!(window.release(4, 1), []);
+        assert_eq!(window.release(1, 1, Some(0), NOW), [(4, 1, "next")]);
+        assert_eq!(window.release(4, 1, Some(0), NOW), []);
     }
 
     #[test]
     fn a_request_that_has_given_up_is_in_nobody_s_way() {
         let mut window = ServerWindow::new(4);
-        assert!(window.take('a', 1) && window.take('a', 1) && !window.take('a', 1));
+        let take = |window: &mut ServerWindow<_, _>| window.take('a', 1, 0, NOW);
+        assert!(take(&mut window) && take(&mut window) && !take(&mut window));
         window.wait('a', 1, "first");
         window.wait('a', 1, "second");
         window.forget('a', |waiter| *waiter == "first");
-        assert_eq!(window.release('a', 1), [('a', 1, "second")]);
-        assert!(!window.take('a', 1));
+        assert_eq!(window.release('a', 1, None, NOW), [('a', 1, "second")]);
+        assert!(!take(&mut window));
         window.wait('a', 1, "third");
         window.forget('a', |_| true);
-        assert_eq!(window.release('a', 1), []);
-        assert_eq!(window.release('a', 1), []);
+        assert_eq!(window.release('a', 1, None, NOW), []);
+        assert_eq!(window.release('a', 1, None, NOW), []);
         assert!(window.clients.is_empty() && window.waiting.is_empty());
     }
 
     #[test]
     fn a_request_beyond_the_limit_goes_alone() {
         let mut window = ServerWindow::new(10);
-        assert!(window.take('a', 100) && window.take('b', 100));
-        assert!(!window.take('a', 1));
+        assert!(window.take('a', 100, 0, NOW) && window.take('b', 100, 0, NOW));
+        assert!(!window.take('a', 1, 0, NOW));
         window.wait('a', 1, "second");
-        assert_eq!(window.release('b', 100), []);
-        assert_eq!(window.release('a', 100), [('a', 1, "second")]);
-        assert_eq!(window.release('a', 1), []);
+        assert_eq!(window.release('b', 100, None, NOW), []);
+        assert_eq!(window.release('a', 100, None, NOW), [('a', 1, "second")]);
+        assert_eq!(window.release('a', 1, None, NOW), []);
         assert!(window.clients.is_empty() && window.waiting.is_empty());
+    }
+
+    /// A client that asks as much as it may, and the number of its requests that have no answer.
+    fn asking(window: &mut ServerWindow<char, ()>) -> usize {
+        let count = (0..).take_while(|_| window.take('a', 1, 100, NOW)).count();
+        window.wait('a', 1, ());
+        count
+    }
+
+    #[test]
+    fn a_client_begins_with_few_requests_and_short_answers_let_it_have_more() {
+        let mut window = ServerWindow::new(1000);
+        let mut asked = asking(&mut window);
+        assert_eq!(asked, 5);
+        for _ in 0..1000 {
+            window.wait('a', 1, ());
+        }
+        for _ in 0..50 {
+            asked = asked - 1 + window.release('a', 1, Some(0), NOW).len();
+        }
+        assert_eq!(asked, 500);
+        // A long answer counts for all requests that have none yet.
+        while asked > 1 {
+            asked -= 1;
+            assert_eq!(window.release('a', 1, Some(400), NOW), []);
+        }
+        assert_eq!(window.release('a', 1, Some(400), NOW), [('a', 1, ())]);
+    }
+
+    #[test]
+    fn a_client_whose_requests_wait_long_for_answers_may_have_more_of_them() {
+        let mut window = ServerWindow::new(1000);
+        assert_eq!(asking(&mut window), 5);
+        assert_eq!(window.doubt('a', NOW + DOUBT_AFTER / 2), []);
+        assert_eq!(window.doubt('a', NOW + DOUBT_AFTER), [('a', 1, ())]);
+        // All requests of a client doubt together.
+        window.wait('a', 1, ());
+        let answer = window.clients[&'a'].answer;
+        window.doubt('a', NOW + DOUBT_AFTER);
+        assert_eq!((answer, window.clients[&'a'].answer), (50, 50));
     }
 
     proptest! {
         #[test]
         fn all_have_their_turn_in_their_order_and_nothing_stays(
-            steps in prop::collection::vec((0u8..4, 1usize..5, any::<bool>()), 0..300)
+            steps in prop::collection::vec(
+                (0u8..4, 1usize..5, prop::option::of(0usize..9), any::<bool>()),
+                0..300,
+            )
         ) {
             let mut window = ServerWindow::new(20);
+            let mut now = NOW;
             let mut admitted: Vec<(u8, usize)> = Vec::new();
             let mut waiting: HashMap<u8, VecDeque<usize>> = HashMap::new();
-            let release = |window: &mut ServerWindow<u8, usize>,
-                               admitted: &mut Vec<(u8, usize)>,
-                               waiting: &mut HashMap<u8, VecDeque<usize>>| {
-                let (key, size) = admitted.remove(0);
-                for (key, size, number) in window.release(key, size) {
+            let admit = |due: Vec<(u8, usize, usize)>,
+                         admitted: &mut Vec<(u8, usize)>,
+                         waiting: &mut HashMap<u8, VecDeque<usize>>| {
+                for (key, size, number) in due {
                     let expected = waiting.get_mut(&key).and_then(VecDeque::pop_front);
                     assert_eq!(expected, Some(number));
                     admitted.push((key, size));
                 }
             };
-            for (number, (key, size, is_release)) in steps.into_iter().enumerate() {
+            for (number, (key, size, answer, is_release)) in steps.into_iter().enumerate() {
+                now += DOUBT_AFTER / 3;
                 if is_release && !admitted.is_empty() {
-                    release(&mut window, &mut admitted, &mut waiting);
-                } else if window.take(key, size) {
+                    let (key, size) = admitted.remove(0);
+                    let due = window.release(key, size, answer, now);
+                    admit(due, &mut admitted, &mut waiting);
+                } else if is_release {
+                    let due = window.doubt(key, now);
+                    admit(due, &mut admitted, &mut waiting);
+                } else if window.take(key, size, 3, now) {
                     admitted.push((key, size));
                 } else {
                     window.wait(key, size, number);
                     waiting.entry(key).or_default().push_back(number);
                 }
+                let used: usize = window.clients.values().map(Client::used).sum();
+                prop_assert_eq!(window.used, used);
+                let requests: usize = window.clients.values().map(|client| client.requests).sum();
+                prop_assert_eq!(requests, admitted.len());
                 let sum: usize = admitted.iter().map(|(_, size)| size).sum();
-                prop_assert_eq!(window.used, sum);
                 // Four clients have one each at least.
                 prop_assert!(sum <= 20 + 4 * 4);
             }
             while !admitted.is_empty() {
-                release(&mut window, &mut admitted, &mut waiting);
+                let (key, size) = admitted.remove(0);
+                let due = window.release(key, size, None, now);
+                admit(due, &mut admitted, &mut waiting);
             }
             prop_assert!(waiting.values().all(VecDeque::is_empty));
             prop_assert!(window.clients.is_empty() && window.waiting.is_empty());
+            prop_assert_eq!(window.used, 0);
         }
     }
 }

@@ -49,7 +49,7 @@ impl ApplicationCall<'_> {
         encoder.finish().map_err(failed)?;
         let proxy = self.proxy.ice_encoding(self.encoding);
         let link = ServerLink::connect(&proxy, self.origin).await;
-        let _room = match link.map_err(failed)? {
+        let mut room = match link.map_err(failed)? {
             Some(link) => {
                 let room = link.to_server(self.origin, parameters.len()).await;
                 Some(room.map_err(|error| match error {
@@ -60,6 +60,9 @@ impl ApplicationCall<'_> {
             None => None,
         };
         let invoked = proxy.invoke(self.operation, self.mode, &parameters).await;
+        if let (Some(room), Ok(Some(answer))) = (&mut room, &invoked) {
+            room.answered(answer);
+        }
         match invoked {
             Ok(Some(Outcome::Returned(bytes))) => {
                 let encapsulation = Encapsulation::parse(&bytes).map_err(failed)?;

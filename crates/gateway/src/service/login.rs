@@ -22,6 +22,7 @@ use super::account::AccountFull;
 use super::application::{self, ApplicationCall, Failure};
 use super::connection_context as context;
 use super::guard;
+use super::login_turns::TooManyLogins;
 use super::overload::overloaded;
 use super::server_link::Origin;
 use super::session::{Client, NewSession, Session};
@@ -118,7 +119,10 @@ struct Login<'a> {
 
 impl Login<'_> {
     async fn run(&self, credentials: Credentials) -> Result<Option<SessionProxy>, Refusal> {
-        let _turn = self.sessions.login_lock(&self.connection).await;
+        let turn = self.sessions.login_turns.take(&self.connection).await;
+        let _turn = turn.map_err(|TooManyLogins| {
+            Refusal::CannotCreate(overloaded("too many logins wait on this connection"))
+        })?;
         self.sessions.check(&self.connection)?;
         let info = self.connection.info();
         match credentials {

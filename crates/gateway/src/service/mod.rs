@@ -1,8 +1,8 @@
 //! The gateway at work: servants, and how requests are forwarded.
 //!
 //! - `gateway.rs`: a gateway, as programs start and stop it
-//! - `sessions.rs`: all sessions, by connection and by category; `session.rs`: one of them
-//! - `login.rs`: how a client gets a session
+//! - `sessions.rs`: all sessions, and how they end; `session_index.rs`: how they are found; `session.rs`: one of them
+//! - `login.rs`: how a client gets a session; `login_turns.rs`: one login after another on each connection
 //! - `guard.rs`: asks the rules of access; `protection.rs`: slows logins, and limits rates
 //! - `shares.rs`: how many sessions an address or a user has; `account.rs`: what they hold of memory and of connections to servers
 //! - `resumption.rs`: sessions that survive a lost connection; `resumption_object.rs`: how clients ask for that
@@ -27,6 +27,7 @@ mod forwarder;
 mod gateway;
 mod guard;
 mod login;
+mod login_turns;
 mod measured;
 mod outgoing;
 mod overload;
@@ -38,6 +39,7 @@ mod routing;
 mod server_link;
 mod session;
 mod session_control;
+mod session_index;
 mod sessions;
 mod shares;
 mod status;

@@ -36,8 +36,11 @@ pub(crate) type Answer = Result<Option<Outcome>, SystemException>;
 impl Outgoing {
     /// Forwards the request. Sets `is_sent` as soon as later requests over the same connection must arrive after it.
     pub(super) async fn forward(&self, is_sent: &AtomicBool) -> Answer {
-        let _room = self.room().await?;
+        let mut room = self.room().await?;
         let forwarded = self.target.forward_noting(&self.event, is_sent).await;
+        if let (Some(room), Ok(Some(answer))) = (&mut room, &forwarded) {
+            room.answered(answer);
+        }
         forwarded.map_err(failure::exception)
     }
 

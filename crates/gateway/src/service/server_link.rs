@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use floe::message::Outcome;
 use floe::{Connection, Proxy, SystemException, TypedProxy};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -14,7 +15,7 @@ use super::account::{AccountFull, Share};
 use super::failure;
 use super::overload::{NO_CONNECTION, overloaded};
 use super::session::Session;
-use crate::core::ServerWindow;
+use crate::core::{DOUBT_AFTER, ServerWindow};
 
 /// The address of a session's client when it logged in. Sockets without an address count together.
 pub(super) struct Origin {
@@ -34,11 +35,15 @@ enum ClientKey {
 
 /// A connection to a server, or of a server that calls clients. All clients share it.
 pub(super) struct ServerLink {
+    started: Instant,
     /// Held for a moment, never across a wait.
     window: Mutex<ServerWindow<ClientKey, oneshot::Sender<Room>>>,
     /// The clients that have not answered in time, and until when requests to them do not wait. Held for a moment.
     stalled: Mutex<HashMap<ClientKey, Instant>>,
 }
+
+/// A request whose turn has come: its client, its size, and the one that waits.
+type Turn = (ClientKey, usize, oneshot::Sender<Room>);
 
 /// Room for a request without an answer, given back when this is dropped.
 pub(super) struct Room {
@@ -46,6 +51,8 @@ pub(super) struct Room {
     link: Option<Arc<ServerLink>>,
     client: ClientKey,
     size: usize,
+    /// The size of the answer, once there is one.
+    answer: Option<usize>,
 }
 
 /// The most that has no answer over one connection, as Floe counts dispatches: 16 for each request, and 1 for each kilobyte.
@@ -53,6 +60,9 @@ pub(super) struct Room {
 const WINDOW_MAX: usize = 16 * 1024;
 const SIZE_MIN: usize = 16;
 const SIZE_UNIT: usize = 1024;
+/// How long the answers of a server to a client are likely to be before there was one, in these units: the longest, by default. So
+/// a client begins with eight requests.
+const FIRST_ANSWERS: usize = 1024;
 
 /// How long a connection to a server may be unused, unless the settings of the process say so.
 const UNUSED_MAX: Duration = Duration::from_secs(300);
@@ -105,6 +115,7 @@ impl ServerLink {
 
     fn new() -> Self {
         Self {
+            started: Instant::now(),
             window: Mutex::new(ServerWindow::new(WINDOW_MAX)),
             stalled: Mutex::default(),
         }
@@ -169,14 +180,15 @@ impl ServerLink {
         wait_max: Duration,
     ) -> Option<Room> {
         let size = SIZE_MIN + len / SIZE_UNIT;
-        let turn = {
+        // The answers of clients do not come over the connection that they would keep from others.
+        let answer = match client {
+            ClientKey::Address(_) => FIRST_ANSWERS,
+            ClientKey::Session(_) => 0,
+        };
+        let mut turn = {
             let mut window = lock(&self.window);
-            if window.take(client, size) {
-                return Some(Room {
-                    link: Some(self.clone()),
-                    client,
-                    size,
-                });
+            if window.take(client, size, answer, self.started.elapsed()) {
+                return Some(self.room(client, size));
             }
             if wait_max.is_zero() {
                 return None;
@@ -185,33 +197,59 @@ impl ServerLink {
             window.wait(client, size, due);
             turn
         };
-        match timeout(wait_max, turn).await {
-            Ok(room) => room.ok(),
-            Err(_) => {
-                lock(&self.window).forget(client, oneshot::Sender::is_closed);
-                None
+        let end = Instant::now() + wait_max;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            match timeout(left.min(DOUBT_AFTER), &mut turn).await {
+                Ok(room) => return room.ok(),
+                Err(_) if left > DOUBT_AFTER => {
+                    let due = lock(&self.window).doubt(client, self.started.elapsed());
+                    self.admit(due);
+                }
+                Err(_) => break,
             }
+        }
+        drop(turn);
+        lock(&self.window).forget(client, oneshot::Sender::is_closed);
+        None
+    }
+
+    fn room(self: &Arc<Self>, client: ClientKey, size: usize) -> Room {
+        Room {
+            link: Some(self.clone()),
+            client,
+            size,
+            answer: None,
         }
     }
 
     /// Gives room back, and tells those whose turn has come.
-    fn release(self: &Arc<Self>, client: ClientKey, size: usize) {
-        let mut released = vec![(client, size)];
-        while let Some((client, size)) = released.pop() {
-            let due = lock(&self.window).release(client, size);
-            for (client, size, waiter) in due {
-                let room = Room {
-                    link: Some(self.clone()),
-                    client,
-                    size,
-                };
-                if let Err(mut room) = waiter.send(room) {
-                    // Its request was given up.
-                    room.link = None;
-                    released.push((client, size));
-                }
+    fn release(self: &Arc<Self>, client: ClientKey, size: usize, answer: Option<usize>) {
+        let due = lock(&self.window).release(client, size, answer, self.started.elapsed());
+        self.admit(due);
+    }
+
+    /// Tells those whose turn has come.
+    fn admit(self: &Arc<Self>, mut due: Vec<Turn>) {
+        while let Some((client, size, waiter)) = due.pop() {
+            if let Err(mut room) = waiter.send(self.room(client, size)) {
+                // Its request was given up.
+                room.link = None;
+                let now = self.started.elapsed();
+                due.extend(lock(&self.window).release(client, size, None, now));
             }
         }
+    }
+}
+
+impl Room {
+    /// Notes the answer, whose length tells how long the next ones are likely to be.
+    pub(super) fn answered(&mut self, answer: &Outcome) {
+        let len = match answer {
+            Outcome::Returned(bytes) | Outcome::UserException(bytes) => bytes.len(),
+            Outcome::System(exception) => exception.to_string().len(),
+        };
+        self.answer = Some(len / SIZE_UNIT);
     }
 }
 
@@ -224,7 +262,7 @@ impl fmt::Debug for Origin {
 impl Drop for Room {
     fn drop(&mut self) {
         if let Some(link) = self.link.take() {
-            link.release(self.client, self.size);
+            link.release(self.client, self.size, self.answer);
         }
     }
 }

@@ -1,7 +1,6 @@
 //! All sessions of a gateway, by connection and by category, and how they end.
 
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -10,12 +9,13 @@ use floe::{Adapter, Communicator, Connection, Proxy, Reference, SystemException,
 
 use super::account::Account;
 use super::guard::{self, Guard};
-use super::login::{self, random};
+use super::login;
+use super::login_turns::LoginTurns;
 use super::overload::{NO_MEMORY, overloaded};
 use super::protection::Protection;
 use super::resumption::Resumption;
 use super::session::{Client, Session};
-use super::shares::SessionShares;
+use super::session_index::SessionIndex;
 use super::status::{Counters, GatewayStatus};
 use super::tasks::Tasks;
 use crate::core::AddressFilter;
@@ -32,30 +32,14 @@ pub(super) struct Sessions {
     pub(super) address_filter: AddressFilter,
     pub(super) guard: Guard,
     pub(super) protection: Protection,
+    pub(super) login_turns: LoginTurns,
     pub(super) memory: Arc<Account>,
     /// The connections to servers.
     pub(super) connections: Arc<Account>,
     pub(super) counters: Arc<Counters>,
     pub(super) tasks: Tasks,
     /// Held for a look-up or a change, never across a wait.
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    by_connection: HashMap<Connection, Arc<Session>>,
-    by_category: HashMap<String, Arc<Session>>,
-    /// Sessions that can be resumed, by their tokens. A session has two until its client confirms the second.
-    by_token: HashMap<String, Arc<Session>>,
-    /// Number of sessions that wait for their clients.
-    detached: usize,
-    /// How many sessions each user and each address has.
-    shares: SessionShares,
-    /// Connections whose heartbeats and end are watched.
-    watched: HashSet<Connection>,
-    /// Connections on which a client logs in. Logins on one connection run one after another.
-    logins: HashMap<Connection, Arc<tokio::sync::Mutex<()>>>,
-    is_shutting_down: bool,
+    index: Mutex<SessionIndex>,
 }
 
 /// Why there can be no session.
@@ -106,6 +90,7 @@ impl Sessions {
             },
             guard,
             protection: Protection::new(),
+            login_turns: LoginTurns::default(),
             memory: Account::new(settings.memory_max),
             connections: Account::new(settings.server_connection_limit),
             settings,
@@ -114,7 +99,7 @@ impl Sessions {
             server_adapter,
             counters: Arc::default(),
             tasks: Tasks::on_current_runtime(),
-            state: Mutex::default(),
+            index: Mutex::default(),
         })
     }
 
@@ -140,26 +125,10 @@ impl Sessions {
     /// The number of sessions, and the counters.
     pub(super) fn status(&self) -> GatewayStatus {
         let count = {
-            let state = self.lock();
-            state.by_connection.len() + state.detached
+            let index = self.lock();
+            index.by_connection.len() + index.detached
         };
         self.counters.status(count, self.memory.used())
-    }
-
-    /// Waits until no other login runs on this connection. The login may run while the guard is held.
-    pub(super) async fn login_lock(
-        &self,
-        connection: &Connection,
-    ) -> tokio::sync::OwnedMutexGuard<()> {
-        let turn = {
-            let mut state = self.lock();
-            // There are no more of them in use than connections.
-            if state.logins.len() >= state.logins.capacity() {
-                state.logins.retain(|_, turn| Arc::strong_count(turn) > 1);
-            }
-            state.logins.entry(connection.clone()).or_default().clone()
-        };
-        turn.lock_owned().await
     }
 
     /// Checks that a session can be created on this connection now.
@@ -172,26 +141,26 @@ impl Sessions {
         let client = session.client();
         let connection = &client.connection;
         let is_first = {
-            let mut state = self.lock();
-            state.check(connection, self.settings.session_limit)?;
-            state
+            let mut index = self.lock();
+            index.check(connection, self.settings.session_limit)?;
+            index
                 .shares
                 .check(session.owner, client.network, &self.settings)?;
             if session.is_ended() {
                 return Err(NoSession::ConnectionClosed);
             }
             if let Some(category) = &session.category {
-                match state.by_category.entry(category.clone()) {
+                match index.by_category.entry(category.clone()) {
                     // This does not happen in practice: a category is twenty random characters.
                     Entry::Occupied(_) => return Err(NoSession::Exists),
                     Entry::Vacant(entry) => entry.insert(session.clone()),
                 };
             }
-            state
+            index
                 .by_connection
                 .insert(connection.clone(), session.clone());
-            state.shares.add(session.owner, client.network);
-            state.watched.insert(connection.clone())
+            index.shares.add(session.owner, client.network);
+            index.watched.insert(connection.clone())
         };
         session.touch();
         self.counters.sessions_created.add(1);
@@ -215,30 +184,30 @@ impl Sessions {
     /// Ends a session, and tells the application. Returns false if the session had ended before.
     pub(super) fn end(self: &Arc<Self>, session: &Arc<Session>, why: &str) -> bool {
         {
-            let mut state = self.lock();
+            let mut index = self.lock();
             if let Some(category) = &session.category {
                 let is_own = |other: &Arc<Session>| Arc::ptr_eq(other, session);
-                if state.by_category.get(category).is_some_and(is_own) {
-                    state.by_category.remove(category);
+                if index.by_category.get(category).is_some_and(is_own) {
+                    index.by_category.remove(category);
                 }
             }
             let client = session.client();
-            let current = state.by_connection.get(&client.connection);
+            let current = index.by_connection.get(&client.connection);
             let is_attached = current.is_some_and(|current| Arc::ptr_eq(current, session));
             if is_attached {
-                state.by_connection.remove(&client.connection);
+                index.by_connection.remove(&client.connection);
             }
-            state.forget_tokens(session, None);
+            index.forget_tokens(session, None);
             if !session.end() {
                 return false;
             }
             let is_detached = !is_attached && session.resumption.get().is_some();
             if is_detached {
-                state.detached -= 1;
+                index.detached -= 1;
             }
             // A session that was refused has no share.
             if is_attached || is_detached {
-                state.shares.remove(session.owner, client.network);
+                index.shares.remove(session.owner, client.network);
             }
         }
         tracing::info!(
@@ -268,14 +237,14 @@ impl Sessions {
     /// The connection of a session was lost. The session ends, or waits for its client if it can be resumed.
     fn lost(self: &Arc<Self>, connection: &Connection) {
         let waiting = {
-            let mut state = self.lock();
-            let session = state.by_connection.get(connection).cloned();
+            let mut index = self.lock();
+            let session = index.by_connection.get(connection).cloned();
             let can_wait = session.filter(|session| session.resumption.get().is_some());
             if let Some(session) = &can_wait
-                && !state.is_shutting_down
+                && !index.is_shutting_down
             {
-                state.by_connection.remove(connection);
-                state.detached += 1;
+                index.by_connection.remove(connection);
+                index.detached += 1;
                 Some(session.clone())
             } else {
                 None
@@ -325,7 +294,7 @@ impl Sessions {
             grace_max.ok_or_else(|| refused("sessions of this gateway cannot be resumed"))?;
         let grace = wanted.min(grace_max);
         // Until this is done, the session does not end.
-        let mut state = self.lock();
+        let mut index = self.lock();
         if session.is_ended() {
             return Err(refused("the session has ended"));
         }
@@ -339,9 +308,9 @@ impl Sessions {
             &self.counters,
             &self.tasks,
         );
-        // This cannot fail, because the state is locked.
+        // This cannot fail, because the index is locked.
         let _ = session.resumption.set(resumption);
-        let token = state.new_token(session);
+        let token = index.new_token(session);
         Ok((token, grace))
     }
 
@@ -367,31 +336,31 @@ impl Sessions {
             return Err("the rules of access do not allow it from here");
         }
         let (before, next, is_first) = {
-            let mut state = self.lock();
-            if state.is_shutting_down || session.is_ended() {
+            let mut index = self.lock();
+            if index.is_shutting_down || session.is_ended() {
                 return Err("it has ended");
             }
-            if !state.by_token.contains_key(token) {
+            if !index.by_token.contains_key(token) {
                 return Err("the token was used meanwhile");
             }
-            if state.by_connection.contains_key(connection) {
+            if index.by_connection.contains_key(connection) {
                 return Err("this connection has a session");
             }
             if !connection.is_active() {
                 return Err("the connection was closed");
             }
             // The used token stays valid until the client confirms the next one, whose reply may be lost.
-            state.forget_tokens(&session, Some(token));
-            let next = state.new_token(&session);
+            index.forget_tokens(&session, Some(token));
+            let next = index.new_token(&session);
             let before = session.client();
             let network = info.remote_network();
-            state.shares.remove(session.owner, before.network);
-            state.shares.add(session.owner, network);
-            match state.by_connection.remove(&before.connection) {
+            index.shares.remove(session.owner, before.network);
+            index.shares.add(session.owner, network);
+            match index.by_connection.remove(&before.connection) {
                 Some(_) => {}
-                None => state.detached -= 1,
+                None => index.detached -= 1,
             }
-            state
+            index
                 .by_connection
                 .insert(connection.clone(), session.clone());
             session.set_client(Client {
@@ -401,7 +370,7 @@ impl Sessions {
                 connection_entries: login::entries(self, connection),
             });
             resumption.attach(connection.clone());
-            (before, next, state.watched.insert(connection.clone()))
+            (before, next, index.watched.insert(connection.clone()))
         };
         session.touch();
         // A client may notice the loss first.
@@ -415,10 +384,10 @@ impl Sessions {
 
     /// The client has the last token, so that the one before it is void.
     pub(super) fn confirm(&self, session: &Arc<Session>, token: &str) {
-        let mut state = self.lock();
-        let known = state.by_token.get(token);
+        let mut index = self.lock();
+        let known = index.by_token.get(token);
         if known.is_some_and(|known| Arc::ptr_eq(known, session)) {
-            state.forget_tokens(session, Some(token));
+            index.forget_tokens(session, Some(token));
         }
     }
 
@@ -448,9 +417,9 @@ impl Sessions {
     /// Ends all sessions, and refuses new ones.
     pub(super) fn shut_down(self: &Arc<Self>) {
         let sessions: Vec<_> = {
-            let mut state = self.lock();
-            state.is_shutting_down = true;
-            state.all()
+            let mut index = self.lock();
+            index.is_shutting_down = true;
+            index.all()
         };
         for session in sessions {
             self.end(&session, "the gateway shuts down");
@@ -497,69 +466,13 @@ impl Sessions {
         });
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl State {
-    /// All sessions, those included that wait for their clients.
-    fn all(&self) -> Vec<Arc<Session>> {
-        let mut all: Vec<_> = self.by_connection.values().cloned().collect();
-        let waiting = self.by_token.values();
-        let mut seen = HashSet::new();
-        let waiting = waiting.filter(|session| {
-            let connection = &session.client().connection;
-            !self.by_connection.contains_key(connection) && seen.insert(Arc::as_ptr(session))
-        });
-        all.extend(waiting.cloned());
-        all
-    }
-
-    fn check(&self, connection: &Connection, limit: usize) -> Result<(), NoSession> {
-        if self.is_shutting_down {
-            return Err(NoSession::ShuttingDown);
-        }
-        if self.by_connection.contains_key(connection) {
-            return Err(NoSession::Exists);
-        }
-        if !connection.is_active() {
-            return Err(NoSession::ConnectionClosed);
-        }
-        match self.by_connection.len() + self.detached < limit {
-            true => Ok(()),
-            false => Err(NoSession::TooMany),
-        }
-    }
-
-    /// A token for a session.
-    fn new_token(&mut self, session: &Arc<Session>) -> String {
-        let token = new_token();
-        self.by_token.insert(token.clone(), session.clone());
-        session.lock_tokens().push(token.clone());
-        token
-    }
-
-    /// Makes the tokens of a session void, except for this one.
-    fn forget_tokens(&mut self, session: &Session, except: Option<&str>) {
-        session.lock_tokens().retain(|token| {
-            let stays = Some(&**token) == except;
-            if !stays {
-                self.by_token.remove(token);
-            }
-            stays
-        });
+    fn lock(&self) -> MutexGuard<'_, SessionIndex> {
+        self.index.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Why a session is not resumed if no session has the token.
 pub(super) const UNKNOWN_TOKEN: &str = "the token is unknown, was used, or has expired";
-
-/// A token that cannot be guessed.
-fn new_token() -> String {
-    let bytes = random::<32>();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
 
 /// A heartbeat renews a session.
 fn on_heartbeat(sessions: &Weak<Sessions>, connection: &Connection) {

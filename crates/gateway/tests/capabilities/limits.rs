@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use floe::contracts::glacier2::{
     CannotCreateSessionOrPermissionDeniedError, SessionManagerDispatcher,
 };
+use floe::dispatch::{DispatchSlot, Dispatcher, Requests};
+use floe::message::Outcome;
 use floe::{Communicator, Identity, InvokeError, Proxy, SystemException, TypedProxy};
 use floe_access::Users;
 use floe_gateway::{GatewaySettings, OVERLOADED, PasswordVerifier};
@@ -351,6 +354,54 @@ async fn calls_without_an_answer_leave_room_for_those_of_others() {
     }
 }
 
+/// Answers with a long text after a moment, and notes how many requests wait at most.
+#[derive(Default)]
+struct Lengthy {
+    waiting: AtomicUsize,
+    most: AtomicUsize,
+}
+
+impl Dispatcher for Lengthy {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| {
+            let servant = self.clone();
+            async move {
+                let waiting = servant.waiting.fetch_add(1, Ordering::Relaxed) + 1;
+                servant.most.fetch_max(waiting, Ordering::Relaxed);
+                sleep(Duration::from_millis(5)).await;
+                servant.waiting.fetch_sub(1, Ordering::Relaxed);
+                request.respond(&Outcome::Returned(encapsulation(500_000).into()))
+            }
+        });
+    }
+}
+
+#[tokio::test]
+async fn long_answers_leave_room_for_those_of_others() {
+    let world = World::start().await;
+    let lengthy = Arc::new(Lengthy::default());
+    let added = world.back_end.adapter.add("lengthy", lengthy.clone());
+    added.unwrap();
+    let attacker = session(&world, "127.0.0.2", "mallory").await.unwrap();
+    let object = attacker.routed(&world.back_end.object("lengthy")).await;
+    let object = object.unwrap();
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..200 {
+        let object = object.clone();
+        calls.spawn(async move { call(&object, "op").await });
+    }
+    soon(async {
+        while let Some(ended) = calls.join_next().await {
+            ended.unwrap().expect("an answer");
+        }
+    })
+    .await;
+    // Half of 16 MB, and what is let in while the machine is too slow to answer.
+    let most = lengthy.most.load(Ordering::Relaxed);
+    assert!((8..=40).contains(&most), "{most}");
+    world.shut_down().await;
+}
+
 #[tokio::test]
 async fn a_client_that_does_not_answer_keeps_no_server_from_calling_others() {
     let world = World::start().await;
@@ -432,6 +483,36 @@ async fn a_login_is_not_behind_all_those_from_another_address() {
     let refused = world.gateway.status().logins_refused;
     assert!(refused < 10, "{refused}");
     soon(attempts.join_all()).await;
+    world.shut_down().await;
+}
+
+#[tokio::test]
+async fn few_logins_wait_on_one_connection() {
+    let hash = format!("$6$rounds=10000$saltsalt${}", ".".repeat(86));
+    let users = Users::parse(format!("joe {hash}\n").as_bytes()).expect("a users' file");
+    let world = World::with(|settings| {
+        settings.password_verifier = Some(PasswordVerifier::Users(users));
+    })
+    .await;
+    let client = Client::connect_from(&world.gateway, "127.0.0.2").await;
+    let mut attempts = tokio::task::JoinSet::new();
+    for number in 0..100 {
+        let (router, user) = (client.router.clone(), format!("mallory{number}"));
+        attempts.spawn(async move { router.create_session(&user, "guess").await });
+    }
+    let mut refused = 0;
+    for result in soon(attempts.join_all()).await {
+        match result.expect_err("it is the wrong one") {
+            CannotCreateSessionOrPermissionDeniedError::CannotCreateSessionException(error) => {
+                assert!(error.reason.contains(OVERLOADED), "{}", error.reason);
+                refused += 1;
+            }
+            CannotCreateSessionOrPermissionDeniedError::PermissionDeniedException(_) => {}
+            other => panic!("expected a refusal, got {other}"),
+        }
+    }
+    // Those that come while eight wait.
+    assert!((50..=92).contains(&refused), "{refused}");
     world.shut_down().await;
 }
 
