@@ -60,9 +60,12 @@ pub(super) struct Room {
 const WINDOW_MAX: usize = 16 * 1024;
 const SIZE_MIN: usize = 16;
 const SIZE_UNIT: usize = 1024;
-/// How long the answers of a server to a client are likely to be before there was one, in these units: the longest, by default. So
-/// a client begins with eight requests.
-const FIRST_ANSWERS: usize = 1024;
+/// What counts as much of an answer as one kilobyte of a request does. Answers go one after another over a connection that all
+/// clients wait for, so those of one client may fill two megabytes of it, which take some ten milliseconds.
+const ANSWER_UNIT: usize = 256;
+/// How long the answers of a server to a client are likely to be before there was one: a megabyte, the longest by default. So a
+/// client begins with two requests.
+const FIRST_ANSWER: usize = 1024 * 1024 / ANSWER_UNIT;
 
 /// How long a connection to a server may be unused, unless the settings of the process say so.
 const UNUSED_MAX: Duration = Duration::from_secs(300);
@@ -182,7 +185,7 @@ impl ServerLink {
         let size = SIZE_MIN + len / SIZE_UNIT;
         // The answers of clients do not come over the connection that they would keep from others.
         let answer = match client {
-            ClientKey::Address(_) => FIRST_ANSWERS,
+            ClientKey::Address(_) => FIRST_ANSWER,
             ClientKey::Session(_) => 0,
         };
         let mut turn = {
@@ -249,7 +252,7 @@ impl Room {
             Outcome::Returned(bytes) | Outcome::UserException(bytes) => bytes.len(),
             Outcome::System(exception) => exception.to_string().len(),
         };
-        self.answer = Some(len / SIZE_UNIT);
+        self.answer = Some(len / ANSWER_UNIT);
     }
 }
 

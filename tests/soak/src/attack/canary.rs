@@ -59,7 +59,9 @@ impl Canary {
         let stopped = is_stopped.clone();
         thread::spawn(move || {
             while !stopped.load(Ordering::Relaxed) {
-                if let Err(error) = sing(port, &entry, &own, &stopped) {
+                if let Err(error) = sing(port, &entry, &own, &stopped)
+                    && !stopped.load(Ordering::Relaxed)
+                {
                     eprintln!("the canary: {error}");
                     lock(&own).waits.failures += 1;
                     thread::sleep(CALL_INTERVAL);
