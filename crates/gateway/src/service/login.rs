@@ -12,8 +12,8 @@ use floe::contracts::glacier2::{
 };
 use floe::encoding::Encoder;
 use floe::{
-    Connection, ConnectionInfo, Context, Current, EncodingVersion, OperationMode, Proxy, Reference,
-    TypedProxy, UserException,
+    Connection, Context, Current, EncodingVersion, OperationMode, Proxy, Reference, TypedProxy,
+    UserException,
 };
 
 use floe_access::{Caller, Users};
@@ -24,6 +24,7 @@ use super::connection_context as context;
 use super::guard;
 use super::login_turns::TooManyLogins;
 use super::overload::overloaded;
+use super::protection::LoginTurn;
 use super::server_link::Origin;
 use super::session::{Client, NewSession, Session};
 use super::session_control;
@@ -133,7 +134,7 @@ impl Login<'_> {
                         user.len()
                     )));
                 }
-                let is_verified = self.try_password(&user, &password, &info).await?;
+                let is_verified = self.try_password(&user, &password).await?;
                 let caller = guard::caller(&info, is_verified.then_some(user.as_str()));
                 let category = self.sessions.settings.filter.accept_user_category.of(&user);
                 let manager = self.sessions.settings.session_manager.as_ref();
@@ -167,14 +168,9 @@ impl Login<'_> {
 
     /// Checks a password as [`Self::check_password`] does, in the turn of the user and the address, after a wait if others have
     /// failed.
-    async fn try_password(
-        &self,
-        user: &str,
-        password: &str,
-        info: &ConnectionInfo,
-    ) -> Result<bool, Refusal> {
+    async fn try_password(&self, user: &str, password: &str) -> Result<bool, Refusal> {
         let protection = &self.sessions.protection;
-        let address = info.remote_network();
+        let address = self.origin.address;
         let turn = async {
             loop {
                 let wait = protection.login_wait(user, address);
@@ -195,10 +191,7 @@ impl Login<'_> {
                 }
             }
         };
-        let _turn = tokio::select! {
-            turn = turn => turn?,
-            () = self.connection.closed() => return Err(NoSession::ConnectionClosed.into()),
-        };
+        let _turn = self.unless_closed(turn).await??;
         let checked = self.check_password(user, password).await;
         // A verifier that fails says nothing about the password.
         let is_verdict = match &checked {
@@ -220,9 +213,9 @@ impl Login<'_> {
             )),
             Some(PasswordVerifier::AcceptAll) => Ok(false),
             Some(PasswordVerifier::Users(users)) => {
-                let address = self.connection.info().remote_network();
-                let _thread = self.sessions.protection.thread(address).await;
-                verified(users.clone(), user.to_owned(), password.to_owned()).await?;
+                let thread = self.sessions.protection.thread(self.origin.address);
+                let thread = self.unless_closed(thread).await?;
+                verified(users.clone(), user.to_owned(), password.to_owned(), thread).await?;
                 Ok(true)
             }
             Some(PasswordVerifier::Proxy(verifier)) => {
@@ -234,6 +227,15 @@ impl Login<'_> {
                 .await?;
                 Ok(true)
             }
+        }
+    }
+
+    /// Waits for something, unless the connection is closed: then no client wants it any more.
+    async fn unless_closed<T>(&self, waiting: impl Future<Output = T>) -> Result<T, Refusal> {
+        tokio::select! {
+            biased;
+            () = self.connection.closed() => Err(NoSession::ConnectionClosed.into()),
+            value = waiting => Ok(value),
         }
     }
 
@@ -312,7 +314,7 @@ impl Login<'_> {
             .check_login(&caller)
             .map_err(Refusal::Denied)?;
         let connection_entries = entries(sessions, &self.connection);
-        let address = self.connection.info().remote_network();
+        let address = self.origin.address;
         let rates = sessions
             .protection
             .rates(owner.user, address, &sessions.settings);
@@ -408,9 +410,18 @@ pub(super) fn entries(sessions: &Sessions, connection: &Connection) -> Context {
     }
 }
 
-/// Verifies a password on a thread for blocking work, because this takes milliseconds.
-async fn verified(users: Users, user: String, password: String) -> Result<(), Refusal> {
-    let verifying = tokio::task::spawn_blocking(move || users.verify(&user, password.as_bytes()));
+/// Verifies a password on a thread for blocking work, because this takes milliseconds. The thread is in use until it has ended,
+/// even if nothing waits for it any more.
+async fn verified(
+    users: Users,
+    user: String,
+    password: String,
+    thread: LoginTurn,
+) -> Result<(), Refusal> {
+    let verifying = tokio::task::spawn_blocking(move || {
+        let _thread = thread;
+        users.verify(&user, password.as_bytes())
+    });
     match verifying.await {
         Ok(true) => Ok(()),
         _ => Err(Refusal::Denied(PERMISSION_DENIED.to_owned())),

@@ -34,7 +34,7 @@ impl Connection {
         &self.core
     }
 
-    /// Returns the addresses and properties of the connection.
+    /// Returns the addresses and properties of the connection. They stay the same after its end.
     #[doc(alias = "getInfo")]
     pub fn info(&self) -> ConnectionInfo {
         let mut info = ConnectionInfo {

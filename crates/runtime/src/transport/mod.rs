@@ -115,7 +115,9 @@ impl Stream {
         let Some(socket) = self.writer.plain_socket().and_then(duplicate) else {
             return Err(self);
         };
-        let Ok(socket) = plain::PlainSocket::new(socket) else {
+        let mut info = ConnectionInfo::default();
+        self.writer.describe(&mut info);
+        let Ok(socket) = plain::PlainSocket::new(socket, &info) else {
             return Err(self);
         };
         self.writer.detach();

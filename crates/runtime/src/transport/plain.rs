@@ -3,6 +3,7 @@
 //! Any thread may read and write it directly, with one system call and without the runtime.
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -14,7 +15,6 @@ use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     RecvFlags, SendAncillaryBuffer, SendFlags, Shutdown, recv, send, sendmsg, shutdown,
 };
-use socket2::{SockAddr, SockRef};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
@@ -32,16 +32,22 @@ pub(crate) struct PlainSocket {
     unix_wait: Option<OnceLock<UnixWait>>,
     /// True if the system has a limit for waits on this socket. The limit stays set.
     is_limited: AtomicBool,
+    transport: &'static str,
+    local: Option<SocketAddr>,
+    remote: Option<SocketAddr>,
 }
 
 impl PlainSocket {
-    /// Takes over a socket in blocking or non-blocking mode.
-    pub(crate) fn new(socket: OwnedFd) -> io::Result<Self> {
+    /// Takes over a socket in blocking or non-blocking mode. `info` describes its connection.
+    pub(crate) fn new(socket: OwnedFd, info: &ConnectionInfo) -> io::Result<Self> {
         rustix::io::ioctl_fionbio(&socket, false)?;
         Ok(Self {
             #[cfg(target_os = "linux")]
-            unix_wait: is_unix(&socket).then(OnceLock::new),
+            unix_wait: (info.transport == "unix").then(OnceLock::new),
             is_limited: AtomicBool::new(false),
+            transport: info.transport,
+            local: info.local_address,
+            remote: info.remote_address,
             socket,
         })
     }
@@ -174,21 +180,10 @@ impl StreamWriter for PlainWriter {
     }
 
     fn describe(&self, info: &mut ConnectionInfo) {
-        let socket = SockRef::from(&self.socket.socket);
-        let local = socket.local_addr().ok();
-        info.transport = if is_unix(&self.socket.socket) {
-            "unix"
-        } else {
-            "tcp"
-        };
-        info.local_address = local.and_then(|address| address.as_socket());
-        info.remote_address = socket.peer_addr().ok().and_then(|a| a.as_socket());
+        info.transport = self.socket.transport;
+        info.local_address = self.socket.local;
+        info.remote_address = self.socket.remote;
     }
-}
-
-fn is_unix(socket: &OwnedFd) -> bool {
-    let local = SockRef::from(socket).local_addr().ok();
-    local.as_ref().is_some_and(SockAddr::is_unix)
 }
 
 fn is_writable(socket: BorrowedFd<'_>) -> io::Result<bool> {

@@ -92,50 +92,61 @@ impl Listener for TcpListener {
     }
 }
 
-struct TcpWriter(OwnedWriteHalf);
+struct TcpWriter {
+    stream: OwnedWriteHalf,
+    local: Option<SocketAddr>,
+    /// As it was when the stream began: after a reset by the peer, the system no longer knows it.
+    remote: SocketAddr,
+}
 
 impl StreamWriter for TcpWriter {
     fn try_write(&self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.try_write(bytes)
+        self.stream.try_write(bytes)
     }
 
     fn try_write_vectored(&self, slices: &[io::IoSlice<'_>]) -> io::Result<usize> {
-        self.0.try_write_vectored(slices)
+        self.stream.try_write_vectored(slices)
     }
 
     fn poll_write_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.0.as_ref().poll_write_ready(context)
+        self.stream.as_ref().poll_write_ready(context)
     }
 
     fn shutdown(&self) {
         // This fails only if the stream has already ended.
-        let _ = SockRef::from(self.0.as_ref()).shutdown(std::net::Shutdown::Both);
+        let _ = SockRef::from(self.stream.as_ref()).shutdown(std::net::Shutdown::Both);
     }
 
     fn describe(&self, info: &mut ConnectionInfo) {
         info.transport = "tcp";
-        info.local_address = self.0.local_addr().ok();
-        info.remote_address = self.0.peer_addr().ok();
+        info.local_address = self.local;
+        info.remote_address = Some(self.remote);
     }
 
     #[cfg(unix)]
     fn plain_socket(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
-        Some(std::os::fd::AsFd::as_fd(self.0.as_ref()))
+        Some(std::os::fd::AsFd::as_fd(self.stream.as_ref()))
     }
 
     #[cfg(unix)]
     fn detach(self: Box<Self>) {
-        self.0.forget();
+        self.stream.forget();
     }
 }
 
 fn into_stream(stream: TcpStream, peer: SocketAddr) -> io::Result<Stream> {
     // A message is written as a whole. Waiting for more bytes would only delay it.
     stream.set_nodelay(true)?;
+    let local = stream.local_addr().ok();
     let (reader, writer) = stream.into_split();
+    let writer = TcpWriter {
+        stream: writer,
+        local,
+        remote: peer,
+    };
     Ok(Stream {
         reader: Box::new(reader),
-        writer: Box::new(TcpWriter(writer)),
+        writer: Box::new(writer),
         // A socket of both versions reports IPv4 peers in IPv6 form. Convert them back.
         peer: SocketAddr::new(peer.ip().to_canonical(), peer.port()).to_string(),
     })

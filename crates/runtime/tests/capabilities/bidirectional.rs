@@ -129,6 +129,25 @@ async fn a_connection_tells_its_addresses_on_both_sides() {
 }
 
 #[tokio::test]
+async fn a_connection_knows_its_addresses_after_its_end() {
+    let server = Server::start().await;
+    let calls_back = Arc::new(CallsBack::default());
+    let added = server.adapter.add("back", calls_back.clone());
+    added.expect("a new identity");
+    let client = Communicator::new();
+    let proxy = server.proxy_of(&client, "back");
+    let _ = returned(&proxy, "op", &NOTHING).await;
+    let ours = proxy.ice_cached_connection().expect("a connection");
+    let theirs = calls_back.connection.lock().expect("unpoisoned").clone();
+    let theirs = theirs.expect("called");
+    let before = [ours.info(), theirs.info()];
+    assert!(before.iter().all(|info| info.remote_address.is_some()));
+    ours.abort();
+    soon(theirs.closed()).await;
+    assert_eq!([ours.info(), theirs.info()], before);
+}
+
+#[tokio::test]
 async fn whoever_asked_hears_of_the_close_once() {
     let server = Server::start().await;
     let proxy = server.proxy("echo");
