@@ -98,14 +98,14 @@ fn expected(
     let is_java = contender
         .peer()
         .is_some_and(|peer| peer.install.contains("maven"));
-    let start = millis(if is_java { 500 } else { 40 });
+    let start = millis(if is_java { 1_300 } else { 30 });
     match processes {
-        Processes::One => round + millis(250),
-        Processes::ServerAndClient => millis(300) + time_of_calls(case, round),
+        Processes::One => round + millis(150),
+        Processes::ServerAndClient => millis(200) + time_of_calls(case, round),
         Processes::Events => {
             let clients = events::case::Case::parse(case)
                 .map_or(0, |shape| shape.publishers + shape.subscribers);
-            round + millis(250) + start * (1 + clients) as u32
+            round + millis(150) + start * (1 + clients) as u32
         }
         // 800 messages, of which each is posted four times.
         Processes::Topics if contender.name == "wsn" => start * 3 + millis(10_000),
@@ -115,10 +115,10 @@ fn expected(
         Processes::Gateway if case.starts_with("sessions") => millis(1_000),
         Processes::Gateway => round + millis(250),
         Processes::Durable => start * 2 + round + millis(150),
-        Processes::OverSlowLine if case.ends_with("/1m") => millis(1_600),
+        Processes::OverSlowLine if case.ends_with("/1m") => millis(800),
         // An event of `ticks` is a message of its own.
-        Processes::OverSlowLine if case.starts_with("ticks") => millis(8_000),
-        Processes::OverSlowLine => millis(3_000),
+        Processes::OverSlowLine if case.starts_with("ticks") => millis(7_000),
+        Processes::OverSlowLine => millis(1_500),
     }
 }
 
@@ -132,7 +132,7 @@ fn time_of_calls(case: &str, round: Duration) -> Duration {
         Extent::Paced => PACE * (PACED_CALLS + 1) as u32,
         Extent::Calls(calls) => {
             let micros = match case.work {
-                Work::Oneway => 4,
+                Work::Oneway => 16,
                 Work::Batch => 1,
                 _ => 65,
             };
