@@ -38,23 +38,34 @@ pub(crate) fn smoke() -> bool {
     build::workspace() && succeeds(command(&soak, &words).env(build::DONE, "1"))
 }
 
-/// What an optimised server takes of memory; whether it is within its bounds.
+/// Measures what optimised servers take of memory; whether it is within its bounds.
+///
+/// The hub is built by itself, so that it has the features of a plain build. In one build with the soak it would have all
+/// features of the runtime, as Cargo unites them.
 pub(crate) fn memory(options: &[&str]) -> bool {
-    run_program("memory", options)
+    let hub = ["build", "--quiet", "--release", "--package", "floe-cli"];
+    succeeds(&mut cargo(&hub)) && build_programs(&[]) && run_built("memory", options)
 }
 
 /// Builds the optimised programs of the package and the hub, for they start one another, and runs the first.
 fn run_program(role: &str, options: &[&str]) -> bool {
-    let package = ["--release", "--package", "floe-soak"];
-    let build = [
-        &["build", "--quiet"],
-        &package[..],
-        &["--package", "floe-cli", "--bins"],
-    ]
-    .concat();
-    let run = [&["run", "--quiet"], &package[..], &["--", role], options].concat();
-    succeeds(&mut cargo(&build)) && succeeds(&mut cargo(&run))
+    build_programs(&["--package", "floe-cli"]) && run_built(role, options)
 }
+
+/// Builds the optimised programs of the package, and of these packages beside it.
+fn build_programs(others: &[&str]) -> bool {
+    let words = ["build", "--quiet", "--bins"];
+    succeeds(&mut cargo(&[&words[..], &PACKAGE, others].concat()))
+}
+
+fn run_built(role: &str, options: &[&str]) -> bool {
+    let words = ["run", "--quiet"];
+    succeeds(&mut cargo(
+        &[&words[..], &PACKAGE, &["--", role], options].concat(),
+    ))
+}
+
+const PACKAGE: [&str; 3] = ["--release", "--package", "floe-soak"];
 
 /// Runs an optimised test with a number that it takes from a variable of the environment.
 fn run_test(test: &str, variable: &str, count: &str) -> bool {

@@ -1,9 +1,10 @@
 //! A process as the system sees it: its memory, its descriptors, and how to stop it.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use rustix::fs::{Advice, fadvise};
 use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, setrlimit};
 
 /// Resident memory of a process, in bytes; `None` if it is gone.
@@ -16,6 +17,20 @@ pub(crate) fn resident(id: u32) -> Option<u64> {
 /// Code and constants are not in it. How much of those is resident depends on what the system reads along with a page.
 pub(crate) fn written(id: u32) -> Option<u64> {
     field(id, "RssAnon:")
+}
+
+/// Lets the system forget the content of a program, so that the next process reads it from the disk, as after a restart.
+///
+/// How many pages around a touched one become resident depends on how the program came into memory: Linux maps up to the
+/// whole piece of memory in which they lie. A program that was just written lies in larger pieces than one that was read.
+///
+/// # Errors
+/// It cannot be opened or written to the disk.
+pub(crate) fn forget_pages(program: &Path) -> io::Result<()> {
+    let file = File::open(program)?;
+    // Pages that are not on the disk yet are kept.
+    file.sync_all()?;
+    Ok(fadvise(&file, 0, None, Advice::DontNeed)?)
 }
 
 /// Returns a field of `/proc/ID/status`, in bytes.

@@ -86,6 +86,7 @@ impl Memory {
 }
 
 fn idle() -> Figure {
+    process::forget_pages(&talker::server_program()).expect("the program can be read");
     let server = Talker::server();
     let limit = if cfg!(debug_assertions) {
         IDLE_MAX_DEV

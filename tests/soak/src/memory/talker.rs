@@ -31,10 +31,7 @@ impl Talker {
     /// # Panics
     /// If it does not become ready.
     pub(super) fn server() -> Self {
-        Self::run(
-            "idle server",
-            Command::new(own_program().with_file_name(SERVER)),
-        )
+        Self::run("idle server", Command::new(server_program()))
     }
 
     fn run(role: &'static str, mut command: Command) -> Self {
@@ -95,8 +92,10 @@ impl Talker {
     }
 }
 
-/// A program of this package, beside this one.
-const SERVER: &str = "floe-idle-server";
+/// The server that is measured, a program of this package beside this one.
+pub(super) fn server_program() -> PathBuf {
+    own_program().with_file_name("floe-idle-server")
+}
 
 fn own_program() -> PathBuf {
     std::env::current_exe().expect("a running program has a path")
