@@ -42,10 +42,11 @@ use no_recordings::{record, replay};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
-/// What `floe` can be told to do.
+/// The subcommands of `floe`.
 ///
-/// What each takes is built when it is asked for: to build it all is most of what the start of a hub would
-/// execute, and so keep in memory. So the list of subcommands has its lines from here.
+/// The arguments of a subcommand are built when it is called: building all of them would be most of what the start of a hub
+/// executes, and so keeps in memory. Therefore the list of subcommands takes its lines from here, and a subcommand with
+/// subcommands of its own is a field of a variant: clap defers no variant that is `#[command(subcommand)]` itself.
 #[derive(Debug, Subcommand)]
 #[command(defer = true)]
 pub(crate) enum Command {
@@ -54,11 +55,15 @@ pub(crate) enum Command {
     /// Runs a hub, and a gateway if the configuration has one, until SIGTERM or SIGINT (Ctrl-C)
     Serve(serve::Serve),
     /// Lists, creates, shows, links and removes topics of a hub or an IceStorm
-    #[command(subcommand)]
-    Topic(topic::Topic),
+    Topic {
+        #[command(subcommand)]
+        command: topic::Topic,
+    },
     /// Lists, publishes again and deletes dead letters: events that a durable subscription could not deliver
-    #[command(subcommand)]
-    Dlq(dlq::Dlq),
+    Dlq {
+        #[command(subcommand)]
+        command: dlq::Dlq,
+    },
     /// Publishes typed events to a topic of a hub or an IceStorm
     Pub(publish::Publish),
     /// Subscribes to a topic of a hub or an IceStorm, and shows its events
@@ -74,25 +79,34 @@ pub(crate) enum Command {
     /// Serves an object that returns what it gets, for `floe ping --sizes`
     Echo(echo::Echo),
     /// Shows the parts of proxies, and the objects that they lead to
-    #[command(subcommand)]
-    Proxy(proxy::Proxy),
+    Proxy {
+        #[command(subcommand)]
+        command: proxy::Proxy,
+    },
     /// Decodes bytes from the wire to JSON, for debugging
     Decode(decode::Decode),
     /// Encodes JSON to the bytes of the wire, for debugging
     Encode(encode::Encode),
     /// Checks, formats, compares and documents Slice files, and generates Rust or JSON
-    #[command(subcommand)]
-    Slice(slice::Slice),
+    Slice {
+        #[command(subcommand)]
+        command: slice::Slice,
+    },
     /// Measures Floe beside its peers and beside the machine's own limit
-    #[cfg_attr(feature = "lab", command(subcommand))]
-    Lab(lab::Lab),
+    Lab {
+        #[cfg_attr(feature = "lab", command(subcommand))]
+        #[cfg_attr(not(feature = "lab"), command(flatten))]
+        command: lab::Lab,
+    },
     /// Shows the state of the hub in a few lines
     Status(status::Status),
     /// Finds problems of the hub and this computer, and says what to do
     Doctor(doctor::Doctor),
     /// Gives names to hubs, with their certificates and contracts, for short commands
-    #[command(subcommand)]
-    Context(context::Context),
+    Context {
+        #[command(subcommand)]
+        command: context::Context,
+    },
     /// Shows the daily commands on one page
     Cheat(cheat::Cheat),
     /// Writes the manual pages of the command and its subcommands
@@ -100,11 +114,15 @@ pub(crate) enum Command {
     #[command(hide = true)]
     Man(man::Man),
     /// Shows what the access rules of a hub allow
-    #[command(subcommand)]
-    Access(access::Access),
+    Access {
+        #[command(subcommand)]
+        command: access::Access,
+    },
     /// Lists the settings of floe.toml, and prints its JSON schema
-    #[command(subcommand)]
-    Config(config::Config),
+    Config {
+        #[command(subcommand)]
+        command: config::Config,
+    },
     /// Prints completions for a shell
     Completions(completions::Completions),
 }
@@ -114,15 +132,15 @@ impl Command {
     pub(crate) fn asks_others(&self) -> bool {
         matches!(
             self,
-            Self::Topic(_)
-                | Self::Dlq(_)
+            Self::Topic { .. }
+                | Self::Dlq { .. }
                 | Self::Pub(_)
                 | Self::Sub(_)
                 | Self::Record(_)
                 | Self::Replay(_)
                 | Self::Call(_)
                 | Self::Ping(_)
-                | Self::Proxy(_)
+                | Self::Proxy { .. }
                 | Self::Status(_)
                 | Self::Doctor(_)
         )
@@ -144,21 +162,21 @@ pub(crate) fn run(command: Command, output: &Output) -> Result<Exit, Failure> {
         Command::Call(call) => call.run(output),
         Command::Ping(ping) => ping.run(output),
         Command::Echo(echo) => echo.run(output),
-        Command::Proxy(proxy) => proxy.run(output),
+        Command::Proxy { command } => command.run(output),
         Command::Decode(decode) => decode.run(output),
         Command::Encode(encode) => encode.run(output),
-        Command::Slice(slice) => slice.run(output),
-        Command::Topic(topic) => topic.run(output),
-        Command::Dlq(dlq) => dlq.run(output),
-        Command::Lab(lab) => lab.run(output),
+        Command::Slice { command } => command.run(output),
+        Command::Topic { command } => command.run(output),
+        Command::Dlq { command } => command.run(output),
+        Command::Lab { command } => command.run(output),
         Command::Status(status) => status.run(output),
         Command::Doctor(doctor) => doctor.run(output),
-        Command::Context(context) => context.run(output),
+        Command::Context { command } => command.run(output),
         Command::Cheat(cheat) => cheat.run(output),
         #[cfg(feature = "man")]
         Command::Man(man) => man.run(),
-        Command::Access(access) => access.run(output),
-        Command::Config(config) => config.run(output),
+        Command::Access { command } => command.run(output),
+        Command::Config { command } => command.run(output),
         Command::Completions(completions) => completions.run(output),
     }
 }
