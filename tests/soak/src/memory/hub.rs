@@ -13,11 +13,12 @@ use crate::hub::station::{Mode, hub_program, topic, wishes};
 use crate::member::Member;
 use crate::process;
 
-/// Resident bytes of an idle hub.
-pub(super) const IDLE_MAX: u64 = 8_000_000;
+/// Resident bytes of an idle hub. 8 MB were asked for. ADR 102 says of what the others are: clean pages of the program, of which
+/// Linux maps many more than are touched, and not always as many.
+pub(super) const IDLE_MAX: u64 = 11_500_000;
 /// Bytes that an idle hub has written itself: its heap, its stack, and addresses that the loader has filled in. No other
 /// process shares them, and the system cannot read them again from a file.
-const IDLE_WRITTEN_MAX: u64 = 1_300_000;
+const IDLE_WRITTEN_MAX: u64 = 1_100_000;
 /// [`IDLE_WRITTEN_MAX`] for a hub that was built without optimisation: it has more addresses to fill in.
 const IDLE_WRITTEN_MAX_DEV: u64 = 3_400_000;
 /// Bytes that the hub writes for its topics. Each knows who created it and which publications are under way.
@@ -63,7 +64,7 @@ pub(super) fn figures(topic_count: usize, subscriber_count: usize) -> Vec<Figure
         false => (IDLE_MAX, IDLE_WRITTEN_MAX),
     };
     vec![
-        Figure::bytes("idle hub", idle, idle_max),
+        Figure::bytes("idle hub (8 MB were asked for: ADR 102)", idle, idle_max),
         Figure::bytes(
             "idle hub, of which it has written itself",
             idle_written,
