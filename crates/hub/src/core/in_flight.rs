@@ -2,29 +2,26 @@
 //!
 //! Events get their numbers here, in the order in which they leave. A sent event is noted with its handle, and leaves
 //! the window with its reply. The shell decides which task waits, and for what.
+//!
+//! - `send_right.rs`: who may send: the delivery task or the scheduler
+//! - `resend.rs`: which failed events are sent again
+
+mod resend;
+mod send_right;
 
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
-use floe::forwarding::{Event, EventParts};
-use floe::{InvokeError, SystemException};
+use floe::InvokeError;
+use floe::forwarding::Event;
 
 use super::window::{Answered, Window};
+pub(crate) use resend::{Resend, may_resend};
+use send_right::SendRight;
 
 /// The events in flight. `H` is the handle of a sent event; dropping it gives up the reply. `E` is what the window keeps
 /// of an event.
-///
-/// One sender at a time adds events:
-///
-/// ```text
-///          open                begin_sending
-/// Task ----------> Scheduler ----------------> Sending
-///   ^    close       |   ^      end_sending       | abandon
-///   +----------------+   +------------------------+----------> Revoked
-///   ^            give_back, or end_sending of a revoked one       |
-///   +-------------------------------------------------------------+
-/// ```
 #[derive(Debug)]
 pub(crate) struct InFlightEvents<H, E: Sendable = Event> {
     /// How many there may be.
@@ -43,17 +40,12 @@ pub(crate) struct InFlightEvents<H, E: Sendable = Event> {
     failed: Vec<(u64, E, E::Failure)>,
     /// Events that the scheduler took and could not send.
     returned: Vec<E>,
-    sender: SendRight,
-    /// Whether the delivery task waits for the scheduler to finish sending.
-    is_sender_awaited: bool,
+    send_right: SendRight,
     /// Whether the next reply wakes the delivery task.
     is_awaited: bool,
     /// Whether the delivery task runs a timer for late replies, or was woken to start one.
     is_timed: bool,
 }
-
-/// An event that failed, with its number and its error.
-pub(crate) type Resend = (u64, Event, InvokeError);
 
 /// A reply that came before its event was noted.
 type EarlyReply<E> = (u64, Result<(), <E as Sendable>::Failure>);
@@ -73,20 +65,6 @@ impl Sendable for Event {
     fn byte_count(&self) -> usize {
         self.len()
     }
-}
-
-/// The holder of the right to send.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum SendRight {
-    /// The delivery task of the subscriber.
-    #[default]
-    Task,
-    /// The scheduler, until the delivery task is polled.
-    Scheduler,
-    /// The scheduler, which is sending now.
-    Sending,
-    /// The scheduler, which is sending, although the window was abandoned meanwhile.
-    Revoked,
 }
 
 /// How much is in flight.
@@ -141,8 +119,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
             early: Vec::new(),
             failed: Vec::new(),
             returned: Vec::new(),
-            sender: SendRight::Task,
-            is_sender_awaited: false,
+            send_right: SendRight::default(),
             is_awaited: false,
             is_timed: false,
         }
@@ -155,60 +132,41 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
 
     /// Whether the scheduler may send, or is sending.
     pub(crate) fn is_open(&self) -> bool {
-        matches!(self.sender, SendRight::Scheduler | SendRight::Sending)
+        self.send_right.is_open()
     }
 
     /// Lets the scheduler send until the delivery task is polled again.
     pub(crate) fn open(&mut self) {
-        if self.sender == SendRight::Task {
-            self.sender = SendRight::Scheduler;
-        }
+        self.send_right.open();
     }
 
     /// Takes the right to send back for the delivery task. Returns false if the scheduler is sending; the end of that
     /// wakes the task.
     pub(crate) fn close(&mut self) -> bool {
-        self.is_sender_awaited = matches!(self.sender, SendRight::Sending | SendRight::Revoked);
-        if !self.is_sender_awaited {
-            self.sender = SendRight::Task;
-        }
-        !self.is_sender_awaited
+        self.send_right.close()
     }
 
     /// The scheduler begins to send. Returns false if it may not, or if earlier events need the delivery task first.
     pub(crate) fn begin_sending(&mut self) -> bool {
-        let may_send = self.sender == SendRight::Scheduler && self.is_in_order();
-        if may_send {
-            self.sender = SendRight::Sending;
-        }
-        may_send
+        self.is_in_order() && self.send_right.begin()
     }
 
     /// The scheduler has sent its events. Returns whether the window still notes them.
     pub(crate) fn end_sending(&mut self) -> bool {
-        match self.sender {
-            SendRight::Sending => self.sender = SendRight::Scheduler,
-            SendRight::Revoked => {
-                self.sender = SendRight::Task;
-                return false;
-            }
-            SendRight::Task | SendRight::Scheduler => {}
-        }
-        true
+        self.send_right.end()
     }
 
     /// The scheduler gives back the events that it could not send, in order. The delivery task sends them.
     pub(crate) fn give_back(&mut self, events: &mut Vec<E>) {
-        match self.sender {
-            SendRight::Revoked => events.clear(),
-            _ => self.returned.append(events),
+        match self.send_right.give_back() {
+            true => self.returned.append(events),
+            false => events.clear(),
         }
-        self.sender = SendRight::Task;
     }
 
     /// Whether the delivery task waits for the scheduler, which has finished now. Returns true once.
     pub(crate) fn poll_sender_awaited(&mut self) -> bool {
-        std::mem::take(&mut self.is_sender_awaited)
+        self.send_right.poll_awaited()
     }
 
     /// Takes the events that the scheduler could not send.
@@ -462,15 +420,11 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
     /// Forgets all events in flight, `outstanding` of them counting those that are being sent. Later replies to them
     /// are ignored. Drop the result after the lock is released.
     pub(crate) fn abandon(&mut self, outstanding: u64) -> Self {
-        let sender = match self.sender {
-            SendRight::Sending | SendRight::Revoked => SendRight::Revoked,
-            SendRight::Task | SendRight::Scheduler => SendRight::Task,
-        };
         let next = self.next + outstanding;
         self.window.handle_trouble(next);
         let new = Self {
             next,
-            sender,
+            send_right: self.send_right.revoked(),
             ..Self::new(self.window)
         };
         std::mem::replace(self, new)
@@ -479,8 +433,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
     /// The scheduler has panicked while it was sending: forgets the events that it took, out of `outstanding` events.
     /// Returns how many.
     pub(crate) fn forget_taken(&mut self, outstanding: u64) -> u64 {
-        let sender = std::mem::take(&mut self.sender);
-        if sender != SendRight::Sending {
+        if !self.send_right.reset() {
             // All of its events were noted, given back, or abandoned.
             return 0;
         }
@@ -503,30 +456,6 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         self.sent_bytes -= sent.event.byte_count();
         Some(sent)
     }
-}
-
-/// Whether a failed event may be sent again: either it surely did not arrive, or it may arrive twice. An event that
-/// failed by a timeout is not sent again, because it would take as long once more. A servant that failed may succeed
-/// the second time.
-///
-/// Source: observed, IceStorm 3.7.8. A missing object, facet or operation of the subscriber is final.
-pub(crate) fn may_resend(error: &InvokeError, event: &Event) -> bool {
-    match error {
-        error if error.is_timeout() => false,
-        InvokeError::NotDispatched(_) => true,
-        InvokeError::PerhapsDispatched(_) => is_idempotent(event),
-        InvokeError::System(
-            SystemException::ObjectNotExist(_)
-            | SystemException::FacetNotExist(_)
-            | SystemException::OperationNotExist(_),
-        ) => false,
-        InvokeError::System(_) => is_idempotent(event),
-        _ => false,
-    }
-}
-
-fn is_idempotent(event: &Event) -> bool {
-    EventParts::parse(event.as_bytes()).is_ok_and(|parts| parts.mode.is_idempotent())
 }
 
 #[cfg(test)]

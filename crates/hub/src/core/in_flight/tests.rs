@@ -8,7 +8,7 @@ use floe::{LocalError, OperationMode};
 use super::*;
 use crate::random::Random;
 
-fn event(mode: OperationMode) -> Event {
+pub(super) fn event(mode: OperationMode) -> Event {
     let mut builder = EventsBuilder::default();
     let mode = if mode.is_idempotent() { 2 } else { 0 };
     let write = |bytes: &mut Vec<u8>| {
@@ -22,7 +22,7 @@ fn event(mode: OperationMode) -> Event {
     events.remove(0)
 }
 
-fn lost() -> InvokeError {
+pub(super) fn lost() -> InvokeError {
     InvokeError::NotDispatched(LocalError::Shutdown)
 }
 
@@ -243,31 +243,4 @@ fn a_scheduler_that_panics_loses_only_what_it_took() {
         in_flight.handle_returned(0..4, Instant::now(), |_, _, _| ()),
         1
     );
-}
-
-#[test]
-fn only_events_that_did_not_arrive_or_may_arrive_twice_are_sent_again() {
-    let [normal, idempotent] = [OperationMode::Normal, OperationMode::Idempotent].map(event);
-    let perhaps = InvokeError::PerhapsDispatched(LocalError::Shutdown);
-    let timeout = InvokeError::NotDispatched(LocalError::Timeout {
-        operation: "op".to_owned(),
-        after: Duration::from_secs(1),
-    });
-    let gone = InvokeError::System(SystemException::ObjectNotExist(Default::default()));
-    let failed = InvokeError::System(SystemException::UnknownException(String::new()));
-    let cases = [
-        (lost(), true, true),
-        (perhaps, false, true),
-        (timeout, false, false),
-        (gone, false, false),
-        (failed, false, true),
-    ];
-    for (error, resends_normal, resends_idempotent) in cases {
-        assert_eq!(may_resend(&error, &normal), resends_normal, "{error}");
-        assert_eq!(
-            may_resend(&error, &idempotent),
-            resends_idempotent,
-            "{error}"
-        );
-    }
 }
