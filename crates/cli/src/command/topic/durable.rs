@@ -149,7 +149,7 @@ impl Position {
     }
 }
 
-/// What it means that a log cannot be asked.
+/// Turns an error of a log into a failure of the command.
 pub(in crate::command) fn log_failed(hub: &HubArgument, error: LogError) -> Failure {
     match error {
         LogError::NoSuchTopic(error) => no_topic(&error.name),
@@ -159,7 +159,7 @@ pub(in crate::command) fn log_failed(hub: &HubArgument, error: LogError) -> Fail
     }
 }
 
-/// What it means that the object for durable topics does not answer.
+/// Turns an error of the object for durable topics into a failure of the command.
 pub(in crate::command) fn invoke_failed(hub: &HubArgument, error: InvokeError) -> Failure {
     match error {
         InvokeError::System(

@@ -177,7 +177,7 @@ impl FarEnd {
     }
 }
 
-/// What stands in front of a topic's name in its identity. Source: observed, IceStorm 3.7.8.
+/// The prefix of a topic's name in its identity. Source: observed, IceStorm 3.7.8.
 const TOPIC_PREFIX: &str = "topic.";
 
 /// Where the links of a topic lead, those included that have failed, which neither a Floe hub nor an

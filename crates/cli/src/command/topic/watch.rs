@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 
 use super::Access;
 use super::rates::{self, Rates};
+use super::subscribers::losses;
 use crate::count;
 use crate::exit::Failure;
 use crate::hub;
@@ -76,7 +77,7 @@ impl Order {
     }
 }
 
-/// What a table shows.
+/// The columns of a table.
 const COLUMNS: [&str; 10] = [
     "name",
     "subscribers",
@@ -239,13 +240,13 @@ fn row(topic: &TopicTotals, rates: Option<Rates>) -> Json {
         "published": topic.published,
         "delivered": topic.delivered,
         "lost": hub::lost(&topic.lost),
-        "lost_by_reason": super::losses(&topic.lost),
+        "lost_by_reason": losses(&topic.lost),
     });
     rates::describe(topic, rates, &mut row);
     row
 }
 
-/// What the last row is called. It stands behind all topics, also behind one that is called so.
+/// The name of the last row. It stands behind all topics, also behind one that is called so.
 const ALL: &str = "(all)";
 
 fn nothing() -> TopicTotals {
