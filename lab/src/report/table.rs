@@ -86,7 +86,7 @@ impl Report {
         })
     }
 
-    /// What the services needed: `None` if there is none.
+    /// The rows with the cost of the services: `None` if there is none.
     fn service_rows(&self) -> Option<Vec<Vec<String>>> {
         let has_service = self.results.iter().any(|result| result.service.is_some());
         let services = || self.results.iter().filter_map(|result| result.service);
@@ -112,7 +112,7 @@ impl Report {
         })
     }
 
-    /// What slow lines have carried: `None` if there was none.
+    /// The rows with the bytes that slow lines have carried: `None` if there was none.
     fn carried_rows(&self) -> Option<Vec<Vec<String>>> {
         let has_line = self.results.iter().any(|result| result.carried.is_some());
         has_line.then(|| {
