@@ -1,4 +1,4 @@
-//! What the contenders of the scenario `events` in Rust packages of their own have in common: the command line.
+//! The command line that the contenders of the scenario `events` in Rust packages of their own share.
 //!
 //! It is the `src/main.rs` of each. What publishers publish, and what subscribers check, are the lab's own files, laid
 //! where they find one another as in the lab: see `lab/src/contender/events/mod.rs`. The rest is `peer.rs`, with
@@ -19,7 +19,7 @@ mod contender {
 
     use std::io::Write;
 
-    /// What a role may fail with.
+    /// The error with which a role fails.
     pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
     /// Prints a line that the lab waits for.

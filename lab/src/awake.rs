@@ -39,7 +39,7 @@ impl Spinners {
     }
 }
 
-/// What such a process does.
+/// Keeps a core busy until the process is killed.
 pub(crate) fn spin() -> ! {
     loop {
         std::hint::spin_loop();

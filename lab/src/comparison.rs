@@ -8,15 +8,15 @@ use crate::report::{CaseResult, Report, aligned, duration};
 use crate::scenario::Unit;
 use crate::statistics::{Spread, interval_of_quotient, paired_ratios};
 
-/// What has changed from one run to another.
+/// The changes from one run to another.
 ///
 /// `docs/adr/0066-how-the-lab-judges.md` says how a change is told from noise.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// What both runs have, in the order of the first.
+    /// The figures of both runs, in the order of the first.
     pub changes: Vec<Change>,
-    /// What only one of them has, in words.
+    /// The figures that only one of them has, in words.
     pub unmatched: Vec<String>,
 }
 
@@ -34,7 +34,7 @@ pub struct Change {
     pub unit: &'static str,
     /// The middle of the rounds of the first run.
     pub before: f64,
-    /// The same of the second run.
+    /// The figure of the second run.
     pub after: f64,
     /// The second in parts of the first; if `is_beside_floor`, after each round was divided by the floor's.
     pub quotient: f64,
@@ -42,11 +42,11 @@ pub struct Change {
     pub interval: Option<(f64, f64)>,
     /// True if both runs measured the floor in this case, so that a machine that was slower is no change.
     pub is_beside_floor: bool,
-    /// What follows.
+    /// The verdict.
     pub verdict: Verdict,
 }
 
-/// What a comparison says of a figure.
+/// The verdict of a comparison on a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verdict {
@@ -266,7 +266,7 @@ fn all(reports: &[Report]) -> impl Iterator<Item = (&Report, &CaseResult)> {
         .flat_map(|report| std::iter::repeat(report).zip(&report.results))
 }
 
-/// The same figure in other reports.
+/// Finds the same figure in other reports.
 fn found<'a>(
     reports: &'a [Report],
     report: &Report,

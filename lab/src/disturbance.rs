@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// What disturbed a round.
+/// The disturbances of a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Disturbance {
     /// How many cores were busy in the moment before the round, when no contender ran.
@@ -44,7 +44,7 @@ impl Watch {
         }
     }
 
-    /// What has disturbed the round that ends now.
+    /// Returns the disturbances of the round that ends now.
     pub(crate) fn end(self) -> Disturbance {
         let steal = self.start.zip(CoreTimes::now());
         Disturbance {
@@ -65,7 +65,7 @@ pub(crate) fn busy_cores(watch: Duration) -> f64 {
 /// How long the machine is watched before a round.
 const ROUND_WATCH: Duration = Duration::from_millis(100);
 
-/// What the cores have done since the machine started, in ticks of any length.
+/// The time that the cores have spent since the machine started, in ticks of any length.
 #[derive(Debug, Clone, Copy)]
 struct CoreTimes {
     all: u64,

@@ -1,11 +1,11 @@
-//! Whether contenders with the same encoding make the same bytes.
+//! Checks that contenders with the same encoding make the same bytes.
 
 use crate::contender::Ready;
 use crate::error::LabError;
 use crate::sample::{Encoded, Sample};
 use crate::scenario::group;
 
-/// Whose bytes those of others are compared with: the first ones of each case and encoding.
+/// The first bytes of each case and encoding, with which those of other contenders are compared.
 #[derive(Debug, Default)]
 pub(crate) struct Encodings {
     first: Vec<(&'static str, String, &'static str, Encoded)>,

@@ -29,7 +29,7 @@ pub struct Environment {
     pub load_average: String,
     /// How many cores were busy in the moment before the run: near 0 if the machine was quiet.
     pub busy_cores: f64,
-    /// What disturbed each round.
+    /// The disturbances of each round.
     pub(crate) disturbances: Vec<Disturbance>,
     /// The cargo profile that Floe was compiled with: `release`, `dist` or `debug`. Figures of `release` are those that a
     /// user has.
@@ -65,7 +65,7 @@ impl Environment {
         }
     }
 
-    /// What makes the figures worth less.
+    /// Returns warnings about things that make the figures worth less.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         match self.profile.as_str() {
@@ -95,7 +95,7 @@ impl Environment {
         warnings
     }
 
-    /// What has made figures worth less during the run.
+    /// Returns notes on the disturbances that made figures worth less during the run.
     pub(crate) fn disturbed(&self) -> Vec<String> {
         let all = &self.disturbances;
         let (total, most) = (all.len(), |of: fn(&Disturbance) -> f64| {

@@ -11,7 +11,7 @@ use crate::report::{LeftOut, Report};
 pub enum LabError {
     /// A scenario, contender or case that does not exist.
     Unknown {
-        /// What was looked for: `scenario`, `contender`, `case`, `role`.
+        /// The kind of name that was looked for: `scenario`, `contender`, `case`, `role`.
         kind: &'static str,
         /// The name that was asked for.
         name: String,
@@ -24,7 +24,7 @@ pub enum LabError {
     Unavailable {
         /// The contender.
         contender: String,
-        /// What is missing, and how to get it.
+        /// The thing that is missing, and how to get it.
         reason: String,
     },
     /// No contender is left that can do any of the cases.
@@ -36,14 +36,14 @@ pub enum LabError {
     Contender {
         /// The contender.
         contender: String,
-        /// What was expected, and what came.
+        /// The expected content, and the one that came.
         reason: String,
     },
     /// A process of a contender cannot be started.
     Start {
         /// The command line.
         command: String,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
     /// All contenders that could do the cases have failed.
@@ -53,7 +53,7 @@ pub enum LabError {
     },
     /// Floe or the floor failed, or something that concerns all contenders, when some figures were there.
     Unfinished {
-        /// What was measured until then; of some contenders perhaps in a round less than of others.
+        /// The results until then; of some contenders perhaps in a round less than of others.
         report: Box<Report>,
         /// Why it ended.
         source: Box<LabError>,
@@ -69,9 +69,9 @@ pub enum LabError {
     Stopped,
     /// The system refused something.
     System {
-        /// What was tried.
+        /// The action that was tried.
         action: String,
-        /// What the system says.
+        /// The error of the system.
         source: std::io::Error,
     },
 }

@@ -30,7 +30,7 @@ pub(crate) struct Journal {
     file: File,
 }
 
-/// What happened.
+/// An event of the run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Entry {
     Measured {
@@ -42,7 +42,7 @@ pub(crate) enum Entry {
     RoundEnded(Disturbance),
 }
 
-/// What a file holds of a run that was interrupted.
+/// The content of the file of a run that was interrupted.
 #[derive(Debug)]
 pub(crate) struct Recorded {
     /// That in which the run began.

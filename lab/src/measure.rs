@@ -118,7 +118,7 @@ impl Stopwatch {
         }
     }
 
-    /// The same for calls at regular times: it sleeps between them, also now.
+    /// A stopwatch for calls at regular times: it sleeps between them, also now.
     pub(crate) fn paced(calls: u64, interval: Duration) -> Self {
         std::thread::sleep(interval);
         let due = Instant::now();
@@ -155,7 +155,7 @@ impl Stopwatch {
         goes_on
     }
 
-    /// What was measured.
+    /// Returns the measured times.
     pub(crate) fn into_sample(self) -> Sample {
         self.sample
     }

@@ -10,7 +10,7 @@ use crate::options::RunOptions;
 use crate::plan::{chosen_cases, chosen_contenders};
 use crate::scenario::{Processes, ScenarioInfo};
 
-/// What a run of a scenario would measure on this machine.
+/// An outline of a run: the cases that a scenario would measure on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Outline {
@@ -28,7 +28,7 @@ pub struct Outline {
     pub expected: Duration,
 }
 
-/// What [`run`](crate::run()) would measure with these options. It builds nothing.
+/// Outlines what [`run`](crate::run()) would measure with these options. It builds nothing.
 ///
 /// # Errors
 /// [`LabError`]: a name that does not exist.
@@ -48,7 +48,7 @@ impl Outline {
         Self::with(scenario, options, is_installed)
     }
 
-    /// The same with those of the contenders that are chosen here.
+    /// Outlines the run with the contenders that are chosen here.
     pub(crate) fn with(
         scenario: &'static ScenarioInfo,
         options: &RunOptions,

@@ -12,9 +12,9 @@ use crate::scenario::{ScenarioInfo, group};
 pub(crate) struct Plan {
     /// Those that can run here, in the order of the report.
     pub(crate) contenders: Vec<Ready>,
-    /// What to measure, in the order of the report: a case, and the index of a contender.
+    /// The pairs to measure, in the order of the report: a case, and the index of a contender.
     pub(crate) pairs: Vec<(String, usize)>,
-    /// What is not measured.
+    /// The cases that are not measured.
     pub(crate) left_out: Vec<LeftOut>,
 }
 

@@ -13,7 +13,7 @@ use crate::report::{Environment, LeftOut, Measured, Report};
 use crate::round::{Extent, RoundError};
 use crate::scenario::ScenarioInfo;
 
-/// What has been played.
+/// The rounds that were played.
 #[derive(Debug)]
 pub(crate) struct Played<'a> {
     environment: Environment,

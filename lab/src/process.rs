@@ -39,7 +39,7 @@ pub(crate) struct Process {
     child: Child,
     /// The lines of its output, and at its end an empty one, or how it ended otherwise.
     lines: Receiver<std::io::Result<String>>,
-    /// What it said on its stderr, when that has ended.
+    /// The text of its stderr, sent when that has ended.
     complaints: Receiver<String>,
     has_ended: bool,
     /// Ends the wait for a line.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::report::LeftOut;
 
-/// What a run is about to do, or has noticed.
+/// The progress of a run: a step that begins, or something that it noticed.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Progress {
@@ -17,7 +17,7 @@ pub enum Progress {
     Skipped {
         /// The contender.
         contender: String,
-        /// What is missing, and how to get it.
+        /// The thing that is missing, and how to get it.
         reason: String,
     },
     /// A contender has failed and is left out from now on, its figures of these cases with it.

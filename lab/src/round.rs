@@ -26,7 +26,7 @@ pub(crate) struct RoundError {
     pub(crate) extent: Extent,
 }
 
-/// What the reason of a [`RoundError`] is a reason against.
+/// The extent to which a [`RoundError`] ends measuring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// This contender in this case.
@@ -71,7 +71,7 @@ impl From<LabError> for RoundError {
     }
 }
 
-/// What the processes of all contenders share.
+/// The state that the processes of all contenders share.
 #[derive(Debug)]
 pub(crate) struct Stage {
     pub(crate) cores: Cores,

@@ -123,7 +123,7 @@ fn play(
     Ok(report)
 }
 
-/// What makes a run the same run: only such a one goes on with what was measured before.
+/// The identity of a run: only a run of the same identity continues with the earlier results.
 fn identity(scenario: &ScenarioInfo, plan: &Plan, options: &RunOptions) -> Result<Value, LabError> {
     let program = options.program()?;
     let bytes = std::fs::read(&program)
@@ -200,7 +200,7 @@ mod tests {
             client) echo '{"calls": [[1000, 10]]}' ;;
         esac"#;
 
-    /// The same with something in front.
+    /// A good answer with something in front.
     fn good_after(script: &str) -> String {
         format!("{script}\n{GOOD}")
     }

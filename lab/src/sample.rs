@@ -9,11 +9,11 @@ use std::time::Duration;
 pub(crate) struct Sample {
     /// In picoseconds: some things take less than a few nanoseconds, on the mean of many.
     histogram: Histogram<u64>,
-    /// What was encoded or decoded, if that was measured.
+    /// The bytes that were encoded or decoded, if that was measured.
     pub(crate) encoded: Option<Encoded>,
-    /// What the service between publishers and subscribers needed, if there is one.
+    /// The cost of the service between publishers and subscribers, if there is one.
     pub(crate) service: Option<ServiceUse>,
-    /// What a slow line has carried, if there was one.
+    /// The bytes that a slow line has carried, if there was one.
     pub(crate) carried: Option<Carried>,
 }
 
@@ -29,7 +29,7 @@ pub(crate) struct Carried {
 }
 
 impl Carried {
-    /// What was carried after another look.
+    /// Returns the bytes that were carried since an earlier look.
     pub(crate) fn since(self, before: Self) -> Self {
         Self {
             messages: self.messages.saturating_sub(before.messages),
@@ -39,7 +39,7 @@ impl Carried {
     }
 }
 
-/// What a service needed in a round.
+/// The cost of a service in a round.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ServiceUse {
     /// Time of the processor, of all threads.
@@ -48,7 +48,7 @@ pub(crate) struct ServiceUse {
     pub(crate) deliveries: u64,
     /// Bytes of memory that were resident at the end.
     pub(crate) resident: u64,
-    /// What of them came with the subscribers, if that was measured.
+    /// The share of the memory that the subscribers added, if that was measured.
     pub(crate) of_subscribers: Option<OfSubscribers>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct OfSubscribers {
     pub(crate) count: u64,
 }
 
-/// What an encoding is known by.
+/// The fingerprint of an encoding.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Encoded {
     /// Bytes.

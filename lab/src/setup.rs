@@ -7,7 +7,7 @@ use crate::error::LabError;
 use crate::options::RunOptions;
 use crate::scenario::{ScenarioInfo, scenarios};
 
-/// Whether a contender of a scenario can run on this machine.
+/// The readiness of a contender: it can run on this machine, or something is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Readiness {
@@ -143,7 +143,7 @@ fn install(packages: &[&str], say: &mut dyn FnMut(&str)) -> Result<(), LabError>
     }
 }
 
-/// What to put before a command that needs root: nothing or `sudo`; `None` if it cannot be had without a prompt.
+/// The words to put before a command that needs root: nothing or `sudo`; `None` if it cannot be had without a prompt.
 fn privilege() -> Option<&'static [&'static str]> {
     if rustix::process::getuid().is_root() {
         return Some(&[]);

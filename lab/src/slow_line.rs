@@ -90,7 +90,7 @@ impl SlowLine {
         }
     }
 
-    /// What the line has carried until now, of connections that still exist.
+    /// Returns the bytes that the line has carried until now, of connections that still exist.
     ///
     /// # Errors
     /// [`LabError::System`] if the system does not say.
@@ -102,7 +102,7 @@ impl SlowLine {
     }
 }
 
-/// What to know of figures over a relay.
+/// A note on figures over a relay.
 pub(crate) const RELAY_NOTE: &str = "this system makes no such line between network namespaces, which takes root, iproute2 and for delay and loss netem in the \
      kernel: relays of the lab limit the rate instead. They count the bytes of messages; those at the device are estimated, and \
      a lost segment is one that comes a round trip later";

@@ -23,7 +23,7 @@ impl Stop {
     }
 }
 
-/// Whether two are copies of one another.
+/// Two are equal if one is a copy of the other.
 impl PartialEq for Stop {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -75,7 +75,7 @@ impl Tour {
         failure.map_or(Ok(()), Err)
     }
 
-    /// What [`Tour::run`] would measure with these options, a scenario after the other.
+    /// Outlines what [`Tour::run`] would measure with these options, one scenario after another.
     ///
     /// # Errors
     /// [`LabError`]: a contender does not exist.
@@ -176,7 +176,7 @@ pub fn forget(folder: &Path) -> Result<(), LabError> {
     Ok(())
 }
 
-/// What a run of all scenarios takes of one.
+/// The part of a scenario that a run of all scenarios measures.
 #[derive(Debug, Clone, Copy)]
 struct Leg {
     rounds: usize,

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-/// What a process has needed since its start.
+/// The resources that a process has used since its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Usage {
     /// Time of the processor, of all threads, its own and the kernel's for it; in ticks of the kernel, of mostly

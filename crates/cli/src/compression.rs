@@ -7,7 +7,7 @@ use floe::{Settings, TypedProxy};
 
 use crate::tls::FULL_BUILD;
 
-/// Whether and how requests are compressed.
+/// The compression of requests.
 #[derive(Debug, Clone, Copy, Default, Args)]
 pub(crate) struct CompressArgument {
     /// Compresses requests of 100 bytes and more. Uses bzip2 if the proxy does not offer the named compression
@@ -50,7 +50,7 @@ impl Compress {
 }
 
 impl CompressArgument {
-    /// The same object, requests compressed as the argument says.
+    /// Returns the proxy with requests compressed as the argument says.
     pub(crate) fn apply<P: TypedProxy>(self, proxy: P) -> P {
         let Some(compress) = self.compress else {
             return proxy;
@@ -62,7 +62,7 @@ impl CompressArgument {
     }
 }
 
-/// What a server offers beyond bzip2.
+/// The compressions that a server offers beyond bzip2.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct OfferArgument {
     /// Compressions to offer to Floe peers in proxies, separated by commas. bzip2 needs no offer

@@ -48,7 +48,7 @@ pub(crate) fn parse_name(text: &str) -> Result<String, String> {
     }
 }
 
-/// What a name stands for. Paths are absolute.
+/// The hub for which a name stands. Paths are absolute.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Context {
     /// Where the hub is, as `--hub` takes it.

@@ -27,7 +27,7 @@ pub(crate) struct ContractArguments {
     preprocessor: PreprocessorArguments,
 }
 
-/// What the preprocessor is told.
+/// The arguments for the preprocessor.
 #[derive(Debug, Args)]
 pub(crate) struct PreprocessorArguments {
     /// A directory to search for Slice files and the files that they include. Can be repeated

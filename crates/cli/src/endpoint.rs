@@ -19,7 +19,7 @@ pub(crate) fn full(text: &str, port: Option<u16>) -> Cow<'_, str> {
     }
 }
 
-/// The same for the text of a proxy: `IDENTITY:HOST:PORT`.
+/// Completes the text of a proxy in the same way: `IDENTITY:HOST:PORT`.
 pub(crate) fn full_proxy(text: &str) -> Cow<'_, str> {
     let Some((object, endpoints)) = split_object(text) else {
         return Cow::Borrowed(text);
@@ -57,7 +57,7 @@ pub(crate) fn mistake(text: &str) -> Option<String> {
     })
 }
 
-/// The same for the text of a proxy: `IDENTITY:HOST:PORT`.
+/// Finds such a mistake in the text of a proxy: `IDENTITY:HOST:PORT`.
 pub(crate) fn mistake_in_proxy(text: &str) -> Option<String> {
     let (_, endpoints) = split_object(text)?;
     mistake(endpoints)
@@ -123,7 +123,7 @@ fn is_host(text: &str) -> bool {
     (is_name && !PROTOCOLS.contains(&text)) || text == "*"
 }
 
-/// What stands in front of the first colon outside quotes, and what follows it.
+/// Splits the text at the first colon outside quotes.
 fn split_object(text: &str) -> Option<(&str, &str)> {
     let mut quote = None;
     let mut is_escaped = false;

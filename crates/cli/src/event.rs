@@ -26,7 +26,7 @@ pub(crate) struct Arrived {
     printed: Option<oneshot::Sender<()>>,
 }
 
-/// What comes: an event, or the word that so many were lost before the next.
+/// An arrival: an event, or the note that so many were lost before the next.
 #[derive(Debug)]
 enum Arrival {
     Event(Arrived),
@@ -162,7 +162,7 @@ impl LossListener for Gaps {
 pub(crate) struct EventReader {
     contract: Contract,
     interface: Option<String>,
-    /// What was looked up before.
+    /// The operations that were looked up before.
     operations: HashMap<String, Result<Operation, LookupError>>,
 }
 

@@ -9,7 +9,7 @@ use floe::{InvokeError, LocalError, SystemException};
 use crate::endpoint::readable;
 use crate::output;
 
-/// What the exit code tells a script.
+/// The exit code, as a script reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Exit {
@@ -60,7 +60,7 @@ pub(crate) struct Failure {
     exit: Exit,
     /// Lower case, no full stop; empty if there is nobody to tell or all was said.
     message: String,
-    /// What to do about it.
+    /// Advice on what to do about it.
     help: Option<String>,
     /// Nothing could be sent, for there was no connection.
     is_unreachable: bool,
@@ -150,12 +150,12 @@ impl Failure {
         self.exit
     }
 
-    /// What went wrong, without what to do about it.
+    /// Returns the problem, without the advice.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// What to do about it.
+    /// Advice on what to do about it.
     pub(crate) fn what_to_do(&self) -> Option<&str> {
         self.help.as_deref()
     }
@@ -180,7 +180,7 @@ impl Failure {
         self.is_missing_object
     }
 
-    /// Whether it may pass without anybody changing what was asked: there is no connection, or it broke, or nothing came
+    /// Returns true if the same command may succeed later: there is no connection, or it broke, or nothing came
     /// over it in time.
     pub(crate) fn is_of_connection(&self) -> bool {
         self.is_of_connection
@@ -278,7 +278,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// What to do if rules refuse what was asked.
+/// Advice if rules refuse the request.
 const ACCESS_HELP: &str = "a token in FLOE_TOKEN or a certificate (--tls-cert) says who you are, as does --user with \
                            --router; `floe access check USER ACTION TOPIC`, run with the floe.toml of the hub or gateway, \
                            shows which rule decides";
@@ -319,7 +319,7 @@ fn needs_certificates(error: &InvokeError) -> bool {
             && (endpoint.starts_with("ssl") || endpoint.starts_with("wss")))
 }
 
-/// What to do about encryption that failed, if this says that it did: the library names its own settings.
+/// Returns advice if this message says that encryption failed: the library names its own settings.
 fn tls_help(message: &str) -> Option<&'static str> {
     const ARGUMENTS: [(&str, &str); 3] = [
         ("`TlsSettings::ca_files`", "--tls-ca FILE names the CA"),

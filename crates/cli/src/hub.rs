@@ -33,7 +33,7 @@ pub(crate) struct HubArgument {
     #[arg(long, value_name = "ENDPOINT")]
     hub: Option<String>,
 
-    /// What the argument is called.
+    /// The name of the argument.
     #[arg(skip = "--hub")]
     name: &'static str,
 }
@@ -69,13 +69,13 @@ impl HubArgument {
             .map_err(|error| error.when(place).help(format_args!("give {ADDRESSES}")))
     }
 
-    /// What was given, and where, for people.
+    /// Describes the hub that was given, and where, for people.
     pub(crate) fn described(&self) -> String {
         let (text, place) = self.text();
         format!("{text} ({place})")
     }
 
-    /// What was given, and where; an empty variable is as good as none.
+    /// Returns the hub that was given, and where; an empty variable is as good as none.
     ///
     /// A context that is named on the command line goes before the variable, the current one behind it.
     fn text(&self) -> (Cow<'_, str>, &'static str) {
@@ -188,7 +188,7 @@ impl HubArgument {
         own.map_or(0, |own| lost(&own.lost))
     }
 
-    /// What became of the events of a topic; `None` from a service that does not tell, as IceStorm.
+    /// Returns the counts of a topic's events; `None` from a service that does not tell, as IceStorm.
     ///
     /// # Errors
     /// There is no such topic, or the hub does not answer.
@@ -208,7 +208,7 @@ impl HubArgument {
         }
     }
 
-    /// What became of the events of a topic, and how far its subscribers are behind; `None` from a
+    /// Returns the counts of a topic's events, and how far its subscribers are behind; `None` from a
     /// service that does not tell.
     ///
     /// # Errors
@@ -274,7 +274,7 @@ impl HubArgument {
         }
     }
 
-    /// What is known of the hub and its topics.
+    /// Returns the status of the hub and its topics.
     ///
     /// # Errors
     /// It does not tell, or does not answer.
@@ -351,7 +351,7 @@ impl HubArgument {
         }
     }
 
-    /// What to do if nothing listens where the hub should be.
+    /// Returns advice if nothing listens where the hub should be.
     fn refused_help(&self) -> &'static str {
         match is_of_this_computer(&self.text().0) {
             true => WHERE_HELP,

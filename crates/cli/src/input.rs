@@ -28,7 +28,7 @@ fn bytes_within(len_max: usize, text: impl Read, name: &str) -> Result<Vec<u8>, 
     }
 }
 
-/// The same of a text.
+/// Reads all of a text.
 ///
 /// # Errors
 /// It cannot be read, is too long, or is no text.

@@ -60,7 +60,7 @@ const VALUE_HELP: &str =
 /// Where the parameters of several requests come from.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// The same for all.
+    /// One value for all.
     One(Json),
     /// A line of standard input or of a file for each.
     Lines,
@@ -69,7 +69,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// What the argument says: standard input for `-`.
+    /// Reads the argument: standard input for `-`.
     ///
     /// # Errors
     /// Text that is no JSON.

@@ -30,7 +30,7 @@ pub(crate) fn named() -> Option<Reference> {
     LOCATOR.get().cloned()
 }
 
-/// What names a locator.
+/// The kind of text that names a locator, for messages.
 pub(crate) const WHAT: &str =
     "the proxy of a locator with its endpoints, such as IceGrid/Locator:tcp -h HOST -p 4061";
 

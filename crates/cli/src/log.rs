@@ -24,7 +24,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// What may change after logging has started.
+/// The parts of the log that may change after it has started.
 struct Started {
     format: Option<LogFormat>,
     /// True if somebody has said how much is logged, other than the configuration.
@@ -111,7 +111,7 @@ pub(crate) fn say(text: impl fmt::Display) {
     }
 }
 
-/// What `FLOE_LOG` asks for. `RUST_LOG` may mean other programs; this one can only mean us, so what
+/// Reads the filter of `FLOE_LOG`. `RUST_LOG` may mean other programs; this one can only mean us, so what
 /// makes no sense is said.
 fn own_filter() -> Option<Targets> {
     let text = std::env::var("FLOE_LOG").ok()?;
@@ -133,7 +133,7 @@ fn own_filter() -> Option<Targets> {
         .ok()
 }
 
-/// What `RUST_LOG` asks for, if it makes sense to us.
+/// Reads the filter of `RUST_LOG`, if it makes sense to us.
 fn foreign_filter() -> Option<Targets> {
     let text = std::env::var("RUST_LOG").ok();
     text.filter(|text| !text.trim().is_empty())?.parse().ok()

@@ -1,4 +1,4 @@
-//! What `floe decode` and `floe encode` share: the type of a payload as arguments, and hexadecimal
+//! The arguments that `floe decode` and `floe encode` share: the type of a payload as arguments, and hexadecimal
 //! text.
 
 use clap::{Args, ValueEnum};
@@ -10,7 +10,7 @@ use crate::command::call::{Encoding, EncodingParser, no_operation};
 use crate::contract::ContractArguments;
 use crate::exit::Failure;
 
-/// What a payload holds, and how it is encoded.
+/// The type and the encoding of a payload.
 #[derive(Debug, Args)]
 pub(crate) struct PayloadArguments {
     /// The type of the value: a built-in type (int, string, Object*, Value), ::Module::Type, a proxy

@@ -132,7 +132,7 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
     built(Builder::new_multi_thread())
 }
 
-/// The same with this many threads.
+/// Makes a runtime with this many threads.
 ///
 /// # Errors
 /// If the system has no threads left.
@@ -249,7 +249,7 @@ fn check_endpoints(proxy: &Proxy, text: &str) -> Result<(), Failure> {
     }
 }
 
-/// What a failure to listen means.
+/// Turns a failure to listen into a failure of the command.
 pub(crate) fn not_listening(error: &AdapterError) -> Failure {
     match error {
         AdapterError::Listen { source, .. } if source.kind() == io::ErrorKind::InvalidInput => {
@@ -286,12 +286,12 @@ pub(crate) fn parse_endpoint(text: &str) -> Result<String, String> {
     endpoint_at(text, HUB_PORT)
 }
 
-/// The same where a host alone means any free port.
+/// Parses the text of an endpoint. A host alone means any free port of it.
 pub(crate) fn parse_own_endpoint(text: &str) -> Result<String, String> {
     endpoint_at(text, 0)
 }
 
-/// The same where a host alone means this port.
+/// Parses the text of an endpoint. A host alone means this port of it.
 pub(crate) fn endpoint_at(text: &str, port: u16) -> Result<String, String> {
     match text.trim().is_empty() {
         true => {

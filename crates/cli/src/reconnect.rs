@@ -7,7 +7,7 @@ use clap::Args;
 use crate::exit::{Exit, Failure};
 use crate::output;
 
-/// Whether to come back.
+/// The argument that turns reconnecting off.
 #[derive(Debug, Clone, Copy, Args)]
 pub(crate) struct ReconnectArgument {
     /// Ends when the connection to the hub is lost, instead of waiting until the hub is back

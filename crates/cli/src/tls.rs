@@ -52,7 +52,7 @@ pub(crate) struct TlsArguments {
     #[arg(skip)]
     password: Option<Password>,
 
-    /// Whether clients show certificates, where a file of settings says it.
+    /// The request for certificates of clients, if a file of settings has it.
     #[arg(skip)]
     client_certificates: Option<ClientCertificates>,
 }
@@ -70,7 +70,7 @@ impl fmt::Debug for Password {
 /// How to get what the cargo features of the command add.
 pub(crate) const FULL_BUILD: &str = "`cargo build --release --features full` includes it";
 
-/// What the arguments said, and what the files hold that they name, for all communicators of this process.
+/// The arguments, and the content of the files that they name, for all communicators of this process.
 static SAID: OnceLock<(TlsArguments, Option<Tls>)> = OnceLock::new();
 
 impl TlsArguments {
@@ -116,7 +116,7 @@ impl TlsArguments {
         self.tls_key = Some(file.into());
     }
 
-    /// Whether a server's certificate is taken for any host.
+    /// Sets whether a server's certificate is accepted for any host.
     pub(crate) fn set_any_host(&mut self, any_host: bool) {
         self.tls_any_host = any_host;
     }
@@ -126,7 +126,7 @@ impl TlsArguments {
         self.password = Some(Password(password));
     }
 
-    /// Whether clients show certificates.
+    /// Sets whether clients must show certificates.
     pub(crate) fn set_client_certificates(&mut self, asked: ClientCertificates) {
         self.client_certificates = Some(asked);
     }
@@ -156,7 +156,7 @@ impl TlsArguments {
         self.tls_cert.is_some()
     }
 
-    /// What the files hold; none if no file is named.
+    /// Reads the files; none if no file is named.
     ///
     /// # Errors
     /// As [`TlsArguments::load`].
@@ -206,7 +206,7 @@ pub(crate) fn loaded() -> Option<Tls> {
     SAID.get().and_then(|(_, tls)| tls.clone())
 }
 
-/// What the arguments said.
+/// Returns the arguments.
 pub(crate) fn said() -> TlsArguments {
     let said = SAID.get();
     said.map(|(arguments, _)| arguments.clone())

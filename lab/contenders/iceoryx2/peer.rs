@@ -68,7 +68,7 @@ pub(crate) fn subscribe(case: Case, effort: Effort, address: &str) -> Result<(),
     Ok(())
 }
 
-/// What publishers and subscribers share. What is dropped by the last of them leaves nothing behind.
+/// The things that publishers and subscribers share. What is dropped by the last of them leaves nothing behind.
 struct Meeting {
     events: publish_subscribe::PortFactory<ipc::Service, i64, ()>,
     bells: event::PortFactory<ipc::Service>,

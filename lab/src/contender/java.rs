@@ -30,7 +30,7 @@ macro_rules! java_sources {
     };
 }
 
-/// The same of a program that brings a `Messaging`, with further files that it shares.
+/// The sources of a program that brings a `Messaging`, with further files that it shares.
 macro_rules! messaging_sources {
     ($project:literal, $folder:literal $(, $shared:literal)*) => {
         java_sources!(
@@ -58,7 +58,7 @@ pub(super) static ARTEMIS: Program = Program {
     build: MAVEN_BUILD,
 };
 
-/// The same with its journal, for the scenario `durable`.
+/// Artemis with its journal, for the scenario `durable`.
 pub(super) static ARTEMIS_DURABLE: Program = Program {
     peer: &peer::ARTEMIS_JOURNAL,
     folder: "artemis-durable",
@@ -80,7 +80,7 @@ pub(super) static ARTEMIS_DURABLE: Program = Program {
     ],
 };
 
-/// The same broker in memory, with Qpid JMS over AMQP 1.0.
+/// The broker of Artemis in memory, with Qpid JMS over AMQP 1.0.
 pub(super) static QPID: Program = Program {
     peer: &peer::QPID,
     folder: "qpid",

@@ -71,7 +71,7 @@ pub(crate) enum Origin {
     },
     /// This very program, started again, with nobody to call.
     Alone(fn(case: &str, effort: Effort) -> Result<Sample, Failure>),
-    /// The same over a slow line.
+    /// This very program, started again, over a slow line.
     Slow(&'static SlowContender),
     /// A program that is built when it is first needed.
     Built(&'static Program),
@@ -104,19 +104,19 @@ const CODEC_CAPNP: (&str, &str) = (
     include_str!("../../contenders/capnp/codec.capnp"),
 );
 
-/// What the contenders of Cyclone DDS have in common.
+/// The header that the contenders of Cyclone DDS share.
 const CYCLONEDDS_DOMAIN_HPP: (&str, &str) = (
     "domain.hpp",
     include_str!("../../contenders/cyclonedds/domain.hpp"),
 );
 
-/// What the contenders of Fast DDS have in common.
+/// The header that the contenders of Fast DDS share.
 const FASTDDS_DOMAIN_HPP: (&str, &str) = (
     "domain.hpp",
     include_str!("../../contenders/fastdds/domain.hpp"),
 );
 
-/// What the roles of a contender may fail with.
+/// The error with which the roles of a contender fail.
 pub(crate) type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 /// A contender of which it is known how to start it.
@@ -129,7 +129,7 @@ pub(crate) struct Ready {
     /// True if it measures with code of ours, so that its failure is ours too.
     pub(crate) is_own: bool,
     launch: Launch,
-    /// The same for what is between publishers and subscribers, where there is something.
+    /// How the service between publishers and subscribers is started, if there is one.
     service: Option<Launch>,
 }
 
@@ -149,7 +149,7 @@ impl Launch {
 }
 
 impl Contender {
-    /// What is built for it, if it is not this very program.
+    /// The program that is built for it; none if it is part of this one.
     pub(crate) fn program(&self) -> Option<&'static Program> {
         match &self.origin {
             Origin::Pair { .. } | Origin::Alone(_) | Origin::Slow(_) | Origin::Gateway(_) => None,
@@ -173,7 +173,7 @@ impl Contender {
         }
     }
 
-    /// What must be installed, if it is not this very program alone that is measured.
+    /// The peer that must be installed; none if only this program is measured.
     pub(crate) fn peer(&self) -> Option<&'static Peer> {
         match &self.origin {
             Origin::Slow(parts) => parts.peer,
@@ -182,7 +182,7 @@ impl Contender {
         }
     }
 
-    /// What is between its clients, if it has such a thing.
+    /// The service between its clients, if it has one.
     fn service(&self) -> &Service {
         match &self.origin {
             Origin::Events(parts) => &parts.service,
@@ -284,7 +284,7 @@ impl Ready {
         self.launch.command(&["alone", case, &effort.millis()])
     }
 
-    /// What is between publishers and subscribers; `None` if there is nothing.
+    /// The command for the service between publishers and subscribers; `None` if there is none.
     pub(crate) fn service(&self, case: &str) -> Option<Command> {
         let service = self.service.as_ref()?;
         Some(service.command(&["service", case]))

@@ -5,9 +5,9 @@ use super::program::command;
 /// An installed middleware.
 #[derive(Debug)]
 pub(crate) struct Peer {
-    /// What tells its version, on stdout or stderr.
+    /// The command that prints its version, on stdout or stderr.
     pub(crate) version: &'static [&'static str],
-    /// What to install where something is missing: packages of Debian, separated by spaces.
+    /// The packages of Debian to install if something is missing, separated by spaces.
     pub(crate) install: &'static str,
 }
 
@@ -205,7 +205,7 @@ pub(crate) const ARTEMIS: Peer = Peer {
     install: "default-jdk-headless maven",
 };
 
-/// The same with what its journal needs. The library that it calls is made for x86-64 alone.
+/// Artemis with the library that its journal needs. The library that it calls is made for x86-64 alone.
 pub(crate) const ARTEMIS_JOURNAL: Peer = Peer {
     version: &[
         "sh",
@@ -280,7 +280,7 @@ mod tests {
         }
     }
 
-    /// What the command that tells the version says in the end.
+    /// The output of the command that prints the version.
     fn told(peer: &Peer) -> &'static str {
         peer.version.last().unwrap().rsplit(' ').next().unwrap()
     }

@@ -130,7 +130,7 @@ fn cache_dir() -> Result<PathBuf, String> {
 
 const PROGRAM: &str = "contender";
 
-/// What a compiler makes.
+/// The name of the file that a compiler makes.
 const FRESH: &str = "fresh";
 
 /// The command that compiles these sources with these libraries, as an application that is released would be.

@@ -71,7 +71,7 @@ impl Router {
     }
 }
 
-/// What follows the first word.
+/// Returns the part of the line that follows the first word.
 fn proxy_in(line: &str) -> String {
     let (_, proxy) = line.split_once(' ').unwrap_or(("", line));
     proxy.to_owned()

@@ -8,7 +8,7 @@ use super::published::{NOTES, records};
 use super::results::{PublishedRow, Today, rows};
 use crate::report::Report;
 
-/// What was measured, with where Floe is behind at the top.
+/// Writes the results as Markdown, with the cases in which Floe is behind at the top.
 pub(crate) fn summary(reports: &[Report]) -> String {
     let mut text = String::from("# Floe beside its peers\n\n## Where Floe is behind\n\n");
     text.push_str(&behind_list(reports));
@@ -148,7 +148,7 @@ fn today(today: &Today<'_>) -> String {
     }
 }
 
-/// What others have said, as a line that ends no cell of a table.
+/// Turns a text of others into one line that ends no cell of a table.
 fn one_line(text: &str) -> String {
     let lines: Vec<_> = text.lines().map(str::trim).collect();
     lines.join(" ").replace('|', "/")

@@ -15,7 +15,7 @@ pub(crate) struct Record {
     pub(crate) published: String,
 }
 
-/// What a published figure is.
+/// The kind of a published figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A cell of a table of results.
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
     Setting,
 }
 
-/// What the lab has beside a published figure.
+/// The counterpart of a published figure in the lab.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Counterpart {
     /// A figure of a contender.
@@ -85,7 +85,7 @@ impl Record {
         }
     }
 
-    /// What stands for it in the lab today.
+    /// Returns its counterpart in the lab of today.
     pub(crate) fn counterpart(&self) -> Counterpart {
         if self.kind == Kind::Setting {
             return Counterpart::Nothing(
@@ -227,7 +227,7 @@ const EVENTS_BATCHED: &str = "Event Service Throughput, Batched Oneways / Buffer
 const CALLS: &str = "latency";
 
 const RANGE: &str = "an end of the range of the rows of this table, which are compared one by one";
-/// What to know before a published figure is compared with today's.
+/// Notes to read before a published figure is compared with today's.
 pub(crate) const NOTES: &[&str] = &[
     "The published figures are of machines and versions of their time: compare the ratios, not the times.",
     "TAO is in no package of Debian: omniORB and omniEvents stand for CORBA today.",

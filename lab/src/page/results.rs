@@ -1,4 +1,4 @@
-//! What stands in the rows of the tables: figures of results and published ones, with their places.
+//! The rows of the tables: figures of results and published ones, with their places.
 
 use super::behind::judged;
 use super::figure::Figure;
@@ -105,7 +105,7 @@ pub(crate) struct PublishedRow<'a> {
     pub(crate) today: Today<'a>,
 }
 
-/// What the lab has beside a published figure.
+/// A figure of the lab beside a published one.
 #[derive(Debug)]
 pub(crate) enum Today<'a> {
     /// The figure of the contender that stands for the published one, then those of Floe and the floor.

@@ -41,23 +41,23 @@ static SCENARIOS: [ScenarioInfo; 11] = [
 /// A question, and who is asked.
 #[derive(Debug, Clone, Copy)]
 pub struct ScenarioInfo {
-    /// What it is called on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What it measures, in a line.
+    /// A line that says what it measures.
     pub summary: &'static str,
     /// In the order of the report.
     pub(crate) contenders: &'static [&'static Contender],
     /// Names that stand for several contenders.
     pub(crate) groups: &'static [(&'static str, &'static [&'static str])],
-    /// What a contender starts to measure.
+    /// The processes that a contender starts to measure.
     pub(crate) processes: Processes,
     /// Cases, in the order of the report: those of a run to which none are named.
     pub cases: &'static [CaseInfo],
     /// Further cases, with a capital letter where a number stands in their names.
     pub families: &'static [CaseInfo],
-    /// What the names of cases of all kinds may end with.
+    /// The endings that names of cases of all kinds may have.
     pub(crate) variants: &'static [&'static str],
-    /// What the figures of a case are.
+    /// The unit of the figures of a case.
     pub(crate) unit: fn(case: &str) -> Unit,
     /// Where processes run if the user does not say.
     pub(crate) placement: Placement,
@@ -88,7 +88,7 @@ pub(crate) enum Processes {
     Gateway,
 }
 
-/// What figures are.
+/// The unit of figures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     /// How long something takes: samples have nanoseconds, reports microseconds.
@@ -130,10 +130,9 @@ pub(crate) fn is_judged_by_means(scenario: &str) -> bool {
 /// One thing that a scenario measures.
 #[derive(Debug, Clone, Copy)]
 pub struct CaseInfo {
-    /// What it is called on the command line. What stands before a slash names all cases that begin
-    /// so.
+    /// The name on the command line. The part before a slash names all cases that begin with it.
     pub name: &'static str,
-    /// What it measures, in a line.
+    /// A line that says what it measures.
     pub summary: &'static str,
 }
 
@@ -141,7 +140,7 @@ const fn case(name: &'static str, summary: &'static str) -> CaseInfo {
     CaseInfo { name, summary }
 }
 
-/// What stands before the slash in the name of a case: the name of all cases that begin so.
+/// Returns the part before the slash in the name of a case: the name of all cases that begin with it.
 pub(crate) fn group(case: &str) -> &str {
     case.split_once('/').map_or(case, |(group, _)| group)
 }

@@ -79,7 +79,7 @@ impl Namespaces {
         inside
     }
 
-    /// What the line has carried until now, of connections that still exist.
+    /// Returns the bytes that the line has carried until now, of connections that still exist.
     ///
     /// # Errors
     /// [`LabError::System`] if the system does not say.

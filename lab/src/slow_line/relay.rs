@@ -28,7 +28,7 @@ pub(crate) struct Relay {
     relays: Vec<SocketAddr>,
 }
 
-/// What all connections share.
+/// The state that all connections share.
 #[derive(Debug)]
 struct Line {
     to_server: Direction,
@@ -289,7 +289,7 @@ fn hexadecimal(text: &str) -> String {
     text.bytes().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What the kernel knows of TCP sockets.
+/// The kernel's tables of TCP sockets.
 const SOCKETS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
 /// The state of one that listens.
 const LISTENING: &str = "0A";

@@ -12,7 +12,7 @@ const DELAY: Duration = Duration::from_millis(400);
 /// How long the machine may be too busy to measure.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What a process of a contender is: the lab's own program, whose servers wait for so long before each call.
+/// The program of a contender's processes: the lab's own, whose servers wait for so long before each call.
 fn program(delay: Duration) -> PathBuf {
     let own = env!("CARGO_BIN_EXE_floe-lab-contender");
     if delay.is_zero() {

@@ -1,4 +1,4 @@
-//! What a user can do with the lab.
+//! The capabilities of the lab.
 
 mod codec;
 mod durable;

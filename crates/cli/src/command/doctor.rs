@@ -33,7 +33,7 @@ pub(crate) struct Doctor {
 /// A check, and its result.
 struct Check {
     name: &'static str,
-    /// What is wrong and what to do about it; none if all is well.
+    /// The problem and what to do about it; none if all is well.
     problem: Option<String>,
     found: String,
 }
@@ -195,7 +195,7 @@ impl Doctor {
     }
 }
 
-/// What to do if something listens at an endpoint and does not answer as a hub does.
+/// Advice if something listens at an endpoint and does not answer as a hub does.
 const SILENT_HELP: &str = "does a hub listen there, and for this transport? `floe doctor` on its own computer and its log say more";
 
 /// Where a hub finds the subscribers of this computer.
@@ -263,7 +263,7 @@ fn accept_queue() -> Option<Check> {
 /// Fewer are not enough for a hundred clients that come back together.
 const ACCEPT_QUEUE_MIN: u64 = 128;
 
-/// Whether our own certificates are still good.
+/// Checks that our own certificates are still valid.
 #[cfg(feature = "tls")]
 fn certificates() -> Vec<Check> {
     use super::proxy::days_left;

@@ -461,7 +461,7 @@ fn rest(elapsed: Duration, done: usize, left: usize) -> String {
 /// Measurements of which the time of the others is guessed.
 const MEASURED_BEFORE_A_GUESS: usize = 10;
 
-/// What a contender's process is told by the lab.
+/// The arguments that the lab gives to a contender's process.
 #[derive(Debug, Args)]
 pub(crate) struct Contender {
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

@@ -11,7 +11,7 @@ use crate::output::Output;
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Lab {
-    /// What the lab would do
+    /// Words for the lab
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     words: Vec<String>,
 }

@@ -21,7 +21,7 @@ pub(super) mod replay {
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true)]
 pub(crate) struct Refused {
-    /// What would be recorded or replayed
+    /// Words for the recording
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
     _words: Vec<String>,
 }

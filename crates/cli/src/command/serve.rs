@@ -217,7 +217,7 @@ impl Serve {
         })
     }
 
-    /// What the file says, and over it what the command line says.
+    /// Reads the file, and applies the command line over it.
     fn configuration(&self) -> Result<Configuration, Failure> {
         let mut settings = peer::settings(None);
         self.offer.apply(&mut settings);

@@ -40,7 +40,7 @@ impl Slice {
     }
 }
 
-/// What is compiled, and how.
+/// The files to compile, and how.
 #[derive(Debug, Args)]
 struct Sources {
     /// The Slice files

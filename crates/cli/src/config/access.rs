@@ -10,7 +10,7 @@ use floe_access::{Access, Problems, Settings};
 use super::Configuration;
 use super::entry::Problem;
 
-/// What the text says about access, and what is wrong with it or with the files that it names.
+/// Reads the rules of access in the text. Returns the problems of it and of the files that it names.
 pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem> {
     let loaded = Settings::parse(text).and_then(|settings| {
         let access = Access::load(&settings, &read_file)?;

@@ -11,7 +11,7 @@ use super::entry::Problem;
 #[derive(Debug, Default)]
 pub(super) struct DurableTables(BTreeMap<String, DurableTable>);
 
-/// What is said of the durability of one topic.
+/// The settings of the durability of one topic.
 #[derive(Debug, Default)]
 pub(super) struct DurableTable {
     pub(super) is_durable: bool,
@@ -20,7 +20,7 @@ pub(super) struct DurableTable {
     line: usize,
     /// The line of a setting of the history.
     history_line: usize,
-    /// What it remembers in memory.
+    /// The retention of its events in memory.
     history: Option<Retention>,
 }
 
@@ -31,7 +31,7 @@ impl DurableTable {
         &mut self.settings
     }
 
-    /// What the topic remembers in memory; one of its settings is in this line.
+    /// The retention of the topic's events in memory; one of its settings is in this line.
     pub(super) fn history(&mut self, line: usize) -> &mut Retention {
         self.history_line = line;
         self.history.get_or_insert_default()
@@ -46,7 +46,7 @@ pub(super) const LEVELS: [(&str, Level); 3] = [
 ];
 
 impl DurableTables {
-    /// What is said of a topic.
+    /// The settings of a topic.
     pub(super) fn table(&mut self, topic: &str) -> &mut DurableTable {
         self.0.entry(topic.to_owned()).or_default()
     }

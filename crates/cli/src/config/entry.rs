@@ -16,13 +16,13 @@ use crate::size;
 pub(super) struct Entry {
     /// Its name, from the outermost table inwards.
     pub(super) path: Vec<String>,
-    /// What it says.
+    /// The value.
     pub(super) value: Value,
     /// Its line, from 1.
     pub(super) line: usize,
 }
 
-/// What a setting says.
+/// The value of a setting.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     Text(String),
@@ -33,7 +33,7 @@ pub(super) enum Value {
     Other(&'static str),
 }
 
-/// What is wrong with a line of a file, or worth knowing of it.
+/// A problem in a line of a file, or a remark on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Problem {
     /// From 1; 0 is the file as a whole.
@@ -69,7 +69,7 @@ impl Entry {
         self.endpoints_by(parse_endpoints)
     }
 
-    /// The same that others connect to.
+    /// Reads the endpoints to which others connect.
     pub(super) fn published_endpoints(&self) -> Result<String, Problem> {
         self.endpoints_by(parse_published_endpoints)
     }

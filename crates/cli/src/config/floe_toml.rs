@@ -67,7 +67,7 @@ fn setting_at(path: &[String]) -> Option<&'static Setting> {
     settings::ALL.iter().find(|setting| setting.is_at(path))
 }
 
-/// What the command can be told and a file cannot.
+/// The options of the command that a file cannot have.
 const OPTIONS: [&str; 5] = [
     "metrics",
     "metrics-host",

@@ -33,7 +33,7 @@ pub(super) fn rate(entry: &Entry) -> Result<u32, Problem> {
     })
 }
 
-/// What is said of the administrative object.
+/// The settings of the administrative object.
 pub(super) fn admin(gateway: &mut GatewaySettings) -> &mut AdminSettings {
     gateway
         .admin

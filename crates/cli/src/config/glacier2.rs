@@ -48,7 +48,7 @@ fn is_of_admin(name: &str) -> bool {
 const NO_ADMIN: &str =
     "the administrative object of a Floe gateway has the facets Process and Metrics alone";
 
-/// What the file says, and what only makes sense together.
+/// The content of the file, with properties that only make sense together.
 struct Router {
     gateway: GatewaySettings,
     password_verifier: Option<(Reference, Property)>,
@@ -237,7 +237,7 @@ fn apply_filter(
     Ok(())
 }
 
-/// Whether there is such a property.
+/// Applies a property of forwarding. Returns false if there is no such property.
 fn apply_forwarding(
     key: &str,
     property: &Property,
@@ -262,7 +262,7 @@ fn apply_forwarding(
     Ok(true)
 }
 
-/// What Glacier2 has, and Floe need not have.
+/// Notes a property of Glacier2 that Floe does not need as ignored.
 fn ignored(
     name: &str,
     property: &Property,

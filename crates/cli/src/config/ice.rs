@@ -17,7 +17,7 @@ use super::known_properties::{OF_ICE, is_known};
 use super::properties::Property;
 use crate::locator;
 
-/// What some of them say together.
+/// The properties that only make sense together.
 #[derive(Default)]
 pub(super) struct Ice {
     host: Option<String>,

@@ -6,13 +6,13 @@
 pub(crate) struct KnownProperty {
     /// The name, without that of the service. Capitals between dots, such as `VIEW`, stand for any name.
     pub(crate) name: &'static str,
-    /// What its value is, and in which unit.
+    /// The kind of its value, and the unit.
     pub(crate) unit: &'static str,
-    /// What holds if it is not set.
+    /// The value that holds if it is not set.
     pub(crate) default: &'static str,
     /// The setting of `floe.toml` that means the same; empty if there is none.
     pub(crate) setting: &'static str,
-    /// What the setting does not say.
+    /// A note on what the setting does not say.
     pub(crate) note: &'static str,
     /// A value that is accepted.
     #[cfg_attr(not(test), expect(dead_code, reason = "tests set each property to it"))]

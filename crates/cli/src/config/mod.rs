@@ -40,7 +40,7 @@ use crate::tls::TlsArguments;
 use entry::Problem;
 pub(crate) use settings::POLLING_MAX;
 
-/// What a file says, over the defaults.
+/// The configuration: the settings of a file, over the defaults.
 #[derive(Debug)]
 pub(crate) struct Configuration {
     /// Settings of the hub.
@@ -55,7 +55,7 @@ pub(crate) struct Configuration {
     pub(crate) tls: TlsArguments,
     /// How much is logged: one of [`LEVELS`].
     pub(crate) log: Option<String>,
-    /// What is not wrong, but has no effect.
+    /// The settings that are not wrong, but have no effect.
     pub(crate) warnings: Vec<Problem>,
 }
 
@@ -92,7 +92,7 @@ impl Configuration {
         }
     }
 
-    /// What this file says: TOML if its name ends in `.toml`, otherwise properties of IceStorm or Glacier2.
+    /// Loads a file: as TOML if its name ends in `.toml`, otherwise properties of IceStorm or Glacier2.
     ///
     /// # Errors
     /// A file that cannot be read, and every line that makes no sense.
@@ -168,7 +168,7 @@ impl Configuration {
         differing.map(|(name, _)| name).collect()
     }
 
-    /// What has no effect, with its place.
+    /// Returns the settings without effect, with their places.
     pub(crate) fn warnings(&self, path: &Path) -> Vec<String> {
         self.warnings
             .iter()

@@ -99,7 +99,7 @@ fn at_least_none(wait: i64) -> u64 {
     u64::try_from(wait).unwrap_or(0)
 }
 
-/// What some properties say together.
+/// The properties that only make sense together.
 struct Storm {
     is_transient: bool,
     path: String,
@@ -197,7 +197,7 @@ impl Storm {
     }
 }
 
-/// What IceStorm has, and Floe need not have.
+/// Notes a property of IceStorm that Floe does not need as ignored.
 fn ignored(
     name: &str,
     property: &Property,

@@ -56,7 +56,7 @@ impl Setting {
         self.key.rsplit_once('.').map_or(self.key, |(_, key)| key)
     }
 
-    /// What it can be set to, in words.
+    /// Returns the possible values, in words.
     pub(crate) fn value(&self) -> String {
         match self.kind() {
             Kind::Text(what) => what.to_owned(),

@@ -1,4 +1,4 @@
-//! What a setting of `floe.toml` is: its key, its value, what it means, when it takes effect. The parser, the reference page,
+//! A setting of `floe.toml`: its key, its value, what it means, when it takes effect. The parser, the reference page,
 //! and the JSON schema follow from it; `settings/` holds them all.
 
 use std::collections::BTreeMap;
@@ -20,13 +20,13 @@ pub(crate) struct Setting {
     /// The name with its tables, from the outermost inwards. A segment in capitals, such as `NAME`, stands for any name; one that
     /// ends in `[]` is a list of tables.
     pub(crate) key: &'static str,
-    /// What it is set to, and what is set by it.
+    /// The field that it sets, with the kind of its value.
     pub(super) field: Field,
     /// Another value than the default, in TOML.
     pub(crate) example: &'static str,
     /// When a change takes effect.
     pub(crate) effect: Effect,
-    /// What it does, in a sentence or two.
+    /// The effect, in a sentence or two.
     pub(crate) meaning: &'static str,
 }
 
@@ -96,10 +96,10 @@ pub(super) enum Field {
     },
 }
 
-/// What values a setting can have.
+/// The values that a setting can have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// What it is.
+    /// A text of this kind.
     Text(&'static str),
     /// One text or several.
     Texts(&'static str),
@@ -129,12 +129,12 @@ macro_rules! choice {
 }
 pub(super) use choice;
 
-/// What is being configured, while a file is read.
+/// The configuration while a file is read.
 pub(super) struct Draft<'a> {
     pub(super) configuration: &'a mut Configuration,
     pub(super) admin: Admin,
     views: Views,
-    /// What the file has for the capitals in the key of a setting, and its line.
+    /// The words of the file in the place of the capitals in the key of a setting, and the line.
     place: (String, usize),
     /// The limits of single topics, which are complete when all else is read.
     topics: BTreeMap<String, QueueLimits>,
@@ -191,7 +191,7 @@ impl<'a> Draft<'a> {
         lifespans.extend(lifespan.map(|lifespan| (self.place.0.clone(), lifespan)));
     }
 
-    /// What is said of the durability of the topic that the setting is about.
+    /// Returns the settings of the durability of the topic that the setting is about.
     pub(super) fn durable_topic(&mut self) -> &mut DurableTable {
         self.durable.table(&self.place.0)
     }
@@ -272,7 +272,7 @@ impl Setting {
         Ok(())
     }
 
-    /// What values it can have.
+    /// Returns the values that it can have.
     pub(crate) fn kind(&self) -> Kind {
         match &self.field {
             Field::Endpoints(_) | Field::OptionalEndpoints(_) | Field::PublishedEndpoints(_) => {

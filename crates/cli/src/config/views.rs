@@ -119,7 +119,7 @@ impl Views {
 }
 
 impl ViewText {
-    /// What is said of this map, which the view has from now on.
+    /// Returns the settings of this map, which the view has from now on.
     pub(super) fn map(&mut self, name: &'static str) -> &mut MapText {
         self.has_maps = true;
         self.maps.entry(name).or_default()

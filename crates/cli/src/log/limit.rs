@@ -15,7 +15,7 @@ use crate::endpoint::readable;
 /// asks for more than these wants all of it.
 #[derive(Debug, Default)]
 pub(super) struct LimitedLines {
-    /// What each place in the source has said. Held for a look.
+    /// The lines that each place in the source has written. Held for a look.
     places: Mutex<HashMap<Identifier, Place>>,
 }
 
@@ -25,7 +25,7 @@ const LINES_MAX: u32 = 10;
 /// How long lines are counted.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// What one place in the source has said.
+/// The lines that one place in the source has written.
 #[derive(Debug)]
 struct Place {
     since: Instant,
@@ -42,7 +42,7 @@ impl Place {
         }
     }
 
-    /// Whether a line may be written now, and how many were left out before it.
+    /// Counts a line. Returns how many were left out before it if it may be written now.
     fn handle_line(&mut self, now: Instant) -> Option<u64> {
         if now.duration_since(self.since) >= WINDOW {
             (self.since, self.count) = (now, 0);

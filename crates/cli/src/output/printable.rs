@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Whether a terminal would obey this character, or show what follows in another order, instead of showing it.
+/// Returns true if a terminal would not show this character, but obey it or show the rest of the line in another order.
 pub(super) fn is_obeyed(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

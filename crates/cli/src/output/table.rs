@@ -159,7 +159,7 @@ fn cell(value: &Json) -> String {
     }
 }
 
-/// What a peer sent must not move the cursor, nor change the order in which the rest of a line is shown.
+/// Makes a text of a peer harmless: it cannot move the cursor, nor change the order in which the rest of a line is shown.
 fn printable(text: &str) -> String {
     text.replace(is_obeyed, "\u{fffd}")
 }

@@ -14,7 +14,7 @@ pub(super) struct Framing {
     head: Vec<u8>,
 }
 
-/// What comes after the bytes that are skipped.
+/// The part that follows the skipped bytes.
 #[derive(Clone, Copy)]
 enum Position {
     /// A record of the file.

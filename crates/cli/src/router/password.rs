@@ -90,7 +90,7 @@ fn typed(user: &str) -> Result<String, Failure> {
     }
 }
 
-/// What is typed up to the end of a line. `None` if it was Ctrl-C.
+/// Reads a line as it is typed. `None` if it was Ctrl-C.
 #[cfg_attr(not(unix), allow(dead_code))]
 fn line(terminal: &mut impl Read) -> std::io::Result<Option<Vec<u8>>> {
     let mut line: Vec<u8> = Vec::new();

@@ -95,7 +95,7 @@ fn messages_of_ice_are_taken_apart() {
     }
 }
 
-/// What is in the message is there, beside both of its sizes.
+/// Checks that the content of the message is there, beside both of its sizes.
 fn check_decompressed(message: &Json, fields: &Json, name: &str) {
     for key in ["uncompressed_size", "request_id", "operation"] {
         assert_eq!(message.get(key), fields.get(key), "{name}: {key}");

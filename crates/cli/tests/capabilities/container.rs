@@ -14,7 +14,7 @@ fn read(name: &str) -> String {
     fs::read_to_string(workspace().join(name)).expect("a file of the workspace")
 }
 
-/// What follows an instruction, each time it is there.
+/// The words that follow an instruction, each time it is there.
 fn all<'a>(file: &'a str, instruction: &str) -> Vec<&'a str> {
     let lines = file.lines();
     lines
@@ -22,7 +22,7 @@ fn all<'a>(file: &'a str, instruction: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// What follows an instruction that is there once.
+/// The words that follow an instruction that is there once.
 #[track_caller]
 fn one<'a>(file: &'a str, instruction: &str) -> &'a str {
     match all(file, instruction)[..] {

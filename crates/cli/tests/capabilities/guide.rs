@@ -107,7 +107,7 @@ impl Reader {
         }
     }
 
-    /// What the last command that keeps running prints next.
+    /// Checks the next output of the last command that keeps running.
     fn later(&self, expected: &str) {
         let running = self.running.last().expect("something keeps running");
         assert_eq!(running.line(), expected);

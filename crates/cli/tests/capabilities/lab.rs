@@ -537,7 +537,7 @@ impl FailingPeer {
     }
 }
 
-/// What it makes of any source.
+/// The script that stands in for a compiler: its program for any source.
 const PEER: &str = "\
 #!/bin/sh
 case $1 in
@@ -546,7 +546,7 @@ case $1 in
 esac
 ";
 
-/// What is said of it.
+/// The message about it.
 const FAILED: &str = "left out zeromq: twoway: failed in round 1 of 2 of twoway, expected a line from its client, got: \
                       it ended: no luck today\n";
 

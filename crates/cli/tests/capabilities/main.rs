@@ -1,4 +1,4 @@
-//! What a user can do with the `floe` command, run as a process.
+//! The capabilities of the `floe` command, run as a process.
 
 mod access;
 #[cfg(feature = "tls")]

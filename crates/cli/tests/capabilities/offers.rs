@@ -1,4 +1,4 @@
-//! What a server offers beyond bzip2, and callers that use it.
+//! Compressions that a server offers beyond bzip2, and callers that use them.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

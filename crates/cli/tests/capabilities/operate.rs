@@ -1,4 +1,4 @@
-//! What operators see of a hub: rates, `floe topic watch`, metrics and logs.
+//! Operators watch a hub: rates, `floe topic watch`, metrics and logs.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,7 +14,7 @@ fn void(name: &str) -> String {
     slice_file(name, "module M { interface I { void f(); } }")
 }
 
-/// What a server answers to these bytes, until it closes.
+/// Sends these bytes to a server, and returns its answer until it closes.
 fn asked(address: &str, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).expect("it listens");
     // A server that has heard enough may close.

@@ -1,4 +1,4 @@
-//! What people see who run the command on a terminal: a pseudo terminal, so that it takes it for one.
+//! The output of the command on a terminal: a pseudo terminal, so that it takes it for one.
 
 use std::fs::{File, OpenOptions};
 use std::io::Read;
@@ -61,7 +61,7 @@ impl OnTerminal {
     }
 }
 
-/// What is written to a terminal until nobody has it open any more, which is an error and not an end.
+/// Reads from a terminal until nobody has it open any more, which is an error and not an end.
 fn read_to_end(screen: OwnedFd) -> String {
     let (mut screen, mut seen, mut buffer) = (File::from(screen), Vec::new(), [0; 4096]);
     while let Ok(count @ 1..) = screen.read(&mut buffer) {

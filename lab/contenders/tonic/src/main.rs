@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use task::Case;
 
-/// What is made of `calls.proto`, and of `codec.proto`, which it imports.
+/// The code made from `calls.proto`, and from `codec.proto`, which it imports.
 #[allow(
     dead_code,
     reason = "generated for whoever uses it, in whatever part"
@@ -28,7 +28,7 @@ mod contract {
     }
 }
 
-/// What a role may fail with.
+/// The error with which a role fails.
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 fn main() -> ExitCode {

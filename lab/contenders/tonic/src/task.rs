@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::Failure;
 
-/// What a client does, and over what.
+/// A client's work, and its transport.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) work: Work,
@@ -15,7 +15,7 @@ pub(crate) struct Case {
     is_paced: bool,
 }
 
-/// What a client does again and again.
+/// The call that a client makes again and again.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Work {
     Twoway,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::contender::Failure;
 use crate::measure::{Effort, Stopwatch};
 
-/// What a client does, over what, and how both sides wait.
+/// A client's work, its transport, and how both sides wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Case {
     pub(crate) work: Work,
@@ -29,14 +29,14 @@ pub(crate) enum Extent {
     Paced,
 }
 
-/// What a client does again and again.
+/// The call that a client makes again and again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
     /// A call whose reply is awaited.
     Twoway,
-    /// The same through the blocking face of a middleware that has one of its own.
+    /// A twoway call through the blocking API of a middleware that has one of its own.
     TwowayBlocking,
-    /// The same through the asynchronous face.
+    /// A twoway call through the asynchronous API.
     Ami,
     /// [`IN_FLIGHT`] calls are begun, then all replies are awaited.
     AmiMany,
@@ -48,7 +48,7 @@ pub(crate) enum Work {
     Echo(usize),
     /// A call that takes so many bytes, and returns a number that shows it.
     AckBytes(usize),
-    /// The same with so many records, each of which holds a sequence of records.
+    /// A call that takes so many records, each with a sequence of records, and returns a number that shows it.
     AckNested(usize),
 }
 
@@ -70,7 +70,7 @@ pub(crate) const PACE: Duration = Duration::from_millis(250);
 pub(crate) const POLLING: Duration = Duration::from_micros(100);
 
 impl Case {
-    /// What the name of a case says.
+    /// Parses the name of a case.
     ///
     /// # Errors
     /// It is no name of a case.
@@ -111,7 +111,7 @@ impl Case {
         Self::parse(name).is_ok_and(|case| is_such(case.extent))
     }
 
-    /// What times the calls of the case.
+    /// The stopwatch for the calls of the case.
     pub(crate) fn stopwatch(self, effort: Effort) -> Stopwatch {
         match self.extent {
             Extent::Round => effort.stopwatch(),

@@ -54,7 +54,7 @@ struct Shape {
     reply_len: usize,
     /// Calls that this makes.
     call_count: usize,
-    /// What ends a request, and also the reply if that is an echo.
+    /// The bytes at the end of a request, and of the reply if that is an echo.
     payload: Vec<u8>,
     is_echo: bool,
 }

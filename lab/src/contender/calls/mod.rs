@@ -46,5 +46,5 @@ const CALLS_PROTO: (&str, &str) = (
     include_str!("../../../contenders/calls.proto"),
 );
 
-/// What the programs in C++ have in common.
+/// The header that the programs in C++ share.
 const CALLS_HPP: (&str, &str) = ("calls.hpp", include_str!("../../../contenders/calls.hpp"));

@@ -12,12 +12,12 @@ use crate::contender::codec::contract::floe_lab::Inner;
 
 pub(crate) use crate::contender::codec::value::{bytes, doubles, records};
 
-/// What acknowledges bytes: 256 times their number, plus the last one.
+/// The acknowledgement of bytes: 256 times their number, plus the last one.
 pub(crate) fn ack_of_bytes(bytes: &[u8]) -> i64 {
     256 * bytes.len() as i64 + i64::from(bytes.last().copied().unwrap_or_default())
 }
 
-/// What acknowledges records: the sum of all numbers in them. It is exact in whatever order, since all
+/// The acknowledgement of records: the sum of all numbers in them. It is exact in whatever order, since all
 /// are small multiples of a quarter.
 pub(crate) fn ack_of_records(records: impl Iterator<Item = Inner>) -> f64 {
     records.map(|inner| inner.l as f64 + inner.d).sum()

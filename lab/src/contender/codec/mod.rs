@@ -23,5 +23,5 @@ pub(crate) mod contract {
     floe::include_contract!("Codec");
 }
 
-/// What contenders make that speak Ice: its encoding 1.1, of which all must make the same bytes.
+/// The encoding of contenders that speak Ice: all of them must make the same bytes.
 const ICE_ENCODING: Option<&str> = Some("Ice 1.1");

@@ -176,5 +176,5 @@ pub(crate) const GSOAP: Contender = Contender {
     }),
 };
 
-/// What the programs have in common.
+/// The header that the programs share.
 const CODEC_HPP: (&str, &str) = ("codec.hpp", include_str!("../../../contenders/codec.hpp"));

@@ -16,7 +16,7 @@ pub(crate) enum Case {
 }
 
 impl Case {
-    /// What the name of a case says: `inflight-N`, `batch-N`, `replay-N`.
+    /// Parses the name of a case: `inflight-N`, `batch-N`, `replay-N`.
     ///
     /// # Errors
     /// It is no name of a case.

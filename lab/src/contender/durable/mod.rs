@@ -49,7 +49,7 @@ pub(crate) struct DurableContender {
     pub(crate) publisher: Publisher,
 }
 
-/// What publishes.
+/// The program that publishes.
 #[derive(Debug)]
 pub(crate) enum Publisher {
     /// This very program, started again, with the service's address.
@@ -72,7 +72,7 @@ impl DurableContender {
     }
 }
 
-/// What the programs in C++ have in common.
+/// The header that the programs in C++ share.
 const DURABLE_HPP: (&str, &str) = (
     "durable.hpp",
     include_str!("../../../contenders/durable.hpp"),

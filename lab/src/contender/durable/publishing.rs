@@ -1,4 +1,4 @@
-//! What a publisher of ours does, whatever it publishes to: it warms up, and counts what was acknowledged meanwhile.
+//! The work of a publisher of ours, whatever it publishes to: it warms up, and counts what was acknowledged meanwhile.
 
 use std::time::Instant;
 

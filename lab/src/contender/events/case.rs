@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::contender::Failure;
 
-/// What publishers do, and how many there are on each side.
+/// The work of the publishers, and how many programs there are on each side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Case {
     pub(crate) work: Work,
@@ -15,7 +15,7 @@ pub(crate) struct Case {
     pub(crate) batch_len: usize,
 }
 
-/// What a publisher does again and again.
+/// The work that a publisher repeats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
     /// An event every [`INTERVAL`], acknowledged at both ends.
@@ -33,7 +33,7 @@ const BATCH_LEN: usize = 1_000;
 const SMALL_BATCH_LEN: usize = 100;
 
 impl Case {
-    /// What the name of a case says: `latency-1-N`, `twoway-P-S`, `batched-P-S`, `batched100-P-S`, publishers first.
+    /// Parses the name of a case: `latency-1-N`, `twoway-P-S`, `batched-P-S`, `batched100-P-S`, publishers first.
     ///
     /// # Errors
     /// It is no name of a case.

@@ -50,7 +50,7 @@ impl Daemon {
         }
     }
 
-    /// What it writes to its standard output, if that is piped and nobody has taken it yet.
+    /// Takes its standard output, if that is a pipe and was not taken before.
     pub(crate) fn stdout(&mut self) -> Result<impl Read + Send + use<>, Failure> {
         self.child
             .stdout
@@ -58,7 +58,7 @@ impl Daemon {
             .ok_or_else(|| "its output is not piped".into())
     }
 
-    /// The same of its standard error.
+    /// Takes its standard error, if that is a pipe and was not taken before.
     pub(crate) fn stderr(&mut self) -> Result<impl Read + Send + use<>, Failure> {
         self.child
             .stderr

@@ -37,7 +37,7 @@ pub(crate) const FLOE: Contender = Contender {
     }),
 };
 
-/// The same with the settings that pay off in this scenario.
+/// Floe's hub with the settings that pay off in this scenario.
 pub(crate) const FLOE_TUNED: Contender = Contender {
     name: "floe-tuned",
     refusal: |_| None,
@@ -55,7 +55,7 @@ pub(crate) const FLOE_TUNED: Contender = Contender {
     }),
 };
 
-/// The same as [`FLOE`], with rules of access.
+/// [`FLOE`] with rules of access.
 pub(crate) const FLOE_RULES: Contender = Contender {
     name: "floe-rules",
     refusal: |_| None,

@@ -51,7 +51,7 @@ const ID_START: usize = 14;
 /// Bytes that the relay and a subscriber read at once.
 const ROOM_LEN: usize = 256 * 1024;
 
-/// What a publisher says first; a subscriber says its number.
+/// The first byte from a publisher; a subscriber sends its number.
 const PUBLISHER: u8 = u8::MAX;
 
 fn event_len(case: Case) -> usize {
@@ -92,7 +92,7 @@ struct Relay {
     subscribers: Vec<Subscriber>,
     /// Those of this turn, of all publishers.
     events: Vec<u8>,
-    /// The same for one subscriber.
+    /// The encoded requests of this turn for one subscriber.
     requests: Vec<u8>,
     room: Vec<u8>,
 }
@@ -107,7 +107,7 @@ struct Publisher {
 
 struct Subscriber {
     stream: TcpStream,
-    /// What stands in front of the parameters of each event.
+    /// The bytes in front of the parameters of each event.
     head: Vec<u8>,
     /// Of the request before; 0 before the first.
     id: u32,
@@ -221,7 +221,7 @@ impl Subscriber {
     }
 }
 
-/// What stands in front of the parameters of an event for this subscriber: of a request, or of one in a batch.
+/// The bytes in front of the parameters of an event for this subscriber: of a request, or of one in a batch.
 fn head(index: usize, is_acknowledged: bool) -> Vec<u8> {
     let mut head = Vec::new();
     if is_acknowledged {

@@ -74,7 +74,7 @@ pub(crate) struct EventsContender {
     pub(crate) clients: Clients,
 }
 
-/// What is between publishers and subscribers.
+/// The service between publishers and subscribers.
 #[derive(Debug)]
 pub(crate) enum Service {
     /// This very program, started again, which may start another one.
@@ -112,7 +112,7 @@ impl Service {
 }
 
 impl EventsContender {
-    /// What a publisher or a subscriber does, if it is this program's to do.
+    /// The role of a publisher or a subscriber, if this program plays it.
     pub(super) fn role(&self, name: &str) -> Option<Role> {
         match (&self.clients, name) {
             (Clients::Own(cast), "publisher") => Some(cast.publish),
@@ -137,7 +137,7 @@ fn utf8(path: &Path) -> Result<&str, Failure> {
     Ok(path.to_str().ok_or("the path of a folder is no UTF-8")?)
 }
 
-/// The same with these arguments instead of `--transient`, once it is prepared with the proxy of its topic manager.
+/// Starts the hub with these arguments instead of `--transient`, once it is prepared with the proxy of its topic manager.
 pub(crate) fn serve_floe_hub(
     arguments: &[&std::ffi::OsStr],
     prepare: impl FnOnce(&str) -> Result<(), Failure>,
@@ -166,7 +166,7 @@ pub(crate) const OMNIEVENTS_SERVICE: fn(case: &str) -> Result<(), Failure> =
 /// A Redis server, for the same.
 pub(crate) const REDIS_SERVICE: fn(case: &str) -> Result<(), Failure> = |_| redis::serve();
 
-/// What a publisher or a subscriber does, with the service's address and its own number.
+/// The role of a publisher or a subscriber, which gets the service's address and its own number.
 pub(crate) type Role = fn(Case, Effort, address: &str, index: usize) -> Result<(), Failure>;
 
 /// Says that the service can be reached, and which process it is.
@@ -179,7 +179,7 @@ fn refusal(name: &str, why: fn(Case) -> Option<&'static str>) -> Option<&'static
     Case::parse(name).map_or(Some("the scenario has no such case"), why)
 }
 
-/// What the programs in C++ have in common.
+/// The header that the programs in C++ share.
 const EVENTS_HPP: (&str, &str) = ("events.hpp", include_str!("../../../contenders/events.hpp"));
 
 /// The type, for the contenders of DDS.

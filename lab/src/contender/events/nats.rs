@@ -30,7 +30,7 @@ pub(crate) const NATS: Contender = Contender {
     }),
 };
 
-/// What the contenders of NATS have in common.
+/// The header that the contenders of NATS share.
 pub(crate) const CONNECTION_HPP: (&str, &str) = (
     "connection.hpp",
     include_str!("../../../contenders/nats/connection.hpp"),

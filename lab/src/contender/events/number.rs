@@ -7,7 +7,7 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// What an event says.
+/// The content of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Number {
     /// Shows that the way from a publisher to a subscriber is open; not counted.
@@ -15,7 +15,7 @@ pub(crate) enum Number {
     /// An event that counts. In a case of latency the value is when it was published, by [`now`]; else how
     /// many this publisher has published before it, which is also the order.
     Tick(u64),
-    /// What follows is measured; the value is how many ticks this publisher has published before.
+    /// Events after this one are measured; the value is how many ticks this publisher has published before.
     Mark(u64),
     /// Nothing follows; the value is how many ticks this publisher has published.
     End(u64),

@@ -1,4 +1,4 @@
-//! What a publisher does: probes until all are heard, then publishes for the time of a round, then says that it ends.
+//! The work of a publisher: it probes until all are heard, publishes for the time of a round, and then says that it ends.
 
 use std::io::BufRead;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};

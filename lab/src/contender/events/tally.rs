@@ -20,7 +20,7 @@ pub(crate) struct Tally {
     delays: Sample,
 }
 
-/// What was heard of a publisher.
+/// The events that were heard of a publisher.
 #[derive(Debug, Clone, Copy, Default)]
 struct Heard {
     is_heard: bool,
@@ -114,7 +114,7 @@ impl Tally {
 }
 
 impl Work {
-    /// Whether this is the tick that follows those that were heard.
+    /// Checks that this tick follows those that were heard.
     fn check(self, heard: &Heard, value: u64, publisher: usize) -> Result<(), Failure> {
         let is_next = match self {
             // Times grow; whether one is missing is known when all have come.

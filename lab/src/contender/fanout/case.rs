@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::contender::Failure;
 
-/// Who publishes to whom, and how.
+/// The numbers of publishers and subscribers, and how events are published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Case {
     pub(crate) quality: Quality,
@@ -16,7 +16,7 @@ pub(crate) struct Case {
     pub(crate) payload_len: usize,
 }
 
-/// What is asked of the service.
+/// The quality that is asked of the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Quality {
     /// Nothing is acknowledged.
@@ -35,7 +35,7 @@ pub(crate) enum Quality {
     Compressed,
 }
 
-/// What a case of the scenario `qos` measures.
+/// The figure that a case of the scenario `qos` measures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
     Latency,
@@ -49,7 +49,7 @@ pub(crate) const BATCH_LEN: usize = 100;
 pub(crate) const PUBLISHERS_MAX: i32 = 128;
 
 impl Case {
-    /// What the name of a case of `scale` says, `fan-P-S`, publishers first.
+    /// Parses the name of a case of `scale`, `fan-P-S`, publishers first.
     ///
     /// # Errors
     /// It is no name of a case.
@@ -72,7 +72,7 @@ impl Case {
         })
     }
 
-    /// What the name of a case of `qos` says, `QUALITY-latency` or `QUALITY-throughput`.
+    /// Parses the name of a case of `qos`, `QUALITY-latency` or `QUALITY-throughput`.
     ///
     /// # Errors
     /// It is no name of a case.

@@ -58,7 +58,7 @@ pub(crate) enum Clients {
     Built(&'static Program),
 }
 
-/// What that process does, with the service's address.
+/// The role of that process, which gets the service's address.
 pub(crate) type Role = fn(Case, Effort, address: &str) -> Result<(), Failure>;
 
 /// Why a contender does not offer a case: what `why` says of its quality.
@@ -83,5 +83,5 @@ fn listen_to_lab(waves: &Arc<Waves>) {
     });
 }
 
-/// What the programs in C++ have in common.
+/// The header that the programs in C++ share.
 const FANOUT_HPP: (&str, &str) = ("fanout.hpp", include_str!("../../../contenders/fanout.hpp"));

@@ -9,7 +9,7 @@ use crate::contender::{Failure, announce};
 use crate::measure::Effort;
 use crate::sample::Sample;
 
-/// What all publishers and subscribers of a process share.
+/// The state that all publishers and subscribers of a process share.
 #[derive(Debug)]
 pub(super) struct Waves {
     case: Case,

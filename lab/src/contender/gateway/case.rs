@@ -12,7 +12,7 @@ pub(crate) enum Case {
 }
 
 impl Case {
-    /// What the name of a case says.
+    /// Parses the name of a case.
     ///
     /// # Errors
     /// There is no such case.

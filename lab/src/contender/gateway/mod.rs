@@ -29,11 +29,11 @@ use crate::measure::Effort;
 /// The parts of a contender.
 #[derive(Debug)]
 pub(crate) struct GatewayContender {
-    /// What must be installed, if it is not this program alone that is measured.
+    /// The peer that must be installed; none if only this program is measured.
     pub(crate) peer: Option<&'static Peer>,
     /// The router and the back end.
     pub(crate) service: Service,
-    /// What the client does. It prints its line, and lives until its stdin ends.
+    /// The role of the client. It prints its line, and lives until its stdin ends.
     pub(crate) call: fn(Case, Effort, address: &str) -> Result<(), Failure>,
 }
 

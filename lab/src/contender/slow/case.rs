@@ -10,7 +10,7 @@ pub(crate) struct Case {
     pub(crate) line: LineQuality,
 }
 
-/// What is sent.
+/// The values that are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
     /// A document, in the first message or in later ones.

@@ -38,10 +38,10 @@ pub(crate) mod contract {
     floe::include_contract!("Documents");
 }
 
-/// What a contender of this program does.
+/// A contender of the scenario `slow`.
 #[derive(Debug)]
 pub(crate) struct SlowContender {
-    /// What must be installed, if it is not this program alone that is measured.
+    /// The peer that must be installed; none if only this program is measured.
     pub(crate) peer: Option<&'static Peer>,
     pub(crate) serve: fn(case: Case) -> Result<(), Failure>,
     pub(crate) call: fn(case: Case, address: &str) -> Result<Sample, Failure>,

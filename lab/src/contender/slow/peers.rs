@@ -179,7 +179,7 @@ const GRPC_PLUGIN: &[&str] = &[
     "protoc --grpc_out=. --plugin=protoc-gen-grpc=$(command -v grpc_cpp_plugin) documents.proto",
 ];
 
-/// What the programs have in common.
+/// The header that the programs share.
 const DOCUMENTS_HPP: (&str, &str) = (
     "documents.hpp",
     include_str!("../../../contenders/documents.hpp"),

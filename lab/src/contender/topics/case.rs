@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use crate::contender::Failure;
 
-/// What a message holds beside its number.
+/// The content of a message beside its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Case {
     pub(crate) payload: Payload,
@@ -26,7 +26,7 @@ pub(crate) const MEASURED: i32 = 700;
 pub(crate) const PROBE: i32 = -1;
 
 impl Case {
-    /// What the name of a case says: `bytes-N`, `nested-N`.
+    /// Parses the name of a case: `bytes-N`, `nested-N`.
     ///
     /// # Errors
     /// It is no name of a case.

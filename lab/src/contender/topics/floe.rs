@@ -58,7 +58,7 @@ fn ping(case: Case, address: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What is published.
+/// The message that is published.
 struct Message {
     topic: PingProxy,
     bytes: Bytes,

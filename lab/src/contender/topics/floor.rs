@@ -34,7 +34,7 @@ const NUMBER_LEN: usize = 4;
 /// Bytes of an acknowledgement.
 const ACK_LEN: usize = REQUEST_LEN + "acknowledge".len() + NUMBER_LEN;
 
-/// What follows the number in a message.
+/// The bytes that follow the number in a message.
 fn rest_of_message(case: Case) -> Result<Vec<u8>, Failure> {
     let (operation, payload) = match case.payload {
         Payload::Bytes(count) => ("pingBytes", Value::Bytes(bytes(count))),

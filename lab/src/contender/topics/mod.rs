@@ -75,7 +75,7 @@ pub(crate) enum Clients {
 }
 
 impl TopicsContender {
-    /// What a pinger or a replier does, if it is this program's to do.
+    /// The role of a pinger or a replier, if this program plays it.
     pub(super) fn role(&self, name: &str) -> Option<Role> {
         match (&self.clients, name) {
             (Clients::Own { ping, .. }, "pinger") => Some(*ping),
@@ -85,7 +85,7 @@ impl TopicsContender {
     }
 }
 
-/// What a pinger or a replier does, with the service's address.
+/// The role of a pinger or a replier, which gets the service's address.
 pub(crate) type Role = fn(Case, address: &str) -> Result<(), Failure>;
 
 /// Why a contender that carries bytes does not offer records.
@@ -99,7 +99,7 @@ fn bytes_only(name: &str) -> Option<&'static str> {
     }
 }
 
-/// What the programs in C++ have in common.
+/// The header that the programs in C++ share.
 const TOPICS_HPP: (&str, &str) = ("topics.hpp", include_str!("../../../contenders/topics.hpp"));
 
 /// The types, for the contenders that speak CDR.

@@ -1,4 +1,4 @@
-//! What a pinger does: each message is published when the one before was answered.
+//! The work of a pinger: each message is published when the one before was answered.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};

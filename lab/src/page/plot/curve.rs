@@ -6,7 +6,7 @@ use super::super::html::push;
 use super::scale::Scale;
 use super::{WIDTH, colour, marked};
 
-/// What was measured of a contender.
+/// The results of a contender.
 pub(super) struct Curve<'a> {
     pub(super) name: &'a str,
     pub(super) points: Vec<Point>,
@@ -17,7 +17,7 @@ pub(super) struct Point {
     /// A size, or a percentage of the calls.
     pub(super) across: f64,
     pub(super) figure: Figure,
-    /// What its bar reaches from and to.
+    /// The ends of its bar.
     pub(super) ends: Option<[Figure; 2]>,
 }
 

@@ -90,7 +90,7 @@ const TITLE_HEIGHT: f64 = 28.0;
 const KEY_HEIGHT: f64 = 16.0;
 const NAMES_A_LINE: usize = 5;
 
-/// What the page says of plots, for a file of its own.
+/// The style sheet of plots, for a picture in a file of its own.
 const STYLE: &str = "text { fill: var(--faint); font: 11px system-ui, sans-serif; }\n\
                      .title { fill: var(--text); font-size: 13px; }\n\
                      .axis { stroke: var(--line); }\n\

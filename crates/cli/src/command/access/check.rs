@@ -24,7 +24,7 @@ pub(crate) struct Check {
     /// The name of a user, or `anonymous`
     user: String,
 
-    /// What the user wants to do: create, destroy, publish, subscribe, link, observe or admin at a hub; login or call at a
+    /// The action of the user: create, destroy, publish, subscribe, link, observe or admin at a hub; login or call at a
     /// gateway
     action: Action,
 

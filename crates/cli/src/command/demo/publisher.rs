@@ -27,7 +27,7 @@ pub(super) struct Publisher {
     tallies: Vec<Arc<Tally>>,
 }
 
-/// What was published, and in which time.
+/// The number of published events, and the time that took.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Published {
     /// Events while it was calm.

@@ -31,9 +31,9 @@ pub(super) struct Stage {
 pub(super) struct Subscriber {
     /// Its name.
     pub(super) mode: &'static str,
-    /// What is special about it.
+    /// A remark on what is special about it.
     pub(super) about: &'static str,
-    /// What it got.
+    /// The events that it got.
     pub(super) tally: Arc<Tally>,
     proxy: Proxy,
     /// Listens as long as it is not dropped.
@@ -126,7 +126,7 @@ impl Stage {
         Ok(())
     }
 
-    /// What the publisher has done so far.
+    /// Returns the counts of the publisher so far.
     pub(super) fn counts(&self) -> &Arc<Counts> {
         &self.counts
     }
@@ -146,7 +146,7 @@ impl Stage {
         self.hub.endpoints()
     }
 
-    /// What the hub says that it lost, for each of the subscribers; everything for one that it
+    /// Returns the losses that the hub reports for each of the subscribers; all events for one that it
     /// has given up.
     pub(super) async fn losses(&self) -> Vec<u64> {
         let published = self.counts.published();

@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::publisher::Published;
 use super::stage::Stage;
 
-/// What was published, what arrived, and how fast.
+/// The events that were published and that arrived, and how fast.
 #[derive(Debug)]
 pub(super) struct Summary {
     pub(super) published: Published,
@@ -17,7 +17,7 @@ pub(super) struct Summary {
     pub(super) subscribers: Vec<Line>,
 }
 
-/// What one subscriber got. Latencies are in nanoseconds.
+/// The events that one subscriber got. Latencies are in nanoseconds.
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) mode: &'static str,
@@ -121,7 +121,7 @@ impl Summary {
     }
 }
 
-/// What `floe demo --help` says of the JSON.
+/// The part of `floe demo --help` that describes the JSON.
 pub(super) const JSON_HELP: &str = "\
 With -o json one object, and with -o jsonl as the last line:
   kind               \"summary\"

@@ -9,7 +9,7 @@ use hdrhistogram::Histogram;
 
 use super::telemetry::{Monitor, Sample};
 
-/// What the publisher has done so far; shared by all.
+/// The counts of the publisher so far; shared by all.
 #[derive(Debug)]
 pub(super) struct Counts {
     /// The clock of the publisher.
@@ -62,7 +62,7 @@ impl Counts {
     }
 }
 
-/// What one subscriber got; the servant that the hub invokes counts it.
+/// The events that one subscriber got; the servant that the hub invokes counts it.
 #[derive(Debug)]
 pub(super) struct Tally {
     counts: Arc<Counts>,

@@ -16,10 +16,10 @@ use crate::output::{Format, Output};
 /// one of the runs does not count as a change.
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// What `floe lab run -o json` wrote before: a file, or a folder with such files
+    /// The earlier output of `floe lab run -o json`: a file, or a folder with such files
     before: PathBuf,
 
-    /// What it wrote after
+    /// The later output
     after: PathBuf,
 
     /// Changes up to so many per cent are none

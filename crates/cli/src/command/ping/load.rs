@@ -14,7 +14,7 @@ pub(super) enum Load {
     /// So many numbers there and back.
     Echo {
         values: Vec<f64>,
-        /// What came back last.
+        /// The value that came back last.
         answer: Vec<f64>,
     },
 }
@@ -34,7 +34,7 @@ impl Load {
         }
     }
 
-    /// What the parameter holds.
+    /// Returns the size of the parameter.
     pub(super) fn size(&self) -> Size {
         Size::of(match self {
             Self::Ping => 0,

@@ -9,7 +9,7 @@ use crate::size::Size;
 /// The times of calls with one payload.
 #[derive(Debug)]
 pub(super) struct Tally {
-    /// What the parameter of each call holds, and its result.
+    /// The size of the parameter of each call, and of its result.
     pub(super) size: Size,
     times: Vec<Duration>,
 }
@@ -26,7 +26,7 @@ pub(super) const COLUMNS: [&str; 8] = [
     "p99_us",
 ];
 
-/// What is told of some times, in microseconds.
+/// A summary of some times, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Summary {
     pub(super) min: f64,
@@ -57,7 +57,7 @@ impl Tally {
         self.times.len()
     }
 
-    /// What is told of them; `None` if there are none.
+    /// Returns a summary of them; `None` if there are none.
     pub(super) fn summary(&self) -> Option<Summary> {
         let mut micros: Vec<f64> = self.times.iter().map(|it| it.as_secs_f64() * 1e6).collect();
         micros.sort_by(f64::total_cmp);

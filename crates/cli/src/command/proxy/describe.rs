@@ -115,7 +115,7 @@ fn endpoint(endpoint: &Endpoint, all: &[Endpoint]) -> Json {
     described
 }
 
-/// What the peer understands at an endpoint beyond bzip2.
+/// The compressions beyond bzip2 that the peer understands at an endpoint.
 fn offers(endpoint: &Endpoint, all: &[Endpoint]) -> Json {
     let is_offered = |it: &Compression| *it != Compression::Bzip2 && offered(*it, all, endpoint);
     let names: Vec<_> = Compression::ALL

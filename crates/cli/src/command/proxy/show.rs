@@ -59,7 +59,7 @@ impl Show {
         }
     }
 
-    /// What the object tells of itself.
+    /// Asks the object for its interfaces and facets.
     async fn object(&self, proxy: &Proxy) -> Result<Json, Failure> {
         let ids = proxy.ice_ids().await?;
         let own = proxy.reference().facet.as_str();
@@ -75,7 +75,7 @@ impl Show {
     }
 }
 
-/// The same with the endpoints that a locator says, if it has none of its own.
+/// Returns the proxy with the endpoints that a locator knows, if it has none of its own.
 async fn located(proxy: Proxy) -> Result<Proxy, Failure> {
     if !proxy.reference().endpoints().is_empty() {
         return Ok(proxy);
@@ -85,7 +85,7 @@ async fn located(proxy: Proxy) -> Result<Proxy, Failure> {
     Ok(proxy.with_reference(reference))
 }
 
-/// What became of an endpoint.
+/// The outcome of a visit to an endpoint.
 struct Visit {
     endpoint: Endpoint,
     /// The object over this endpoint alone.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 /// nothing else if it is longer than this.
 const LEN_MAX: usize = 4 << 20;
 
-/// What the lines have that were read and not taken.
+/// The size of the lines that were read and not taken yet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ahead(Arc<Waiting>);
 

@@ -16,7 +16,7 @@ use crate::json_input::{self, Line, Source};
 pub(super) enum Events {
     /// The same, as often as this.
     Same(Json, u64),
-    /// What a thread reads, at most as often as this.
+    /// Lines that a thread reads, at most as often as this.
     Lines(mpsc::Receiver<Result<Line, Failure>>, Ahead, u64),
 }
 
@@ -88,7 +88,7 @@ fn len_of(line: &Result<Line, Failure>) -> usize {
 /// A text that may be read.
 pub(super) struct Text {
     text: Box<dyn Read + Send>,
-    /// What it is called when something is wrong with it.
+    /// The name by which messages refer to it.
     name: String,
 }
 

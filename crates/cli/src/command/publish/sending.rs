@@ -35,7 +35,7 @@ pub(super) struct Sending<'a> {
     pub(super) lost: u64,
     /// How often in a row the hub came back, and was lost again before it had accepted an event.
     fruitless: u32,
-    /// What `published` was when the hub came back last.
+    /// The value of `published` when the hub came back last.
     published_before: u64,
     pub(super) progress: ProgressLine,
     start: Instant,
@@ -127,8 +127,8 @@ impl<'a> Sending<'a> {
         }
     }
 
-    /// What `next` gives. Until then, takes the replies to the events under way, and sends again those that are lost: their failure does not wait for
-    /// another event.
+    /// Waits for `next` and returns its value. Meanwhile it takes the replies to the events under way, and sends again those
+    /// that are lost: their failure does not wait for another event.
     ///
     /// # Errors
     /// As [`Sending::send`].

@@ -17,7 +17,7 @@ impl HostNames {
         Self(all)
     }
 
-    /// Whether the host of a request, with its port or without, is this server.
+    /// Returns true if the host of a request, with or without a port, is this server.
     pub(super) fn has(&self, host: &str) -> bool {
         let Some(name) = name_of(host) else {
             return true;

@@ -39,14 +39,14 @@ const PAUSE: Duration = Duration::from_millis(100);
 const LATE: &[u8] = b"HTTP/1.1 408 Request Timeout\r\nContent-Type: text/plain; charset=utf-8\r\n\
     Content-Length: 20\r\nConnection: close\r\n\r\n408 Request Timeout\n";
 
-/// What a server answers, and under which names.
+/// The pages of a server, and the names under which it answers.
 #[derive(Clone)]
 pub(super) struct Site {
     pub(super) pages: Pages,
     pub(super) hosts: Arc<HostNames>,
 }
 
-/// What is at a path, if anything is.
+/// A function from a path to the answer, if something is there.
 pub(super) type Pages = Arc<dyn Fn(&str) -> Option<Answer> + Send + Sync>;
 
 /// An answer to a GET.
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
     use tokio::io::AsyncReadExt;
 
-    /// What a client that sends this gets.
+    /// Sends this as a client, and returns the answer.
     async fn ask(address: SocketAddr, request: &[u8]) -> String {
         let mut stream = TcpStream::connect(address).await.expect("it listens");
         stream.write_all(request).await.expect("it reads");

@@ -19,7 +19,7 @@ use gateway::Gateway;
 use hub::Look;
 use process::Process;
 
-/// What the metrics tell of.
+/// The services that are measured.
 pub(super) struct Services {
     pub(super) hub: Option<HubView>,
     pub(super) gateway: Option<GatewayView>,
@@ -27,7 +27,7 @@ pub(super) struct Services {
     pub(super) has_subscribers: bool,
 }
 
-/// What is at a path: the metrics, whether the process lives, and whether it serves.
+/// Answers a request for a path: the metrics, `/healthz` or `/readyz`.
 pub(super) fn answer(services: &Services, path: &str) -> Option<Answer> {
     const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     match path {

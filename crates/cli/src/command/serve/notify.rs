@@ -3,7 +3,7 @@
 //! Source: sd_notify(3): datagrams to the Unix socket that `NOTIFY_SOCKET` names; a name that begins with `@` is
 //! abstract.
 
-/// What there is to tell.
+/// A state of the service that its manager is told.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum State {
     /// It serves.

@@ -23,7 +23,7 @@ pub(super) struct Reload {
     seen: Option<Stamp>,
 }
 
-/// What changes when a file does: its time and its length.
+/// The stamp of a file, which changes with it: its time and its length.
 pub(super) type Stamp = (SystemTime, u64);
 
 /// How often the file is looked at. It is read when it looks the same twice: who writes is done then.
@@ -177,7 +177,7 @@ pub(super) async fn apply(
     }
 }
 
-/// What a setting that waits is called in a `floe.toml`.
+/// Returns the name in a `floe.toml` of a setting that waits for a restart.
 fn in_file(name: &'static str) -> String {
     match name {
         "store" => "data".to_owned(),

@@ -1,4 +1,4 @@
-//! What `floe serve` runs: a hub, a gateway, or both.
+//! The services that `floe serve` runs: a hub, a gateway, or both.
 
 use floe::Communicator;
 use floe_gateway::{Gateway, GatewayError, GatewaySettings};

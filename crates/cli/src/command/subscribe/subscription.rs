@@ -11,7 +11,7 @@ use crate::hub::HubArgument;
 use crate::output;
 use crate::reconnect;
 
-/// What a subscriber asks of a hub; a clone of it is the same subscription.
+/// A subscription as the subscriber asks for it; a clone of it is the same subscription.
 #[derive(Debug)]
 pub(super) struct Subscription<'a> {
     pub(super) communicator: &'a Communicator,

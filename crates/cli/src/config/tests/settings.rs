@@ -20,7 +20,7 @@ fn file(setting: &Setting, value: &str) -> String {
     format!("{key} = {value}\n{}", surroundings(setting))
 }
 
-/// What must stand beside a setting.
+/// The settings without which a setting is invalid.
 fn surroundings(setting: &Setting) -> &'static str {
     match setting.table() {
         _ if setting.key == "hub" => "gateway.listen = \"127.0.0.1:4063\"\n",

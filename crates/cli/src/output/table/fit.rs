@@ -1,6 +1,6 @@
 //! Fits a table into the width of a terminal: the widths of columns, and text that is wrapped over several lines.
 
-/// What stands between two columns.
+/// The space between two columns.
 pub(super) const GAP: &str = "  ";
 
 /// Below this many characters a column of texts is of no use.
