@@ -1,4 +1,4 @@
-//! What a contender needed for a case, and what the service and the line between its programs needed.
+//! The needs of a contender in a case, and those of the service and the line between its programs.
 
 use super::{Measured, duration};
 use crate::sample::{Carried, Sample};
