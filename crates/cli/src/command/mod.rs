@@ -102,7 +102,7 @@ pub(crate) enum Command {
     Status(status::Status),
     /// Finds problems of the hub and this computer, and says what to do
     Doctor(doctor::Doctor),
-    /// Gives names to hubs, with their certificates and contracts, for short commands
+    /// Gives names to hubs, with the router to each, certificates and contracts, for short commands
     Context {
         #[command(subcommand)]
         command: context::Context,
