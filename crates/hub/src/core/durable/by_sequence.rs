@@ -44,6 +44,8 @@ impl<V> BySequence<V> {
                 let before = self.entries[at].1.replace(value);
                 self.len -= usize::from(before.is_some());
             }
+            // Nearly always.
+            Err(at) if at == self.entries.len() => self.entries.push_back((sequence, Some(value))),
             Err(at) => self.entries.insert(at, (sequence, Some(value))),
         }
     }

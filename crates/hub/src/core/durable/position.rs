@@ -32,6 +32,8 @@ pub(crate) struct SubscriptionPosition {
     /// Those of them that wait for another attempt. A subscriber that is well has up to a thousand pending events, and none that
     /// waits: whoever looks for one must not look at all.
     waiting: BTreeSet<u64>,
+    /// No delivered event has an earlier deadline. Whoever looks for late ones looks at all only when this time has come.
+    late_at: Option<Instant>,
     pending_max: usize,
     redelivery: Redelivery,
     /// Events that were acknowledged, since the position was made or restored.
@@ -128,6 +130,7 @@ impl SubscriptionPosition {
             next: saved.next,
             pending: pending.collect(),
             waiting: saved.pending.iter().map(|(at, _)| *at).collect(),
+            late_at: None,
             pending_max,
             redelivery,
             acknowledged: 0,
@@ -145,6 +148,7 @@ impl SubscriptionPosition {
         self.next = next;
         self.pending.clear();
         self.waiting.clear();
+        self.late_at = None;
     }
 
     /// What is to be stored.
@@ -213,9 +217,9 @@ impl SubscriptionPosition {
     /// A new event has a sequence number of at least [`SubscriptionPosition::next`]; the log has none between these two.
     pub(crate) fn handle_delivery(&mut self, sequence: u64, now: Instant) -> u32 {
         let deadline = self.redelivery.deadline;
-        let state = PendingState::Delivered {
-            deadline: deadline.and_then(|deadline| now.checked_add(deadline)),
-        };
+        let deadline = deadline.and_then(|deadline| now.checked_add(deadline));
+        let state = PendingState::Delivered { deadline };
+        self.late_at = earlier(self.late_at, deadline);
         if sequence >= self.next {
             self.next = sequence + 1;
             let pending = Pending {
@@ -365,25 +369,35 @@ impl SubscriptionPosition {
     }
 
     /// The delivered events whose deadline is over. Each is to be refused.
-    pub(crate) fn late(&self, now: Instant) -> Vec<u64> {
-        let expired = self.pending.iter().filter(|(_, pending)| {
-            matches!(pending.state, PendingState::Delivered { deadline: Some(deadline) } if deadline <= now)
-        });
-        expired.map(|(sequence, _)| sequence).collect()
+    pub(crate) fn late(&mut self, now: Instant) -> Vec<u64> {
+        if self.late_at.is_none_or(|at| at > now) {
+            return Vec::new();
+        }
+        self.late_at = None;
+        let mut late = Vec::new();
+        for (sequence, pending) in self.pending.iter() {
+            if let PendingState::Delivered { deadline } = pending.state {
+                self.late_at = earlier(self.late_at, deadline);
+                if deadline.is_some_and(|deadline| deadline <= now) {
+                    late.push(sequence);
+                }
+            }
+        }
+        late
     }
 
-    /// When an event expires or is to be delivered again, if that happens by itself later than now.
+    /// When to look for late events, or to deliver one again, if an event does not change that before. The deadline may be that of an
+    /// event that was acknowledged since.
     pub(crate) fn next_deadline(&self, now: Instant) -> Option<Instant> {
-        let times = self
-            .pending
-            .iter()
-            .filter_map(|(_, pending)| match pending.state {
-                PendingState::Delivered { deadline } => deadline,
+        let waiting = self.waiting.iter().filter_map(|sequence| {
+            match self.pending.get(*sequence)?.state {
                 // If its time has come, it waits for room, or for an acknowledgement of another one.
                 PendingState::Waiting { until } => (until > now).then_some(until),
-                PendingState::Dead => None,
-            });
-        times.min()
+                PendingState::Delivered { .. } | PendingState::Dead => None,
+            }
+        });
+        let late_at = self.late_at.filter(|_| self.pending.len() > 0);
+        waiting.chain(late_at).min()
     }
 
     /// The log has no events before this sequence number any more. Returns how many events are lost for the
@@ -400,6 +414,11 @@ impl SubscriptionPosition {
         self.waiting = self.waiting.split_off(&first);
         self.pending.remove_before(first) as u64
     }
+}
+
+/// The earlier of two times, if there are any.
+fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
+    one.into_iter().chain(other).min()
 }
 
 impl Encode for SavedPosition {

@@ -1,6 +1,6 @@
 //! Tests of positions.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use floe::EncodingVersion;
@@ -89,8 +89,8 @@ fn a_refused_event_is_tried_again_with_longer_waits_and_becomes_a_dead_letter() 
     assert_eq!(position.next_deadline(start), Some(seconds(1)));
     assert_eq!(
         position.next_deadline(seconds(1)),
-        None,
-        "its time has come"
+        Some(seconds(10)),
+        "its time has come; nothing is late before its first deadline"
     );
     let due = Some(NextEvent::Again { sequence: 0 });
     assert_eq!(position.poll_next(seconds(1)), due);
@@ -198,8 +198,8 @@ struct Model {
     end: u64,
     acknowledged: BTreeSet<u64>,
     dead: BTreeSet<u64>,
-    /// Delivered and not settled.
-    delivered: BTreeSet<u64>,
+    /// Delivered and not settled, with their deadlines.
+    delivered: BTreeMap<u64, Instant>,
     restarts: u32,
 }
 
@@ -213,7 +213,7 @@ impl Model {
             end: 0,
             acknowledged: BTreeSet::new(),
             dead: BTreeSet::new(),
-            delivered: BTreeSet::new(),
+            delivered: BTreeMap::new(),
             restarts: 0,
         }
     }
@@ -221,7 +221,7 @@ impl Model {
     /// One of the events that are delivered now.
     fn pick(&self, at: usize) -> Option<u64> {
         let count = self.delivered.len();
-        (count > 0).then(|| self.delivered.iter().nth(at % count).copied())?
+        (count > 0).then(|| self.delivered.keys().nth(at % count).copied())?
     }
 
     fn take(&mut self, step: &Step) -> Result<(), TestCaseError> {
@@ -263,8 +263,11 @@ impl Model {
             }
             Step::Wait(seconds) => {
                 self.now += Duration::from_secs(seconds);
-                for sequence in self.position.late(self.now) {
-                    prop_assert!(self.delivered.contains(&sequence));
+                let late = self.delivered.iter();
+                let late = late.filter(|(_, deadline)| **deadline <= self.now);
+                let late: Vec<u64> = late.map(|(sequence, _)| *sequence).collect();
+                prop_assert_eq!(self.position.late(self.now), late.clone());
+                for sequence in late {
                     self.refuse(sequence)?;
                 }
             }
@@ -316,7 +319,11 @@ impl Model {
             (1..=3 + self.restarts).contains(&attempt),
             "attempt {attempt}"
         );
-        prop_assert!(self.delivered.insert(sequence), "delivered twice at a time");
+        let deadline = RULES.deadline.map(|deadline| self.now + deadline);
+        let before = self
+            .delivered
+            .insert(sequence, deadline.expect("they have one"));
+        prop_assert!(before.is_none(), "delivered twice at a time");
         prop_assert!(
             !self.acknowledged.contains(&sequence),
             "it was acknowledged"
@@ -331,9 +338,13 @@ impl Model {
         prop_assert!(saved.pending.len() <= self.pending_max);
         prop_assert!(
             self.delivered
-                .iter()
+                .keys()
                 .all(|at| self.position.is_pending(*at))
         );
+        if let Some(first) = self.delivered.values().min() {
+            let wake_at = self.position.next_deadline(self.now);
+            prop_assert!(wake_at.is_some_and(|at| at <= *first), "{wake_at:?}");
+        }
         let settled = (self.acknowledged.len() + self.dead.len()) as u64;
         prop_assert_eq!(settled + saved.pending.len() as u64, saved.next);
         let first_open =
