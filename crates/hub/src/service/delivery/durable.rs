@@ -4,10 +4,10 @@
 //! that fails is read again, and while the subscriber is absent, all events wait in the log.
 
 use std::collections::VecDeque;
-use std::future::{pending, poll_fn};
+use std::future::{pending, poll_fn, ready};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use floe::InvokeError;
@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, sleep_until};
 
 use super::durable_window::DurableWindow;
+use crate::core::OUTSTANDING_LIMIT;
 use crate::core::durable::{Absence, AttemptFailure, Member, NotAcknowledged, stamped};
 use crate::service::dead_letters::{self, DeadLetter};
 use crate::service::directory::ObjectDirectory;
@@ -25,6 +26,9 @@ use crate::service::subscriber::Subscriber;
 
 /// How long replies of a subscriber count that was removed. After that, its events go to others.
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(1);
+/// At most so many events leave together: half of the largest window, so that the subscriber works on one half while the hub prepares the
+/// other.
+const TOGETHER_MAX: usize = OUTSTANDING_LIMIT / 2;
 
 /// Delivers until the subscription ends, and then waits for the last replies.
 pub(super) async fn run(
@@ -80,8 +84,8 @@ impl DurableDelivery<'_> {
             // From here on no change is missed.
             changed.as_mut().enable();
             self.settle_attempts().await;
-            reader.save();
             if self.absence.is_absent() && reader.is_sticky() {
+                reader.save();
                 // Others have its keys. It gets some back once it can be reached.
                 let back = self.come_back();
                 if has_ended_before(subscriber, back).await {
@@ -98,7 +102,8 @@ impl DurableDelivery<'_> {
                 }
             }
             let now = Instant::now();
-            let room = self.window.room();
+            let save_at = reader.save_when_due(now);
+            let room = self.window.room().min(TOGETHER_MAX);
             let may_read = match &self.readable {
                 _ if !self.ahead.is_empty() => false,
                 Some((from, _)) => !reader.reads_from(*from),
@@ -111,9 +116,16 @@ impl DurableDelivery<'_> {
                     }
                     has_ended_before(subscriber, self.deliver(batch)).await
                 }
-                Batch::Read(to_read) => has_ended_before(subscriber, self.read(to_read)).await,
+                Batch::Read(to_read) => {
+                    // It may take long.
+                    reader.save();
+                    has_ended_before(subscriber, self.read(to_read)).await
+                }
                 Batch::Expired(count) => has_ended_before(subscriber, self.expire(count)).await,
-                Batch::Wait(until) => match self.wait(changed, until).await {
+                Batch::Wait(until) => match self
+                    .wait(changed, until.into_iter().chain(save_at).min())
+                    .await
+                {
                     Woken::Changed => false,
                     Woken::HasRead(has_read) => {
                         has_ended_before(subscriber, self.handle_read(has_read)).await
@@ -178,7 +190,7 @@ impl DurableDelivery<'_> {
     fn read_ahead(&mut self) {
         if let Some(next) = self.reader.begin_read_ahead() {
             let reader = self.reader.clone();
-            self.ahead.spawn(async move { reader.read(next).await });
+            begin_task(&mut self.ahead, async move { reader.read(next).await });
         }
     }
 
@@ -227,6 +239,7 @@ impl DurableDelivery<'_> {
             return unsent.clear();
         }
         // They need a wait: for a connection, or for room in it. The events before these come first.
+        self.reader.save();
         self.wait_for_replies().await;
         if let Err(error) = self.connect().await {
             drop(unsent);
@@ -456,6 +469,20 @@ async fn has_ended_before(subscriber: &Subscriber, step: impl Future<Output = ()
     }
 }
 
+/// Begins a step now, and goes on with it in a task. The first poll of a new task has to wait, on a runtime of one thread until this
+/// task does: the disk would idle while events are sent.
+fn begin_task<T: Send + 'static>(
+    tasks: &mut JoinSet<T>,
+    step: impl Future<Output = T> + Send + 'static,
+) {
+    let mut step = Box::pin(step);
+    // The task polls it again, with a waker of its own.
+    match step.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => tasks.spawn(ready(output)),
+        Poll::Pending => tasks.spawn(step),
+    };
+}
+
 /// Events that have not left. When this is dropped, they count as not delivered.
 struct Unsent<'a> {
     subscriber: &'a Subscriber,
@@ -508,5 +535,33 @@ impl Drop for DurableDelivery<'_> {
         self.window.abandon();
         self.reader.leave(self.member);
         self.reader.save();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_task_has_begun_before_the_one_that_begins_it_waits() {
+        let has_begun = Arc::<AtomicBool>::default();
+        let step = {
+            let has_begun = has_begun.clone();
+            async move {
+                has_begun.store(true, Ordering::Relaxed);
+                tokio::task::yield_now().await;
+                "ended"
+            }
+        };
+        let mut tasks = JoinSet::new();
+        begin_task(&mut tasks, step);
+        assert!(has_begun.load(Ordering::Relaxed));
+        begin_task(&mut tasks, ready("ended"));
+        for _ in 0..2 {
+            let ended = tasks.join_next().await.expect("two have begun");
+            assert_eq!(ended.expect("no panic"), "ended");
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::position_file::PositionFile;
 use crate::core::durable::SubscriptionPosition;
@@ -13,8 +14,13 @@ use crate::store::StoreError;
 pub(super) struct PositionSaver {
     /// `None` if the position is not kept.
     file: Option<PositionFile>,
-    /// True if the position has changed since it was written.
+    /// True if the position has changed since it was written. No more events are delivered until it is written: a kill of the hub must
+    /// not repeat more of them than may be under way.
     pub(super) is_unsaved: bool,
+    /// True if events have been delivered since it was written. That can wait: without it, they come again as if it were the first time.
+    pub(super) has_unsaved_attempts: bool,
+    /// When it was written last, or could not be.
+    saved_at: Option<Instant>,
     /// True if it has been written since the file was synced.
     is_unsynced: bool,
     has_failed: bool,
@@ -27,12 +33,18 @@ pub(super) struct UnsyncedPosition {
     path: PathBuf,
 }
 
+/// Attempts are not written sooner after the last write: most of their events are acknowledged by then, and one write of up to 12 KiB does
+/// for both.
+const SAVE_INTERVAL: Duration = Duration::from_millis(2);
+
 impl PositionSaver {
     /// Keeps the position in this file; `None` keeps none.
     pub(super) fn new(file: Option<PositionFile>) -> Self {
         Self {
             file,
             is_unsaved: false,
+            has_unsaved_attempts: false,
+            saved_at: None,
             is_unsynced: false,
             has_failed: false,
         }
@@ -48,11 +60,28 @@ impl PositionSaver {
         self.file.as_ref().and_then(PositionFile::user)
     }
 
-    /// Writes the position of the subscription of this name, if it has changed.
-    pub(super) fn save(&mut self, name: &str, position: &SubscriptionPosition) {
-        if !std::mem::take(&mut self.is_unsaved) {
+    /// Writes the position if it has changed, or if attempts have waited long enough. Returns until when they wait, otherwise.
+    pub(super) fn save_when_due(
+        &mut self,
+        name: &str,
+        position: &SubscriptionPosition,
+        now: Instant,
+    ) -> Option<Instant> {
+        let due_at = self.saved_at.map_or(now, |at| at + SAVE_INTERVAL);
+        if self.has_unsaved_attempts && !self.is_unsaved && due_at > now {
+            return Some(due_at);
+        }
+        self.save(name, position, now);
+        None
+    }
+
+    /// Writes the position of the subscription of this name, if anything has changed.
+    pub(super) fn save(&mut self, name: &str, position: &SubscriptionPosition, now: Instant) {
+        let has_attempts = std::mem::take(&mut self.has_unsaved_attempts);
+        if !std::mem::take(&mut self.is_unsaved) && !has_attempts {
             return;
         }
+        self.saved_at = Some(now);
         let Some(file) = &mut self.file else {
             return;
         };
@@ -103,5 +132,49 @@ impl UnsyncedPosition {
         let synced = self.file?.sync_data();
         let shown = self.path.display();
         synced.map_err(|error| StoreError::because(format!("cannot sync \"{shown}\""), error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::durable::{Redelivery, SavedPosition};
+
+    #[test]
+    fn attempts_wait_for_an_acknowledgement_before_they_are_written() {
+        let folder = std::env::temp_dir().join(format!("floe-saver-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("p");
+        let at_first = SavedPosition::at(1);
+        let file = PositionFile::create(&path, "p", None, &at_first).unwrap();
+        let mut saver = PositionSaver::new(Some(file));
+        let start = Instant::now();
+        let rules = Redelivery::default();
+        let mut position = SubscriptionPosition::restore(&at_first, rules, 9, start);
+        let saved = || PositionFile::open(&path).unwrap().2;
+        let deliver = |saver: &mut PositionSaver, position: &mut SubscriptionPosition| {
+            position.handle_delivery(position.next(), start);
+            saver.has_unsaved_attempts = true;
+        };
+        deliver(&mut saver, &mut position);
+        assert_eq!(saver.save_when_due("p", &position, start), None);
+        assert_eq!(saved(), position.saved(), "nothing was written before");
+        deliver(&mut saver, &mut position);
+        let due_at = start + SAVE_INTERVAL;
+        assert_eq!(saver.save_when_due("p", &position, start), Some(due_at));
+        assert_eq!(saved().next, 2);
+        assert_eq!(saver.save_when_due("p", &position, due_at), None);
+        assert_eq!(saved(), position.saved(), "they have waited");
+        assert_eq!(saver.save_when_due("p", &position, due_at), None);
+        deliver(&mut saver, &mut position);
+        position.handle_acknowledged_to(2);
+        saver.is_unsaved = true;
+        assert_eq!(saver.save_when_due("p", &position, due_at), None);
+        assert_eq!(
+            saved(),
+            position.saved(),
+            "an acknowledgement does not wait"
+        );
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

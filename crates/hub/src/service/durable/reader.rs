@@ -235,8 +235,12 @@ impl Reader {
     async fn turn(&self) -> ReadLimits {
         loop {
             match self.poll_turn() {
-                Turn::Free => return self.source.limits(READ_EVENTS_MAX, READ_BYTES_MAX),
-                Turn::Short => return self.source.limits(Chase::TURN_EVENTS, TURN_BYTES_MAX),
+                Turn::Free => {
+                    return self.source.limits(READ_EVENTS_MAX, READ_BYTES_MAX);
+                }
+                Turn::Short => {
+                    return self.source.limits(Chase::TURN_EVENTS, TURN_BYTES_MAX);
+                }
                 Turn::At(time) => tokio::time::sleep_until(time.into()).await,
             }
         }
@@ -363,7 +367,14 @@ impl Reader {
     /// Writes the position, if it has changed. It then survives the end of the process.
     pub(crate) fn save(&self) {
         let state = &mut *self.lock();
-        state.saver.save(&self.name, &state.position);
+        let now = Instant::now();
+        state.saver.save(&self.name, &state.position, now);
+    }
+
+    /// Writes the position if it has changed. Attempts alone may wait for an acknowledgement: then it returns when to call this again.
+    pub(crate) fn save_when_due(&self, now: Instant) -> Option<Instant> {
+        let state = &mut *self.lock();
+        state.saver.save_when_due(&self.name, &state.position, now)
     }
 
     /// Makes the position survive a loss of power. It waits for the disk.

@@ -63,7 +63,7 @@ impl ReaderState {
                         break;
                     };
                     let attempt = self.position.handle_delivery(stamp.sequence, now);
-                    self.saver.is_unsaved = true;
+                    self.saver.has_unsaved_attempts = true;
                     batch.push(Delivery {
                         sequence: stamp.sequence,
                         time: stamp.time,
@@ -99,7 +99,7 @@ impl ReaderState {
         match held.take(&mut self.position, member, room, now, clock) {
             KeyedTaken::Unread(sequence) => return Batch::Read(ToRead::Keyed { sequence }),
             KeyedTaken::Events(events) if !events.is_empty() => {
-                self.saver.is_unsaved = true;
+                self.saver.has_unsaved_attempts = true;
                 return Batch::Deliver(events);
             }
             KeyedTaken::Expired(count) => {
