@@ -149,7 +149,9 @@ fn a_dispatch_that_never_ends_is_named_as_ours_when_the_close_timeout_is_over() 
         server.adapter.deactivate();
         assert_eq!(raw.next_but_heartbeats(), Came::End);
         assert_eq!(
-            log.only_line_with(&format!("to {name}: it was")),
+            log.only_line_with(&format!(
+                "to {name}: it was not closed within 300ms: 1 request"
+            )),
             format!(
                 "dropped the connection to {name}: it was not closed within 300ms: 1 request of the \
                  peer is still in dispatch here (let them end sooner, or set \
@@ -173,7 +175,9 @@ fn a_peer_that_does_not_close_its_end_is_named() {
         assert_eq!(raw.next_but_heartbeats(), Came::Close);
         assert_eq!(raw.next_but_heartbeats(), Came::End);
         assert_eq!(
-            log.only_line_with(&format!("to {name}: it was")),
+            log.only_line_with(&format!(
+                "to {name}: it was not closed within 300ms: the peer got"
+            )),
             format!(
                 "dropped the connection to {name}: it was not closed within 300ms: the peer got \
                  CloseConnection and did not close its end"

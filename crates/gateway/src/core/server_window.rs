@@ -13,7 +13,8 @@ use ::core::time::Duration;
 /// so on. A client without any may always have one. Further requests wait, as `W`. Sizes are in units of the limit.
 ///
 /// Each request also counts for the answer that it is likely to get, by the answers that its client has had. A client of which
-/// nothing is known begins with a few requests, and may have more with each short answer.
+/// nothing is known begins with a few requests, and may have more with each short answer. What is known is kept while the client
+/// asks nothing, unless there are many others.
 #[derive(Debug)]
 pub(crate) struct ServerWindow<K, W> {
     max: usize,
@@ -31,10 +32,15 @@ struct Client<W> {
     size: usize,
     /// The size of the answer that each of them is likely to get.
     answer: usize,
+    /// The same when nothing was known yet.
+    first_answer: usize,
     /// When an answer came, or `answer` was doubted, for the last time.
     heard: Duration,
     waiting: VecDeque<(usize, W)>,
 }
+
+/// The clients that are kept although they ask nothing, if no more ask something.
+const KNOWN_MAX: usize = 1000;
 
 /// How long a client may wait for room without an answer before half of what is known of its answers is forgotten.
 pub(crate) const DOUBT_AFTER: Duration = Duration::from_millis(100);
@@ -43,6 +49,10 @@ impl<W> Client<W> {
     fn used(&self) -> usize {
         self.size
             .saturating_add(self.requests.saturating_mul(self.answer))
+    }
+
+    fn is_idle(&self) -> bool {
+        self.requests == 0 && self.waiting.is_empty()
     }
 
     fn add(&mut self, size: usize) {
@@ -65,10 +75,16 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
     /// false if there is no room.
     pub(crate) fn take(&mut self, key: K, size: usize, answer: usize, now: Duration) -> bool {
         let (used, max) = (self.used, self.max);
+        if self.clients.len() >= self.clients.capacity().max(KNOWN_MAX)
+            && !self.clients.contains_key(&key)
+        {
+            self.clients.retain(|_, client| !client.is_idle());
+        }
         let client = self.clients.entry(key).or_insert_with(|| Client {
             requests: 0,
             size: 0,
             answer,
+            first_answer: answer,
             heard: now,
             waiting: VecDeque::new(),
         });
@@ -149,7 +165,7 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
         due
     }
 
-    /// Changes what a client has. A client without anything is forgotten.
+    /// Changes what a client has. A client that asks nothing is forgotten if nothing is known of it.
     fn change(&mut self, key: K, change: impl FnOnce(&mut Client<W>)) {
         let Some(client) = self.clients.get_mut(&key) else {
             return;
@@ -161,10 +177,10 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
         change(client);
         let after = client.used();
         self.used = self.used - before + after;
-        match (client.waiting.is_empty(), client.requests) {
-            (true, 0) => drop(self.clients.remove(&key)),
-            (true, _) => {}
-            (false, _) => drop(self.waiting.insert((after, key))),
+        if !client.waiting.is_empty() {
+            self.waiting.insert((after, key));
+        } else if client.requests == 0 && client.answer == client.first_answer {
+            self.clients.remove(&key);
         }
     }
 }
@@ -254,6 +270,41 @@ mod tests {
     }
 
     #[test]
+    fn what_is_known_of_a_client_is_kept_while_it_asks_nothing() {
+        let mut window = ServerWindow::new(1000);
+        let asks = |window: &mut ServerWindow<usize, ()>, key, answer| {
+            assert!(window.take(key, 1, 100, NOW));
+            window.release(key, 1, Some(answer), NOW);
+        };
+        for _ in 0..50 {
+            asks(&mut window, 0, 0);
+        }
+        asks(&mut window, 1, 400);
+        asks(&mut window, 2, 100);
+        assert!(window.take(0, 1, 100, NOW));
+        let known = |window: &ServerWindow<usize, ()>, key| {
+            let client: Option<&Client<()>> = window.clients.get(&key);
+            client.map(|client| client.answer)
+        };
+        let of_three = [0, 1, 2].map(|key| known(&window, key));
+        assert_eq!(
+            of_three,
+            [Some(0), Some(400), None],
+            "the third is as any other"
+        );
+        for key in 3..10_000 {
+            asks(&mut window, key, 0);
+        }
+        assert!(
+            window.clients.len() <= 2 * KNOWN_MAX,
+            "{}",
+            window.clients.len()
+        );
+        assert_eq!(known(&window, 0), Some(0), "it asks something");
+        assert_eq!(known(&window, 1), None);
+    }
+
+    #[test]
     fn a_client_whose_requests_wait_long_for_answers_may_have_more_of_them() {
         let mut window = ServerWindow::new(1000);
         assert_eq!(asking(&mut window), 5);
@@ -316,7 +367,8 @@ mod tests {
                 admit(due, &mut admitted, &mut waiting);
             }
             prop_assert!(waiting.values().all(VecDeque::is_empty));
-            prop_assert!(window.clients.is_empty() && window.waiting.is_empty());
+            prop_assert!(window.clients.values().all(Client::is_idle));
+            prop_assert!(window.waiting.is_empty());
             prop_assert_eq!(window.used, 0);
         }
     }

@@ -63,9 +63,9 @@ const SIZE_UNIT: usize = 1024;
 /// What counts as much of an answer as one kilobyte of a request does. Answers go one after another over a connection that all
 /// clients wait for, so those of one client may fill two megabytes of it, which take some ten milliseconds.
 const ANSWER_UNIT: usize = 256;
-/// How long the answers of a server to a client are likely to be before there was one: a megabyte, the longest by default. So a
-/// client begins with two requests.
-const FIRST_ANSWER: usize = 1024 * 1024 / ANSWER_UNIT;
+/// How long the answers of a server to a client are likely to be before there was one: 256 kB. So a client begins with eight
+/// requests.
+const FIRST_ANSWER: usize = 256 * 1024 / ANSWER_UNIT;
 
 /// How long a connection to a server may be unused, unless the settings of the process say so.
 const UNUSED_MAX: Duration = Duration::from_secs(300);
