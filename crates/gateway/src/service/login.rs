@@ -22,7 +22,7 @@ use super::account::AccountFull;
 use super::application::{self, ApplicationCall, Failure};
 use super::connection_context as context;
 use super::guard;
-use super::login_turns::TooManyLogins;
+use super::login_turns::{LOGINS_MAX, TooManyLogins};
 use super::overload::overloaded;
 use super::protection::LoginTurn;
 use super::server_link::Origin;
@@ -122,7 +122,10 @@ impl Login<'_> {
     async fn run(&self, credentials: Credentials) -> Result<Option<SessionProxy>, Refusal> {
         let turn = self.sessions.login_turns.take(&self.connection).await;
         let _turn = turn.map_err(|TooManyLogins| {
-            Refusal::CannotCreate(overloaded("too many logins wait on this connection"))
+            let text = format!(
+                "{LOGINS_MAX} logins wait on this connection already: wait for the answer of one"
+            );
+            Refusal::CannotCreate(overloaded(&text))
         })?;
         self.sessions.check(&self.connection)?;
         let info = self.connection.info();

@@ -19,7 +19,7 @@ pub(super) struct TooManyLogins;
 
 /// The logins on one connection at a time. All but the first one that succeeds fail, so that no program has use for many of
 /// them, and one that waits takes ten kilobytes.
-const LOGINS_MAX: usize = 8;
+pub(super) const LOGINS_MAX: usize = 8;
 
 impl LoginTurns {
     /// Waits until no other login runs on this connection. The login may run while the guard is held.
