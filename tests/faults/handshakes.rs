@@ -74,8 +74,8 @@ fn a_thousand_are_counted_and_each_second_has_few_lines() {
                     |line: &&String| line.starts_with("refused a connection from 127.0.0.1:");
                 let single_count = lines.iter().filter(single).count();
                 let counts = lines.iter().filter_map(|line| {
-                    let rest = "more connections were refused or dropped in that second; only the \
-                                first 20 of a second are logged one by one";
+                    let rest = "more warnings about peers came in that second; only the first 20 of \
+                                a second are logged one by one";
                     line.strip_suffix(rest)?.trim().parse::<usize>().ok()
                 });
                 (

@@ -31,8 +31,8 @@ impl Event {
         }
     }
 
-    /// Copies the event into memory of its own. An event otherwise keeps the whole read buffer alive, which is up to
-    /// 256 KiB long: too much where small events wait.
+    /// Copies the event into memory of its own. Otherwise it may keep the whole buffer alive that it was read into, up to
+    /// 256 KiB. That is too much where small events wait.
     #[must_use]
     pub fn detached(&self) -> Self {
         Self::copied(&self.bytes)
@@ -82,7 +82,7 @@ pub struct EventParts<'a> {
 
 impl<'a> EventParts<'a> {
     /// Splits the bytes of an event, as [`Event::as_bytes`] and [`Events::iter`] return them, into their parts. It
-    /// checks all but the parameters, which stay undecoded.
+    /// checks everything but the content of the parameters, which stay undecoded.
     ///
     /// # Errors
     /// [`DecodeError`] if they are not an event.
@@ -109,7 +109,7 @@ impl<'a> EventParts<'a> {
 
 /// One or more events in the order in which they arrived, in one piece of memory.
 ///
-/// Clones and parts share the memory, which lives as long as any of them: a thousand subscribers need no more than one.
+/// Clones and parts share the memory, so a thousand subscribers need no more than one. It lives as long as any of them.
 #[derive(Debug, Clone)]
 pub struct Events {
     /// The bytes of all events that share the memory, one after the other.
@@ -237,7 +237,8 @@ impl Events {
         }
     }
 
-    /// The bytes of all events, one after the other, and their common length, if they have one.
+    /// The bytes of all events, one after the other, and the length that each of them has. Returns `None` if they may
+    /// have several lengths.
     pub(crate) fn alike(&self) -> Option<(&[u8], usize)> {
         match self.ends {
             Ends::Every(len) => {
@@ -248,7 +249,7 @@ impl Events {
         }
     }
 
-    /// Where the events before this value's range end.
+    /// Where the first `at` events in the memory end.
     #[inline]
     fn end(&self, at: u32) -> usize {
         match (&self.ends, at) {
@@ -279,17 +280,17 @@ pub struct EventsBuilder {
     each_len: usize,
     /// The ends, once one event has another length.
     ends: Vec<u32>,
-    /// The total length of the previous events: the next ones are likely to be as long.
+    /// The total length of the events of the last [`EventsBuilder::finish`]. The next ones are likely to be as long.
     last_len: usize,
     /// The last event that was parsed.
     parsed: Option<ParsedEvent>,
 }
 
-/// An event that was parsed: another one of its length that begins with these bytes needs no parsing, because the payload of the
-/// parameters stays undecoded.
+/// An event that was parsed. Another one of its length that begins with the same bytes needs no parsing, because the
+/// content of the parameters stays undecoded.
 #[derive(Debug)]
 struct ParsedEvent {
-    /// Where all that was looked at stands in the builder: operation, mode, context and the header of the parameters.
+    /// Where the parsed bytes are in the builder: operation, mode, context and the header of the parameters.
     head: Range<usize>,
     /// The length of the event.
     len: usize,
@@ -340,7 +341,8 @@ impl EventsBuilder {
         written.map(drop)
     }
 
-    /// Checks that the bytes from `start` on are an event. Most events of a log or a publisher begin as the one before.
+    /// Checks that the bytes from `start` on are an event. Most events of a log or a publisher begin like the one before,
+    /// and need no parsing.
     #[inline]
     fn check(&mut self, start: usize) -> Result<(), DecodeError> {
         let event = &self.bytes[start..];
@@ -367,10 +369,14 @@ impl EventsBuilder {
     /// Returns the added events; `None` if there are none. The builder is empty afterwards, and holds no memory.
     pub fn finish(&mut self) -> Option<Events> {
         let count = std::mem::take(&mut self.count);
-        let bytes = std::mem::take(&mut self.bytes);
+        let mut bytes = std::mem::take(&mut self.bytes);
         let ends = std::mem::take(&mut self.ends);
         self.parsed = None;
         self.last_len = bytes.len();
+        // A few short events behind many need not hold as much memory as those.
+        if bytes.len() < bytes.capacity() / 2 {
+            bytes.shrink_to_fit();
+        }
         let ends = match ends.is_empty() {
             true => Ends::Every(self.each_len),
             false => Ends::Each(ends.into()),
@@ -465,6 +471,19 @@ mod tests {
             }
         }
         assert!(EventsBuilder::default().finish().is_none());
+    }
+
+    #[test]
+    fn a_short_event_behind_many_takes_little_memory() {
+        let mut builder = EventsBuilder::default();
+        for _ in 0..1000 {
+            assert!(builder.push(&[7; 100]));
+        }
+        drop(builder.finish());
+        assert!(builder.push(&[7; 10]));
+        let events = builder.finish().expect("there is one");
+        let memory = Vec::from(events.bytes);
+        assert!(memory.capacity() <= 20, "{}", memory.capacity());
     }
 
     #[test]

@@ -15,7 +15,7 @@ const WINDOW: Duration = Duration::from_secs(1);
 /// Decides which lines are logged; clones share their state.
 #[derive(Clone, Default)]
 pub(crate) struct LogLimiter {
-    /// Guards the window, and is held for a moment.
+    /// Never locked while a line is logged.
     window: Arc<Mutex<Window>>,
 }
 
@@ -30,21 +30,21 @@ struct Window {
 #[derive(Debug, PartialEq, Eq)]
 enum Verdict {
     Logged,
-    /// The first line that is only counted. The count must be logged after this time.
+    /// The first line of the window that is only counted. The count must be logged after this time.
     FirstCounted(Duration),
     Counted,
 }
 
 impl LogLimiter {
-    /// Logs a line as a warning, or counts it. The runtime logs the count when the window is over;
-    /// without a runtime, the next line does.
+    /// Logs a line as a warning, or counts it. A task of the runtime logs the count when the window
+    /// is over. Without a runtime, the count is logged when the next line comes.
     pub(crate) fn warn(&self, runtime: Option<Handle>, line: impl FnOnce() -> String) {
         if self.may_log(runtime) {
             tracing::warn!("{}", line());
         }
     }
 
-    /// Counts a line. Returns true if it is logged.
+    /// Counts a line. Returns true if the caller must log it.
     fn may_log(&self, runtime: Option<Handle>) -> bool {
         let now = Instant::now();
         let (earlier, verdict) = {
@@ -99,8 +99,8 @@ impl Window {
 fn log_count(count: u64) {
     if count > 0 {
         tracing::warn!(
-            "{count} more connections were refused or dropped in that second; only the first \
-             {LINES_MAX} of a second are logged one by one"
+            "{count} more warnings about peers came in that second; only the first {LINES_MAX} of a \
+             second are logged one by one"
         );
     }
 }

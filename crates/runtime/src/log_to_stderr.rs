@@ -4,10 +4,9 @@ use tracing::Level;
 
 /// Writes warnings and errors to standard error from now on, a line each.
 ///
-/// Floe logs with the crate `tracing`. A program that installs a subscriber of its own needs none of this, and keeps its own:
-/// the call does nothing then.
+/// Floe logs with the crate `tracing`. If the program has installed a subscriber of its own, the call does nothing.
 pub fn log_to_stderr() {
-    // The error says that a subscriber is there.
+    // It fails if the program has already installed a subscriber.
     let _ = tracing_subscriber::fmt()
         .with_writer(std::io::stderr)
         .with_max_level(Level::WARN)

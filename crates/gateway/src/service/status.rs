@@ -110,7 +110,7 @@ impl Counter {
         self.0.fetch_add(count as u64, Ordering::Relaxed);
     }
 
-    /// For an amount that falls again.
+    /// Subtracts from the counter of an amount that can fall.
     pub(super) fn sub(&self, count: usize) {
         self.0.fetch_sub(count as u64, Ordering::Relaxed);
     }

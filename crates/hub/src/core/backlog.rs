@@ -16,7 +16,7 @@ pub(super) struct Backlog<R> {
     pub(super) queue: Queue<R>,
     pub(super) limits: QueueLimits,
     pub(super) overflow: Overflow,
-    /// What happened to all events of the subscriber.
+    /// The counts of all events of the subscriber.
     pub(super) accounts: Accounts,
     /// Publications that wait for room. Their events count as offered when there is room, or when they are held no
     /// longer. It is created when the first one is held.
@@ -47,7 +47,7 @@ impl<R: EventBatch> Backlog<R> {
         self.held().is_some_and(|held| !held.is_empty())
     }
 
-    /// Whether there is room for all of these events, as usual. They then count as offered, and are to be queued.
+    /// Returns true if there is room for all of these events, as usual. They then count as offered, and are to be queued.
     #[inline]
     pub(super) fn accepts_all(&mut self, batch: &R) -> bool {
         let is_taken = self.queue.has_room_for_all(batch, &self.limits);
@@ -57,7 +57,7 @@ impl<R: EventBatch> Backlog<R> {
         is_taken
     }
 
-    /// Whether at most half of each limit is used.
+    /// Returns true if at most half of each limit is used.
     pub(super) fn is_half_empty(&self) -> bool {
         self.queue.is_half_empty(&self.limits)
     }
@@ -163,12 +163,12 @@ impl<R: EventBatch> Backlog<R> {
         }
     }
 
-    /// Whether the first of these events fits into an empty queue.
+    /// Returns true if the first of these events fits into an empty queue.
     fn can_ever_fit(&self, batch: &R) -> bool {
         batch.byte_len_of(1) <= self.limits.bytes && self.limits.events > 0
     }
 
-    /// Whether publications without room may be held.
+    /// Returns true if publications without room may be held.
     pub(super) fn may_hold(&mut self, waits_for_room: bool, now: Instant) -> bool {
         let max = self.limits.patience;
         let is_patient = |held: &mut Box<HeldPublications<R>>| held.patience.may_hold(max, now);
@@ -254,7 +254,7 @@ impl<R: EventBatch> Backlog<R> {
         }
     }
 
-    /// Whether the patience is used up only now.
+    /// Ends the patience if it is used up. Returns true if this call has ended it.
     pub(super) fn ends_patience(&mut self, now: Instant) -> bool {
         let max = self.limits.patience;
         let held = self.held.as_mut();
@@ -272,7 +272,7 @@ impl<R: EventBatch> Backlog<R> {
         Some(first)
     }
 
-    /// Whether publications were released since the last call.
+    /// Returns true if publications were released since the last call.
     pub(super) fn poll_released(&mut self) -> bool {
         self.held.as_mut().is_some_and(|held| held.poll_released())
     }

@@ -8,25 +8,26 @@ use super::limits::QueueLimits;
 use super::patience::Patience;
 use super::queue::EventBatch;
 
-/// The publications that one subscriber holds back. Their publishers are not read meanwhile.
+/// The publications that one subscriber holds back. Meanwhile, the connections of their publishers are read only as far as
+/// the limits of their dispatches allow.
 #[derive(Debug)]
 pub(super) struct HeldPublications<R> {
     /// In the order of their tickets, which is the order in which they came.
     held: VecDeque<Held<R>>,
     /// The number of held events.
     len: usize,
-    /// Their bytes.
+    /// The bytes of the held events.
     byte_len: usize,
     /// The part of the bytes that no other subscriber shares.
     exclusive_byte_len: usize,
     next: u64,
-    /// How long publishers are held back that did not ask for it.
+    /// How long publishers that did not ask to wait are held back.
     pub(super) patience: Patience,
     /// Since when at least one publication is held.
     since: Option<Instant>,
-    /// What was taken from the queue since the subscriber last took its share.
+    /// How much was taken from the queue since the subscriber last took its share.
     taken: TakenAmount,
-    /// Whether a publication was released since the last call of [`HeldPublications::poll_released`].
+    /// True if a publication was released since the last call of [`HeldPublications::poll_released`].
     has_released: bool,
 }
 
@@ -36,7 +37,7 @@ pub(super) struct Held<R> {
     ticket: Ticket,
     pub(super) batch: R,
     pub(super) timing: Timing,
-    /// Whether it waits for room without a limit, because its publisher asked for that.
+    /// True if it waits for room without a limit, because its publisher asked for that.
     pub(super) waits_for_room: bool,
 }
 
@@ -205,7 +206,7 @@ impl<R: EventBatch> HeldPublications<R> {
         }
     }
 
-    /// Whether a publication is held; `Some(None)` if it is held without a limit.
+    /// Until when a publication is held. `None` if it is not held, and `Some(None)` if it is held without a limit.
     pub(super) fn deadline(&self, ticket: Ticket, max: Duration) -> Option<Option<Instant>> {
         let at = self.held.binary_search_by_key(&ticket, |held| held.ticket);
         let held = &self.held[at.ok()?];
@@ -215,7 +216,7 @@ impl<R: EventBatch> HeldPublications<R> {
         })
     }
 
-    /// Whether a publication was released since the last call.
+    /// Returns true if a publication was released since the last call.
     pub(super) fn poll_released(&mut self) -> bool {
         std::mem::take(&mut self.has_released)
     }

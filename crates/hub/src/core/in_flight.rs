@@ -41,16 +41,16 @@ pub(crate) struct InFlightEvents<H, E: Sendable = Event> {
     /// Events that the scheduler took and could not send.
     returned: Vec<E>,
     send_right: SendRight,
-    /// Whether the next reply wakes the delivery task.
+    /// True if the next reply wakes the delivery task.
     is_awaited: bool,
-    /// Whether the delivery task runs a timer for late replies, or was woken to start one.
+    /// True if the delivery task runs a timer for late replies, or was woken to start one.
     is_timed: bool,
 }
 
 /// A reply that came before its event was noted.
 type EarlyReply<E> = (u64, Result<(), <E as Sendable>::Failure>);
 
-/// What a window keeps of an event until its reply comes.
+/// The part of an event that a window keeps until its reply comes.
 pub(crate) trait Sendable {
     /// Why the event did not arrive.
     type Failure;
@@ -130,7 +130,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         self.window.size()
     }
 
-    /// Whether the scheduler may send, or is sending.
+    /// Returns true if the scheduler may send, or is sending.
     pub(crate) fn is_open(&self) -> bool {
         self.send_right.is_open()
     }
@@ -164,7 +164,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         }
     }
 
-    /// Whether the delivery task waits for the scheduler, which has finished now. Returns true once.
+    /// Returns true once if the delivery task waits for the scheduler, which has finished now.
     pub(crate) fn poll_sender_awaited(&mut self) -> bool {
         self.send_right.poll_awaited()
     }
@@ -174,7 +174,7 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         std::mem::take(&mut self.returned)
     }
 
-    /// Whether no earlier event needs the delivery task.
+    /// Returns true if no earlier event needs the delivery task.
     pub(crate) fn is_in_order(&self) -> bool {
         self.failed.is_empty() && self.returned.is_empty()
     }
@@ -219,12 +219,12 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         self.is_awaited = is_awaited;
     }
 
-    /// Whether the delivery task waits for a reply. Returns true once.
+    /// Returns true once if the delivery task waits for a reply.
     pub(crate) fn poll_awaited(&mut self) -> bool {
         std::mem::take(&mut self.is_awaited)
     }
 
-    /// Whether the delivery task has a timer, or was woken to start one.
+    /// Returns true if the delivery task has a timer, or was woken to start one.
     pub(crate) fn is_timed(&self) -> bool {
         self.is_timed
     }
@@ -390,13 +390,13 @@ impl<H, E: Sendable> InFlightEvents<H, E> {
         }
     }
 
-    /// Whether no earlier event is in flight.
+    /// Returns true if no earlier event is in flight.
     fn is_oldest(&self, number: u64) -> bool {
         let oldest = self.sent.front();
         oldest.is_none_or(|(oldest, _)| number <= *oldest)
     }
 
-    /// The window hears of answers. `before` is the load before them.
+    /// Tells the window of answers. `before` is the number of events in flight before them.
     fn note_answered(
         &mut self,
         count: usize,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use floe::InvocationMode;
 
-use super::durable::Reading;
+use super::durable::{PENDING_LIMIT, Reading};
 use super::lifespan::LIFESPAN_KEY;
 use super::limits::{OverflowPolicy, QueueLimits};
 use super::window::Window;
@@ -15,7 +15,8 @@ use super::wishes::{Wishes, count, milliseconds, name, positive_milliseconds};
 /// The number of requests in flight to a twoway subscriber at first, as in IceStorm. It grows by itself.
 pub(crate) const TWOWAY_OUTSTANDING: usize = 5;
 
-/// The maximum number, whether it grows or the subscriber asks for it. If a connection breaks, that many events are in doubt.
+/// The maximum number, whether it grows or the subscriber asks for it. If a connection breaks, that many events are in doubt. A
+/// subscriber that alone reads a log may have [`PENDING_LIMIT`].
 pub(crate) const OUTSTANDING_LIMIT: usize = 1024;
 
 /// The longest name of a subscription that is pulled, in bytes.
@@ -146,10 +147,15 @@ impl Qos {
                 "floe.durable and floe.from require a twoway proxy: its replies acknowledge events";
             return Err(QosError::Bad(reason.to_owned()));
         }
+        let outstanding_limit = match &reading {
+            // The log has its events: nothing is in doubt if the connection breaks.
+            Some(reading) if !reading.is_shared => PENDING_LIMIT,
+            _ => OUTSTANDING_LIMIT,
+        };
         Ok(Self {
             is_connection_cached: cached.map(|cached| cached > 0),
             locator_cache_timeout: timeout,
-            delivery: DeliveryMode::of(mode, is_ordered, outstanding),
+            delivery: DeliveryMode::of(mode, is_ordered, outstanding, outstanding_limit),
             retry_count: RetryCount::parse(text("retryCount")),
             overflow: ours.parsed("floe.overflow", str::parse)?,
             events_max: ours.parsed("floe.queueEvents", count)?,
@@ -235,14 +241,19 @@ impl Qos {
 
 impl DeliveryMode {
     /// `outstanding` is what the subscriber asked for. If it asked for ordered delivery too, that takes precedence.
-    fn of(mode: InvocationMode, is_ordered: bool, outstanding: Option<usize>) -> Self {
+    fn of(
+        mode: InvocationMode,
+        is_ordered: bool,
+        outstanding: Option<usize>,
+        limit: usize,
+    ) -> Self {
         match mode {
             InvocationMode::Twoway if is_ordered => Self::fixed(1),
             InvocationMode::Twoway => match outstanding {
-                Some(wish) => Self::fixed(wish.min(OUTSTANDING_LIMIT)),
+                Some(wish) => Self::fixed(wish.min(limit)),
                 None => Self::Twoway {
                     outstanding: TWOWAY_OUTSTANDING,
-                    outstanding_max: OUTSTANDING_LIMIT,
+                    outstanding_max: limit,
                 },
             },
             InvocationMode::Oneway | InvocationMode::Datagram => Self::Oneway,
@@ -354,6 +365,18 @@ mod tests {
         assert_eq!(outstanding_max("7", ""), twoway(7));
         assert_eq!(outstanding_max("1000000", ""), twoway(OUTSTANDING_LIMIT));
         assert_eq!(outstanding_max("7", "ordered"), twoway(1));
+        let most = ("floe.outstanding", "1000000");
+        for (pairs, expected) in [
+            (&[most, ("floe.durable", "n")][..], PENDING_LIMIT),
+            (&[most, ("floe.from", "new")], PENDING_LIMIT),
+            (
+                &[most, ("floe.durable", "n"), ("floe.shared", "yes")],
+                OUTSTANDING_LIMIT,
+            ),
+        ] {
+            let delivery = super::tests::twoway(pairs).map(|qos| qos.delivery);
+            assert_eq!(delivery, twoway(expected), "{pairs:?}");
+        }
         let expected = "invalid floe.outstanding: expected a number of at least 1, got \"0\"";
         assert_eq!(outstanding_max("0", ""), Err(bad(expected)));
     }

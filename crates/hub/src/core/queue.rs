@@ -17,7 +17,7 @@ pub(crate) trait EventBatch: Clone {
     /// Removes and returns the first `count` events. At least one event stays.
     fn split_to(&mut self, count: usize) -> Self;
 
-    /// The same events, without the memory of others that came with them.
+    /// Returns the events without the memory of others that came with them.
     fn detached(self) -> Self;
 
     /// Returns true if no other queue shares their memory.
@@ -127,14 +127,14 @@ impl<R: EventBatch> Queue<R> {
         leading(batch, events, limits.bytes.saturating_sub(self.bytes))
     }
 
-    /// Whether all of these events fit.
+    /// Returns true if all of these events fit.
     #[inline]
     pub(super) fn has_room_for_all(&self, batch: &R, limits: &QueueLimits) -> bool {
         batch.len() <= limits.events.saturating_sub(self.len)
             && batch.byte_len() <= limits.bytes.saturating_sub(self.bytes)
     }
 
-    /// Whether at most half of each limit is used.
+    /// Returns true if at most half of each limit is used.
     pub(super) fn is_half_empty(&self, limits: &QueueLimits) -> bool {
         self.len <= limits.events / 2 && self.bytes <= limits.bytes / 2
     }
@@ -162,7 +162,7 @@ impl<R: EventBatch> Queue<R> {
         *self.first_gap() += count;
     }
 
-    /// Whether there may be events whose time is over now or later.
+    /// Returns true if there may be events whose time is over now or later.
     pub(super) fn has_expiring(&self) -> bool {
         self.expiring > 0
     }
@@ -255,7 +255,7 @@ impl<R: EventBatch> Queue<R> {
         count
     }
 
-    /// Whether events were lost just before the one that waits longest.
+    /// Returns true if events were lost just before the one that waits longest.
     pub(super) fn begins_with_gap(&self) -> bool {
         self.items.front().is_some_and(|item| item.gap > 0)
     }

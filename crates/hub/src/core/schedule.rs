@@ -12,7 +12,7 @@ pub(crate) struct Schedule {
     current: Option<Round>,
     /// When the last round ended and how long it took, until the next round is about to begin.
     last: Option<(Instant, Duration)>,
-    /// Whether the current round has rested.
+    /// True if the current round has rested.
     has_rested: bool,
     /// The number of rounds in a row that had events immediately after the round before.
     streak: u32,
@@ -75,7 +75,7 @@ impl Schedule {
         (self.streak >= self.rest_streak && !rest.is_zero()).then_some(rest)
     }
 
-    /// Whether a busy poll for the next events is worth it: they will probably come immediately, and will not rest. A rest
+    /// Returns true if a busy poll for the next events is worth it: they will probably come immediately, and will not rest. A rest
     /// ends at a fixed time after the last round, so that to see events earlier would gain nothing. A very short rest is
     /// over when they come.
     pub(crate) fn expects_events(&self, rest_max: Duration) -> bool {

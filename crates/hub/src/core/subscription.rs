@@ -23,23 +23,23 @@ use super::snapshot::{Snapshot, SubscriptionState};
 pub(crate) struct Subscription<R> {
     backlog: Backlog<R>,
     availability: Availability,
-    /// Whether events stay in the queue until they are enough for a batch.
+    /// True if events stay in the queue until they are enough for a batch.
     is_batched: bool,
     outstanding: Outstanding,
     is_draining: bool,
-    /// Whether it becomes `Gone` when the queue is empty.
+    /// True if it becomes `Gone` when the queue is empty.
     is_leaving: bool,
     /// The subscriber wants no older events than this.
     lifespan: Option<Duration>,
-    /// Whether the subscriber is notified of lost events before the next event.
+    /// True if the subscriber is notified of lost events before the next event.
     notices_gaps: bool,
     /// The queued bytes at which the delivery task is woken; `None` if it does not wait.
     wake_at: Option<usize>,
-    /// Whether the shell must wake the delivery task.
+    /// True if the shell must wake the delivery task.
     must_wake: bool,
 }
 
-/// What the delivery task does next.
+/// The next step of the delivery task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum DeliveryStep {
     /// It delivers events, and then reports the result.
@@ -97,7 +97,7 @@ impl<R: EventBatch> Subscription<R> {
         self.unless_disconnected(held, now).flatten()
     }
 
-    /// Whether the delivery task must be woken, because of a change since the last call or the last step.
+    /// Returns true if the delivery task must be woken, because of a change since the last call or the last step.
     pub(crate) fn poll_wake(&mut self) -> bool {
         std::mem::take(&mut self.must_wake)
     }
@@ -110,8 +110,8 @@ impl<R: EventBatch> Subscription<R> {
         }
     }
 
-    /// Whether a publication waits for room; `Some(None)` if it does so without a limit, and otherwise the time at which
-    /// [`Subscription::handle_time`] is due.
+    /// Until when a publication waits for room. `None` if it does not wait, and `Some(None)` if it waits without a limit. At
+    /// that time, [`Subscription::handle_time`] is due.
     pub(crate) fn held_until(&self, ticket: Ticket) -> Option<Option<Instant>> {
         let held = self.backlog.held()?;
         held.deadline(ticket, self.backlog.limits.patience)
@@ -124,7 +124,7 @@ impl<R: EventBatch> Subscription<R> {
         }
     }
 
-    /// Whether publications were released since the last call.
+    /// Returns true if publications were released since the last call.
     pub(crate) fn poll_released(&mut self) -> bool {
         self.backlog.poll_released()
     }
@@ -164,13 +164,13 @@ impl<R: EventBatch> Subscription<R> {
         }
     }
 
-    /// Whether new events go into the queue.
+    /// Returns true if new events go into the queue.
     fn is_accepting(&self) -> bool {
         self.state() == SubscriptionState::Online && !self.is_draining
     }
 
-    /// Whether this many events for this subscriber alone are lost because it has failed. Unlike events of its topic,
-    /// they do not end the subscription. Observed: IceStorm 3.7.8.
+    /// Counts this many events for this subscriber alone as lost, if it has failed. Returns true if so. Unlike events of its
+    /// topic, they do not end the subscription. Observed: IceStorm 3.7.8.
     pub(crate) fn loses_own(&mut self, count: u64) -> bool {
         let has_failed = self.state() == SubscriptionState::Failed;
         if has_failed {
@@ -207,7 +207,7 @@ impl<R: EventBatch> Subscription<R> {
         self.handle_time(now);
     }
 
-    /// What the delivery task does next, if it is worth delivering from `bytes_min` queued bytes on.
+    /// Returns the next step of the delivery task, if it is worth delivering from `bytes_min` queued bytes on.
     pub(crate) fn next_step(&mut self, bytes_min: usize) -> DeliveryStep {
         self.must_wake = false;
         let bytes_min = if self.is_draining { 1 } else { bytes_min };
@@ -227,8 +227,17 @@ impl<R: EventBatch> Subscription<R> {
         DeliveryStep::Deliver
     }
 
-    /// The same if events are pulled, and a program wants some or none does. When the hub shuts down, the delivery ends
-    /// although there are events: no program may ever ask for them.
+    /// Returns true if the delivery ends. Otherwise the delivery task, which is busy, is woken when it does, however full the queue is.
+    pub(crate) fn poll_end(&mut self) -> bool {
+        let has_ended = matches!(self.next_step(usize::MAX), DeliveryStep::End);
+        if !has_ended {
+            self.wake_at = Some(usize::MAX);
+        }
+        has_ended
+    }
+
+    /// As [`Subscription::next_step`], if events are pulled. `is_wanted` says that a program wants some. When the hub shuts
+    /// down, the delivery ends although there are events: no program may ever ask for them.
     pub(crate) fn next_step_of_pull(&mut self, is_wanted: bool) -> DeliveryStep {
         self.must_wake = false;
         if self.state() == SubscriptionState::Gone || self.is_draining {
@@ -259,7 +268,7 @@ impl<R: EventBatch> Subscription<R> {
         self.take_unexpired(events_max, bytes_max, taken, now)
     }
 
-    /// The same without a look at the time of the events, for a caller that has called [`Subscription::expire`].
+    /// As [`Subscription::take`], without a look at the time of the events, for a caller that has called [`Subscription::expire`].
     pub(crate) fn take_unexpired(
         &mut self,
         events_max: usize,
@@ -288,12 +297,12 @@ impl<R: EventBatch> Subscription<R> {
         self.backlog.queue.oldest()
     }
 
-    /// Whether the subscriber must be notified of lost events before it gets the next one.
+    /// Returns true if the subscriber must be notified of lost events before it gets the next one.
     pub(crate) fn has_gap_to_notify(&self) -> bool {
         self.notices_gaps && self.backlog.queue.begins_with_gap()
     }
 
-    /// Whether there are so many events that they should not wait for others: as many as leave at a time, or half a
+    /// Returns true if there are so many events that they should not wait for others: as many as leave at a time, or half a
     /// queue.
     pub(crate) fn has_full_batch(&self, events_max: usize) -> bool {
         let is_roomy = !self.is_accepting() || self.backlog.is_half_empty();
@@ -310,7 +319,7 @@ impl<R: EventBatch> Subscription<R> {
         self.backlog.overflow.await_summary()
     }
 
-    /// What happened to the queue and was not logged then. If there is something, the shell polls again after the same
+    /// Returns what happened to the queue and was not logged then. If there is something, the shell polls again after the same
     /// time.
     pub(crate) fn poll_summary(&mut self, now: Instant) -> Option<OverflowSummary> {
         self.backlog
@@ -439,12 +448,12 @@ impl<R: EventBatch> Subscription<R> {
         self.availability.discard_interval
     }
 
-    /// Whether it was removed and its last batch is still to be sent.
+    /// Returns true if it was removed and its last batch is still to be sent.
     pub(crate) fn is_leaving(&self) -> bool {
         self.is_leaving
     }
 
-    /// Whether events need no wait and nothing is lost, as usual. They then count as offered, and are to be queued.
+    /// Returns true if events need no wait and nothing is lost, as usual. They then count as offered, and are to be queued.
     #[inline]
     fn accepts_all(&mut self, batch: &R) -> bool {
         self.is_accepting() && self.backlog.accepts_all(batch)
@@ -495,12 +504,12 @@ impl<R: EventBatch> Subscription<R> {
         }
     }
 
-    /// Whether it is time to deliver: enough bytes are queued, or the queue is half full.
+    /// Returns true if it is time to deliver: enough bytes are queued, or the queue is half full.
     fn is_due(&self, bytes_min: usize) -> bool {
         self.backlog.queue.bytes() >= bytes_min || !self.backlog.is_half_empty()
     }
 
-    /// Lets the shell wake the delivery task, if that waits.
+    /// Makes the shell wake the delivery task, if the task waits.
     fn wake(&mut self) {
         self.must_wake |= self.wake_at.take().is_some();
     }

@@ -30,9 +30,9 @@ pub(super) struct Answered {
     pub(super) last: u64,
     /// The time from its sending to its answer.
     pub(super) time: Duration,
-    /// Whether no earlier event is in flight.
+    /// True if no earlier event is in flight.
     pub(super) is_in_order: bool,
-    /// Whether the window was full before.
+    /// True if the window was full before.
     pub(super) was_full: bool,
     /// The number of the event that is sent next.
     pub(super) next: u64,
@@ -72,7 +72,7 @@ impl Window {
         self.first
     }
 
-    /// Whether its size can change.
+    /// Returns true if its size can change.
     pub(super) fn may_grow(&self) -> bool {
         self.max > self.first
     }

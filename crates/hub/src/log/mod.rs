@@ -64,7 +64,7 @@ pub trait EventLog: fmt::Debug + Send + Sync {
     /// the log is closed: within this call, or later. A log forgets readers whose receivers were dropped.
     fn when_readable(&self, from: u64, level: Level, wake: Wake);
 
-    /// What the log holds now.
+    /// Returns a summary of what the log holds now.
     fn contents(&self) -> Contents;
 
     /// Drops what the retention no longer keeps, and syncs what has been written for a while. Call it about once a
@@ -143,7 +143,7 @@ pub enum Acknowledged {
 pub struct ReadBatch {
     /// The events. `None` if there were none to read.
     pub events: Option<Events>,
-    /// What is known of each of them.
+    /// The stamps of the events, in the same order.
     pub stamps: Vec<Stamp>,
     /// Events that are missing before the first of these, from the sequence that was asked for.
     pub gap: Option<Gap>,
@@ -151,7 +151,7 @@ pub struct ReadBatch {
     pub next: u64,
 }
 
-/// What a log holds.
+/// A summary of what a log holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Contents {
     /// The sequence of the oldest kept event. It is `next` if there is none.

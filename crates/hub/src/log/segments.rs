@@ -102,10 +102,10 @@ struct AppendQueue {
     waiting: VecDeque<Waiting>,
     /// The bytes of all waiting events.
     bytes: usize,
-    /// Whether a commit runs or is about to.
+    /// True if a commit runs or is about to.
     is_committing: bool,
     is_closed: bool,
-    /// Whether another log may use the folder.
+    /// True if another log may use the folder.
     is_released: bool,
     /// Acknowledged events that were lost.
     lost: u64,
@@ -260,7 +260,7 @@ impl fmt::Debug for SegmentLog {
 }
 
 impl AppendQueue {
-    /// Whether another append may wait.
+    /// Checks that another append may wait.
     fn admit(&self) -> Result<(), AppendError> {
         let max = self.settings.waiting_bytes.saturating_mul(4);
         if self.is_closed {

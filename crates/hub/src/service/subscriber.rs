@@ -57,7 +57,7 @@ pub(crate) struct Subscriber {
     proxy: Proxy,
     /// The other end, if this is a link.
     link: Option<Box<TopicLink>>,
-    /// What reads the log of the topic for it, if it does not get events as they are published.
+    /// The reader of the topic's log, if it does not get events as they are published.
     reader: Option<Arc<Reader>>,
     /// The programs that pull its events, if it gets them in this way.
     pulls: Option<Arc<Pulls>>,
@@ -65,7 +65,7 @@ pub(crate) struct Subscriber {
     qos: Qos,
     /// The client that subscribed it.
     client: Client,
-    /// Whether events for it count their hops, because it is a publisher object.
+    /// True if events for it count their hops, because it is a publisher object.
     counts_hops: bool,
     /// Guards the queue, the state, the accounts, the events in flight, and the waker. It is held for a few moves, and
     /// never across a wait.
@@ -145,12 +145,12 @@ impl Subscriber {
         Self { client, ..self }
     }
 
-    /// Who subscribed it, if the hub knows.
+    /// The user that subscribed it, if the hub knows.
     pub(crate) fn user(&self) -> Option<&UserName> {
         self.client.user()
     }
 
-    /// What reads the log of the topic for it.
+    /// The reader of the topic's log, if it reads the log.
     pub(crate) fn reader(&self) -> Option<&Arc<Reader>> {
         self.reader.as_ref()
     }
@@ -160,7 +160,7 @@ impl Subscriber {
         self.pulls.as_ref()
     }
 
-    /// Whether the store keeps its subscription. Otherwise it ends with the hub.
+    /// Returns true if the store keeps its subscription. Otherwise it ends with the hub.
     pub(crate) fn is_stored(&self) -> bool {
         !self.proxy.is_fixed() && self.pulls.is_none()
     }
@@ -196,7 +196,7 @@ impl Subscriber {
         self.link.as_deref()
     }
 
-    /// Whether it is a link to a topic of the same hub.
+    /// Returns true if it is a link to a topic of the same hub.
     pub(crate) fn is_link_within(&self) -> bool {
         self.link().is_some_and(|link| link.local_name().is_some())
     }
@@ -237,7 +237,7 @@ impl Subscriber {
         held.map(|ticket| HeldPublication::new(self.clone(), ticket))
     }
 
-    /// The patience with which publishers are held back may be over.
+    /// Ends the patience with which publishers are held back, if it is used up.
     pub(super) fn end_patience(self: &Arc<Self>, now: Instant) {
         let end_patience = |subscription: &mut Subscription<Events>| {
             subscription.handle_time(now);
@@ -261,7 +261,7 @@ impl Subscriber {
         self.settled.store(count, Ordering::Relaxed);
     }
 
-    /// Whether it was one of the first `count` subscribers of its topic that settled.
+    /// Returns true if it was one of the first `count` subscribers of its topic that settled.
     pub(super) fn has_settled(&self, count: u64) -> bool {
         (1..=count).contains(&self.settled.load(Ordering::Relaxed))
     }
@@ -270,7 +270,7 @@ impl Subscriber {
         self.lock().subscription.state() == SubscriptionState::Gone
     }
 
-    /// Whether events are sent to it now.
+    /// Returns true if events are sent to it now.
     pub(super) fn is_online(&self) -> bool {
         self.lock().subscription.state() == SubscriptionState::Online
     }
@@ -309,14 +309,25 @@ impl Subscriber {
         poll_fn(|context| self.poll_bytes(context, bytes_min)).await
     }
 
-    /// The same as a poll. Only the waker of the last poll is woken, because there is only one delivery task.
+    /// Polls for [`Subscriber::wait_for_bytes`]. Only the waker of the last poll is woken, because there is only one delivery task.
     pub(super) fn poll_bytes(&self, context: &mut Context<'_>, bytes_min: usize) -> Poll<bool> {
         let mut shared = self.lock();
         let step = shared.subscription.next_step(bytes_min);
         Self::poll_step(&mut shared, step, context)
     }
 
-    /// The same for events that are pulled: waits until there are some and a program wants them, or the delivery ends.
+    /// Polls for the end of the delivery, for a delivery task that is busy with something else.
+    pub(super) fn poll_ended(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut shared = self.lock();
+        if shared.subscription.poll_end() {
+            return Poll::Ready(());
+        }
+        shared.note_delivery(context.waker());
+        Poll::Pending
+    }
+
+    /// As [`Subscriber::poll_bytes`], for events that are pulled: waits until there are some and a program wants them, or
+    /// the delivery ends.
     pub(super) fn poll_pull(&self, context: &mut Context<'_>, is_wanted: bool) -> Poll<bool> {
         let mut shared = self.lock();
         let step = shared.subscription.next_step_of_pull(is_wanted);
@@ -379,7 +390,7 @@ impl Subscriber {
         Ok(self.proxy.ice_connection().await?.is_some())
     }
 
-    /// Waits until it may connect; not at all if it is connected. Its turn ends when the result is dropped.
+    /// Waits until it may connect; not at all if it is connected. The permit ends when it is dropped.
     pub(super) async fn connect_permit(&self) -> Option<ConnectPermit> {
         match self.proxy.is_connected() {
             true => None,

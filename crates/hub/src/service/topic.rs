@@ -36,11 +36,11 @@ use fan_out::{Audience, FanOuts, Publication};
 /// A topic, which the servants and the registry share.
 pub(crate) struct Topic {
     name: Arc<str>,
-    /// Who created it, if the hub knows.
+    /// The user that created it, if the hub knows.
     user: Option<UserName>,
     published: AtomicU64,
     forwarded: AtomicU64,
-    /// Where the metrics views find these two when the topic is gone.
+    /// Where the metrics views find `published` and `forwarded` when the topic is gone.
     last_counts: LastCounts,
     is_destroyed: AtomicBool,
     /// The lock is held while an event goes into queues, which waits for nothing. Only the registry writes it.
@@ -50,7 +50,7 @@ pub(crate) struct Topic {
     log: Option<Arc<TopicLog>>,
     fan_outs: FanOuts,
     lifespan: DefaultLifespan,
-    /// Whether a wrong lifespan has been logged.
+    /// True if an invalid lifespan has been logged.
     has_told_lifespan: AtomicBool,
 }
 
@@ -61,7 +61,7 @@ struct EndedSubscriptions {
     leaving: LeavingSubscribers,
     /// The sum of the accounts of all other subscribers. Boxed, because most topics have had none.
     accounts: Option<Box<Accounts>>,
-    /// How many these are.
+    /// The number of subscribers in that sum.
     settled: u64,
 }
 
@@ -87,7 +87,7 @@ impl Topic {
         })
     }
 
-    /// Whether its events are kept on disk.
+    /// Returns true if its events are kept on disk.
     pub(crate) fn is_durable(&self) -> bool {
         self.log.as_ref().is_some_and(|log| log.is_durable())
     }
@@ -109,7 +109,7 @@ impl Topic {
         }
     }
 
-    /// Who created it, if the hub knows.
+    /// The user that created it, if the hub knows.
     pub(super) fn user(&self) -> Option<&UserName> {
         self.user.as_ref()
     }
@@ -195,8 +195,8 @@ impl Topic {
         held
     }
 
-    /// Divides events where their lifespans differ. One whose publisher gives a wrong lifespan has that of the topic: a publisher
-    /// that waits for no answer would not learn that its event is refused.
+    /// Divides events where their lifespans differ. An event with an invalid lifespan gets that of the topic. It is not refused,
+    /// because a publisher that waits for no answer would not learn of the refusal.
     pub(super) fn by_lifespan(&self, events: Events) -> ByLifespan {
         let (divided, result) = ByLifespan::new(events, self.lifespan.get());
         if let Err(reason) = result
@@ -239,8 +239,8 @@ impl Topic {
         &self.fan_outs
     }
 
-    /// Shows subscribers with numbers from `from` up to `last`, at most `count` of them. Returns the number of the next
-    /// one.
+    /// Passes `show` the subscribers with numbers from `from` up to `last`, at most `count` of them. Returns the number of
+    /// the next one.
     pub(super) fn with_some(
         &self,
         from: u64,
@@ -297,7 +297,7 @@ impl Topic {
         self.counting().finish()
     }
 
-    /// The same in steps.
+    /// Begins to count in steps what [`Topic::totals`] returns.
     pub(crate) fn counting(self: &Arc<Self>) -> Counting {
         Counting::new(self.clone())
     }
@@ -320,7 +320,7 @@ impl Topic {
         self.read().iter().rev().take(count).cloned().collect()
     }
 
-    /// Whether there are subscribers or links, even if they are about to be removed.
+    /// Returns true if there are subscribers or links, even if they are about to be removed.
     pub(super) fn has_subscribers(&self) -> bool {
         !self.read().is_empty()
     }
@@ -334,14 +334,14 @@ impl Topic {
         present.iter().chain(leaving).cloned().collect()
     }
 
-    /// The subscriber of a durable subscription.
+    /// The subscribers of the durable subscription of this name.
     pub(crate) fn find_reader(&self, name: &str) -> Vec<Arc<Subscriber>> {
         let subscribers = self.read();
         let of_name = |s: &&Arc<Subscriber>| s.reader().is_some_and(|reader| reader.name() == name);
         subscribers.iter().filter(of_name).cloned().collect()
     }
 
-    /// How many subscribers each durable subscription has that has any.
+    /// The number of subscribers of each durable subscription that has any.
     pub(crate) fn reader_counts(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         let subscribers = self.read();
@@ -351,7 +351,7 @@ impl Topic {
         counts
     }
 
-    /// Whether this subscriber has not been removed.
+    /// Returns true if this subscriber has not been removed.
     pub(super) fn has(&self, subscriber: &Arc<Subscriber>) -> bool {
         self.read().has(subscriber)
     }

@@ -238,7 +238,7 @@ impl StoreFile {
         })
     }
 
-    /// Checks that nobody has removed the file or put another in its place. A change would be gone with the process.
+    /// Checks that the file was not removed, and that no other is in its place. A change would be gone with the process.
     fn check_in_place(&self) -> Result<(), StoreError> {
         if self.id.is_none() || FileId::of(&self.path) == self.id {
             return Ok(());

@@ -13,9 +13,9 @@ use crate::settings::{AdapterSettings, Settings};
 
 /// Makes the proxies and adapters of a blocking program; a clone is the same communicator.
 ///
-/// It is a [`floe::Communicator`](crate::Communicator) that needs no runtime: threads read and write connections
-/// themselves. Callers that wait for replies read the connections to endpoints. Each connection that an adapter accepts
-/// has a thread of its own (see [`Settings::thread_limit`](crate::Settings)), which also runs the servants.
+/// It is a [`floe::Communicator`](crate::Communicator) that needs no runtime. Callers write their requests themselves,
+/// and read the connection while they wait for replies. Each connection that an adapter accepts has a thread of its own
+/// (see [`Settings::thread_limit`](crate::Settings::thread_limit)), which reads the requests and runs the servants.
 #[derive(Debug, Clone)]
 pub struct Communicator {
     inner: crate::Communicator,
@@ -77,7 +77,7 @@ impl Communicator {
     /// [`floe::Communicator::adapter_without_endpoints`](crate::Communicator::adapter_without_endpoints).
     ///
     /// # Errors
-    /// A program cannot cause any. The type is that of the other adapters.
+    /// None that a program can cause. The type is that of [`Communicator::adapter`].
     pub fn adapter_without_endpoints(&self) -> Result<Adapter, AdapterError> {
         self.as_async().adapter_without_endpoints().wait()
     }
@@ -91,7 +91,7 @@ impl Communicator {
     /// see [`floe::Communicator::shutdown_on_signals`](crate::Communicator::shutdown_on_signals).
     ///
     /// # Errors
-    /// The system does not deliver signals.
+    /// If the system does not deliver signals.
     pub fn shutdown_on_signals(&self) -> io::Result<()> {
         self.as_async().shutdown_on_signals()
     }
@@ -102,7 +102,7 @@ impl Communicator {
         self.as_async().shutdown().wait();
     }
 
-    /// Waits until the communicator is shut down by any thread, and the shutdown is complete.
+    /// Waits until a shutdown is complete. Any thread may begin it.
     pub fn wait_for_shutdown(&self) {
         self.as_async().wait_for_shutdown().wait();
     }

@@ -203,6 +203,7 @@ impl Proxy {
     }
 }
 
+/// Awaits an attempt, until the deadline at most.
 async fn within<T>(
     terms: &Terms<'_>,
     deadline: Option<Instant>,

@@ -78,7 +78,7 @@ impl Proxy {
         }
     }
 
-    /// Appends a request whose header is not in the cache.
+    /// Appends a request whose head is not in the cache.
     #[inline(never)]
     fn write_request(
         &self,

@@ -80,7 +80,7 @@ impl Proxy {
     }
 
     /// Sends events to this object in as few writes as possible, without waiting for replies. A oneway proxy sends
-    /// requests; a batch proxy sends batches immediately. It is done when the transport has all events.
+    /// requests; a batch proxy sends batches immediately. The future ends when the transport has all events.
     ///
     /// # Errors
     /// As [`Proxy::invoke`]; some of the events may have been sent.

@@ -17,7 +17,7 @@ pub(super) struct Appended<T> {
     pub(super) value: T,
     /// Its position in the send queue.
     pub(super) at: Range<u64>,
-    /// True if the transport was already given as much as it takes.
+    /// True unless a task or a thread writes the queue later. If so, the transport may have refused the batch already.
     is_tried: bool,
 }
 
@@ -26,7 +26,7 @@ impl<T> Appended<T> {
     /// Returns `None`, with nothing sent, if there is no room. All requests are sent by this function. Replies and
     /// messages without a body, such as heartbeats, are not.
     ///
-    /// `append` encodes whole messages; its argument is the position at which they start. If it fails, the queue is
+    /// `append` encodes whole messages; its last argument is the position at which they start. If it fails, the queue is
     /// restored.
     #[inline]
     fn try_new(

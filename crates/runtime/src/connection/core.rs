@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use floe_wire::connection::{Role, SendQueue, StateMachine};
 use floe_wire::encoding::Buffer;
-use floe_wire::message::{HEADER_LEN, IncomingRequest, RequestId, VALIDATE_CONNECTION};
+use floe_wire::message::{
+    Compression, HEADER_LEN, IncomingRequest, RequestId, VALIDATE_CONNECTION,
+};
 use floe_wire::reference::Endpoint;
 use tokio::sync::{Notify, Semaphore};
 use tokio::time::timeout;
@@ -448,7 +450,14 @@ impl RequestSource for ConnectionCore {
     }
 
     fn compress_reply(&self, request: &IncomingRequest, reply: &mut Buffer) {
-        self.compression().compress_reply(request, reply);
+        // A server compresses as Ice does, and otherwise as it offers: some methods take much memory or time, and any peer
+        // can ask for them.
+        let may_use = |compression| {
+            compression == Compression::Bzip2
+                || self.is_outgoing()
+                || self.settings.compressions.contains(&compression)
+        };
+        self.compression().compress_reply(may_use, request, reply);
     }
 }
 

@@ -439,8 +439,8 @@ impl Dispatching {
         self.quantum.enter().await;
     }
 
-    /// Ends the part in a turn before a wait. Without it, what a connection does before its dispatches are at their limit
-    /// would never count.
+    /// Ends the quantum before a wait. Otherwise, the time that a connection uses until its dispatches are at their limit
+    /// would never count for its address.
     async fn leave_turn(&mut self) {
         self.quantum.leave(&self.connection.settings).await;
     }
@@ -457,8 +457,8 @@ impl Dispatching {
             )
     }
 
-    /// Returns true if this many permits are left and the send queue has room for a reply. Only this connection takes
-    /// permits.
+    /// Returns true if this many permits are left, and the collected replies have not reached [`REPLIES_MAX`]. Only this
+    /// connection takes permits.
     fn has_budget(&self, share: u32) -> bool {
         self.replies.len() <= REPLIES_MAX && self.budget.has_permits(share)
     }
@@ -489,11 +489,21 @@ impl Dispatching {
     fn reply(&mut self, response: Response) {
         let mut parts = response.into_parts();
         if parts.reply_count > 0 {
-            parts.compress_reply();
+            self.compress_reply(&mut parts);
             self.answered_events = parts.events_came.or(self.answered_events);
             self.append_replies(&mut parts.buffer, parts.reply_count);
         }
         self.take_back(parts);
+    }
+
+    /// Compresses a reply if its caller accepts that. The time counts towards the quantum.
+    #[inline]
+    fn compress_reply(&mut self, parts: &mut RequestParts) {
+        if parts.may_compress_reply() {
+            let begun = Instant::now();
+            parts.compress_reply();
+            self.quantum.spend_since(begun, &self.connection.settings);
+        }
     }
 
     /// Replies with an exception, unless the request is oneway.
@@ -506,7 +516,11 @@ impl Dispatching {
             && !request.id().is_oneway()
         {
             let exception = exception(request.target());
+            let begun = request.reply_compression().map(|_| Instant::now());
             let mut reply = compressed_exception(&self.connection, &request, exception);
+            if let Some(begun) = begun {
+                self.quantum.spend_since(begun, &self.connection.settings);
+            }
             self.append_replies(&mut reply, 1);
         }
     }

@@ -59,9 +59,9 @@ impl<R> Followers<R> {
         self.lock().is_reading_requested = true;
     }
 
-    /// Withdraws the request: no caller waits that cannot read.
-    pub(super) fn cancel_request(&self) {
-        self.lock().is_reading_requested = false;
+    /// Withdraws the request. Returns true if there was one.
+    pub(super) fn take_request(&self) -> bool {
+        std::mem::take(&mut self.lock().is_reading_requested)
     }
 
     /// Becomes the leader, if there is none.

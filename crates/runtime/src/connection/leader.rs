@@ -133,8 +133,9 @@ impl Leadership {
                 return Ok(());
             };
             self.lead(reading).read_all().await;
-            if has_no_waiter(connection) {
-                self.followers.cancel_request();
+            // Taken before the look at the waiters: a caller that begins to wait in between requests it again.
+            if self.followers.take_request() && !has_no_waiter(connection) {
+                self.followers.request_reading();
             }
             if connection.lock().machine.is_closed() {
                 return Ok(());

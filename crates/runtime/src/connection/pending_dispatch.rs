@@ -9,7 +9,7 @@ use floe_wire::message::{IncomingRequest, RequestBatch, SystemException};
 
 use super::ConnectionCore;
 use super::budget::Permit;
-use crate::dispatch::{DispatchSlot, Dispatched, encode_exception};
+use crate::dispatch::{DispatchSlot, Dispatched, RequestSource, encode_exception};
 
 /// Waits for a dispatch, and sends its replies. `asked` is the request, if it gets a reply. While other dispatches of
 /// the connection are unfinished, the replies may leave together with theirs, after the tasks that are ready now.
@@ -59,7 +59,7 @@ pub(super) fn compressed_exception(
     exception: SystemException,
 ) -> Buffer {
     let mut reply = encode_exception(request, exception);
-    connection.compression().compress_reply(request, &mut reply);
+    connection.compress_reply(request, &mut reply);
     reply
 }
 

@@ -68,7 +68,7 @@ impl PendingReply {
         }
     }
 
-    /// Answers the request and wakes its caller, if that still waits.
+    /// Answers the request, and wakes the caller if it waits.
     pub(super) fn answer(&self, answer: ReplyResult) {
         let before = std::mem::replace(&mut *self.lock(), PendingState::Answered(answer));
         if let PendingState::Awaited(waker) = before {

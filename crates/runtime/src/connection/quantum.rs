@@ -75,6 +75,12 @@ impl Quantum {
         self.look(settings);
     }
 
+    /// Notes work that began at this time.
+    pub(super) fn spend_since(&mut self, begun: Instant, settings: &Settings) {
+        self.begun.get_or_insert(begun);
+        self.look(settings);
+    }
+
     /// Checks the clock. The time of a quantum begins with its first check.
     pub(super) fn look(&mut self, settings: &Settings) {
         let now = Instant::now();

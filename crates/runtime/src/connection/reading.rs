@@ -101,7 +101,7 @@ impl Reading {
         .await
     }
 
-    /// Waits with a part of a message until the rest is late, or too much memory is held.
+    /// Waits for the rest of a message until it is late, or unfinished messages hold too much memory.
     fn poll_unfinished(&mut self, context: &mut Context<'_>) -> Poll<std::io::Error> {
         if let Err(error) = self.hold_unfinished() {
             return Poll::Ready(error);
@@ -176,7 +176,7 @@ impl Reading {
 
     async fn handle_all(&mut self, read: std::io::Result<usize>) -> bool {
         if !matches!(read, Ok(1..)) {
-            // To end a connection takes time of its address, too.
+            // The end of a connection takes time of its address, too.
             self.dispatching.quantum.look(&self.connection.settings);
         }
         let end = match read {
@@ -189,7 +189,7 @@ impl Reading {
                 let come = self.input.len();
                 let is_open = self.handle_filled().await;
                 if self.input.len() < come {
-                    // That message is handled. If there is a part of the next one, it has its own time.
+                    // The unfinished message is handled. A part of the next message has a time of its own.
                     self.unfinished = None;
                 }
                 return is_open;
@@ -286,8 +286,8 @@ impl Reading {
         self.is_open_after(end)
     }
 
-    /// Takes the reply for `pending`, if the `count` bytes that were just read are that reply alone. A short one from
-    /// the servant is copied into `short`, and the next read overwrites it in place.
+    /// Takes the reply for `pending`, if the `count` bytes that were just read are that reply alone. A short reply with
+    /// results is copied into `short`, and the next read overwrites these bytes.
     #[cfg(unix)]
     #[inline]
     pub(super) fn take_own_reply(

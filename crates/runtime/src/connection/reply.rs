@@ -20,8 +20,8 @@ use super::wait::{Wait, wait_depth};
 use super::{ConnectionCore, reentrancy_guard};
 use crate::error::AttemptError;
 
-/// Appends a twoway request with the given id. Where a request may have to wait, this is not generic: each operation of a
-/// contract would compile the waiting anew.
+/// A function that appends a twoway request with the given id. It is a trait object where a request may have to wait:
+/// otherwise each operation of a contract would compile the waiting anew.
 pub(crate) type WriteRequest<'a> =
     dyn Fn(&mut Buffer, RequestId) -> Result<(), EncodeError> + Send + Sync + 'a;
 

@@ -42,9 +42,9 @@ pub(super) struct SendHalf {
     is_blocking: bool,
     /// Most bytes that may wait in the send queue, [`Settings::output_limit`].
     limit: usize,
-    /// Replies that the peers of all connections do not read.
+    /// Counts the bytes of replies that the peers of all connections do not read.
     reply_memory: Arc<ByteAccount>,
-    /// Most bytes of these, [`Settings::reply_memory_max`].
+    /// Most bytes that `reply_memory` may count, [`Settings::reply_memory_max`].
     reply_memory_max: usize,
 }
 
@@ -274,8 +274,8 @@ impl SendHalf {
         .await;
     }
 
-    /// Writes the send queue, or leaves it to a task or a thread that writes it soon. Returns true if it was written
-    /// now.
+    /// Writes the send queue, or leaves it to a task or a thread that writes it soon. Returns false if it was left to
+    /// them.
     #[inline]
     pub(super) fn flush_by(
         &self,
@@ -298,7 +298,7 @@ impl SendHalf {
         is_written
     }
 
-    /// Does what the send queue asks for. Returns true if the queue was written now.
+    /// Does what the send queue asks for. Returns false if a task or a thread writes the queue soon.
     #[inline]
     fn carry_out(&self, connection: &Arc<ConnectionCore>, flush: Flush) -> bool {
         match flush {
@@ -317,7 +317,7 @@ impl SendHalf {
         let own = connection.clone();
         if self.is_blocking {
             if !flush_on_thread(own) {
-                // The thread does not exist.
+                // The system refused the thread.
                 self.end_collecting(connection);
             }
         } else {

@@ -44,9 +44,14 @@ impl StreamCompression {
         }
     }
 
-    /// Compresses the reply to a request if its caller accepts that.
-    pub(super) fn compress_reply(&self, request: &IncomingRequest, reply: &mut Buffer) {
-        let Some(compression) = request.reply_compression() else {
+    /// Compresses the reply to a request if its caller accepts that, and `may_use` says that this side may.
+    pub(super) fn compress_reply(
+        &self,
+        may_use: impl FnOnce(Compression) -> bool,
+        request: &IncomingRequest,
+        reply: &mut Buffer,
+    ) {
+        let Some(compression) = request.reply_compression().filter(|it| may_use(*it)) else {
             return;
         };
         self.asked.store(compression.accepted(), Ordering::Relaxed);

@@ -114,8 +114,12 @@ impl AdapterBudget {
                     return Share::Common;
                 }
                 permit = self.reserve.acquire(), if are_few => {
-                    permit.expect(NEVER_CLOSED).forget();
-                    return Share::Reserve;
+                    let permit = permit.expect(NEVER_CLOSED);
+                    // Others of the address may have got theirs meanwhile.
+                    if address.are_few() {
+                        permit.forget();
+                        return Share::Reserve;
+                    }
                 }
                 () = few, if !are_few => {}
             }
@@ -249,6 +253,39 @@ mod tests {
             Poll::Ready(Share::Reserve)
         );
         drop(busy);
+    }
+
+    #[test]
+    fn those_of_an_address_that_wait_together_do_not_take_the_part_of_others() {
+        let (budget, _busy) = used_up(512);
+        let mut others = Vec::new();
+        for last in 1..=u8::MAX {
+            let other = budget.address(Some([127, 0, 1, last].into()));
+            while let Some(share) = budget.try_take(&other) {
+                others.push(PendingShare::new(budget.clone(), other.clone(), share));
+            }
+        }
+        let crowd = budget.address(Some([127, 0, 0, 2].into()));
+        let mut waiting: Vec<_> = (0..FEW + 8).map(|_| Box::pin(budget.take(&crowd))).collect();
+        let mut context = Context::from_waker(Waker::noop());
+        let mut poll_all = || {
+            let mut taken = Vec::new();
+            waiting.retain_mut(|waits| match waits.as_mut().poll(&mut context) {
+                Poll::Ready(share) => {
+                    taken.push(PendingShare::new(budget.clone(), crowd.clone(), share));
+                    false
+                }
+                Poll::Pending => true,
+            });
+            taken
+        };
+        assert_eq!(poll_all().len(), 0);
+        drop(others);
+        let taken = poll_all();
+        assert_eq!(taken.len(), FEW);
+        assert_eq!(poll_all().len(), 0);
+        drop(taken);
+        assert_eq!(poll_all().len(), FEW.min(8), "the rest has its turn");
     }
 
     #[test]

@@ -6,8 +6,9 @@ use floe_wire::message::SystemException;
 
 use super::{DispatchFuture, Dispatcher, Request, dispatch_alone};
 
-/// Wraps dispatches of an adapter. It sees each request before its servant, and the response after
-/// it, and may answer in the servant's place. It also sees requests to objects that do not exist.
+/// Wraps the dispatches of an adapter. It gets each request before the servant does, and gets the
+/// servant's response. It may answer in the servant's place. It also gets requests to objects that
+/// do not exist.
 #[doc(alias = "Ice.DispatchInterceptor")]
 pub trait DispatchInterceptor: Send + Sync + 'static {
     /// Dispatches the request, mostly by calling `next`.
@@ -24,17 +25,17 @@ impl<I: DispatchInterceptor + ?Sized> DispatchInterceptor for Arc<I> {
 /// The interceptors of an adapter, outermost first; `None` if there is none.
 pub(crate) type DispatchInterceptors = Option<Arc<[Arc<dyn DispatchInterceptor>]>>;
 
-/// Adds an interceptor inside the present ones.
+/// Adds an interceptor. It becomes the innermost one.
 pub(crate) fn push(interceptors: &mut DispatchInterceptors, added: Arc<dyn DispatchInterceptor>) {
     let list = interceptors.as_deref().unwrap_or_default().iter().cloned();
     *interceptors = Some(list.chain([added]).collect());
 }
 
-/// The remaining interceptors, further in, and then the servant.
+/// The rest of a dispatch: the interceptors further in, and then the servant.
 pub struct NextDispatch {
     interceptors: Arc<[Arc<dyn DispatchInterceptor>]>,
     at: usize,
-    /// The target of a returned system exception is that of the request.
+    /// The servant, or the exception if there is none. The exception gets the target of the request.
     servant: Result<Arc<dyn Dispatcher>, SystemException>,
 }
 

@@ -11,7 +11,7 @@
 //! - `adapter_budget.rs`: how many dispatches an adapter has at the same time, and how addresses share them
 //! - `adapter_core.rs`: the part of an adapter that dispatches use; `adapter_names.rs`: the names by which a locator
 //!   finds it
-//! - `servants.rs`: finds the servant for a request; `servant_locator.rs`: objects that find it
+//! - `servants.rs`: finds the servant for a request; `servant_locator.rs`: objects of the program that find servants
 //! - `hold.rs`: pauses the reading of an adapter's connections
 
 mod adapter_budget;

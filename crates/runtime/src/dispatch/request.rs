@@ -57,16 +57,21 @@ impl RequestParts {
         })
     }
 
-    /// Compresses the reply if its caller accepts that. Replies to events are never compressed.
+    /// Returns true if there is a reply whose caller accepts compression. Replies to events are never compressed.
     #[inline]
-    pub(crate) fn compress_reply(&mut self) {
-        let request = &self.current.request;
-        if request.reply_compression().is_some()
+    pub(crate) fn may_compress_reply(&self) -> bool {
+        self.current.request.reply_compression().is_some()
             && self.reply_count > 0
             && self.events_came.is_none()
+    }
+
+    /// Compresses the reply if its caller accepts that.
+    #[inline]
+    pub(crate) fn compress_reply(&mut self) {
+        if self.may_compress_reply()
             && let Some(source) = self.current.origin.source()
         {
-            source.compress_reply(request, &mut self.buffer);
+            source.compress_reply(&self.current.request, &mut self.buffer);
         }
     }
 

@@ -248,12 +248,13 @@ impl FollowingState {
         let request = &mut parts.current.request;
         if parts.reply_count > 0 {
             let len = self.batch.alike_len(request);
-            if len.is_none_or(|len| len > self.parameters_len_max)
+            // A reply that is compressed may take milliseconds, which the connection counts for each.
+            if parts.may_compress_reply()
+                || len.is_none_or(|len| len > self.parameters_len_max)
                 || self.replies.len() + parts.buffer.len() > REPLIES_MAX
             {
                 return false;
             }
-            parts.compress_reply();
             self.reply_count += parts.reply_count;
             append(&mut self.replies, &mut parts.buffer);
             parts.clear();

@@ -18,7 +18,7 @@ use super::{Dispatched, Origin, Request, Response};
 #[derive(Default)]
 pub struct DispatchSlot {
     reused: Option<Box<dyn Reused>>,
-    /// True if the slot holds a dispatch that has not ended.
+    /// True if a dispatch was put here since [`DispatchSlot::begin`].
     is_filled: bool,
 }
 
@@ -57,13 +57,13 @@ impl DispatchSlot {
         self.is_filled = true;
     }
 
-    /// Removes a dispatch that a panic has left in the slot, before the next one is put there.
+    /// Marks the slot as empty, before the next dispatch is put there. A panic may have left the last one unfinished.
     #[inline]
     pub(crate) fn begin(&mut self) {
         self.is_filled = false;
     }
 
-    /// Polls the dispatch that was put there last.
+    /// Polls the dispatch in the slot. If there is none, the request fails.
     #[inline]
     pub(crate) fn poll_dispatch(&mut self, context: &mut Context<'_>) -> Poll<Dispatched> {
         match &mut self.reused {
@@ -99,7 +99,7 @@ impl DispatchSlot {
             {
                 let _ = poll_fn(|context| self.poll_guarded(context)).await;
             }
-            // Many that are done at their first poll must not keep others waiting.
+            // Many dispatches that end at their first poll must not keep other tasks waiting.
             tokio::task::coop::consume_budget().await;
         }
     }

@@ -1,8 +1,8 @@
 //! Events: topics of a hub, publishers and subscriptions.
 //!
-//! A [`HubClient`] speaks to any Floe hub and to any IceStorm 3.7 or 3.8. It gives [`Topic`]s by name. A
+//! A [`HubClient`] speaks to any Floe hub and to any IceStorm 3.7 or 3.8. It returns [`Topic`]s by name. A
 //! publisher is a typed proxy: to call an operation is to publish an event. A [`Subscription`] is a stream of
-//! the contract's events, as the enum that `floe-codegen` makes of an interface whose operations return nothing:
+//! the contract's events. `floe-codegen` generates their enum from an interface whose operations return nothing:
 //!
 //! ```no_run
 //! # mod demo {
@@ -35,8 +35,8 @@
 //! - The hub reaches the subscriber without any configuration. A Floe hub calls back over the subscriber's own
 //!   connection. For any other hub the subscriber listens on the local address of that connection. Subscribing fails
 //!   with [`HubError::NotReached`] if the hub cannot reach that address.
-//! - A slow consumer slows the hub down: the buffer is bounded, and a request that finds it full is answered once there
-//!   is room. The quality of service ([`Qos`]) says what the hub does when its own queue is full.
+//! - A slow consumer slows the hub down: the buffer is bounded, and if it is full, the request of the hub is answered
+//!   only when there is room. The quality of service ([`Qos`]) says what the hub does when its own queue is full.
 //! - It lasts. If the hub restarts, forgets the subscriber or becomes unreachable, the client subscribes again, and an
 //!   [`Interruption`] marks the place in the stream where events may be missing.
 //! - It ends when it is dropped. [`Subscription::unsubscribe`] waits until the hub has ended it.
@@ -78,6 +78,6 @@ pub use near::nearest_name;
 
 pub use crate::codegen::TypedEvent;
 
-/// The facet of a topic at which a Floe hub subscribes an object of the caller, and calls it back over the connection
-/// of the request. Such a subscription ends with the connection.
+/// The facet of a topic through which a caller subscribes its own object to a Floe hub. The hub calls the object back
+/// over the connection of the request. The subscription ends with that connection.
 pub const CALLBACK_FACET: &str = "floe.callback";

@@ -1,13 +1,13 @@
 //! The name that was probably meant.
 
-/// The name among these that is most like another, if any is.
+/// Returns the known name that is most like `name`; `None` if none is like it.
 pub fn nearest_name<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     let distances = known.iter().map(|other| (distance(name, other), *other));
     let (distance, nearest) = distances.min()?;
-    (distance <= name.len() / 3 + 1).then_some(nearest)
+    (distance <= name.chars().count() / 3 + 1).then_some(nearest)
 }
 
-/// How many characters must be added, removed or replaced.
+/// How many characters must be added, removed or replaced to turn one text into the other.
 fn distance(left: &str, right: &str) -> usize {
     let right: Vec<char> = right.chars().collect();
     let mut row: Vec<usize> = (0..=right.len()).collect();

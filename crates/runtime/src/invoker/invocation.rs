@@ -68,7 +68,7 @@ impl Invocation {
         &mut self.context
     }
 
-    /// The time at which the invocation ends, with all its attempts; `None` is never.
+    /// When the invocation ends, with all its attempts. `None` if it has no deadline.
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
@@ -78,7 +78,7 @@ impl Invocation {
         self.deadline = deadline;
     }
 
-    /// The time that is left; `None` is unlimited.
+    /// The time until the deadline. `None` if there is no deadline.
     pub fn remaining(&self) -> Option<Duration> {
         self.deadline
             .map(|deadline| deadline.saturating_duration_since(Instant::now()))

@@ -1,7 +1,7 @@
-//! Encoded request headers of a proxy, one for each operation.
+//! The encoded heads of a proxy's requests, one for each operation.
 //!
-//! The bytes in front of the parameters are always the same: the proxy's target, its context, and the contract's facts
-//! about the operation. Only a context that the communicator adds can change them.
+//! A head is all that comes before the parameters: the proxy's target, its context, and the contract's facts about the
+//! operation. Only a context that the communicator adds can change it.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -10,7 +10,7 @@ use floe_wire::message::{Context, OperationMode, PreparedHead, RequestHead, Requ
 
 use super::{OperationInfo, Proxy};
 
-/// The headers of a proxy's operations, in the order in which these were first invoked.
+/// The heads of a proxy's requests, in the order in which their operations were first invoked.
 #[derive(Default)]
 pub(crate) struct RequestHeadCache {
     first: OnceLock<Box<CachedHead>>,
@@ -22,8 +22,8 @@ struct CachedHead {
     others: RequestHeadCache,
 }
 
-/// Number of operations whose headers a proxy caches. Few proxies invoke more; headers beyond the limit are encoded
-/// each time.
+/// Number of operations whose heads a proxy caches. Few proxies invoke more; heads beyond the limit are encoded each
+/// time.
 const OPERATIONS_MAX: usize = 8;
 
 impl Proxy {
@@ -63,7 +63,7 @@ impl Proxy {
         }
     }
 
-    /// The header of requests to an operation; `None` if it can change, or is not cached.
+    /// The head of requests to an operation, which it caches. `None` if the head can change, or cannot be cached.
     #[inline(always)]
     pub(crate) fn head_of(&self, operation: &'static OperationInfo) -> Option<&PreparedHead> {
         let communicator = self.communicator();
@@ -91,7 +91,7 @@ impl Proxy {
         None
     }
 
-    /// Caches the header of an operation. If another thread has just cached one here, returns that one.
+    /// Caches the head of an operation. If another thread has just cached one here, returns that one.
     #[cold]
     fn remember<'a>(
         &self,

@@ -5,7 +5,7 @@
 //!   compressed
 //! - `route.rs`: selects the connection of an invocation; `locator.rs`: asks a locator where an object is
 //! - `router.rs`: requests that go through a router
-//! - `header_cache.rs`: encoded request headers; `operation_info.rs`: a contract's facts about an operation
+//! - `header_cache.rs`: the encoded heads of requests; `operation_info.rs`: a contract's facts about an operation
 //! - `interface_by_value.rs`: what Ice 3.7 sends for an interface by value
 //! - `collected.rs`: requests that a batch proxy has collected
 //!
@@ -59,7 +59,7 @@ pub(crate) struct ProxyCore {
     pub(crate) reference: Arc<Reference>,
     /// The target of each request, encoded on first use.
     pub(crate) target: OnceLock<RequestTarget>,
-    /// The encoded headers in front of the parameters.
+    /// The encoded heads of requests, one for each operation.
     pub(crate) header_cache: RequestHeadCache,
     pub(crate) communicator: Option<Communicator>,
     pub(crate) options: ProxyOptions,

@@ -26,8 +26,8 @@ use super::Settings;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct AdapterSettings {
-    /// How many accepted connections it may have at a time. Default none; the communicator's limit,
-    /// [`Settings::connection_limit`](crate::Settings::connection_limit), holds in any case.
+    /// How many accepted connections it may have at a time. Default none. The communicator's limit,
+    /// [`Settings::connection_limit`](crate::Settings::connection_limit), always applies as well.
     pub connection_limit: Option<usize>,
     /// [`connection_limit`](Self::connection_limit) for each address of a peer; sockets of this host count together.
     /// Default none.
@@ -40,16 +40,16 @@ pub struct AdapterSettings {
     /// [`Settings::message_size_max`](crate::Settings::message_size_max).
     #[doc(alias = "Adapter.MessageSizeMax")]
     pub message_size_max: Option<usize>,
-    /// How deep graphs of classes may be that its servants get. Default
+    /// How deeply class instances may be nested in the requests that its servants get. Default
     /// [`Settings::class_graph_depth_max`](crate::Settings::class_graph_depth_max).
     pub class_graph_depth_max: Option<usize>,
-    /// Requests of one of its connections that may be in dispatch. Default
+    /// How many requests of one of its connections may be in dispatch. Default
     /// [`Settings::dispatch_limit`](crate::Settings::dispatch_limit).
     pub dispatch_limit: Option<usize>,
-    /// Requests of all its connections together that may be in dispatch. Default
+    /// How many requests of all its connections together may be in dispatch. Default
     /// [`Settings::adapter_dispatch_limit`](crate::Settings::adapter_dispatch_limit).
     pub adapter_dispatch_limit: Option<usize>,
-    /// Bytes that may wait on one of its connections. Default
+    /// How many bytes may wait to be sent on one of its connections. Default
     /// [`Settings::output_limit`](crate::Settings::output_limit).
     pub output_limit: Option<usize>,
     /// How long the opening of a connection to it may take (TLS, WebSockets). Default
@@ -70,7 +70,7 @@ pub struct AdapterSettings {
 }
 
 impl AdapterSettings {
-    /// The settings of its communicator, with those of this adapter in their place.
+    /// Returns the settings of its communicator. Each one that this adapter sets itself replaces the communicator's.
     pub(crate) fn over(&self, communicator: &Settings) -> Arc<Settings> {
         let mut settings = communicator.clone();
         replace(&mut settings.incoming, &self.liveness);

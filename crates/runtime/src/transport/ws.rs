@@ -40,7 +40,8 @@ pub(super) async fn client(mut stream: Stream, endpoint: &WsEndpoint) -> io::Res
         endpoint.tcp.port,
         &endpoint.resource,
         &key,
-    );
+    )
+    .map_err(refused)?;
     write_all(&*stream.writer, &request).await?;
     let mut input = BytesMut::new();
     let len = read_head(&mut stream, &mut input).await?;

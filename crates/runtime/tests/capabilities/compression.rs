@@ -344,6 +344,36 @@ async fn a_server_takes_no_stream_that_it_does_not_offer() {
 }
 
 #[tokio::test]
+async fn a_server_compresses_no_reply_by_a_method_that_it_does_not_offer() {
+    let server = Server::start().await;
+    let port = server.adapter.endpoints()[0].port().unwrap();
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+    stream.read_exact(&mut [0; 14]).await.unwrap();
+    for (compression, status) in [
+        (Compression::ZstdStream, 0),
+        (Compression::Zstd, 0),
+        (Compression::Brotli, 0),
+        (Compression::Bzip2, Compression::Bzip2.compressed()),
+    ] {
+        let mut request = header(0, 0);
+        request[9] = compression.accepted();
+        request.extend(7_i32.to_le_bytes());
+        request.push(200);
+        request.extend([b'n'; 200]);
+        request.extend(b"\0\0\x04echo\0\0\x06\0\0\0\x01\x01");
+        let len = request.len() as u32;
+        request[10..14].copy_from_slice(&len.to_le_bytes());
+        stream.write_all(&request).await.unwrap();
+        let mut reply = [0; 14];
+        soon(stream.read_exact(&mut reply)).await.unwrap();
+        assert_eq!((reply[8], reply[9]), (2, status), "{compression:?}");
+        let len = u32::from_le_bytes(reply[10..].try_into().unwrap());
+        let mut rest = vec![0; len as usize - 14];
+        soon(stream.read_exact(&mut rest)).await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn in_a_stream_many_like_messages_take_few_bytes() {
     let world = World::start(Settings::default()).await;
     let proxy = world.offered(Compression::ZstdStream);

@@ -89,8 +89,8 @@ pub struct StateMachine<T> {
 enum State {
     Validating,
     Active,
-    /// No new requests are sent, and none are accepted once all our replies have come. Replies of both directions are
-    /// still due.
+    /// This side sends no new requests, and accepts those of the peer only while it waits for replies itself. Replies
+    /// are still due in one direction or both.
     Draining,
     /// CloseConnection is written, and nothing may follow it.
     Closing,

@@ -5,8 +5,8 @@ use std::time::Duration;
 /// How an attempt failed, as far as it matters for a retry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AttemptEnd {
-    /// No connection was established, or it broke, or this side closed it because the peer broke the protocol, or this
-    /// side is closing it.
+    /// There is no connection: it was not established, it broke, this side closed it because the peer broke the
+    /// protocol, or this side is closing it.
     Lost,
     /// The peer closed the connection gracefully. It has not executed the requests in flight.
     ClosedByPeer,
@@ -18,8 +18,8 @@ pub enum AttemptEnd {
 /// The retries of one invocation.
 ///
 /// A retry is safe if the request surely did not reach the servant, or if the operation is idempotent. The settings
-/// list a wait for each retry. One more retry follows immediately if the peer closed gracefully at the last attempt:
-/// the server went away between two calls.
+/// list a wait for each retry. If the peer closes the connection gracefully at the last attempt, one more retry follows
+/// immediately, because the server probably closed it between two calls.
 ///
 /// Source: Ice manual, "Automatic Retries" (`Ice.RetryIntervals`).
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub struct Retries<'a> {
 }
 
 impl<'a> Retries<'a> {
-    /// One retry for each interval.
+    /// Allows one retry for each interval, after a wait of that length.
     pub fn new(is_idempotent: bool, intervals: &'a [Duration]) -> Self {
         Self {
             is_idempotent,
@@ -41,7 +41,7 @@ impl<'a> Retries<'a> {
         }
     }
 
-    /// Retries of an invocation that is never sent again.
+    /// Allows no retry.
     pub fn none() -> Self {
         Self {
             has_extra: false,
@@ -63,7 +63,7 @@ impl<'a> Retries<'a> {
         wakes_in_time.then_some(wait)
     }
 
-    /// True if an attempt so far may have reached the servant. A later attempt cannot undo what it did.
+    /// Returns true if any attempt so far may have reached the servant. A later attempt cannot undo what it did.
     pub fn is_perhaps_dispatched(&self) -> bool {
         self.is_perhaps_dispatched
     }

@@ -1,22 +1,22 @@
 //! The send queue: bytes that wait to be written, the state of the one writer, and when the queue is flushed.
 //!
 //! The sender writes a message immediately if it comes alone. A message that closely follows another one stays in the
-//! send queue and leaves together with later ones. One of three parties then writes the queue. The driver writes it as
-//! soon as the sender waits, or after a short delay. The sender itself writes it when enough bytes are queued, or when
-//! a message must not wait.
+//! send queue and leaves together with later ones. The sender itself writes the queue when enough bytes are queued, or
+//! when a message must not wait. Otherwise the driver writes it as soon as the sender waits, or after a short delay.
 
 use std::time::{Duration, Instant};
 
 use super::write_batch::WriteBatch;
 use crate::encoding::Buffer;
 
-/// A message that follows the write of another one within this time may wait for later ones. A sender in a loop is faster. A
-/// sender that waits for an effect of each message is slower, because even the fastest peer takes longer: its next message
-/// must not wait, and a write for each costs little at such a rate.
+/// A message that follows the write of another one within this time may wait for later ones. A sender in a loop is
+/// faster. A sender that waits for an effect of each message is slower, because even the fastest peer takes longer. Its
+/// next message must not wait, and at such a rate a write for each message costs little.
 const GAP: Duration = Duration::from_micros(5);
 /// A queue of this many bytes is written without further delay.
 const FLUSH_LEN: usize = 64 * 1024;
-/// [`FLUSH_LEN`] for requests. It is lower, because the peer can begin to dispatch them meanwhile.
+/// [`FLUSH_LEN`] for twoway requests and the replies to them. It is lower, because the peer can begin to handle them
+/// while others are still being written.
 const FLUSH_LEN_REQUESTS: usize = 16 * 1024;
 
 /// The send queue of a connection: one buffer grows while another one is being written.
@@ -43,8 +43,9 @@ pub struct SendQueue {
     taken: u64,
     /// Position up to which the transport has taken bytes.
     written: u64,
-    /// Bytes of replies that are pending or in the batch being written.
+    /// Bytes of replies that are pending.
     pending_replies: usize,
+    /// Bytes of replies in the batch being written.
     batch_replies: usize,
     /// True if senders are threads that block until their reply comes.
     has_blocking_senders: bool,
@@ -95,9 +96,9 @@ impl SendQueue {
         }
     }
 
-    /// Says what to do with the messages just appended. `in_flight` is the number of requests whose replies are due:
-    /// from the peer if the messages are requests, from this side if they are replies. It includes those of the
-    /// messages. `now` is called only if the answer depends on the time.
+    /// Decides what to do with the messages just appended. `in_flight` is the number of requests whose replies are due,
+    /// those of these messages included: from the peer if the messages are requests, from this side if they are replies.
+    /// `now` is called only if the decision depends on the time.
     #[inline]
     pub fn flush(
         &mut self,
@@ -148,8 +149,8 @@ impl SendQueue {
         self.is_writing
     }
 
-    /// Takes the messages that were collected. Messages appended later are still part of the same arrangement, until
-    /// this returns `None` or [`SendQueue::end_collecting`] is called.
+    /// Takes the messages that were collected. Messages appended later need no new [`Flush::Schedule`], until this
+    /// returns `None` or [`SendQueue::end_collecting`] is called.
     pub fn take_collected(&mut self, now: Instant) -> Option<WriteBatch> {
         let batch = self.take();
         self.is_flush_due = batch.is_some();
@@ -159,13 +160,13 @@ impl SendQueue {
         batch
     }
 
-    /// Notes that the transport has just taken a message without a reply: one that follows closely may wait.
+    /// Notes that the transport has just taken a message without a reply. If the next one follows closely, it may wait.
     #[inline]
     pub fn note_oneway_written(&mut self, now: Instant) {
         self.oneway_written = Some(now);
     }
 
-    /// Ends the arrangement to flush later, and takes the messages that have come meanwhile.
+    /// Ends what [`Flush::Schedule`] began, and takes the messages that have come meanwhile.
     pub fn end_collecting(&mut self) -> Option<WriteBatch> {
         self.is_flush_due = false;
         self.take()
@@ -197,7 +198,7 @@ impl SendQueue {
         Ok(written)
     }
 
-    /// Its plain bytes, to which short messages are appended.
+    /// The plain bytes of [`SendQueue::pending`], to which short messages are appended.
     #[inline]
     pub fn bytes(&mut self) -> &mut Vec<u8> {
         self.pending().bytes_mut()
@@ -264,8 +265,8 @@ impl SendQueue {
     }
 
     /// Begins to write a reply of `len` bytes from its own buffer, as [`SendQueue::take`] does with pending bytes.
-    /// Returns false, with nothing changed, if the reply must wait for other bytes, or if a long spare buffer is due
-    /// for review, which only batches do.
+    /// Returns false, with nothing changed, if the reply must wait for other bytes, or if the queue keeps a long buffer:
+    /// only the end of a batch decides whether to drop that one.
     #[inline]
     pub fn begin_single_reply(&mut self, len: usize) -> bool {
         let mut kept = [&mut self.pending, &mut self.spare].into_iter().flatten();
@@ -286,7 +287,7 @@ impl SendQueue {
         self.next_or_end()
     }
 
-    /// Counts bytes that the transport has taken of a batch that is not done.
+    /// Counts bytes of the batch being written as taken by the transport.
     #[inline]
     pub fn progress(&mut self, count: usize) {
         self.written += count as u64;

@@ -14,11 +14,13 @@ pub struct HeaderCache {
     fields: Option<Fields>,
 }
 
-/// The maximum length of a cached head in bytes. A longer one has a context, which may differ with each request.
+/// The maximum length of a cached head in bytes. A longer head usually has a context, which may differ with each
+/// request.
 const LEN_MAX: usize = 256;
 
 impl HeaderCache {
-    /// The fields of the body at `start`, in a message that ends with the input.
+    /// The fields of the body at `start`, in a message that ends where the input ends. If the body does not begin with
+    /// the cached bytes, it is parsed, and its head is cached unless it is too long.
     #[inline]
     pub(super) fn fields_of(&mut self, input: &[u8], start: usize) -> Option<Fields> {
         if let Some(fields) = self.fields_at(input, start) {
@@ -37,8 +39,8 @@ impl HeaderCache {
         (begins_so && fields.move_to(input, start)).then_some(fields)
     }
 
-    /// A copy of a request that begins with the cached bytes, without its parameters: enough to answer in place of its
-    /// servant. Returns `None` if it begins with other bytes.
+    /// A copy of `single`, the last request that was looked up, without its parameters: enough to answer it in place of
+    /// its servant. Returns `None` if its head is not cached.
     pub fn request(&self, single: &SingleRequest) -> Option<IncomingRequest> {
         let mut fields = *single.fields();
         if !self.is_of(&fields) {
@@ -51,8 +53,8 @@ impl HeaderCache {
         Some(IncomingRequest::new(bytes, fields))
     }
 
-    /// Returns true if the cache holds the head of the last request that was looked up. It does not if the head was too
-    /// long.
+    /// Returns true if the cache holds the head of the last request that was looked up, which has these fields. It does
+    /// not if the head was too long.
     #[inline]
     pub(super) fn is_of(&self, fields: &Fields) -> bool {
         self.fields.is_some() && self.bytes.len() == fields.parameters.start as usize

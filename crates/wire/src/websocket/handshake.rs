@@ -1,8 +1,8 @@
 //! The request that opens a WebSocket, and its response.
 //!
-//! Both are accepted and sent as Ice does. The sub-protocol is `ice.zeroc.com` in any case, and a client may leave it
-//! out. A line may end with LF alone. A header that comes more than once is a list, as in HTTP. A header value that is
-//! not UTF-8 does not affect the other headers.
+//! Both are accepted and sent as Ice does. The sub-protocol is `ice.zeroc.com`, in upper or lower case, and a client
+//! may leave it out. A line may end with LF alone. A header that comes more than once is a list, as in HTTP. A header
+//! value that is not UTF-8 does not affect the other headers.
 //!
 //! Source: RFC 6455; RFC 9110, 5.3; RFC 9112, 2.2; observed: Ice 3.7.8.
 
@@ -13,10 +13,10 @@ use crate::base64;
 pub const HEADER_LEN_MAX: usize = 16 * 1024;
 
 const PROTOCOL: &str = "ice.zeroc.com";
-/// The text that servers append to a key, from RFC 6455.
+/// The text that a server appends to the key before it hashes both, from RFC 6455.
 const ACCEPT_SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
-/// The key that a client sends, 16 random bytes. The server answers with its hash.
+/// The key that a client sends: 16 random bytes in base64. The server answers with its hash.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key(String);
 
@@ -35,7 +35,21 @@ impl Key {
 }
 
 /// Appends the request of a client. `host` is the host of the endpoint, `resource` the path that it asks for.
-pub fn append_request(buffer: &mut Vec<u8>, host: &str, port: u16, resource: &str, key: &Key) {
+///
+/// # Errors
+/// [`WebSocketError::Handshake`] if the resource has spaces or control characters. It comes from a proxy, often from another
+/// program, and must not end the line of the request: what follows would be a request of its own.
+pub fn append_request(
+    buffer: &mut Vec<u8>,
+    host: &str,
+    port: u16,
+    resource: &str,
+    key: &Key,
+) -> Result<(), WebSocketError> {
+    if resource.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
+        let expected = "a resource without spaces and control characters in the proxy's endpoint";
+        return Err(WebSocketError::handshake(expected, resource.as_bytes()));
+    }
     let host = match host.contains(':') {
         true => format!("[{host}]"),
         false => host.to_owned(),
@@ -47,6 +61,7 @@ pub fn append_request(buffer: &mut Vec<u8>, host: &str, port: u16, resource: &st
         key.0
     );
     buffer.extend_from_slice(request.as_bytes());
+    Ok(())
 }
 
 /// Length of the request or response at the front of `input`, blank line included. Returns `None` if it is incomplete.
@@ -81,7 +96,7 @@ pub struct UpgradeRequest {
 }
 
 impl UpgradeRequest {
-    /// The web page that opens the WebSocket, such as `https://example.org`. Only browsers say so.
+    /// The origin of the web page that opens the WebSocket, such as `https://example.org`. Only browsers send it.
     pub fn origin(&self) -> Option<&str> {
         self.origin.as_deref()
     }
@@ -90,7 +105,7 @@ impl UpgradeRequest {
 /// Checks a whole request.
 ///
 /// # Errors
-/// [`WebSocketError::Handshake`]; the connection is dropped without an answer.
+/// [`WebSocketError::Handshake`].
 pub fn check_request(head: &[u8]) -> Result<UpgradeRequest, WebSocketError> {
     let head = String::from_utf8_lossy(head);
     let head = Head::parse(&head)?;
@@ -105,12 +120,14 @@ pub fn check_request(head: &[u8]) -> Result<UpgradeRequest, WebSocketError> {
     }
     head.require_upgrade()?;
     if head.value("sec-websocket-version") != "13" {
-        return Err(head.lacks("the header `Sec-WebSocket-Version: 13`"));
+        let expected = "the header `Sec-WebSocket-Version: 13`";
+        return Err(head.lacks(expected, "sec-websocket-version"));
     }
     let names_protocol = head.names_protocol()?;
     let key = head.value("sec-websocket-key");
     if base64::decode(&key).is_none_or(|bytes| bytes.len() != 16) {
-        return Err(head.lacks("the header `Sec-WebSocket-Key` with 16 bytes in base64"));
+        let expected = "the header `Sec-WebSocket-Key` with 16 bytes in base64";
+        return Err(head.lacks(expected, "sec-websocket-key"));
     }
     Ok(UpgradeRequest {
         key: Key(key),
@@ -151,7 +168,8 @@ pub fn check_response(head: &[u8], key: &Key) -> Result<(), WebSocketError> {
     head.require_upgrade()?;
     head.names_protocol()?;
     if head.value("sec-websocket-accept") != key.accept() {
-        return Err(head.lacks("the header `Sec-WebSocket-Accept` that belongs to our key"));
+        let expected = "the header `Sec-WebSocket-Accept` that belongs to our key";
+        return Err(head.lacks(expected, "sec-websocket-accept"));
     }
     Ok(())
 }
@@ -178,8 +196,8 @@ impl<'a> Head<'a> {
         })
     }
 
-    /// The value of a header, whose name is given in lower case. If the header comes more than once, its non-empty
-    /// values form a list, which is then invalid where a single value is expected.
+    /// The value of a header, or an empty text. If the header comes more than once, its non-empty values form a list,
+    /// which is invalid where a single value is expected.
     fn value(&self, name: &str) -> String {
         let values = self
             .lines
@@ -189,35 +207,43 @@ impl<'a> Head<'a> {
         values.join(", ")
     }
 
-    /// Returns true if there is a header with this name, which is given in lower case.
+    /// Returns true if there is a header with this name, even if its value is empty.
     fn has(&self, name: &str) -> bool {
         let mut names = self.lines.iter().map(|(known, _)| known);
         names.any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// Returns true if it names a sub-protocol, which can only be `ice.zeroc.com`.
+    /// Returns true if it names the sub-protocol `ice.zeroc.com`. Fails if it names any other.
     fn names_protocol(&self) -> Result<bool, WebSocketError> {
         let list = self.value("sec-websocket-protocol");
         let words = list.split(',').map(str::trim_ascii);
         let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
         match words.iter().all(|word| word.eq_ignore_ascii_case(PROTOCOL)) {
             true => Ok(!words.is_empty()),
-            false => Err(self.lacks("the sub-protocol `ice.zeroc.com` and no other")),
+            false => {
+                let expected = "the sub-protocol `ice.zeroc.com` and no other";
+                Err(self.lacks(expected, "sec-websocket-protocol"))
+            }
         }
     }
 
     fn require_upgrade(&self) -> Result<(), WebSocketError> {
         if !self.value("upgrade").eq_ignore_ascii_case("websocket") {
-            return Err(self.lacks("the header `Upgrade: websocket`"));
+            return Err(self.lacks("the header `Upgrade: websocket`", "upgrade"));
         }
         let connection = self.value("connection").to_ascii_lowercase();
         if !connection.contains("upgrade") {
-            return Err(self.lacks("the header `Connection: Upgrade`"));
+            return Err(self.lacks("the header `Connection: Upgrade`", "connection"));
         }
         Ok(())
     }
 
-    fn lacks(&self, expected: &'static str) -> WebSocketError {
-        WebSocketError::handshake(expected, self.first_line.as_bytes())
+    /// The error for a header that is missing or has another value.
+    fn lacks(&self, expected: &'static str, name: &str) -> WebSocketError {
+        let found = match self.has(name) {
+            true => format!("{name}: {}", self.value(name)),
+            false => format!("no {name}"),
+        };
+        WebSocketError::handshake(expected, found.as_bytes())
     }
 }

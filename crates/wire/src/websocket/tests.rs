@@ -50,7 +50,7 @@ fn the_recorded_opening_is_sent_and_answered_in_the_same_bytes() {
     let random = crate::base64::decode(std::str::from_utf8(key).unwrap()).unwrap();
     let key = Key::from_random(random.try_into().unwrap());
     let mut sent = Vec::new();
-    append_request(&mut sent, "127.0.0.1", 36045, "/demo", &key);
+    append_request(&mut sent, "127.0.0.1", 36045, "/demo", &key).unwrap();
     assert_eq!(sent, request);
     assert_eq!(head_len(&request).unwrap(), Some(request.len()));
     assert_eq!(head_len(&request[..request.len() - 1]).unwrap(), None);
@@ -61,7 +61,20 @@ fn the_recorded_opening_is_sent_and_answered_in_the_same_bytes() {
     check_response(&response, &key).unwrap();
     let other = Key::from_random([7; 16]);
     let error = check_response(&response, &other).unwrap_err().to_string();
-    assert!(error.contains("belongs to our key"), "{error}");
+    let expected = "belongs to our key, got \"sec-websocket-accept: ";
+    assert!(error.contains(expected), "{error}");
+}
+
+#[test]
+fn a_resource_cannot_begin_another_request() {
+    let key = Key::from_random([7; 16]);
+    for resource in ["/ HTTP/1.1\r\nHost: x\r\n\r\nPOST /admin", "/a b", "/\n", "\u{7f}"] {
+        let mut sent = Vec::new();
+        let refused = append_request(&mut sent, "127.0.0.1", 80, resource, &key).unwrap_err();
+        let refused = refused.to_string();
+        assert!(refused.starts_with("expected a resource without spaces"), "{refused}");
+        assert!(sent.is_empty());
+    }
 }
 
 #[test]

@@ -73,11 +73,17 @@ impl FromStr for AddressRule {
                 let inner = ports
                     .strip_prefix('[')
                     .and_then(|inner| inner.strip_suffix(']'));
-                Some(Group::parse(inner.unwrap_or(ports)).map_err(|reason| {
+                let group = Group::parse(inner.unwrap_or(ports)).map_err(|reason| {
                     failed(format!(
                         "{reason} as a port; an IPv6 address stands in brackets"
                     ))
-                })?)
+                })?;
+                if let Some(port) = group.beyond(u16::MAX.into()) {
+                    // The rule would silently match nothing.
+                    let reason = format!("expected a port of at most {}, got `{port}`", u16::MAX);
+                    return Err(failed(reason));
+                }
+                Some(group)
             }
         };
         Ok(Self {
@@ -264,6 +270,15 @@ mod tests {
         for ports in ["1001", "1-999", "[10000]", "[1,2]"] {
             assert!(!allows(&[&format!("db*:{ports}")], &[], DB), "{ports}");
         }
+    }
+
+    #[test]
+    fn a_port_that_no_endpoint_can_have_is_refused() {
+        for rule in ["db:70000", "db:[1-2,65536-70000]"] {
+            let error = rule.parse::<AddressRule>().unwrap_err().to_string();
+            assert!(error.contains("expected a port of at most 65535, got `"), "{error}");
+        }
+        assert!(allows(&["db*:900-99999"], &[], DB));
     }
 
     #[test]

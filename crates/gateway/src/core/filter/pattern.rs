@@ -1,4 +1,4 @@
-//! Patterns of hosts, and groups of numbers.
+//! Patterns of texts, and groups of numbers.
 
 use std::ops::RangeInclusive;
 
@@ -24,6 +24,11 @@ impl Group {
             }
         });
         ranges.collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The beginning of a range that has only numbers above `max`, if there is one.
+    pub(super) fn beyond(&self, max: u64) -> Option<u64> {
+        self.0.iter().map(|range| *range.start()).find(|it| *it > max)
     }
 
     pub(super) fn has(&self, number: u64) -> bool {
@@ -73,8 +78,8 @@ impl Pattern {
         Ok(Self(parts))
     }
 
-    /// Whether the whole text matches the pattern. The number of steps is at most the product of both lengths, because
-    /// only the last `*` is tried again.
+    /// Returns true if the whole text matches the pattern. The number of steps is at most the product of both lengths,
+    /// because only the last `*` is tried again.
     pub(super) fn matches(&self, text: &str) -> bool {
         let (mut part, mut at) = (0, 0);
         // The part behind the last `*`, and the place in the text at which that part was last tried.
@@ -108,10 +113,10 @@ impl Pattern {
     }
 }
 
-/// The largest number of digits of a number. A text with more of them matches no group.
+/// The largest number of digits of a number. A number with more digits matches no group.
 const DIGITS_MAX: usize = 20;
 
-/// The end of the decimal number at `at`, if the group has that number. All digits that follow belong to it.
+/// Returns where the decimal number at `at` ends, if the group has that number. All digits from `at` on belong to it.
 fn number_end(text: &str, at: usize, group: &Group) -> Option<usize> {
     let rest = &text[at..];
     let is_digit = |byte: &u8| byte.is_ascii_digit();

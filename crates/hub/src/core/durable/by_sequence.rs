@@ -1,130 +1,151 @@
-//! A map from sequence numbers that nearly rise and fall as in a queue.
+//! A map from sequence numbers, in which neighbours have equal values.
 
 use std::collections::VecDeque;
 
 /// Values by their sequence numbers, in order.
 ///
-/// New ones come at the end, and nearly all leave near the front, so this is a queue with gaps: it costs a fraction of a tree. A
-/// value that stays long is no problem, since gaps are closed once they are more than the values.
+/// Neighbours with equal values are one entry, a run. The thousands of events that a subscriber gets together are a few runs: it costs
+/// as much to remember them as to remember one.
 #[derive(Debug)]
 pub(super) struct BySequence<V> {
-    /// In the order of their numbers. The first one is no gap.
-    entries: VecDeque<(u64, Option<V>)>,
+    /// In the order of their numbers.
+    runs: VecDeque<Run<V>>,
     len: usize,
 }
 
-/// So many gaps are not worth closing.
-const GAPS_MIN: usize = 64;
+/// Consecutive sequence numbers with one value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Run<V> {
+    pub(super) first: u64,
+    pub(super) last: u64,
+    pub(super) value: V,
+}
 
-impl<V> BySequence<V> {
+impl<V: Copy + Eq> BySequence<V> {
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
     /// The lowest sequence number.
     pub(super) fn first(&self) -> Option<u64> {
-        self.entries.front().map(|(sequence, _)| *sequence)
+        self.runs.front().map(|run| run.first)
     }
 
-    pub(super) fn get(&self, sequence: u64) -> Option<&V> {
-        let at = self.find(sequence).ok()?;
-        self.entries[at].1.as_ref()
-    }
-
-    pub(super) fn get_mut(&mut self, sequence: u64) -> Option<&mut V> {
-        let at = self.find(sequence).ok()?;
-        self.entries[at].1.as_mut()
+    pub(super) fn get(&self, sequence: u64) -> Option<V> {
+        self.find(sequence).map(|at| self.runs[at].value)
     }
 
     /// Adds a value, or puts it in the place of another one.
     pub(super) fn insert(&mut self, sequence: u64, value: V) {
+        self.remove(sequence);
+        let at = self.place(sequence);
         self.len += 1;
-        match self.find(sequence) {
-            Ok(at) => {
-                let before = self.entries[at].1.replace(value);
-                self.len -= usize::from(before.is_some());
-            }
-            // Nearly always.
-            Err(at) if at == self.entries.len() => self.entries.push_back((sequence, Some(value))),
-            Err(at) => self.entries.insert(at, (sequence, Some(value))),
+        match at.checked_sub(1).map(|before| &mut self.runs[before]) {
+            Some(run) if run.last + 1 == sequence && run.value == value => run.last = sequence,
+            _ => self.runs.insert(at, Run::of_one(sequence, value)),
         }
     }
 
     pub(super) fn remove(&mut self, sequence: u64) -> Option<V> {
-        let at = self.find(sequence).ok()?;
-        let removed = self.entries[at].1.take()?;
+        let at = self.find(sequence)?;
+        let run = &mut self.runs[at];
+        let removed = *run;
+        match (run.first == sequence, run.last == sequence) {
+            (true, true) => drop(self.runs.remove(at)),
+            (true, false) => run.first += 1,
+            (false, true) => run.last -= 1,
+            (false, false) => {
+                run.last = sequence - 1;
+                let first = sequence + 1;
+                self.runs.insert(at + 1, Run { first, ..removed });
+            }
+        }
         self.len -= 1;
-        self.close_gaps();
-        Some(removed)
+        Some(removed.value)
     }
 
     /// Removes all before this sequence number. Returns how many.
     pub(super) fn remove_before(&mut self, sequence: u64) -> usize {
-        let end = self.find(sequence).unwrap_or_else(|at| at);
-        let removed = self.entries.drain(..end);
-        let count = removed.filter(|(_, value)| value.is_some()).count();
-        self.len -= count;
-        self.close_gaps();
-        count
+        let len_before = self.len;
+        while let Some(run) = self.runs.front_mut().filter(|run| run.first < sequence) {
+            if run.last >= sequence {
+                self.len -= (sequence - run.first) as usize;
+                run.first = sequence;
+                break;
+            }
+            self.len -= run.len();
+            self.runs.pop_front();
+        }
+        len_before - self.len
     }
 
     pub(super) fn clear(&mut self) {
-        self.entries.clear();
+        self.runs.clear();
         self.len = 0;
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, &V)> {
-        let entries = self.entries.iter();
-        entries.filter_map(|(sequence, value)| Some((*sequence, value.as_ref()?)))
+    pub(super) fn runs(&self) -> impl Iterator<Item = Run<V>> + '_ {
+        self.runs.iter().copied()
     }
 
-    pub(super) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
-        self.entries
-            .iter_mut()
-            .filter_map(|(_, value)| value.as_mut())
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, V)> + '_ {
+        let events_of = |run: Run<V>| run.sequences().map(move |sequence| (sequence, run.value));
+        self.runs().flat_map(events_of)
     }
 
-    /// The place of a sequence number, or where it belongs.
-    fn find(&self, sequence: u64) -> Result<usize, usize> {
-        let (Some((first, _)), Some((last, _))) = (self.entries.front(), self.entries.back())
-        else {
-            return Err(0);
-        };
-        if sequence > *last {
-            return Err(self.entries.len());
-        }
-        // Without gaps in the log, its place is its distance from the first one.
-        let distance = sequence.checked_sub(*first).ok_or(0_usize)? as usize;
-        match self.entries.get(distance) {
-            Some((found, _)) if *found == sequence => Ok(distance),
-            _ => self.entries.binary_search_by_key(&sequence, |(at, _)| *at),
+    /// Changes all values.
+    pub(super) fn change_all(&mut self, change: impl Fn(&mut V)) {
+        for run in &mut self.runs {
+            change(&mut run.value);
         }
     }
 
-    fn close_gaps(&mut self) {
-        while self
-            .entries
-            .front()
-            .is_some_and(|(_, value)| value.is_none())
-        {
-            self.entries.pop_front();
+    /// The run that has this sequence number.
+    fn find(&self, sequence: u64) -> Option<usize> {
+        let at = self.place(sequence);
+        let run = self.runs.get(at)?;
+        (run.first <= sequence).then_some(at)
+    }
+
+    /// The place of the first run that ends at this sequence number or behind it.
+    fn place(&self, sequence: u64) -> usize {
+        match (self.runs.front(), self.runs.back()) {
+            // New ones come at the end, and nearly all leave at the front.
+            (_, Some(last)) if last.last < sequence => self.runs.len(),
+            (Some(first), _) if first.last >= sequence => 0,
+            _ => self.runs.partition_point(|run| run.last < sequence),
         }
-        if self.entries.len() > 2 * self.len + GAPS_MIN {
-            self.entries.retain(|(_, value)| value.is_some());
+    }
+}
+
+impl<V> Run<V> {
+    fn of_one(sequence: u64, value: V) -> Self {
+        Self {
+            first: sequence,
+            last: sequence,
+            value,
         }
+    }
+
+    pub(super) fn sequences(&self) -> std::ops::RangeInclusive<u64> {
+        self.first..=self.last
+    }
+
+    fn len(&self) -> usize {
+        (self.last - self.first) as usize + 1
     }
 }
 
 impl<V> Default for BySequence<V> {
     fn default() -> Self {
         Self {
-            entries: VecDeque::new(),
+            runs: VecDeque::new(),
             len: 0,
         }
     }
 }
 
-impl<V> FromIterator<(u64, V)> for BySequence<V> {
+impl<V: Copy + Eq> FromIterator<(u64, V)> for BySequence<V> {
     fn from_iter<I: IntoIterator<Item = (u64, V)>>(values: I) -> Self {
         let mut all = Self::default();
         for (sequence, value) in values {
@@ -149,25 +170,28 @@ mod tests {
         Insert(u64),
         Remove(u64),
         RemoveBefore(u64),
+        ChangeAll,
         Clear,
     }
 
     fn step() -> impl Strategy<Value = Step> {
         prop_oneof![
-            8 => (1..4_u64).prop_map(Step::Append),
-            2 => (0..300_u64).prop_map(Step::Insert),
+            4 => Just(Step::Append(1)),
+            4 => (1..4_u64).prop_map(Step::Append),
+            4 => (0..300_u64).prop_map(Step::Insert),
             8 => (0..300_u64).prop_map(Step::Remove),
             1 => (0..300_u64).prop_map(Step::RemoveBefore),
+            1 => Just(Step::ChangeAll),
             1 => Just(Step::Clear),
         ]
     }
 
     proptest! {
         #[test]
-        fn it_holds_what_a_tree_holds(steps in prop::collection::vec(step(), 1..400)) {
+        fn it_holds_what_a_tree_holds(steps in prop::collection::vec((step(), 0..3), 1..400)) {
             let (mut own, mut tree) = (BySequence::default(), BTreeMap::new());
-            for (value, step) in steps.iter().enumerate() {
-                match *step {
+            for (step, value) in steps {
+                match step {
                     Step::Append(distance) => {
                         let last = tree.keys().next_back().copied().unwrap_or(0);
                         own.insert(last + distance, value);
@@ -183,6 +207,10 @@ mod tests {
                         prop_assert_eq!(own.remove_before(at), tree.len());
                         tree = kept;
                     }
+                    Step::ChangeAll => {
+                        own.change_all(|held| *held = (*held + value) % 3);
+                        tree.values_mut().for_each(|held| *held = (*held + value) % 3);
+                    }
                     Step::Clear => {
                         own.clear();
                         tree.clear();
@@ -190,25 +218,27 @@ mod tests {
                 }
                 prop_assert_eq!(own.len(), tree.len());
                 prop_assert_eq!(own.first(), tree.keys().next().copied());
-                let held: Vec<_> = own.iter().map(|(at, value)| (at, *value)).collect();
+                let held: Vec<_> = own.iter().collect();
                 let expected: Vec<_> = tree.iter().map(|(at, value)| (*at, *value)).collect();
                 prop_assert_eq!(held, expected);
                 for at in 0..300 {
-                    prop_assert_eq!(own.get(at), tree.get(&at));
-                    prop_assert_eq!(own.get_mut(at), tree.get_mut(&at));
+                    prop_assert_eq!(own.get(at), tree.get(&at).copied());
                 }
             }
         }
     }
 
     #[test]
-    fn gaps_behind_a_value_that_stays_are_closed() {
-        let mut own: BySequence<()> = [(0, ())].into_iter().collect();
-        for sequence in 1..100_000 {
-            own.insert(sequence, ());
+    fn neighbours_with_equal_values_are_one_run() {
+        let mut own: BySequence<u8> = (1..=10_000).map(|at| (at, 7)).collect();
+        assert_eq!(own.runs.len(), 1);
+        for sequence in 1..5_000 {
             own.remove(sequence);
         }
-        assert_eq!(own.len(), 1);
-        assert!(own.entries.len() <= GAPS_MIN + 2, "{}", own.entries.len());
+        assert_eq!((own.runs.len(), own.len()), (1, 5_001));
+        for sequence in 5_000..=10_000 {
+            own.insert(sequence, 8);
+        }
+        assert_eq!((own.runs.len(), own.len()), (1, 5_001));
     }
 }

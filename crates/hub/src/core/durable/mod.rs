@@ -1,6 +1,7 @@
 //! What durable topics and subscriptions decide.
 //!
 //! - `position.rs`: which events a durable subscription has acknowledged, and which it gets next
+//! - `saved_position.rs`: what is stored of a position
 //! - `by_sequence.rs`: the map of the events that a position remembers
 //! - `in_flight.rs`: the unanswered events of a subscriber, and how their deliveries ended
 //! - `absence.rs`: how long to wait between attempts to reach an absent subscriber
@@ -21,6 +22,7 @@ mod position;
 mod publication;
 mod reading;
 mod redelivery;
+mod saved_position;
 mod stamped;
 mod start;
 mod sticky;
@@ -29,10 +31,11 @@ mod throttle;
 pub(crate) use absence::Absence;
 pub(crate) use deduplication::{Deduplication, Novelty};
 pub(crate) use in_flight::{Attempt, AttemptFailure, DurableInFlight, Ended, LogEvent};
-pub(crate) use position::{NextEvent, NotAcknowledged, SavedPosition, SubscriptionPosition};
+pub(crate) use position::{NextEvent, NotAcknowledged, SubscriptionPosition};
 pub(crate) use publication::{LEVEL_KEY, LogPublication, NUMBER_KEY, PUBLISHER_KEY, publications};
 pub(crate) use reading::Reading;
 pub(crate) use redelivery::Redelivery;
+pub(crate) use saved_position::{PENDING_LIMIT, SavedPosition};
 pub(crate) use stamped::stamped;
 pub(crate) use start::parse_start;
 pub(crate) use sticky::{Member, Sticky};

@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 use std::time::Instant;
 
-use floe::DecodeError;
-use floe::encoding::{Decode, Decoder, Encode, Encoder};
-
 use super::by_sequence::BySequence;
 use super::redelivery::Redelivery;
+use super::saved_position::SavedPosition;
 use super::sticky::Partition;
 
 /// Which events of a log a subscription has acknowledged, and which it gets next.
@@ -29,7 +27,7 @@ pub(crate) struct SubscriptionPosition {
     next: u64,
     /// Events that were delivered at least once and are not acknowledged.
     pending: BySequence<Pending>,
-    /// Those of them that wait for another attempt. A subscriber that is well has up to a thousand pending events, and none that
+    /// Those of them that wait for another attempt. A subscriber that is well has up to thousands of pending events, and none that
     /// waits: whoever looks for one must not look at all.
     waiting: BTreeSet<u64>,
     /// No delivered event has an earlier deadline. Whoever looks for late ones looks at all only when this time has come.
@@ -40,7 +38,7 @@ pub(crate) struct SubscriptionPosition {
     acknowledged: u64,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pending {
     /// The number of deliveries so far.
     attempts: u32,
@@ -93,15 +91,6 @@ pub(crate) enum NotAcknowledged {
     Settled,
 }
 
-/// What is stored of a position.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct SavedPosition {
-    /// The sequence number of the first event that was never delivered.
-    pub(crate) next: u64,
-    /// The events before it that are not acknowledged, in the order of the log, with the number of their deliveries.
-    pub(crate) pending: Vec<(u64, u32)>,
-}
-
 impl Pending {
     /// Whether it waits for another attempt, whose time has come.
     fn is_due(&self, now: Instant) -> bool {
@@ -118,18 +107,18 @@ impl SubscriptionPosition {
         pending_max: usize,
         now: Instant,
     ) -> Self {
-        let pending = saved.pending.iter().map(|(sequence, attempts)| {
+        let pending = saved.pending().map(|(sequence, attempts)| {
             let pending = Pending {
-                attempts: *attempts,
+                attempts,
                 state: PendingState::Waiting { until: now },
                 partition: Partition::Unknown,
             };
-            (*sequence, pending)
+            (sequence, pending)
         });
         Self {
             next: saved.next,
             pending: pending.collect(),
-            waiting: saved.pending.iter().map(|(at, _)| *at).collect(),
+            waiting: saved.pending().map(|(at, _)| at).collect(),
             late_at: None,
             pending_max,
             redelivery,
@@ -153,16 +142,11 @@ impl SubscriptionPosition {
 
     /// What is to be stored.
     pub(crate) fn saved(&self) -> SavedPosition {
-        let mut pending = Vec::with_capacity(self.pending.len());
-        pending.extend(
-            self.pending
-                .iter()
-                .map(|(at, pending)| (at, pending.attempts)),
-        );
-        SavedPosition {
-            next: self.next,
-            pending,
+        let mut saved = SavedPosition::at(self.next);
+        for run in self.pending.runs() {
+            saved.add(run.sequences(), run.value.attempts);
         }
+        saved
     }
 
     /// The sequence number of the first event that is not acknowledged, or of the first one that was never delivered. All
@@ -230,12 +214,17 @@ impl SubscriptionPosition {
             self.pending.insert(sequence, pending);
             return 1;
         }
-        match self.pending.get_mut(sequence) {
+        match self.pending.get(sequence) {
             Some(pending) => {
-                pending.attempts = pending.attempts.saturating_add(1);
-                pending.state = state;
+                let attempts = pending.attempts.saturating_add(1);
+                let delivered = Pending {
+                    attempts,
+                    state,
+                    ..pending
+                };
+                self.pending.insert(sequence, delivered);
                 self.waiting.remove(&sequence);
-                pending.attempts
+                attempts
             }
             // It was acknowledged before: only a caller that does not ask what is next delivers it.
             None => 0,
@@ -266,28 +255,27 @@ impl SubscriptionPosition {
 
     /// The first pending event whose partition is not known.
     pub(crate) fn unknown_partition(&self) -> Option<u64> {
-        let unknown = |pending: &Pending| pending.partition == Partition::Unknown;
-        let first = self.pending.iter().find(|(_, pending)| unknown(pending));
-        first.map(|(sequence, _)| sequence)
+        let mut runs = self.pending.runs();
+        let unknown = runs.find(|run| run.value.partition == Partition::Unknown);
+        unknown.map(|run| run.first)
     }
 
     /// The partition of a pending event is known.
     pub(crate) fn set_partition(&mut self, sequence: u64, partition: Partition) {
-        if let Some(pending) = self.pending.get_mut(sequence) {
-            pending.partition = partition;
+        if let Some(pending) = self.pending.get(sequence) {
+            self.pending.insert(sequence, Pending { partition, ..pending });
         }
     }
 
     /// The partition of no pending event is known any more: keys are something else from now on.
     pub(crate) fn forget_partitions(&mut self) {
-        for pending in self.pending.values_mut() {
-            pending.partition = Partition::Unknown;
-        }
+        self.pending
+            .change_all(|pending| pending.partition = Partition::Unknown);
     }
 
     /// The partitions that have pending events.
     pub(crate) fn partitions(&self) -> BTreeSet<u16> {
-        let partitions = self.pending.iter().map(|(_, pending)| pending.partition);
+        let partitions = self.pending.runs().map(|run| run.value.partition);
         partitions
             .filter_map(|partition| match partition {
                 Partition::Of(number) => Some(number),
@@ -329,19 +317,19 @@ impl SubscriptionPosition {
 
     /// The subscriber refused an event, or did not answer in time.
     pub(crate) fn handle_refused(&mut self, sequence: u64, now: Instant) -> NotAcknowledged {
-        let Some(pending) = self.pending.get_mut(sequence) else {
+        let Some(pending) = self.pending.get(sequence) else {
             return NotAcknowledged::Settled;
         };
         let attempts = pending.attempts;
         match self.redelivery.wait_after(attempts) {
             Some(wait) => {
                 let at = now.checked_add(wait).unwrap_or(now);
-                pending.state = PendingState::Waiting { until: at };
-                self.waiting.insert(sequence);
+                self.wait(sequence, pending, at);
                 NotAcknowledged::Again { at }
             }
             None => {
-                pending.state = PendingState::Dead;
+                let state = PendingState::Dead;
+                self.pending.insert(sequence, Pending { state, ..pending });
                 self.waiting.remove(&sequence);
                 NotAcknowledged::Dead { attempts }
             }
@@ -361,11 +349,17 @@ impl SubscriptionPosition {
 
     /// An attempt does not count, and the next one is at this time.
     fn give_back(&mut self, sequence: u64, until: Instant) {
-        if let Some(pending) = self.pending.get_mut(sequence) {
+        if let Some(mut pending) = self.pending.get(sequence) {
             pending.attempts = pending.attempts.saturating_sub(1);
-            pending.state = PendingState::Waiting { until };
-            self.waiting.insert(sequence);
+            self.wait(sequence, pending, until);
         }
+    }
+
+    /// A pending event waits for its next attempt.
+    fn wait(&mut self, sequence: u64, pending: Pending, until: Instant) {
+        let state = PendingState::Waiting { until };
+        self.pending.insert(sequence, Pending { state, ..pending });
+        self.waiting.insert(sequence);
     }
 
     /// The delivered events whose deadline is over. Each is to be refused.
@@ -375,11 +369,11 @@ impl SubscriptionPosition {
         }
         self.late_at = None;
         let mut late = Vec::new();
-        for (sequence, pending) in self.pending.iter() {
-            if let PendingState::Delivered { deadline } = pending.state {
+        for run in self.pending.runs() {
+            if let PendingState::Delivered { deadline } = run.value.state {
                 self.late_at = earlier(self.late_at, deadline);
                 if deadline.is_some_and(|deadline| deadline <= now) {
-                    late.push(sequence);
+                    late.extend(run.sequences());
                 }
             }
         }
@@ -419,47 +413,6 @@ impl SubscriptionPosition {
 /// The earlier of two times, if there are any.
 fn earlier(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
-}
-
-impl Encode for SavedPosition {
-    fn encode(&self, encoder: &mut Encoder<'_>) {
-        encoder.put(&(self.next.cast_signed()));
-        encoder.size(self.pending.len());
-        for (sequence, attempts) in &self.pending {
-            encoder.put(&sequence.cast_signed());
-            encoder.put(&attempts.cast_signed());
-        }
-    }
-}
-
-impl SavedPosition {
-    /// A position before this event, without pending ones.
-    pub(crate) fn at(next: u64) -> Self {
-        Self {
-            next,
-            ..Self::default()
-        }
-    }
-
-    /// The bytes of one pending event.
-    const PENDING_LEN: usize = 12;
-
-    /// Decodes what [`Encode`] wrote.
-    ///
-    /// # Errors
-    /// [`DecodeError`] if it is something else.
-    pub(crate) fn decode(decoder: &mut Decoder<'_>) -> Result<Self, DecodeError> {
-        let next: i64 = Decode::decode(decoder)?;
-        let mut pending = Vec::new();
-        for _ in 0..decoder.count(Self::PENDING_LEN, "pending events")? {
-            let (sequence, attempts): (i64, i32) = (decoder.get()?, decoder.get()?);
-            pending.push((sequence.cast_unsigned(), attempts.cast_unsigned()));
-        }
-        Ok(Self {
-            next: next.cast_unsigned(),
-            pending,
-        })
-    }
 }
 
 #[cfg(test)]

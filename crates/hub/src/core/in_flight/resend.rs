@@ -6,7 +6,7 @@ use floe::{InvokeError, SystemException};
 /// An event that failed, with its number and its error.
 pub(crate) type Resend = (u64, Event, InvokeError);
 
-/// Whether a failed event may be sent again: either it surely did not arrive, or it may arrive twice. An event that
+/// Returns true if a failed event may be sent again: either it surely did not arrive, or it may arrive twice. An event that
 /// failed by a timeout is not sent again, because it would take as long once more. A servant that failed may succeed
 /// the second time.
 ///

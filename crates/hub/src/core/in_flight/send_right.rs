@@ -13,7 +13,7 @@
 #[derive(Debug, Default)]
 pub(super) struct SendRight {
     holder: RightHolder,
-    /// Whether the delivery task waits for the scheduler to finish sending.
+    /// True if the delivery task waits for the scheduler to finish sending.
     is_awaited: bool,
 }
 
@@ -32,7 +32,7 @@ enum RightHolder {
 }
 
 impl SendRight {
-    /// Whether the scheduler may send, or is sending.
+    /// Returns true if the scheduler may send, or is sending.
     pub(super) fn is_open(&self) -> bool {
         matches!(self.holder, RightHolder::Scheduler | RightHolder::Sending)
     }
@@ -98,7 +98,7 @@ impl SendRight {
         std::mem::take(&mut self.holder) == RightHolder::Sending
     }
 
-    /// Whether the delivery task waits for the scheduler, which has finished now. Returns true once.
+    /// Returns true once if the delivery task waits for the scheduler, which has finished now.
     pub(super) fn poll_awaited(&mut self) -> bool {
         std::mem::take(&mut self.is_awaited)
     }

@@ -184,6 +184,20 @@ fn a_full_queue_ends_a_subscription_that_is_to_be_disconnected() {
 }
 
 #[test]
+fn a_busy_delivery_task_learns_of_the_end_although_the_queue_is_full() {
+    let now = Instant::now();
+    let qos = qos(TWOWAY, RetryCount::Unlimited);
+    let limits = limits(OverflowPolicy::DropOldest);
+    let mut subscription = Subscription::new(&qos, limits, DISCARD_INTERVAL);
+    subscription.handle_events(events(0..3), now);
+    assert!(!subscription.poll_end());
+    assert!(!subscription.poll_wake());
+    subscription.remove(now);
+    assert!(subscription.poll_wake());
+    assert!(subscription.poll_end());
+}
+
+#[test]
 fn a_collected_batch_is_sent_when_the_subscription_is_removed() {
     let now = Instant::now();
     let qos = qos(DeliveryMode::Batch, RetryCount::Limited(0));

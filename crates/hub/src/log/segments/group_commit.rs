@@ -20,9 +20,9 @@ pub(super) struct GroupCommit {
     writer: Writer,
     /// The open segment, with its first sequence.
     file: Option<(u64, Box<dyn StoredFile>)>,
-    /// Whether the last commit failed.
+    /// True if the last commit failed.
     is_failing: bool,
-    /// Whether something was written since [`GroupCommit::let_go_of_removed`].
+    /// True if something was written since [`GroupCommit::let_go_of_removed`].
     is_unchecked: bool,
 }
 
@@ -35,7 +35,7 @@ struct Waiters {
     held_back: Vec<Done>,
     /// How many of the events were acknowledged before they were written.
     accepted: u64,
-    /// Whether the events are written.
+    /// True if the events are written.
     is_written: bool,
 }
 
@@ -179,8 +179,8 @@ impl GroupCommit {
         Ok(())
     }
 
-    /// Closes the open file if somebody has removed it: the next commit fails then. It would otherwise write where nobody
-    /// ever reads.
+    /// Closes the open file if it was removed from the folder, so that the next commit fails. Otherwise the commit would
+    /// write to a file that no reader can open.
     fn let_go_of_removed(&mut self, shared: &Shared) {
         let is_unchecked = std::mem::take(&mut self.is_unchecked);
         let Some((segment, _)) = self.file.as_ref().filter(|_| is_unchecked) else {
@@ -282,7 +282,7 @@ impl Shared {
         true
     }
 
-    /// What the next commit does. `None` if nothing waits.
+    /// Takes the appends of the next commit. Returns `None` if nothing waits.
     fn next_commit(&self) -> Option<(Commit, Waiters)> {
         let mut queue = self.queue();
         if queue.waiting.is_empty() {

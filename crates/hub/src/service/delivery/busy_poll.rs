@@ -19,7 +19,7 @@ use crate::core::BackOff;
 pub(super) struct BusyPoll {
     /// The end of the current poll.
     until: Option<Instant>,
-    /// Whether the poll has looked and found nothing. If events were there before the first look, the poll was not
+    /// True if the poll has looked and found nothing. If events were there before the first look, the poll was not
     /// needed.
     has_looked: bool,
     back_off: BackOff,

@@ -11,13 +11,15 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use floe::InvokeError;
-use floe::forwarding::Event;
+use floe::forwarding::{Event, Events};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, sleep_until};
 
 use super::durable_window::DurableWindow;
-use crate::core::OUTSTANDING_LIMIT;
-use crate::core::durable::{Absence, AttemptFailure, Member, NotAcknowledged, stamped};
+use crate::core::Subscription;
+use crate::core::durable::{
+    Absence, AttemptFailure, Member, NotAcknowledged, PENDING_LIMIT, stamped,
+};
 use crate::service::dead_letters::{self, DeadLetter};
 use crate::service::directory::ObjectDirectory;
 use crate::service::durable::{Batch, Delivery, HasRead, Readable, Reader, ToRead};
@@ -26,9 +28,9 @@ use crate::service::subscriber::Subscriber;
 
 /// How long replies of a subscriber count that was removed. After that, its events go to others.
 const LAST_REPLIES_MAX: Duration = Duration::from_secs(1);
-/// At most so many events leave together: half of the largest window, so that the subscriber works on one half while the hub prepares the
-/// other.
-const TOGETHER_MAX: usize = OUTSTANDING_LIMIT / 2;
+/// At most so many events leave together: a part of the largest window, so that the subscriber works on some events while the hub prepares
+/// others.
+const TOGETHER_MAX: usize = PENDING_LIMIT / 8;
 
 /// Delivers until the subscription ends, and then waits for the last replies.
 pub(super) async fn run(
@@ -342,18 +344,23 @@ impl DurableDelivery<'_> {
                 let (reader, directory) = (self.reader, self.directory);
                 let storing = dead_letters::store(reader, directory, sequence, attempts, reason);
                 let stored = Box::pin(storing).await;
-                let subscription = &mut self.subscriber.lock().subscription;
+                // The lock is held for the counts alone.
+                let count = |change: fn(&mut Subscription<Events>)| {
+                    change(&mut self.subscriber.lock().subscription);
+                };
                 match stored {
                     Ok(DeadLetter::Trimmed) => {
-                        subscription.handle_unread(1);
-                        subscription.handle_trimmed(1);
+                        count(|subscription| {
+                            subscription.handle_unread(1);
+                            subscription.handle_trimmed(1);
+                        });
                         self.reader.handle_acknowledged([sequence].into_iter());
                         tracing::warn!(
                             "lost event {sequence} for {name}: the log of the topic does not have it any more"
                         );
                     }
                     Ok(settled) => {
-                        subscription.handle_dead(1);
+                        count(|subscription| subscription.handle_dead(1));
                         self.reader.handle_acknowledged([sequence].into_iter());
                         if settled == DeadLetter::Stored {
                             tracing::warn!(
@@ -362,7 +369,7 @@ impl DurableDelivery<'_> {
                         }
                     }
                     Err(error) => {
-                        subscription.handle_unread(1);
+                        count(|subscription| subscription.handle_unread(1));
                         self.reader.handle_undead(sequence, Absence::WAIT_MAX);
                         tracing::error!(
                             "event {sequence} cannot become a dead letter, and is delivered again to {name}: {error}"
@@ -458,10 +465,7 @@ async fn tell_losses(subscriber: &Subscriber) {
 
 /// Runs a step, and cancels it if the subscription ends. Returns whether it has.
 async fn has_ended_before(subscriber: &Subscriber, step: impl Future<Output = ()>) -> bool {
-    let ended = poll_fn(|context| match subscriber.poll_bytes(context, usize::MAX) {
-        Poll::Ready(false) => Poll::Ready(()),
-        _ => Poll::Pending,
-    });
+    let ended = poll_fn(|context| subscriber.poll_ended(context));
     tokio::select! {
         biased;
         () = step => false,

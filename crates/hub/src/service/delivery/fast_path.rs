@@ -25,7 +25,7 @@ pub(super) struct SendPosition {
 /// Events that failed, and how much is still in flight.
 pub(super) struct Failed {
     pub(super) events: Vec<Resend>,
-    /// Whether more failures will follow, because the connection of the other events has ended. This is looked up only
+    /// True if more failures will follow, because the connection of the other events has ended. This is looked up only
     /// while the slow path has events.
     pub(super) has_lost_connection: bool,
     pub(super) left: Load,
@@ -40,7 +40,7 @@ impl InFlightEvents<PendingEvent> {
         }
     }
 
-    /// Whether the connection of the events in flight has ended, and they have not failed yet.
+    /// Returns true if the connection of the events in flight has ended, and they have not failed yet.
     pub(super) fn has_lost_connection(&self) -> bool {
         self.connection().is_some_and(|token| !token.is_open())
     }

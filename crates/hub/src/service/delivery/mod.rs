@@ -5,11 +5,11 @@
 //! - `oneway.rs`: sends all queued events in one write
 //! - `batched.rs`: collects events for a while
 //! - `twoway.rs`: keeps a window of a few events in flight
-//! - `durable.rs`: reads the log of a durable topic, and keeps a window of unanswered events
+//! - `durable.rs`: reads the log of a durable topic, and keeps a window of unanswered events (`durable_window.rs`)
 //! - `pulled.rs`: keeps events until programs ask for them
 //! - `link.rs`: forwards all queued events to another topic in one call
 //!
-//! `send.rs` sends for those whose subscribers do not answer.
+//! `send.rs` sends for `oneway.rs` and `batched.rs`, whose subscribers do not answer.
 //!
 //! A twoway event takes these steps:
 //!

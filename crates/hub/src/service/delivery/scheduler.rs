@@ -37,7 +37,7 @@ struct Scheduler<'a> {
     schedule: Schedule,
     timer: Timer,
     busy_poll: BusyPoll,
-    /// Whether the scheduler may keep the thread of the runtime awake, because the runtime has only that one.
+    /// True if the scheduler may keep the thread of the runtime awake, because the runtime has only that one.
     may_poll: bool,
 }
 
@@ -140,7 +140,7 @@ struct Buffers {
 /// Events that were taken from a queue.
 struct ReadyEvents {
     position: SendPosition,
-    /// Whether the queue is empty now, so that the next event makes the subscriber ready again.
+    /// True if the queue is empty now, so that the next event makes the subscriber ready again.
     is_all: bool,
 }
 
@@ -170,7 +170,7 @@ impl Subscriber {
     /// Takes as many events as the window allows. Returns `None` if the delivery task has to decide.
     fn take_ready(&self, now: Instant, batches: &mut Vec<Events>) -> Option<ReadyEvents> {
         let mut shared = self.lock();
-        // Each way from here wakes the delivery task or asks for the next step again, so it need not be woken for this.
+        // Every path from here wakes the delivery task or asks for its next step again, so events that expire need not wake it.
         shared.subscription.expire(now);
         if shared.subscription.has_gap_to_notify() {
             return None;
@@ -181,7 +181,8 @@ impl Subscriber {
             return None;
         }
         let position = in_flight.position();
-        shared.note_batch(self.latencies());
+        let oldest = shared.subscription.oldest();
+        shared.note_batch(self.latencies(), oldest);
         let subscription = &mut shared.subscription;
         // No gap precedes these events, as checked above.
         self.latencies().note_wait(subscription.oldest());

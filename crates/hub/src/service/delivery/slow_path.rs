@@ -23,10 +23,10 @@ pub(super) struct SlowPath<'a> {
     subscriber: &'a Arc<Subscriber>,
     /// In the order of their numbers. They are polled in this order, so that they leave in it.
     pending: VecDeque<SlowDelivery<'a>>,
-    /// Whether events are sent again, or there was no connection. Each event then waits for the reply to the one before
+    /// True if events are sent again, or there was no connection. Each event then waits for the reply to the one before
     /// it, because they could take different connections.
     is_resending: bool,
-    /// Whether the subscriber is an object in the communicator of the hub.
+    /// True if the subscriber is an object in the communicator of the hub.
     is_collocated: bool,
     /// The proxy of the subscriber, fixed to the connection that all events take; set while it is needed.
     fixed_proxy: Option<Proxy>,
@@ -37,13 +37,13 @@ struct SlowDelivery<'a> {
     /// Its number in the order of all events that are sent.
     number: u64,
     event: Event,
-    /// Whether it takes the connection of the events before it, and fails if that connection is lost.
+    /// True if it takes the connection of the events before it, and fails if that connection is lost.
     is_bound: bool,
-    /// Whether it has not been sent before.
+    /// True if it has not been sent before.
     is_first: bool,
-    /// Whether it has been polled, so that it may have arrived.
+    /// True if it has been polled, so that it may have arrived.
     has_begun: bool,
-    /// Whether it is in the send queue of its connection.
+    /// True if it is in the send queue of its connection.
     has_left: Arc<AtomicBool>,
     reply: Pin<Box<dyn Future<Output = SlowReply> + Send + 'a>>,
 }
@@ -82,12 +82,12 @@ impl<'a> SlowPath<'a> {
         may_send.then(|| in_flight.position())
     }
 
-    /// Whether no event takes the slow path.
+    /// Returns true if no event takes the slow path.
     pub(super) fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Whether events are sent again, which other events could overtake.
+    /// Returns true if events are sent again, which other events could overtake.
     pub(super) fn is_resending(&self) -> bool {
         self.is_resending
     }
@@ -121,7 +121,7 @@ impl<'a> SlowPath<'a> {
         self.pending.extend(pending);
     }
 
-    /// Whether events do not share one connection.
+    /// Returns true if events do not share one connection.
     fn has_separate_connections(&self) -> bool {
         self.is_collocated || self.subscriber.qos().is_connection_cached == Some(false)
     }
@@ -139,12 +139,12 @@ impl<'a> SlowPath<'a> {
         self.fixed_proxy.clone()
     }
 
-    /// Whether an event in flight is bound to a connection.
+    /// Returns true if an event in flight is bound to a connection.
     fn has_bound(&self) -> bool {
         self.pending.iter().any(|slow| slow.is_bound)
     }
 
-    /// Whether an event waits for room in its connection.
+    /// Returns true if an event waits for room in its connection.
     fn awaits_room(&self) -> bool {
         self.pending.iter().any(SlowDelivery::awaits_room)
     }
@@ -293,13 +293,13 @@ impl<'a> SlowDelivery<'a> {
         self.reply.as_mut().poll(context)
     }
 
-    /// Whether the subscriber answered with this failure, and the event is sent once more.
+    /// Returns true if the subscriber answered with this failure, and the event is sent once more.
     fn is_retried_after(&self, error: &InvokeError) -> bool {
         let is_reply = matches!(error, InvokeError::System(_));
         self.is_first && is_reply && may_resend(error, &self.event)
     }
 
-    /// Whether it waits for room in its connection. An event that is polled later could find the room first.
+    /// Returns true if it waits for room in its connection. An event that is polled later could find the room first.
     fn awaits_room(&self) -> bool {
         self.is_bound && !self.has_left.load(Ordering::Relaxed)
     }

@@ -25,7 +25,7 @@ impl Timer {
         Self { timer: timer.ok() }
     }
 
-    /// Whether this system has such a timer.
+    /// Returns true if this system has such a timer.
     pub(super) fn is_possible(&self) -> bool {
         self.timer.is_some()
     }

@@ -26,8 +26,12 @@ pub(super) async fn run(subscriber: &Arc<Subscriber>) {
         match next {
             NextEvents::Returned(returned) => events = returned,
             NextEvents::Queued(room) => {
-                subscriber.lock().note_batch(subscriber.latencies());
-                subscriber.take(room.events, room.bytes, &mut taken).await;
+                let oldest = subscriber.lock().subscription.oldest();
+                let count = subscriber.take(room.events, room.bytes, &mut taken);
+                // The time of all may have been over.
+                if count.await > 0 {
+                    subscriber.lock().note_batch(subscriber.latencies(), oldest);
+                }
                 for batch in taken.drain(..) {
                     batch.append_to(&mut events);
                 }
@@ -41,7 +45,7 @@ struct TwowayDelivery<'a> {
     subscriber: &'a Arc<Subscriber>,
     slow_path: SlowPath<'a>,
     reply_timeout: ReplyTimeout,
-    /// Whether the subscription has ended: no more events come.
+    /// True if the subscription has ended: no more events come.
     has_ended: bool,
 }
 
@@ -105,7 +109,7 @@ impl TwowayDelivery<'_> {
         WindowRoom::beside(in_flight, window_size).filter(|_| may_send)
     }
 
-    /// Whether the connection of the events in flight has ended, even if a new connection exists already.
+    /// Returns true if the connection of the events in flight has ended, even if a new connection exists already.
     fn is_broken(&self) -> bool {
         !self.subscriber.proxy().is_connected()
             || self.subscriber.lock().in_flight().has_lost_connection()
@@ -164,7 +168,7 @@ impl TwowayDelivery<'_> {
         }
     }
 
-    /// Whether an event is in flight that left by the fast path.
+    /// Returns true if an event is in flight that left by the fast path.
     fn has_fast_in_flight(&self) -> bool {
         self.subscriber.fast_load().count > 0
     }

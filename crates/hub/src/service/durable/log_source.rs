@@ -8,9 +8,11 @@ use floe::forwarding::Event;
 use super::reader::READ_BYTES_MAX;
 use crate::blocking_work::{self, WorkKind};
 use crate::core::log::{EventTime, Level, ReadLimits};
+use crate::lock::RwLock;
 use crate::log::{EventLog, LogError, ReadBatch, readable};
 use crate::service::catch_up::CatchUp;
 use crate::service::lifespan::DefaultLifespan;
+use crate::settings::DurableSettings;
 
 /// The log of a topic, with the rules by which it is read.
 #[derive(Debug, Clone)]
@@ -18,8 +20,8 @@ pub(super) struct LogSource {
     /// The name of the topic.
     pub(super) topic: Arc<str>,
     pub(super) log: Arc<dyn EventLog>,
-    /// Only events that are this safe are delivered.
-    pub(super) level: Level,
+    /// Those of the topic, which may change.
+    pub(super) settings: Arc<RwLock<DurableSettings>>,
     /// For events whose publishers give none.
     pub(super) lifespan: Arc<DefaultLifespan>,
     /// Decides when a reader that is far behind reads.
@@ -30,11 +32,16 @@ pub(super) struct LogSource {
 pub(super) type TimedRead = (Result<ReadBatch, LogError>, Duration);
 
 impl LogSource {
+    /// Only events that are this safe are delivered.
+    fn level(&self) -> Level {
+        self.settings.read().acknowledge
+    }
+
     pub(super) fn limits(&self, events: usize, bytes: usize) -> ReadLimits {
         ReadLimits {
             events,
             bytes,
-            level: self.level,
+            level: self.level(),
         }
     }
 
@@ -66,6 +73,6 @@ impl LogSource {
 
     /// Waits until the log has an event from this sequence on.
     pub(super) fn readable(&self, from: u64) -> impl Future<Output = ()> + Send + use<> {
-        readable(&*self.log, from, self.level)
+        readable(&*self.log, from, self.level())
     }
 }

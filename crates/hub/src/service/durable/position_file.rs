@@ -19,11 +19,12 @@ use crate::store::StoreError;
 ///
 /// ```text
 /// 0       8        16      20      24
-/// | magic | number | size | check | name, position, user |     at each multiple of SLOT_LEN
+/// | magic | number | size | check | name, position, user |     at 1, 2, 3 and 4 times SLOT_LEN
 /// ```
 ///
 /// The user who began the subscription is absent if the hub does not know it. Integers are little-endian; `check` is the
-/// CRC-32C of the number, the size and all that follows. Earlier versions wrote two slots only.
+/// CRC-32C of the number, the size and all that follows. Earlier versions wrote shorter slots, all before the first one of these, and
+/// pending events one by one. They are read, and never written into.
 #[derive(Debug)]
 pub(super) struct PositionFile {
     file: File,
@@ -31,23 +32,27 @@ pub(super) struct PositionFile {
     user: Option<UserName>,
     /// The number of the position that was written last.
     number: u64,
-    /// The slot that was written last.
+    /// Where the slot begins that was written last.
     written: u64,
-    /// The slot that is safe on the disk.
+    /// Where the slot begins that is safe on the disk.
     safe: u64,
-    /// The slot that is being synced.
+    /// Where the slot begins that is being synced.
     syncing: Option<u64>,
     bytes: Vec<u8>,
 }
 
-/// A position has at most 1024 pending events of 12 bytes, and a name of 200 bytes. 3 KiB remain for the user.
-const SLOT_LEN: u64 = 16 * 1024;
-/// One more than the slots that must not be written into.
-const SLOT_COUNT: u64 = 4;
+/// A position has at most [`PENDING_LIMIT`](crate::core::durable::PENDING_LIMIT) pending events. If none is a neighbour of another one,
+/// they take 13 bytes each. A name has 200 bytes, and a user 3 KiB.
+const SLOT_LEN: u64 = 64 * 1024;
+/// Where slots begin. There is one more than must not be written into.
+const SLOTS: [u64; 4] = [SLOT_LEN, 2 * SLOT_LEN, 3 * SLOT_LEN, 4 * SLOT_LEN];
+/// Where the slots of earlier versions begin.
+const EARLIER_SLOTS: [u64; 4] = [0, 16 * 1024, 32 * 1024, 48 * 1024];
 /// Longest name of a user, in bytes.
 const USER_LEN_MAX: usize = 3 * 1024;
 const HEAD_LEN: usize = 24;
-const MAGIC: [u8; 8] = *b"floepos1";
+const MAGIC: [u8; 8] = *b"floepos2";
+const EARLIER_MAGIC: [u8; 8] = *b"floepos1";
 
 impl PositionFile {
     /// Creates the file of a new subscription, with its position. The position is on the disk when this returns.
@@ -100,7 +105,7 @@ impl PositionFile {
             let file = regular_file::open(path, &mut open_options())?;
             file.sync_data()?;
             let mut newest: Option<(u64, Slot)> = None;
-            for at in 0..SLOT_COUNT {
+            for at in EARLIER_SLOTS.into_iter().chain(SLOTS) {
                 let slot = read_slot(&file, at)?;
                 let is_newer = |it: &Slot| {
                     newest
@@ -167,8 +172,9 @@ impl PositionFile {
         let is_free = |slot: &u64| {
             ![Some(self.written), Some(self.safe), self.syncing].contains(&Some(*slot))
         };
-        let slot = (0..SLOT_COUNT).find(is_free).expect("three are not free");
-        write_at(&self.file, &self.bytes, slot * SLOT_LEN)?;
+        let slot = SLOTS.into_iter().find(is_free);
+        let slot = slot.expect("three are not free");
+        write_at(&self.file, &self.bytes, slot)?;
         (self.number, self.written) = (number, slot);
         Ok(())
     }
@@ -209,27 +215,40 @@ struct Slot {
     user: Option<UserName>,
 }
 
-/// The position in this slot; `None` if there is none, or it was torn.
-fn read_slot(file: &File, slot: u64) -> io::Result<Option<Slot>> {
-    let mut bytes = vec![0; SLOT_LEN as usize];
-    let len = read_at(file, &mut bytes, slot * SLOT_LEN)?;
+/// The position in the slot that begins here; `None` if there is none, or it was torn.
+fn read_slot(file: &File, at: u64) -> io::Result<Option<Slot>> {
+    let mut bytes = vec![0; HEAD_LEN];
+    let len = read_at(file, &mut bytes, at)?;
+    let Some(size) = size_of_slot(&bytes[..len]) else {
+        return Ok(None);
+    };
+    bytes.resize(HEAD_LEN + size, 0);
+    let len = read_at(file, &mut bytes, at)?;
     bytes.truncate(len);
     Ok(parse_slot(&bytes))
+}
+
+/// The bytes that follow the head of a slot; `None` if this is no head.
+fn size_of_slot(head: &[u8]) -> Option<usize> {
+    let is_slot = head.starts_with(&MAGIC) || head.starts_with(&EARLIER_MAGIC);
+    let size = u32::from_le_bytes(*head.get(16..)?.first_chunk()?) as usize;
+    (is_slot && size <= SLOT_LEN as usize - HEAD_LEN).then_some(size)
 }
 
 fn parse_slot(bytes: &[u8]) -> Option<Slot> {
     let head = bytes.first_chunk::<HEAD_LEN>()?;
     let number = u64::from_le_bytes(*head[8..].first_chunk()?);
-    let size = u32::from_le_bytes(*head[16..].first_chunk()?);
     let check = u32::from_le_bytes(*head[20..].first_chunk()?);
-    let end = HEAD_LEN.checked_add(usize::try_from(size).ok()?)?;
-    let slot = bytes.get(..end)?;
-    if head[..8] != MAGIC || check_of(slot) != check {
+    let slot = bytes.get(..HEAD_LEN + size_of_slot(head)?)?;
+    if check_of(slot) != check {
         return None;
     }
     let mut decoder = Decoder::new(&slot[HEAD_LEN..], EncodingVersion::V1_1);
     let name = decoder.str("name of a subscription").ok()?.to_owned();
-    let position = SavedPosition::decode(&mut decoder).ok()?;
+    let position = match head.starts_with(&MAGIC) {
+        true => SavedPosition::decode(&mut decoder)?,
+        false => SavedPosition::decode_single_events(&mut decoder)?,
+    };
     let user = match decoder.remaining() {
         0 => None,
         _ => Some(decoder.str("user of a subscription").ok()?.into()),
@@ -300,6 +319,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::core::durable::PENDING_LIMIT;
 
     struct Folder(PathBuf);
 
@@ -320,10 +340,7 @@ mod tests {
     }
 
     fn position(next: u64) -> SavedPosition {
-        SavedPosition {
-            next,
-            pending: [(next.saturating_sub(1), 2)].into(),
-        }
+        SavedPosition::with_pending(next, [(next.saturating_sub(1), 2)].into_iter())
     }
 
     #[test]
@@ -419,7 +436,7 @@ mod tests {
     fn a_file_without_a_position_is_named() {
         let folder = Folder::new("none");
         let path = folder.0.join("p");
-        fs::write(&path, vec![7; 20_000]).unwrap();
+        fs::write(&path, vec![7; 200_000]).unwrap();
         let error = PositionFile::open(&path).unwrap_err().to_string();
         assert!(error.contains("holds no position"), "{error}");
     }
@@ -428,10 +445,8 @@ mod tests {
     fn the_largest_position_fits() {
         let folder = Folder::new("large");
         let path = folder.0.join("p");
-        let largest = SavedPosition {
-            next: u64::MAX,
-            pending: (0..1024).map(|at| (at, u32::MAX)).collect(),
-        };
+        let pending = (0..PENDING_LIMIT as u64).map(|at| (2 * at, u32::MAX));
+        let largest = SavedPosition::with_pending(u64::MAX, pending);
         let name = "n".repeat(200);
         let user: UserName = "u".repeat(USER_LEN_MAX).into();
         PositionFile::create(&path, &name, Some(&user), &largest).unwrap();
@@ -441,5 +456,40 @@ mod tests {
         let refused = PositionFile::create(&path, &name, Some(&longer), &largest);
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("at most 3072 bytes"), "{refused}");
+    }
+
+    #[test]
+    fn a_position_that_an_earlier_version_wrote_is_read_and_kept_until_the_next_one_is_whole() {
+        let folder = Folder::new("earlier");
+        let path = folder.0.join("p");
+        let pending: [(i64, i32); 3] = [(3, 1), (4, 1), (8, 2)];
+        let mut slot = vec![0; HEAD_LEN];
+        let mut encoder = Encoder::new(&mut slot, EncodingVersion::V1_1);
+        encoder.string("billing");
+        encoder.put(&9_i64);
+        encoder.size(pending.len());
+        for (sequence, attempts) in &pending {
+            encoder.put(sequence);
+            encoder.put(attempts);
+        }
+        encoder.string("ada");
+        encoder.finish().unwrap();
+        let size = (slot.len() - HEAD_LEN) as u32;
+        slot[..8].copy_from_slice(b"floepos1");
+        slot[8..16].copy_from_slice(&7_u64.to_le_bytes());
+        slot[16..20].copy_from_slice(&size.to_le_bytes());
+        let check = check_of(&slot);
+        slot[20..24].copy_from_slice(&check.to_le_bytes());
+        let earlier = [vec![0; 16 * 1024], slot].concat();
+        fs::write(&path, &earlier).unwrap();
+
+        let (mut file, name, read) = PositionFile::open(&path).unwrap();
+        let expected = [(3, 1), (4, 1), (8, 2)].into_iter();
+        assert_eq!(read, SavedPosition::with_pending(9, expected));
+        assert_eq!((name.as_str(), file.user()), ("billing", Some(&"ada".into())));
+        file.write("billing", &position(20)).unwrap();
+        assert_eq!(PositionFile::open(&path).unwrap().2, position(20));
+        let written = fs::read(&path).unwrap();
+        assert!(written.starts_with(&earlier), "it stays");
     }
 }

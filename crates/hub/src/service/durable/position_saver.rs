@@ -33,8 +33,7 @@ pub(super) struct UnsyncedPosition {
     path: PathBuf,
 }
 
-/// Attempts are not written sooner after the last write: most of their events are acknowledged by then, and one write of up to 12 KiB does
-/// for both.
+/// Attempts are not written sooner after the last write: most of their events are acknowledged by then, and one write does for both.
 const SAVE_INTERVAL: Duration = Duration::from_millis(2);
 
 impl PositionSaver {

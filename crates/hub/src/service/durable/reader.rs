@@ -17,9 +17,8 @@ use super::position_file::PositionFile;
 use super::position_saver::PositionSaver;
 use super::reader_state::ReaderState;
 use super::standing::Standing;
-use crate::core::OUTSTANDING_LIMIT;
 use crate::core::durable::{
-    Chase, Member, NotAcknowledged, Reading, Redelivery, SavedPosition, SubscriptionPosition, Turn,
+    Chase, Member, NotAcknowledged, PENDING_LIMIT, Reading, Redelivery, SavedPosition, SubscriptionPosition, Turn,
 };
 use crate::core::log::{EventTime, ReadLimits};
 use crate::lock::Mutex;
@@ -87,8 +86,7 @@ impl Reader {
                 "the durable subscription {name:?} goes on at event {end}: the log has lost {lost} later events that it had \
                  acknowledged and that were not synced"
             );
-            position.next = end;
-            position.pending.retain(|(sequence, _)| *sequence < end);
+            position.forget_from(end);
         }
         let saver = PositionSaver::new(Some(file));
         Ok(Self::of(source, name, &position, saver))
@@ -101,7 +99,7 @@ impl Reader {
         saver: PositionSaver,
     ) -> Arc<Self> {
         let (rules, now) = (Redelivery::default(), Instant::now());
-        let position = SubscriptionPosition::restore(saved, rules, OUTSTANDING_LIMIT, now);
+        let position = SubscriptionPosition::restore(saved, rules, PENDING_LIMIT, now);
         Arc::new(Self {
             source,
             name,

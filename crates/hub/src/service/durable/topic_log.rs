@@ -32,7 +32,8 @@ pub(crate) struct TopicLog {
     /// The name of the topic.
     topic: Arc<str>,
     log: Arc<dyn EventLog>,
-    settings: RwLock<DurableSettings>,
+    /// Its readers share them.
+    settings: Arc<RwLock<DurableSettings>>,
     arrivals: Arrivals,
     /// For events whose publishers give none. Its readers share it.
     lifespan: Arc<DefaultLifespan>,
@@ -82,7 +83,6 @@ impl TopicLog {
         counts: Arc<LogCounts>,
     ) -> Result<Arc<Self>, StoreError> {
         let topic: Arc<str> = topic.into();
-        let level = settings.acknowledge;
         let arrivals = Arrivals::new(PUBLISHERS_MAX);
         search(&*log, &arrivals)
             .map_err(|error| StoreError::because("cannot read the log of a topic", error))?;
@@ -91,10 +91,11 @@ impl TopicLog {
             StoreError::because(format!("cannot read \"{shown}\""), error)
         };
         let lifespan = Arc::new(DefaultLifespan::default());
+        let settings = Arc::new(RwLock::new(settings));
         let source = LogSource {
             topic: topic.clone(),
             log: log.clone(),
-            level,
+            settings: settings.clone(),
             lifespan: lifespan.clone(),
             catch_up: catch_up.clone(),
         };
@@ -121,7 +122,7 @@ impl TopicLog {
         Ok(Arc::new(Self {
             topic,
             log,
-            settings: RwLock::new(settings),
+            settings,
             arrivals,
             lifespan,
             catch_up: catch_up.clone(),
@@ -141,7 +142,7 @@ impl TopicLog {
         Arc::new(Self {
             topic: topic.into(),
             log: Arc::new(MemoryLog::new(settings.retention.clone())),
-            settings: RwLock::new(settings),
+            settings: Arc::new(RwLock::new(settings)),
             arrivals: Arrivals::new(PUBLISHERS_MAX),
             lifespan: Arc::default(),
             catch_up: catch_up.clone(),
@@ -365,7 +366,7 @@ impl TopicLog {
         LogSource {
             topic: self.topic.clone(),
             log: self.log.clone(),
-            level: self.settings().acknowledge,
+            settings: self.settings.clone(),
             lifespan: self.lifespan.clone(),
             catch_up: self.catch_up.clone(),
         }

@@ -1,4 +1,4 @@
-//! Where a proxy leads: to the hub itself, or to an address that the hub may call for somebody.
+//! Where a proxy leads: to the hub itself, or to an address that the hub may call for a caller.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -36,7 +36,7 @@ pub(crate) struct Guard {
     users: Arc<UserAccounts>,
 }
 
-/// What may be done by whom, under the rules of this moment.
+/// The decision about a caller, under the rules of this moment.
 struct Verdict {
     access: Arc<Access>,
     caller: Arc<Caller>,
@@ -70,13 +70,13 @@ impl Guard {
         self.audit.open(settings.audit.as_deref());
     }
 
-    /// Whether there are no rules.
+    /// Returns true if there are no rules.
     #[inline]
     pub(crate) fn is_open(&self) -> bool {
         self.is_open.load(Ordering::Acquire)
     }
 
-    /// Whether requests of one connection may come from several users, so that each is asked about.
+    /// Returns true if requests of one connection may come from several users, so that the rules are asked about each request.
     pub(crate) fn asks_each(&self) -> bool {
         !self.is_open() && self.takes_tokens.load(Ordering::Acquire)
     }
@@ -108,7 +108,7 @@ impl Guard {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Whether the caller may do this with a topic; with an empty name, with the hub as a whole.
+    /// Checks that the caller may do this with a topic; with an empty name, with the hub as a whole.
     ///
     /// # Errors
     /// It may not; the audit log knows why.
@@ -124,7 +124,7 @@ impl Guard {
         self.ask(current, action, topic).map(drop)
     }
 
-    /// Whether it was asked already, and allowed. Publishers ask with all their events.
+    /// Returns true if the rules have allowed this to the connection before. Publishers ask this with all their events.
     fn is_known_to_be_allowed(&self, current: &Current, action: Action, topic: &str) -> bool {
         // A token may have ended since then.
         if self.takes_tokens.load(Ordering::Acquire) {
@@ -137,7 +137,7 @@ impl Guard {
         })
     }
 
-    /// Whether the caller may know that there is a topic: it may if it may do anything with it.
+    /// Checks that the caller may know that there is a topic: it may if it may do anything with the topic.
     ///
     /// # Errors
     /// As [`Guard::check`].
@@ -269,7 +269,7 @@ pub(crate) enum Finder {
 }
 
 impl Finder {
-    /// Whether it may know of this topic.
+    /// Returns true if it may know of this topic.
     pub(crate) fn may_find(&self, topic: &str) -> bool {
         match self {
             Self::Everything => true,

@@ -51,7 +51,7 @@ impl Registry {
     /// The log of a topic that the store has.
     ///
     /// # Errors
-    /// [`StoreError`] if the log cannot be opened, or is gone and nobody accepts that.
+    /// [`StoreError`] if the log cannot be opened, or is gone and the settings do not accept damage.
     pub(super) fn stored_log(
         &self,
         stored: &StoredTopic,

@@ -237,7 +237,7 @@ impl DurableTopics for DurableTopicsServant {
                 }
                 .into());
             }
-            // Whoever pulls acknowledges; the window of a subscriber does not apply.
+            // The program that pulls acknowledges; the window of a subscriber does not apply.
             Some(reading) if reading.name.is_some() => reading.is_shared = true,
             _ => {
                 let reason =

@@ -1,7 +1,8 @@
-//! What the lock of a subscriber guards: the subscription, the events in flight, and whom a change wakes.
+//! The state under the lock of a subscriber: the subscription, the events in flight, and the wakers of those that wait.
 
 use std::sync::Arc;
 use std::task::Waker;
+use std::time::Instant;
 
 use floe::forwarding::{Events, PendingEvent};
 use floe_metrics::Values;
@@ -12,6 +13,7 @@ use crate::core::{InFlightEvents, Subscription, Window};
 use crate::service::last_counts::{CountedObject, LastCounts};
 use crate::service::latency::{Latencies, SentBatches};
 
+/// The state under the lock of a subscriber.
 pub(crate) struct GuardedState {
     pub(crate) subscription: Subscription<Events>,
     /// How many events may be in flight at first, and at most.
@@ -48,19 +50,19 @@ impl GuardedState {
             .get_or_insert_with(|| Box::new(InFlightEvents::new(window)))
     }
 
-    /// Notes for the latencies that the next events of the queue leave by the fast path.
-    pub(crate) fn note_batch(&mut self, latencies: &Latencies) {
-        let (first, oldest) = (self.in_flight().next(), self.subscription.oldest());
+    /// Notes for the latencies that the next events leave by the fast path, the oldest of which came at this time.
+    pub(crate) fn note_batch(&mut self, latencies: &Latencies, oldest: Option<Instant>) {
+        let first = self.in_flight().next();
         latencies.note_batch(&mut self.sent_batches, first, oldest);
     }
 
-    /// Whether the scheduler may send.
+    /// Returns true if the scheduler may send.
     pub(super) fn is_open(&self) -> bool {
         let in_flight = self.in_flight.as_ref();
         in_flight.is_some_and(|in_flight| in_flight.is_open())
     }
 
-    /// Whether the scheduler may send, and the queue holds at least as many events as leave at a time, or is half full.
+    /// Returns true if the scheduler may send, and the queue holds at least as many events as leave at a time, or is half full.
     pub(super) fn has_full_batch(&self) -> bool {
         let in_flight = self.in_flight.as_ref();
         in_flight.is_some_and(|in_flight| {

@@ -97,7 +97,7 @@ impl GuardedState {
 }
 
 impl Subscriber {
-    /// Whether a publication is held; `Some(None)` if it is without a limit.
+    /// Until when a publication is held. `None` if it is not held, and `Some(None)` if it is held without a limit.
     fn held_until(&self, ticket: Ticket) -> Option<Option<Instant>> {
         self.lock().subscription.held_until(ticket)
     }
@@ -119,7 +119,7 @@ impl Subscriber {
         Poll::Pending
     }
 
-    /// Notes who published what is held.
+    /// Notes the publisher of a held publication.
     fn name_publisher(&self, ticket: Ticket, publisher: &Arc<str>) {
         if let Some(held) = self.lock().publisher(ticket) {
             held.publisher = Some(publisher.clone());
@@ -143,7 +143,7 @@ impl Subscriber {
         publishers
     }
 
-    /// Makes all held publishers look again until when they are held.
+    /// Wakes all held publishers, because the time until which they are held may have changed.
     pub(super) fn wake_held_publishers(&self) {
         let mut shared = self.lock();
         let held = shared.publishers.iter_mut();

@@ -52,8 +52,8 @@ impl Subscriber {
         }
     }
 
-    /// The same for events that have just come. Many things can happen to the queue in a short time, so later summaries
-    /// log most of them.
+    /// As [`Subscriber::log_notice`], for events that have just come. Much can happen to the queue in a short time, so
+    /// later summaries log most of it.
     pub(crate) fn log_notice_and_summaries(self: &Arc<Self>, notice: Option<OverflowNotice>) {
         if notice.is_none() {
             return;

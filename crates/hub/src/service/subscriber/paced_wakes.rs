@@ -27,7 +27,7 @@ struct Wakes {
     waiting: VecDeque<Waker>,
     /// Wakes the pacer, which waits.
     pacer: Option<Waker>,
-    /// Whether there is a pacer. Without one, nothing waits.
+    /// True if there is a pacer. Without one, nothing waits.
     is_paced: bool,
 }
 

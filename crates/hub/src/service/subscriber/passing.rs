@@ -10,7 +10,7 @@ use super::Subscriber;
 use crate::core::{passing_count, with_next_hop};
 
 impl Subscriber {
-    /// Whether these events, which came for this subscriber alone, are lost because it has failed.
+    /// Returns true if these events, which came for this subscriber alone, are lost because it has failed.
     pub(crate) fn loses_own(self: &Arc<Self>, events: &Events) -> bool {
         let count = self.passing_count(events);
         let is_lost = self.lock().subscription.loses_own(count as u64);
@@ -46,7 +46,7 @@ impl Subscriber {
         }
     }
 
-    /// Whether events for it may have gone round too often.
+    /// Returns true if events for it may have gone round too often.
     pub(crate) fn has_loop_guard(&self) -> bool {
         self.counts_hops
     }

@@ -20,7 +20,7 @@ pub(crate) struct ReadyQueue {
     /// Guards the subscribers to be served. It is held for a moment. A thread may take it while it holds the lock of a
     /// subscriber, but not the other way round.
     ready: Mutex<Ready>,
-    /// Whether the scheduler rests. A subscriber with many events then wakes its delivery task.
+    /// True if the scheduler rests. A subscriber with many events then wakes its delivery task.
     is_resting: AtomicBool,
     /// How long the events of all subscribers take.
     latencies: Latencies,
@@ -43,7 +43,7 @@ struct Ready {
     pace: SchedulerPace,
 }
 
-/// What the scheduler does while events keep coming.
+/// The pace of the scheduler while events keep coming.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SchedulerPace {
     /// The longest rest between two rounds.
@@ -87,7 +87,7 @@ impl ReadyQueue {
         &self.catch_up
     }
 
-    /// Whether the scheduler rests.
+    /// Returns true if the scheduler rests.
     pub(crate) fn is_resting(&self) -> bool {
         self.is_resting.load(Ordering::Relaxed)
     }

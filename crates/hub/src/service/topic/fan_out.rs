@@ -22,9 +22,9 @@ use crate::service::subscriber::{HeldPublication, Subscriber};
 /// How much a publication may take without a wait: the sum over all subscribers of [`STEPS_EACH`] and the number of
 /// events. A full queue looks at each event, which is the slowest case.
 const STEPS_WITHOUT_WAIT: usize = if cfg!(test) { 100 } else { 64 * 1024 };
-/// How much a longer one takes before other tasks run.
+/// How much a longer publication takes before other tasks run.
 const STEPS_PER_ROUND: usize = STEPS_WITHOUT_WAIT / 4;
-/// What a subscriber takes besides its events.
+/// The steps that a subscriber takes besides one for each event.
 const STEPS_EACH: usize = 16;
 
 /// The permits of publications, of all topics, that may take steps in one round of the runtime. Others wait.
@@ -35,7 +35,7 @@ static ROUND_PERMITS: Semaphore = Semaphore::const_new(2);
 pub(crate) enum Audience {
     /// All that do not read the log of the topic.
     All,
-    /// The same without links, because an event crosses one link only.
+    /// As [`Audience::All`] without links, because an event crosses one link only.
     Subscribers,
 }
 
@@ -50,13 +50,13 @@ impl Audience {
 pub(crate) struct Publication {
     pub(crate) events: Events,
     pub(crate) audience: Audience,
-    /// Whether the publisher asked to wait for room however long it takes.
+    /// True if the publisher asked to wait for room however long it takes.
     pub(crate) waits_for_room: bool,
     pub(crate) timing: Timing,
 }
 
 impl Publication {
-    /// Whether this many subscribers get it in steps, some at a time.
+    /// Returns true if this many subscribers get it in steps, some at a time.
     pub(crate) fn is_long(&self, subscriber_count: usize) -> bool {
         subscriber_count.saturating_mul(STEPS_EACH + self.events.len()) > STEPS_WITHOUT_WAIT
     }
@@ -67,11 +67,11 @@ impl Publication {
     }
 }
 
-/// A publication that a subscriber, or many, hold back.
+/// A publication that one or more subscribers hold back.
 pub(crate) enum HeldBack {
-    /// Room in the queue of a subscriber.
+    /// It waits for room in the queue of a subscriber.
     Publication(HeldPublication),
-    /// That all subscribers have the events, and then for room in the queues of some.
+    /// It waits until all subscribers have the events, and then for room in the queues of some.
     FanOut(PendingFanOut),
 }
 
@@ -118,13 +118,13 @@ pub(crate) struct FanOuts {
 
 #[derive(Default)]
 struct Running {
-    /// Those that wait.
+    /// The publications that wait.
     waiting: VecDeque<FanOut>,
     /// Dropped when the task ends.
     ended: Vec<oneshot::Sender<()>>,
 }
 
-/// A publication, and who has it.
+/// A publication, and which subscribers have it.
 struct FanOut {
     publication: Publication,
     /// The number of the next subscriber.
@@ -137,7 +137,7 @@ struct FanOut {
 }
 
 impl FanOuts {
-    /// Whether there are any, so that further publications must wait for them.
+    /// Returns true if there are any, so that further publications must wait for them.
     pub(crate) fn is_running(&self) -> bool {
         self.is_running.load(Ordering::Acquire)
     }

@@ -1,4 +1,4 @@
-//! What a publisher waits for before it gets its reply.
+//! The wait of a publisher before it gets its reply.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -8,12 +8,12 @@ use floe::{Current, SystemException};
 use super::HeldBack;
 use crate::service::durable::Storing;
 
-/// What publications wait for. By default, for nothing.
+/// All that a publisher waits for; by default, nothing.
 #[derive(Default)]
 pub(crate) struct Published {
-    /// What subscribers hold back.
+    /// The publications that subscribers hold back.
     pub(super) held: Vec<HeldBack>,
-    /// End when the events are as safe as the publisher or the topic wants; only a topic with a log has any.
+    /// Futures that end when the events are as safe as the publisher or the topic wants. Only a topic with a log has any.
     pub(super) stored: Vec<Storing>,
 }
 
@@ -28,12 +28,12 @@ impl Published {
         }
     }
 
-    /// Whether the publisher can have its reply immediately.
+    /// Returns true if the publisher can have its reply immediately.
     pub(crate) fn is_done(&self) -> bool {
         self.held.is_empty() && self.stored.is_empty()
     }
 
-    /// Notes who is held back.
+    /// Notes the publisher that is held back.
     pub(crate) fn set_publisher(&self, current: &Current) {
         if !self.held.is_empty() {
             let publisher = current.peer().into();
@@ -48,16 +48,21 @@ impl Published {
     /// # Errors
     /// Why the log does not have all of them.
     pub(crate) async fn done(self) -> Result<(), SystemException> {
-        let mut stored = Ok(());
-        for storing in self.stored {
-            stored = stored.and(storing.await);
-        }
-        all(self.held.into_iter().map(HeldBack::released)).await;
-        stored
+        let all_stored = async {
+            let mut stored = Ok(());
+            for storing in self.stored {
+                stored = stored.and(storing.await);
+            }
+            stored
+        };
+        // The patience with subscribers ends in time however slow the disk is.
+        let released = all(self.held.into_iter().map(HeldBack::released));
+        tokio::join!(all_stored, released).0
     }
 }
 
-/// Waits for all of them at the same time: a subscriber's patience ends only while somebody waits for it.
+/// Waits for all of these at the same time, because the patience of a subscriber ends only while one of its held
+/// publications is polled.
 pub(super) async fn all(waits: impl Iterator<Item: Future<Output = ()>>) {
     let mut waits: Vec<_> = waits.map(Box::pin).collect();
     poll_fn(|context| {

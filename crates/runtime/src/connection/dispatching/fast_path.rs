@@ -78,7 +78,7 @@ impl Dispatching {
                 return self.append_single(parts);
             }
         }
-        parts.compress_reply();
+        self.compress_reply(&mut parts);
         self.write_single(parts)
     }
 

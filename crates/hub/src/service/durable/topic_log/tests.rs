@@ -24,6 +24,19 @@ fn fewer_long_events_are_searched_but_as_many_as_may_be_under_way() {
     assert_eq!(count(10_000, 10 << 30), SEARCHED_EVENTS_MIN);
 }
 
+#[test]
+fn readers_follow_the_level_of_their_topic() {
+    let settings = |acknowledge| DurableSettings {
+        acknowledge,
+        ..DurableSettings::default()
+    };
+    let log = TopicLog::in_memory("t", settings(Level::Synced), &Arc::default());
+    let source = log.source();
+    assert_eq!(source.limits(1, 1).level, Level::Synced);
+    log.reconfigure(settings(Level::Written));
+    assert_eq!(source.limits(1, 1).level, Level::Written);
+}
+
 /// A log that says when it is asked for a position, and answers when it may.
 #[derive(Debug)]
 struct SlowLog {
