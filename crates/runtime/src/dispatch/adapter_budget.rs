@@ -266,7 +266,9 @@ mod tests {
             }
         }
         let crowd = budget.address(Some([127, 0, 0, 2].into()));
-        let mut waiting: Vec<_> = (0..FEW + 8).map(|_| Box::pin(budget.take(&crowd))).collect();
+        let mut waiting: Vec<_> = (0..FEW + 8)
+            .map(|_| Box::pin(budget.take(&crowd)))
+            .collect();
         let mut context = Context::from_waker(Waker::noop());
         let mut poll_all = || {
             let mut taken = Vec::new();

@@ -276,7 +276,10 @@ mod tests {
     fn a_port_that_no_endpoint_can_have_is_refused() {
         for rule in ["db:70000", "db:[1-2,65536-70000]"] {
             let error = rule.parse::<AddressRule>().unwrap_err().to_string();
-            assert!(error.contains("expected a port of at most 65535, got `"), "{error}");
+            assert!(
+                error.contains("expected a port of at most 65535, got `"),
+                "{error}"
+            );
         }
         assert!(allows(&["db*:900-99999"], &[], DB));
     }

@@ -28,7 +28,10 @@ impl Group {
 
     /// The beginning of a range that has only numbers above `max`, if there is one.
     pub(super) fn beyond(&self, max: u64) -> Option<u64> {
-        self.0.iter().map(|range| *range.start()).find(|it| *it > max)
+        self.0
+            .iter()
+            .map(|range| *range.start())
+            .find(|it| *it > max)
     }
 
     pub(super) fn has(&self, number: u64) -> bool {

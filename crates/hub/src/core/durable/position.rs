@@ -263,7 +263,13 @@ impl SubscriptionPosition {
     /// The partition of a pending event is known.
     pub(crate) fn set_partition(&mut self, sequence: u64, partition: Partition) {
         if let Some(pending) = self.pending.get(sequence) {
-            self.pending.insert(sequence, Pending { partition, ..pending });
+            self.pending.insert(
+                sequence,
+                Pending {
+                    partition,
+                    ..pending
+                },
+            );
         }
     }
 
@@ -317,7 +323,9 @@ impl SubscriptionPosition {
 
     /// The subscriber refused an event, or did not answer in time.
     pub(crate) fn handle_refused(&mut self, sequence: u64, now: Instant) -> NotAcknowledged {
-        let Some(pending) = self.pending.get(sequence) else {
+        let pending = self.pending.get(sequence);
+        // A dead one is being stored already.
+        let Some(pending) = pending.filter(|it| it.state != PendingState::Dead) else {
             return NotAcknowledged::Settled;
         };
         let attempts = pending.attempts;
@@ -401,6 +409,14 @@ impl SubscriptionPosition {
         let skipped = first.saturating_sub(self.next);
         self.next = self.next.max(first);
         pending + skipped
+    }
+
+    /// The log has lost events before this sequence number, but perhaps none of those that are pending. Returns how many new ones are
+    /// lost for the subscription.
+    pub(crate) fn handle_damaged(&mut self, end: u64) -> u64 {
+        let skipped = end.saturating_sub(self.next);
+        self.next = self.next.max(end);
+        skipped
     }
 
     /// The events before this sequence are not pending any more. Returns how many were.

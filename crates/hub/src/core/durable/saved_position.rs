@@ -37,7 +37,8 @@ impl SavedPosition {
         }
     }
 
-    /// A position with these pending events, in the order of their sequences, each with the number of its deliveries.
+    /// A position with these pending events, for tests, in the order of their sequences, each with the number of its deliveries.
+    #[cfg(test)]
     pub(crate) fn with_pending(next: u64, pending: impl Iterator<Item = (u64, u32)>) -> Self {
         let mut position = Self::at(next);
         for (sequence, attempts) in pending {

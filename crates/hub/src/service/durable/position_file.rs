@@ -99,7 +99,7 @@ impl PositionFile {
     /// that, it may have been only in the cache of the system.
     ///
     /// # Errors
-    /// [`StoreError`] if the system refuses, or no slot holds a position.
+    /// [`StoreError`] if the system refuses; one that is damage if no slot holds a position.
     pub(super) fn open(path: &Path) -> Result<(Self, String, SavedPosition), StoreError> {
         let read = || {
             let file = regular_file::open(path, &mut open_options())?;
@@ -120,7 +120,7 @@ impl PositionFile {
         };
         let (file, newest) = read().map_err(|error: io::Error| failed("read", path, error))?;
         let Some((at, slot)) = newest else {
-            return Err(StoreError::new(format!(
+            return Err(StoreError::damaged(format!(
                 "\"{}\" holds no position of a durable subscription: it is damaged; delete it, and the subscription begins anew",
                 path.display()
             )));
@@ -187,6 +187,19 @@ impl PositionFile {
         let copy = self.file.try_clone();
         self.syncing = Some(self.written);
         copy.map_err(|error| failed("sync", &self.path, error))
+    }
+
+    /// Syncs the file here, which waits for the disk.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses.
+    pub(super) fn sync(&mut self) -> Result<(), StoreError> {
+        let synced = self.begin_sync().and_then(|file| {
+            let synced = file.sync_data();
+            synced.map_err(|error| failed("sync", &self.path, error))
+        });
+        self.end_sync(synced.is_ok());
+        synced
     }
 
     /// What was written before the sync began is safe on the disk, if the sync has succeeded.
@@ -486,7 +499,10 @@ mod tests {
         let (mut file, name, read) = PositionFile::open(&path).unwrap();
         let expected = [(3, 1), (4, 1), (8, 2)].into_iter();
         assert_eq!(read, SavedPosition::with_pending(9, expected));
-        assert_eq!((name.as_str(), file.user()), ("billing", Some(&"ada".into())));
+        assert_eq!(
+            (name.as_str(), file.user()),
+            ("billing", Some(&"ada".into()))
+        );
         file.write("billing", &position(20)).unwrap();
         assert_eq!(PositionFile::open(&path).unwrap().2, position(20));
         let written = fs::read(&path).unwrap();

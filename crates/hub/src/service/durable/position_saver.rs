@@ -70,24 +70,34 @@ impl PositionSaver {
         if self.has_unsaved_attempts && !self.is_unsaved && due_at > now {
             return Some(due_at);
         }
-        self.save(name, position, now);
+        // It is logged, and tried again.
+        let _ = self.save(name, position, now);
         None
     }
 
     /// Writes the position of the subscription of this name, if anything has changed.
-    pub(super) fn save(&mut self, name: &str, position: &SubscriptionPosition, now: Instant) {
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses. The first of several is logged.
+    pub(super) fn save(
+        &mut self,
+        name: &str,
+        position: &SubscriptionPosition,
+        now: Instant,
+    ) -> Result<(), StoreError> {
         let has_attempts = std::mem::take(&mut self.has_unsaved_attempts);
         if !std::mem::take(&mut self.is_unsaved) && !has_attempts {
-            return;
+            return Ok(());
         }
         self.saved_at = Some(now);
         let Some(file) = &mut self.file else {
-            return;
+            return Ok(());
         };
         match file.write(name, &position.saved()) {
             Ok(()) => {
                 self.is_unsynced = true;
                 self.has_failed = false;
+                Ok(())
             }
             Err(error) => {
                 self.is_unsaved = true;
@@ -97,6 +107,7 @@ impl PositionSaver {
                          {error}"
                     );
                 }
+                Err(error)
             }
         }
     }
@@ -113,9 +124,9 @@ impl PositionSaver {
         })
     }
 
-    /// The sync has ended. If it failed, it is tried again.
+    /// The sync has ended. If it failed, the position is written and synced again: the system may have dropped what it could not write.
     pub(super) fn end_sync(&mut self, has_succeeded: bool) {
-        self.is_unsynced |= !has_succeeded;
+        self.is_unsaved |= !has_succeeded;
         if let Some(file) = &mut self.file {
             file.end_sync(has_succeeded);
         }
@@ -138,6 +149,27 @@ impl UnsyncedPosition {
 mod tests {
     use super::*;
     use crate::core::durable::{Redelivery, SavedPosition};
+
+    #[test]
+    fn a_position_that_is_not_stored_is_an_error_and_is_tried_again() {
+        let folder = std::env::temp_dir().join(format!("floe-unsaved-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("p");
+        let at_first = SavedPosition::at(1);
+        let file = PositionFile::create(&path, "p", None, &at_first).unwrap();
+        let mut saver = PositionSaver::new(Some(file));
+        let now = Instant::now();
+        let position = SubscriptionPosition::restore(&at_first, Redelivery::default(), 9, now);
+        saver.is_unsaved = true;
+        let too_long = "n".repeat(70_000);
+        saver.save(&too_long, &position, now).unwrap_err();
+        assert!(saver.is_unsaved && saver.begin_sync().is_none());
+        saver.save("p", &position, now).unwrap();
+        assert!(!saver.is_unsaved && saver.begin_sync().is_some());
+        saver.end_sync(false);
+        assert!(saver.is_unsaved, "what was written may be lost");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 
     #[test]
     fn attempts_wait_for_an_acknowledgement_before_they_are_written() {

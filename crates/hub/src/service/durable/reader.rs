@@ -18,9 +18,10 @@ use super::position_saver::PositionSaver;
 use super::reader_state::ReaderState;
 use super::standing::Standing;
 use crate::core::durable::{
-    Chase, Member, NotAcknowledged, PENDING_LIMIT, Reading, Redelivery, SavedPosition, SubscriptionPosition, Turn,
+    Chase, Member, NotAcknowledged, PENDING_LIMIT, Reading, Redelivery, SavedPosition,
+    SubscriptionPosition, Turn,
 };
-use crate::core::log::{EventTime, ReadLimits};
+use crate::core::log::{EventTime, GapReason, ReadLimits};
 use crate::lock::Mutex;
 use crate::log::ReadBatch;
 use crate::service::user_accounts::UserName;
@@ -77,7 +78,7 @@ impl Reader {
 
     /// A durable subscription whose position is in this file.
     pub(super) fn open(source: LogSource, file: &Path) -> Result<Arc<Self>, StoreError> {
-        let (file, name, mut position) = PositionFile::open(file)?;
+        let (mut file, name, mut position) = PositionFile::open(file)?;
         let end = source.log.contents().next;
         if position.next > end {
             // After a loss of power, the log may have lost events that were not synced. Later events get their numbers.
@@ -87,6 +88,9 @@ impl Reader {
                  acknowledged and that were not synced"
             );
             position.forget_from(end);
+            // Before a later event gets one of their numbers.
+            file.write(&name, &position)?;
+            file.sync()?;
         }
         let saver = PositionSaver::new(Some(file));
         Ok(Self::of(source, name, &position, saver))
@@ -365,8 +369,10 @@ impl Reader {
     /// Writes the position, if it has changed. It then survives the end of the process.
     pub(crate) fn save(&self) {
         let state = &mut *self.lock();
-        let now = Instant::now();
-        state.saver.save(&self.name, &state.position, now);
+        // An error is logged, and the next acknowledgement tries again.
+        let _ = state
+            .saver
+            .save(&self.name, &state.position, Instant::now());
     }
 
     /// Writes the position if it has changed. Attempts alone may wait for an acknowledgement: then it returns when to call this again.
@@ -376,18 +382,24 @@ impl Reader {
     }
 
     /// Makes the position survive a loss of power. It waits for the disk.
-    pub(crate) fn sync(&self) {
+    ///
+    /// # Errors
+    /// [`StoreError`] if the system refuses. It is logged, too.
+    pub(crate) fn sync(&self) -> Result<(), StoreError> {
         let _turn = self.sync_turn.lock();
-        self.save();
-        let Some(unsynced) = self.lock().saver.begin_sync() else {
-            return;
+        let unsynced = {
+            let state = &mut *self.lock();
+            let now = Instant::now();
+            state.saver.save(&self.name, &state.position, now)?;
+            state.saver.begin_sync()
+        };
+        let Some(unsynced) = unsynced else {
+            return Ok(());
         };
         // Without the lock, because a disk may be slow.
         let synced = unsynced.sync();
         self.lock().saver.end_sync(synced.is_ok());
-        if let Err(error) = synced {
-            tracing::error!("{error}");
-        }
+        synced.inspect_err(|error| tracing::error!("{error}"))
     }
 
     /// Where the subscription is, and what happened to its events.
@@ -437,9 +449,10 @@ impl Reader {
             }
             ToRead::Next { .. } if batch.gap.is_some() && state.feed.defer_gap() => HasRead::Events,
             ToRead::Next { from, .. } => {
-                let lost = batch
-                    .gap
-                    .map_or(0, |gap| state.position.handle_trimmed(gap.sequences.end));
+                let lost = batch.gap.map_or(0, |gap| match gap.reason {
+                    GapReason::Expired => state.position.handle_trimmed(gap.sequences.end),
+                    GapReason::Damaged => state.position.handle_damaged(gap.sequences.end),
+                });
                 state.saver.is_unsaved |= lost > 0;
                 state.drop_settled();
                 state.feed.extend(read, batch.next);

@@ -44,43 +44,43 @@ impl ReaderState {
         if self.held.is_some() {
             return self.poll_held(member, room, may_read, now, clock);
         }
-        let mut batch = Vec::with_capacity(room.min(self.feed.events.len()));
-        while batch.len() < room {
-            match self.position.poll_next(now) {
-                Some(NextEvent::Again { .. }) if !batch.is_empty() => break,
-                Some(NextEvent::Again { sequence }) => {
-                    let attempt = self.position.handle_delivery(sequence, now);
-                    return Batch::Read(ToRead::Again { sequence, attempt });
-                }
-                Some(NextEvent::New { .. }) if clock.is_over_first(&self.feed.events) => {
-                    if !batch.is_empty() {
-                        break;
-                    }
-                    return Batch::Expired(self.expire(clock));
-                }
-                Some(NextEvent::New { .. }) => {
-                    let Some((stamp, event)) = self.feed.events.pop_front() else {
-                        break;
-                    };
-                    let attempt = self.position.handle_delivery(stamp.sequence, now);
-                    self.saver.has_unsaved_attempts = true;
-                    batch.push(Delivery {
-                        sequence: stamp.sequence,
-                        time: stamp.time,
-                        attempt,
-                        event,
-                    });
-                }
-                None => break,
+        let next = (room > 0).then(|| self.position.poll_next(now)).flatten();
+        match next {
+            Some(NextEvent::Again { sequence }) => {
+                let attempt = self.position.handle_delivery(sequence, now);
+                return Batch::Read(ToRead::Again { sequence, attempt });
             }
+            Some(NextEvent::New { .. }) if clock.is_over_first(&self.feed.events) => {
+                return Batch::Expired(self.expire(clock));
+            }
+            Some(NextEvent::New { count, .. }) => {
+                let batch = self.take_new(room.min(count), now, clock);
+                if !batch.is_empty() {
+                    return Batch::Deliver(batch);
+                }
+            }
+            None => {}
         }
-        if !batch.is_empty() {
-            return Batch::Deliver(batch);
+        self.read_or_wait(may_read && next.is_some(), now)
+    }
+
+    /// Takes new events, up to the first one whose lifespan is over. They count as delivered.
+    fn take_new(&mut self, count: usize, now: Instant, clock: &ExpiryClock) -> Vec<Delivery> {
+        let mut taken = Vec::with_capacity(count.min(self.feed.events.len()));
+        while taken.len() < count
+            && !clock.is_over_first(&self.feed.events)
+            && let Some((stamp, event)) = self.feed.events.pop_front()
+        {
+            let attempt = self.position.handle_delivery(stamp.sequence, now);
+            self.saver.has_unsaved_attempts = true;
+            taken.push(Delivery {
+                sequence: stamp.sequence,
+                time: stamp.time,
+                attempt,
+                event,
+            });
         }
-        let wants_new = may_read
-            && room > 0
-            && matches!(self.position.poll_next(now), Some(NextEvent::New { .. }));
-        self.read_or_wait(wants_new, now)
+        taken
     }
 
     /// As [`ReaderState::poll`], for a sticky subscription: events wait for the members that get their keys.

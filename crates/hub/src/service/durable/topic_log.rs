@@ -1,6 +1,8 @@
 //! The log of a topic: takes the events of publishers, and has the readers.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -262,11 +264,14 @@ impl TopicLog {
         let Some((name, positions)) = name.zip(self.positions.as_ref()) else {
             return Ok(Reader::transient(source, from));
         };
-        let reader = Reader::create(source, name, user, from, &file_for(positions, name))?;
+        let reader = match place_for(positions, name)? {
+            Place::Taken(file) => Reader::open(source, &file)?,
+            Place::Free(file) => Reader::create(source, name, user, from, &file)?,
+        };
         let mut readers = self.readers();
         readers.insert(name.to_owned(), reader.clone());
         if let Some(counts) = self.open_counts() {
-            counts.add_subscription(user);
+            counts.add_subscription(reader.user().as_ref());
         }
         Ok(reader)
     }
@@ -289,7 +294,13 @@ impl TopicLog {
         let Some(file) = self.named(name).and_then(|reader| reader.file()) else {
             return Ok(());
         };
-        std::fs::remove_file(&file).map_err(|error| {
+        let remove = || {
+            std::fs::remove_file(&file)?;
+            // A loss of power does not bring it back.
+            file.parent()
+                .map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+        };
+        remove().map_err(|error: io::Error| {
             StoreError::because(format!("cannot remove \"{}\"", file.display()), error)
         })?;
         let mut readers = self.readers();
@@ -344,7 +355,8 @@ impl TopicLog {
             tracing::error!("{error}");
         }
         for reader in self.all_named() {
-            reader.sync();
+            // An error is logged, and the next one tries again.
+            let _ = reader.sync();
         }
     }
 
@@ -356,7 +368,8 @@ impl TopicLog {
         }
         drop(readers);
         for reader in self.all_named() {
-            reader.sync();
+            // An error is logged, and the next one tries again.
+            let _ = reader.sync();
         }
         self.log.close();
     }
@@ -414,17 +427,35 @@ impl Appending {
     }
 }
 
-/// The file for the position of a new subscription. Long names share the name of a file if their checks are the same, and an
+/// The place of the position of a subscription that has no reader.
+enum Place {
+    /// A new file, or one without a position.
+    Free(PathBuf),
+    /// It has the position already: it could not be read when the topic was opened.
+    Taken(PathBuf),
+}
+
+/// The place of the position of a subscription of this name. Long names share the name of a file if their checks are the same, and an
 /// attacker can find such names: the file of another subscription is never taken.
-fn file_for(positions: &Path, name: &str) -> PathBuf {
+///
+/// # Errors
+/// [`StoreError`] if a file cannot be read that may have the position.
+fn place_for(positions: &Path, name: &str) -> Result<Place, StoreError> {
     let mut file = positions.join(file_name(name));
     let mut number = 1;
-    // A file without a readable position is of no use to any subscription.
-    while PositionFile::open(&file).is_ok_and(|(_, owner, _)| owner != name) {
+    loop {
+        if std::fs::symlink_metadata(&file).is_err_and(|it| it.kind() == ErrorKind::NotFound) {
+            return Ok(Place::Free(file));
+        }
+        match PositionFile::open(&file) {
+            Ok((_, owner, _)) if owner == name => return Ok(Place::Taken(file)),
+            Ok(_) => {}
+            Err(error) if error.is_damage() => return Ok(Place::Free(file)),
+            Err(error) => return Err(error),
+        }
         number += 1;
         file = positions.join(format!("{}-{number}", file_name(name)));
     }
-    file
 }
 
 /// Whether this may be the file of a subscription. A copy under another name could take its place.

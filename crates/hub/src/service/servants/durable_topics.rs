@@ -413,8 +413,7 @@ async fn synced(
 ) -> Result<(), InvokeError> {
     blocking(move || {
         change(&reader)?;
-        reader.sync();
-        Ok(())
+        reader.sync()
     })
     .await
 }

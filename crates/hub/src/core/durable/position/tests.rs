@@ -120,6 +120,33 @@ fn an_absent_subscriber_costs_no_attempt() {
 }
 
 #[test]
+fn events_before_a_damaged_part_of_the_log_are_still_delivered_again() {
+    let now = Instant::now();
+    let mut position = new_at(1, 9, now);
+    for sequence in 1..4 {
+        position.handle_delivery(sequence, now);
+    }
+    assert_eq!(position.handle_damaged(6), 2, "4 and 5");
+    assert_eq!((position.pending(), position.next()), (3, 6));
+    position.handle_undelivered(2, now);
+    let again = Some(NextEvent::Again { sequence: 2 });
+    assert_eq!(position.poll_next(now), again);
+}
+
+#[test]
+fn an_event_becomes_one_dead_letter() {
+    let now = Instant::now();
+    let mut position = new_at(0, 9, now);
+    for _ in 0..3 {
+        position.handle_delivery(0, now);
+    }
+    let dead = NotAcknowledged::Dead { attempts: 3 };
+    assert_eq!(position.handle_refused(0, now), dead);
+    let settled = NotAcknowledged::Settled;
+    assert_eq!(position.handle_refused(0, now), settled);
+}
+
+#[test]
 fn events_that_the_log_has_deleted_are_counted_as_lost() {
     let now = Instant::now();
     let mut position = new_at(0, 9, now);
@@ -328,7 +355,7 @@ impl Model {
             (0..).find(|at| !self.acknowledged.contains(at) && !self.dead.contains(at));
         prop_assert_eq!(Some(self.position.floor()), first_open);
         let pending = self.position.pending.iter();
-        let waits = |(sequence, pending): (u64, &Pending)| {
+        let waits = |(sequence, pending): (u64, Pending)| {
             matches!(pending.state, PendingState::Waiting { .. }).then_some(sequence)
         };
         let waiting: BTreeSet<u64> = pending.filter_map(waits).collect();

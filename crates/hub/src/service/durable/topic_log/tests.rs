@@ -4,6 +4,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use super::*;
+use crate::core::durable::SavedPosition;
 use crate::core::log::Retention;
 use crate::core::{HubLimits, Qos};
 use crate::log::{Damage, Done, LogError, Wake};
@@ -22,6 +23,57 @@ fn fewer_long_events_are_searched_but_as_many_as_may_be_under_way() {
     assert_eq!(count(100_000_000, 10 << 30), SEARCHED_EVENTS);
     assert_eq!(count(1 << 20, 16 << 30), 4096);
     assert_eq!(count(10_000, 10 << 30), SEARCHED_EVENTS_MIN);
+}
+
+/// A folder that is removed when this is dropped.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("floe-log-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn a_position_behind_the_end_of_its_log_is_stored_at_the_end() {
+    let folder = Folder::new("behind");
+    let path = folder.0.join("d");
+    let behind = SavedPosition::with_pending(11, [(2, 1), (9, 1)].into_iter());
+    PositionFile::create(&path, "d", None, &behind).unwrap();
+    let log = TopicLog::in_memory("t", DurableSettings::default(), &Arc::default());
+    let end = log.contents().next;
+    let reader = Reader::open(log.source(), &path).unwrap();
+    assert_eq!(reader.standing().next, end);
+    drop(reader);
+    let (_, _, stored) = PositionFile::open(&path).unwrap();
+    assert_eq!(stored.next, end);
+}
+
+#[test]
+fn a_file_that_may_have_the_position_is_never_written_over() {
+    let folder = Folder::new("places");
+    let file = folder.0.join("d");
+    let place = |name| place_for(&folder.0, name);
+    assert!(matches!(place("d"), Ok(Place::Free(free)) if free == file));
+    std::fs::create_dir(&file).unwrap();
+    assert!(place("d").is_err(), "it cannot be read");
+    std::fs::remove_dir(&file).unwrap();
+    std::fs::write(&file, "damaged").unwrap();
+    assert!(matches!(place("d"), Ok(Place::Free(free)) if free == file));
+    PositionFile::create(&file, "d", None, &SavedPosition::at(7)).unwrap();
+    assert!(matches!(place("d"), Ok(Place::Taken(taken)) if taken == file));
+    PositionFile::create(&file, "other", None, &SavedPosition::at(7)).unwrap();
+    let second = folder.0.join("d-2");
+    assert!(matches!(place("d"), Ok(Place::Free(free)) if free == second));
 }
 
 #[test]
