@@ -214,7 +214,7 @@ mod tests {
             (vec![run(1, 2, 1), run(3, 1, 2)], true),
             (vec![run(1, limit, 1)], true),
             (vec![run(1, limit, 1), run(9_000, 1, 1)], false),
-            (vec![run(1, 1 << 31, 1)], false),
+            (vec![run(1, (1 << 31) - 1, 1)], false),
             (vec![run(1, 0, 1)], false),
             (vec![run(3, 2, 1), run(4, 1, 1)], false),
             (vec![run(3, 2, 1), run(1, 1, 1)], false),
