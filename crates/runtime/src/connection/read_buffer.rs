@@ -1,6 +1,6 @@
 //! The read buffer of a connection: bytes that have been read and are not yet messages, and room for more.
 
-use bytes::{Bytes, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use floe_wire::connection as wire;
 use floe_wire::message::{HEADER_LEN, Header, Message};
 
@@ -47,6 +47,11 @@ const KEPT_MAX: usize = 16 * 1024 * 1024;
 
 /// Messages from this length on get a buffer of their own.
 const LONG_MIN: usize = 32 * 1024;
+
+/// Long buffers that are reused begin at a cache line. Allocators put long blocks 16 bytes behind the start of a page, and AMD
+/// processors copy into such a place at a quarter of their speed if the source begins at the start of a page, as in the
+/// buffers of sockets (ADR 105).
+const ALIGNMENT: usize = 64;
 
 impl ReadBuffer {
     /// Returns how many bytes of the next message have been read.
@@ -198,7 +203,7 @@ impl ReadBuffer {
         if self.expected > 0 && self.ahead.is_none() {
             let kept = self.take_kept();
             match kept.try_into_mut() {
-                Ok(kept) if kept.len() >= self.expected => self.ahead = Some(kept),
+                Ok(kept) if kept.len() >= self.expected => self.ahead = Some(aligned(kept)),
                 Ok(kept) => self.kept = kept.freeze(),
                 Err(kept) => self.kept = kept,
             }
@@ -320,8 +325,8 @@ impl ReadBuffer {
             return BytesMut::new();
         }
         // A length that has really come before may be reserved immediately, even if that buffer is still held.
-        kept.try_into_mut()
-            .unwrap_or_else(|held| BytesMut::zeroed(held.len().min(size)))
+        let kept = kept.try_into_mut();
+        aligned(kept.unwrap_or_else(|held| BytesMut::zeroed(held.len().min(size))))
     }
 
     fn take_kept(&mut self) -> Bytes {
@@ -344,6 +349,18 @@ impl ReadBuffer {
             bytes,
         }
     }
+}
+
+/// Returns an unused buffer, or another one of its length, that begins at a multiple of [`ALIGNMENT`].
+fn aligned(buffer: BytesMut) -> BytesMut {
+    let len = buffer.len();
+    if len < LONG_MIN || buffer.as_ptr().align_offset(ALIGNMENT) == 0 {
+        return buffer;
+    }
+    let mut aligned = BytesMut::zeroed(len + ALIGNMENT);
+    aligned.advance(aligned.as_ptr().align_offset(ALIGNMENT));
+    aligned.truncate(len);
+    aligned
 }
 
 /// A long message, partly read.

@@ -161,11 +161,30 @@ fn the_header_of_a_long_message_reserves_little() {
     assert_eq!(input.needed(SIZE_MAX), SIZE_MAX);
 }
 
+/// Reads a long message twice. Returns where the second one begins, in a buffer that is kept.
+fn read_twice(input: &mut ReadBuffer) -> *const u8 {
+    read_all(input, &message(900_000, 1));
+    next(input).unwrap();
+    read_all(input, &message(900_000, 1));
+    next(input).unwrap().bytes.as_ptr()
+}
+
+#[test]
+fn a_long_buffer_that_is_kept_begins_at_a_cache_line() {
+    let mut input = ReadBuffer::default();
+    assert_eq!(read_twice(&mut input).align_offset(ALIGNMENT), 0);
+    input.drop_long_buffers();
+    let mut unaligned = BytesMut::zeroed(100_000 + ALIGNMENT);
+    unaligned.advance((unaligned.as_ptr().align_offset(ALIGNMENT) + 16) % ALIGNMENT);
+    let aligned = aligned(unaligned.clone());
+    assert_eq!(aligned.as_ptr().align_offset(ALIGNMENT), 0);
+    assert_eq!(aligned.len(), unaligned.len());
+}
+
 #[test]
 fn the_buffer_of_a_long_message_serves_the_next_one() {
     let mut input = ReadBuffer::default();
-    read_all(&mut input, &message(900_000, 1));
-    let start = next(&mut input).unwrap().bytes.as_ptr();
+    let start = read_twice(&mut input);
     assert_eq!(
         read_all(&mut input, &message(800_000, 2)),
         2,
@@ -181,8 +200,7 @@ fn the_buffer_of_a_long_message_serves_the_next_one() {
 #[test]
 fn a_waiting_connection_gives_its_long_buffer_to_the_next() {
     let [mut first, mut second] = [ReadBuffer::default(), ReadBuffer::default()];
-    read_all(&mut first, &message(900_000, 1));
-    let start = next(&mut first).unwrap().bytes.as_ptr();
+    let start = read_twice(&mut first);
     first.give_back(&mut BytesMut::new());
     assert!(!first.has_long_buffer());
     read_all(&mut second, &message(800_000, 2));
