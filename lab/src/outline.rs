@@ -118,6 +118,10 @@ fn expected(
         Processes::OverSlowLine if case.ends_with("/1m") => millis(800),
         // An event of `ticks` is a message of its own.
         Processes::OverSlowLine if case.starts_with("ticks") => millis(7_000),
+        // Five documents, one after the other.
+        Processes::OverSlowLine if case.contains("-again") || case.contains("-edited") => {
+            millis(6_500)
+        }
         Processes::OverSlowLine => millis(1_500),
     }
 }

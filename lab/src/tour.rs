@@ -264,10 +264,9 @@ const EVENTS: [&str; 13] = [
 ];
 
 /// Each kind of transfer where the line is the slowest, and on a faster line those that differ.
-const SLOW: [&str; 8] = [
+const SLOW: [&str; 7] = [
     "text/56k",
     "bibliography/56k",
-    "bibliography-again/56k",
     "bibliography-edited/56k",
     "ticks/56k",
     "text/1m",
