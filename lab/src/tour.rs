@@ -264,13 +264,12 @@ const EVENTS: [&str; 13] = [
 ];
 
 /// Each kind of transfer where the line is the slowest, and on a faster line those that differ.
-const SLOW: [&str; 7] = [
+const SLOW: [&str; 6] = [
     "text/56k",
     "bibliography/56k",
     "bibliography-edited/56k",
     "ticks/56k",
     "text/1m",
-    "bibliography/1m",
     "ticks/1m",
 ];
 
