@@ -319,6 +319,10 @@ impl StreamWriter for WsWriter {
         });
     }
 
+    fn is_encrypted(&self) -> bool {
+        self.0.writer.is_encrypted()
+    }
+
     fn describe(&self, info: &mut ConnectionInfo) {
         self.0.writer.describe(info);
         info.transport = match info.transport {
