@@ -37,8 +37,8 @@ impl Key {
 /// Appends the request of a client. `host` is the host of the endpoint, `resource` the path that it asks for.
 ///
 /// # Errors
-/// [`WebSocketError::Handshake`] if the resource has spaces or control characters. It comes from a proxy, often from another
-/// program, and must not end the line of the request: what follows would be a request of its own.
+/// [`WebSocketError::Handshake`] if the host or the resource has spaces or control characters. They come from a proxy,
+/// often from another program, and must not end the line of the request: what follows would be a request of its own.
 pub fn append_request(
     buffer: &mut Vec<u8>,
     host: &str,
@@ -46,9 +46,19 @@ pub fn append_request(
     resource: &str,
     key: &Key,
 ) -> Result<(), WebSocketError> {
-    if resource.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
-        let expected = "a resource without spaces and control characters in the proxy's endpoint";
-        return Err(WebSocketError::handshake(expected, resource.as_bytes()));
+    for (text, expected) in [
+        (
+            host,
+            "a host without spaces and control characters in the proxy's endpoint",
+        ),
+        (
+            resource,
+            "a resource without spaces and control characters in the proxy's endpoint",
+        ),
+    ] {
+        if text.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
+            return Err(WebSocketError::handshake(expected, text.as_bytes()));
+        }
     }
     let host = match host.contains(':') {
         true => format!("[{host}]"),

@@ -66,14 +66,19 @@ fn the_recorded_opening_is_sent_and_answered_in_the_same_bytes() {
 }
 
 #[test]
-fn a_resource_cannot_begin_another_request() {
+fn a_host_or_a_resource_cannot_begin_another_request() {
     let key = Key::from_random([7; 16]);
-    for resource in ["/ HTTP/1.1\r\nHost: x\r\n\r\nPOST /admin", "/a b", "/\n", "\u{7f}"] {
-        let mut sent = Vec::new();
-        let refused = append_request(&mut sent, "127.0.0.1", 80, resource, &key).unwrap_err();
-        let refused = refused.to_string();
-        assert!(refused.starts_with("expected a resource without spaces"), "{refused}");
-        assert!(sent.is_empty());
+    for hostile in ["/ HTTP/1.1\r\nHost: x\r\n\r\nPOST /admin", "/a b", "/\n", "\u{7f}"] {
+        for (host, resource, expected) in [
+            ("127.0.0.1", hostile, "expected a resource without spaces"),
+            (hostile, "/", "expected a host without spaces"),
+        ] {
+            let mut sent = Vec::new();
+            let refused = append_request(&mut sent, host, 80, resource, &key).unwrap_err();
+            let refused = refused.to_string();
+            assert!(refused.starts_with(expected), "{refused}");
+            assert!(sent.is_empty());
+        }
     }
 }
 
