@@ -23,7 +23,7 @@ pub(crate) fn run(input: &[u8]) {
 
 /// The opening, as either side reads it, and the frames behind it.
 fn open(bytes: &[u8]) {
-    if let Ok(Some(len)) = head_len(bytes) {
+    if let Ok(Some(len)) = head_len(bytes, 0) {
         assert!(
             (2..=bytes.len()).contains(&len),
             "a head is a part of what came"

@@ -65,6 +65,40 @@ async fn a_proxy_with_a_router_of_its_own_goes_through_it_alone() {
 }
 
 #[tokio::test]
+async fn a_secure_proxy_does_not_go_through_a_router_in_clear_text() {
+    let world = World::start().await;
+    let (communicator, router) = routed_client(&world.gateway).await;
+    let text = world.back_end.object("object").to_string();
+    let object: Proxy = communicator.proxy(&text).unwrap();
+    call(&object, "plain").await.unwrap();
+    let other = world.back_end.object("other").to_string();
+    let other: Proxy = communicator.proxy(&other).unwrap();
+    let connection = soon(router.ice_connection()).await.unwrap().unwrap();
+    for secure in [
+        object.ice_secure(true),
+        other.ice_secure(true),
+        other.ice_secure(true).ice_oneway(),
+        connection.proxy("object".parse().unwrap()).ice_secure(true),
+    ] {
+        let error = call(&secure, "secret").await.unwrap_err();
+        assert!(
+            matches!(
+                &error,
+                InvokeError::NotDispatched(LocalError::NoEndpoint { .. })
+            ),
+            "{error}"
+        );
+        let text = error.to_string();
+        assert!(text.contains("expected an encrypted connection"), "{text}");
+        assert!(text.contains("because it says `-s`"), "{text}");
+    }
+    call(&object, "again").await.unwrap();
+    assert_eq!(world.back_end.calls.operations(), ["plain", "again"]);
+    assert_eq!(world.gateway.status().to_servers, 2);
+    world.shut_down().await;
+}
+
+#[tokio::test]
 async fn each_connection_id_of_a_router_has_a_session_of_its_own() {
     let world = World::start().await;
     let communicator = Communicator::new();

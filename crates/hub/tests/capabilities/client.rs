@@ -11,7 +11,8 @@ use floe::hub::{
 use floe::{
     Communicator, Current, EncodingVersion, OperationMode, Proxy, SystemException, TypedProxy,
 };
-use floe_hub::{Hub, HubSettings, StoreSettings, WAITING_FACET};
+use floe_hub::contracts::floe::HubAdminProxy;
+use floe_hub::{HUB_ADMIN, Hub, HubSettings, StoreSettings, WAITING_FACET};
 
 use crate::world::{Directory, World, identity, soon};
 
@@ -598,4 +599,34 @@ async fn a_subscription_that_does_not_begin_leaves_nothing_behind() {
         "{error}"
     );
     assert_eq!(world.info("t").await.subscribers.len(), 0);
+}
+
+#[tokio::test]
+async fn a_subscription_that_is_refused_leaves_no_connection_behind() {
+    let world = World::start().await;
+    let client = connect(&world).await;
+    let topic = soon(client.topic("t")).await.unwrap();
+    let named = || topic.subscribe::<Number>().identity("me").start();
+    let _named = soon(named()).await.unwrap();
+    let admin = HubAdminProxy::from_proxy(world.object(HUB_ADMIN));
+    let connections = async || soon(admin.status()).await.unwrap().connections;
+    let before = connections().await;
+    for _ in 0..20 {
+        let error = soon(named()).await.unwrap_err();
+        assert!(
+            matches!(error, HubError::AlreadySubscribed { .. }),
+            "{error}"
+        );
+    }
+    let bad = || Qos::new().entry("reliability", "perfect");
+    for _ in 0..20 {
+        let refused = topic.subscribe::<Number>().qos(bad()).start();
+        soon(refused).await.unwrap_err();
+    }
+    soon(async {
+        while connections().await > before {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
 }

@@ -1,6 +1,7 @@
 //! Durable topics, and subscriptions with a position.
 
 use std::path::Path;
+use std::time::Duration;
 
 use floe::contracts::ice_storm::TopicProxy;
 use floe::{Context, InvokeError, OperationMode, Proxy, TypedProxy};
@@ -292,6 +293,37 @@ async fn a_stream_acknowledges_an_event_when_the_program_asks_for_the_next() {
     soon(events.unsubscribe()).await.unwrap();
     let mut events = subscribed().await;
     assert_eq!(name(&mut events).await, "e2");
+}
+
+#[tokio::test]
+async fn a_stream_that_is_ended_with_unread_events_ends_at_once_and_gets_them_next_time() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    publish_many(&publisher(&topic(&world, "t").await).await, 5).await;
+    let client = floe::hub::HubClient::connect(&world.hub.topic_manager())
+        .await
+        .unwrap();
+    let subscribed = async || {
+        let qos = floe::hub::Qos::new().durable("d").begin_at("beginning");
+        let subscribe = client.topic("t").await.unwrap().subscribe::<AnyEvent>();
+        soon(subscribe.qos(qos).start()).await.unwrap()
+    };
+    let mut events = subscribed().await;
+    let read = soon(events.next()).await.unwrap().unwrap().0;
+    world
+        .info_when("t", |info| info.subscribers[0].outstanding == 5)
+        .await;
+    let ended = tokio::time::timeout(Duration::from_secs(5), events.unsubscribe());
+    ended.await.expect("it waits for nobody").unwrap();
+    let mut events = subscribed().await;
+    let mut others = Vec::new();
+    for _ in 0..4 {
+        others.push(soon(events.next()).await.unwrap().unwrap().0);
+    }
+    others.sort();
+    let mut expected = numbered(5);
+    expected.retain(|name| *name != read);
+    assert_eq!(others, expected);
 }
 
 /// Any event without parameters, by its operation.

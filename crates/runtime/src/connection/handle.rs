@@ -46,6 +46,11 @@ impl Connection {
         info
     }
 
+    /// Returns true if the connection is encrypted.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.core.output.writer().is_encrypted()
+    }
+
     /// Returns the value that a dispatcher stored with this connection. The first call makes it, and it lives until the
     /// connection is dropped. A connection stores one value. If `T` is not the type of that value, each call makes a
     /// new one and stores nothing.

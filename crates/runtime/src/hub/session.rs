@@ -60,6 +60,8 @@ pub(super) struct Session<T> {
     sink: T,
     /// Gives the session a connection of its own.
     connection_id: String,
+    /// The connection of the last attempt to subscribe, whether or not that succeeded.
+    connection: Option<Connection>,
     /// Receives callbacks of a Floe hub; set at the first attempt.
     callback_receiver: Option<Receiver>,
     /// Receives events of other hubs. It is kept over a restart of the hub, which may remember its endpoints.
@@ -83,6 +85,7 @@ impl<T: InterruptionSink> Session<T> {
             config,
             sink,
             connection_id: unique_name(),
+            connection: None,
             callback_receiver: None,
             listening_receiver: None,
         }
@@ -109,9 +112,10 @@ impl<T: InterruptionSink> Session<T> {
                 kept = self.keep_alive(active) => ended = kept,
             }
             ended = ended.and(self.unsubscribe_in_time(active).await);
-            if let Some(connection) = &active.connection {
-                connection.close().await;
-            }
+        }
+        let active = active.and_then(|active| active.connection);
+        for connection in active.into_iter().chain(self.connection) {
+            connection.close().await;
         }
         for receiver in [self.callback_receiver, self.listening_receiver]
             .into_iter()
@@ -209,6 +213,7 @@ impl<T: InterruptionSink> Session<T> {
         let topic = topic.ice_connection_id(&self.connection_id);
         let connection = topic.ice_connection().await;
         let connection = connection.map_err(|error| failed(&topic, error))?;
+        self.connection.clone_from(&connection);
         if self.config.listen.is_none() {
             let subscriber = self.callback_subscriber(connection.as_ref()).await?;
             let callback = topic.ice_facet(CALLBACK_FACET);

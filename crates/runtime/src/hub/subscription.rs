@@ -86,14 +86,19 @@ impl<E: TypedEvent> Subscription<E> {
         &self.task.identity
     }
 
-    /// Unsubscribes, and waits until the hub has ended the subscription. Events that were not read are lost.
+    /// Unsubscribes, and waits until the hub has ended the subscription. Events that were not read are lost; those of a
+    /// durable subscription come again when it goes on.
     ///
     /// # Errors
     /// [`HubError::Hub`] if the hub could not be reached. It then notices at its next delivery.
     pub async fn unsubscribe(mut self) -> Result<(), HubError> {
         self.acknowledge();
-        self.items.close();
-        self.task.end().await
+        let Self {
+            items, mut task, ..
+        } = self;
+        // Their requests must end, because the connection waits for these before it closes.
+        drop(items);
+        task.end().await
     }
 }
 

@@ -45,6 +45,11 @@ impl Proxy {
         self.reference().endpoints().is_empty()
     }
 
+    /// Returns true if a locator finds the object by its identity, so that proxies with other identities may lead elsewhere.
+    pub(super) fn is_located_by_identity(&self) -> bool {
+        self.is_located() && matches!(self.locator_key(), LocatorKey::Object(_))
+    }
+
     /// Finds the endpoints of the object. The proxy names an adapter, or the locator knows the identity; its answer may
     /// name an adapter, too.
     pub(crate) fn locate<'a>(&'a self, communicator: &'a Communicator) -> Locate<'a> {

@@ -166,6 +166,7 @@ impl Proxy {
         let (own, own_options) = (&self.inner.reference, &self.inner.options);
         let router = |options: &ProxyOptions| options.router.as_ref().map(Arc::as_ptr);
         let is_same_place = reference.target == own.target
+            && (reference.identity == own.identity || !self.is_located_by_identity())
             && reference.secure == own.secure
             && reference.mode.is_datagram() == own.mode.is_datagram()
             && options.connection_id == own_options.connection_id

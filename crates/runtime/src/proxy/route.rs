@@ -10,7 +10,7 @@ use floe_wire::reference::Endpoint;
 use super::Proxy;
 use super::options::ProxyOptions;
 use crate::communicator::Communicator;
-use crate::connection::ConnectionCore;
+use crate::connection::{Connection, ConnectionCore};
 use crate::error::{InvokeError, LocalError};
 use crate::settings::EndpointSelection;
 use crate::transport;
@@ -78,7 +78,7 @@ impl Proxy {
     /// The connection that is ready for the next invocation, with its endpoint's properties.
     pub(crate) fn cached(&self) -> Option<RoutedConnection> {
         let cached = match &self.inner.options.fixed {
-            Some(fixed) => Some(RoutedConnection::fixed(fixed)),
+            Some(fixed) => self.may_use(fixed).then(|| RoutedConnection::fixed(fixed)),
             None => self.lock_cached().upgrade(),
         };
         cached.filter(|routed| routed.connection.is_active())
@@ -90,7 +90,8 @@ impl Proxy {
             .is_some_and(|cached| Arc::ptr_eq(&cached, connection))
     }
 
-    /// Checks whether any endpoint of the proxy can be used in its mode, without connecting.
+    /// Checks whether any endpoint of the proxy can be used in its mode, without connecting. If the proxy has a router,
+    /// the endpoints are not used, and an invocation checks the router's connection.
     ///
     /// # Errors
     /// [`InvokeError::NotDispatched`] with the kind of endpoint that was expected.
@@ -109,6 +110,9 @@ impl Proxy {
     /// Without connection caching, each call tries another endpoint first.
     pub(crate) async fn connection(&self) -> Result<RoutedConnection, LocalError> {
         if let Some(fixed) = &self.inner.options.fixed {
+            if !self.may_use(fixed) {
+                return Err(self.no_endpoint(ENCRYPTED_FIXED));
+            }
             return self.cached().ok_or_else(|| fixed.refusal());
         }
         if let Some(router) = self.router() {
@@ -125,6 +129,12 @@ impl Proxy {
         let is_remote = !self.is_located();
         self.inner.is_remote.store(is_remote, Ordering::Relaxed);
         Ok(routed)
+    }
+
+    /// Returns false if the proxy demands encryption and the connection has none. A connection that was selected by its
+    /// endpoint needs no such check.
+    pub(super) fn may_use(&self, connection: &Arc<ConnectionCore>) -> bool {
+        !self.reference().secure || Connection::new(connection.clone()).is_encrypted()
     }
 
     /// Makes the next invocation select a connection anew, and ask the locator again.
@@ -230,6 +240,9 @@ impl Proxy {
             .unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// The connection that a fixed proxy with `-s` needs.
+const ENCRYPTED_FIXED: &str = "an encrypted connection to be bound to, because it says `-s`: make the connection over ssl or wss";
 
 /// Shuffles the endpoints.
 fn shuffle(endpoints: &mut [&Endpoint]) {

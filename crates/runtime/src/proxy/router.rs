@@ -34,6 +34,9 @@ const HAS_ROUTING_TABLE: u32 = 1;
 const ADD_PROXIES: OperationInfo =
     OperationInfo::new("addProxies", OperationMode::Idempotent, true);
 
+/// The connection that a routed proxy with `-s` needs.
+const ENCRYPTED_ROUTER: &str = "an encrypted connection to its router, because it says `-s`: give the router's proxy an ssl or wss endpoint";
+
 /// How often a request is repeated because the router has forgotten its object. A far too small table may evict the
 /// object each time.
 pub(crate) const ADDITIONS_MAX: usize = 20;
@@ -81,23 +84,28 @@ impl Proxy {
                 Some(side) => side,
                 None => self.ask_client_side(router, &bound, &routed).await?,
             };
+            let client = match (side.proxy, self.reference().mode.is_datagram()) {
+                (client, true) => {
+                    let datagrams = client.unwrap_or_else(|| router.reference.clone());
+                    router
+                        .connect_to(datagrams, InvocationMode::Datagram, communicator)
+                        .await?
+                }
+                (Some(client), false) => {
+                    router
+                        .connect_to(client, InvocationMode::Twoway, communicator)
+                        .await?
+                }
+                (None, false) => routed.clone(),
+            };
+            // Check before the router learns of the object.
+            if !self.may_use(&client.connection) {
+                return Err(self.no_endpoint(ENCRYPTED_ROUTER));
+            }
             if side.has_routing_table {
                 self.add_to(router, &bound, &routed).await?;
             }
-            if self.reference().mode.is_datagram() {
-                let datagrams = side.proxy.unwrap_or_else(|| router.reference.clone());
-                return router
-                    .connect_to(datagrams, InvocationMode::Datagram, communicator)
-                    .await;
-            }
-            match side.proxy {
-                Some(client) => {
-                    router
-                        .connect_to(client, InvocationMode::Twoway, communicator)
-                        .await
-                }
-                None => Ok(routed),
-            }
+            Ok(client)
         })
     }
 

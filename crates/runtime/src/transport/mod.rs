@@ -87,6 +87,11 @@ pub(crate) trait StreamWriter: Send + Sync + 'static {
         false
     }
 
+    /// Returns true if the stream is encrypted.
+    fn is_encrypted(&self) -> bool {
+        false
+    }
+
     /// Returns the sender of the datagram that was read last.
     fn sender(&self) -> Option<SocketAddr> {
         None

@@ -40,12 +40,18 @@ impl Overhead {
             return Poll::Ready(());
         }
         self.end_turn();
-        // Its first poll arranges that this task continues after others have run.
-        pin!(tokio::task::yield_now()).poll(context)
+        give_way(context);
+        Poll::Pending
     }
 
     /// Begins to count anew, because other tasks run now.
     pub(super) fn end_turn(&mut self) {
         self.len = 0;
     }
+}
+
+/// Arranges that this task continues after others have run. The caller returns `Pending`.
+pub(super) fn give_way(context: &mut Context<'_>) {
+    // The first poll does so.
+    let _ = pin!(tokio::task::yield_now()).poll(context);
 }

@@ -25,6 +25,7 @@ use tokio::net::UdpSocket;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::ConnectionInfo;
+use super::overhead::give_way;
 use super::{
     Accepted, Listener, Listening, Pending, Setup, Stream, StreamWriter, address, multicast,
 };
@@ -246,7 +247,10 @@ impl AsyncRead for DatagramReceiver {
                 }
                 Err(reason) => {
                     this.ignored.count_and_log(from, &reason);
-                    continue;
+                    // The connection does not see it, so it does not count in the connection's turn. To decompress it may
+                    // have taken as long as a long message.
+                    give_way(context);
+                    return Poll::Pending;
                 }
             }
             if std::mem::take(&mut this.only_first) {
@@ -275,30 +279,32 @@ fn whole_message(datagram: &[u8], len_max: usize) -> Result<Bytes, String> {
             input.len()
         ));
     }
+    let is_batch = match message.header.message_type {
+        MessageType::Request => false,
+        MessageType::BatchRequest => true,
+        other => {
+            return Err(format!(
+                "expected a request or a batch of them, got {other}"
+            ));
+        }
+    };
     let message = Decompressor::default().decompress(message, len_max);
     let message = message.map_err(|error| error.to_string())?;
-    match message.header.message_type {
-        MessageType::Request => {
-            let mut bytes = BytesMut::from(message.bytes);
-            if let Some(id) = bytes.get_mut(14..18) {
-                id.fill(0);
-            }
-            let header = message.header;
-            let bytes = bytes.freeze();
-            let message = Message { header, bytes };
-            let parsed = IncomingRequest::parse(&message);
-            parsed.map_err(|error| error.to_string())?;
-            Ok(message.bytes)
-        }
-        MessageType::BatchRequest => {
-            let parsed = RequestBatch::parse(&message);
-            parsed.map_err(|error| error.to_string())?;
-            Ok(message.bytes)
-        }
-        other => Err(format!(
-            "expected a request or a batch of them, got {other}"
-        )),
+    if is_batch {
+        let parsed = RequestBatch::parse(&message);
+        parsed.map_err(|error| error.to_string())?;
+        return Ok(message.bytes);
     }
+    let mut bytes = BytesMut::from(message.bytes);
+    if let Some(id) = bytes.get_mut(14..18) {
+        id.fill(0);
+    }
+    let header = message.header;
+    let bytes = bytes.freeze();
+    let message = Message { header, bytes };
+    let parsed = IncomingRequest::parse(&message);
+    parsed.map_err(|error| error.to_string())?;
+    Ok(message.bytes)
 }
 
 /// Counts and logs invalid datagrams.
@@ -453,12 +459,16 @@ mod tests {
         let taken = whole_message(request, 1000).unwrap();
         assert_eq!(taken[14..18], [0; 4], "it asks for no reply");
         assert_eq!(taken[18..], request[18..]);
-        let cases: [(&[u8], &str); 6] = [
+        let cases: [(&[u8], &str); 7] = [
             (b"", "0 bytes"),
             (&request[..30], "expected a whole message"),
             (&[&request[..], b"x"].concat(), "1 bytes more"),
             (b"GET / HTTP/1.1\r\n", "Ice protocol"),
             (&VALIDATE_CONNECTION, "got ValidateConnection"),
+            (
+                b"IceP\x01\x00\x01\x00\x02\x02\x12\x00\x00\x00\xe8\x03\x00\x00",
+                "got Reply",
+            ),
             (
                 b"IceP\x01\x00\x01\x00\x01\x00\x12\x00\x00\x00\x09\x00\x00\x00",
                 "batch",
@@ -470,5 +480,40 @@ mod tests {
         }
         let reason = whole_message(request, 34).unwrap_err();
         assert!(reason.contains("34"), "{reason}");
+    }
+
+    #[tokio::test]
+    async fn invalid_datagrams_without_end_give_way() {
+        const COUNT: u64 = 100;
+        let setup = Setup::default();
+        let endpoint = UdpEndpoint::new("127.0.0.1", 0);
+        let listening = listen(&endpoint, &setup).await.unwrap();
+        let port = listening.published[0].port().unwrap();
+        let Ok(Accepted::Ready(mut stream)) = listening.listeners[0].accept().await else {
+            panic!("a socket is ready at once");
+        };
+        let stranger = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+        for _ in 0..COUNT {
+            stranger
+                .send_to(b"no message", ("127.0.0.1", port))
+                .unwrap();
+        }
+        let ignored = || setup.datagrams_ignored.load(Ordering::Relaxed);
+        let mut most = 0;
+        let all_ignored = std::future::poll_fn(|context| {
+            let before = ignored();
+            let mut room = [0; 100];
+            let mut out = ReadBuf::new(&mut room);
+            let polled = Pin::new(&mut stream.reader).poll_read(context, &mut out);
+            assert!(polled.is_pending());
+            most = most.max(ignored() - before);
+            match ignored() {
+                COUNT => Poll::Ready(()),
+                _ => Poll::Pending,
+            }
+        });
+        let limit = Duration::from_secs(30);
+        tokio::time::timeout(limit, all_ignored).await.unwrap();
+        assert_eq!(most, 1, "of one poll");
     }
 }

@@ -102,10 +102,12 @@ fn check_origin(request: &UpgradeRequest, origins: &[String]) -> io::Result<()> 
 
 /// Reads until the input holds a whole request or response head, and returns its length.
 async fn read_head(stream: &mut Stream, input: &mut BytesMut) -> io::Result<usize> {
+    let mut searched_len = 0;
     loop {
-        if let Some(len) = head_len(input).map_err(refused)? {
+        if let Some(len) = head_len(input, searched_len).map_err(refused)? {
             return Ok(len);
         }
+        searched_len = input.len();
         // Input that is not HTTP may never contain a blank line.
         if input.len() >= 4 && !matches!(&input[..4], b"GET " | b"HTTP" | b"POST" | b"HEAD") {
             return Err(refused(not_http(input)));
@@ -317,6 +319,10 @@ impl StreamWriter for WsWriter {
             true => CLOSE_TOO_LONG,
             false => CLOSE_PROTOCOL_ERROR,
         });
+    }
+
+    fn is_encrypted(&self) -> bool {
+        self.0.writer.is_encrypted()
     }
 
     fn describe(&self, info: &mut ConnectionInfo) {

@@ -228,6 +228,32 @@ async fn an_object_that_has_moved_to_another_server_is_found_again() {
 }
 
 #[tokio::test]
+async fn an_object_of_another_name_is_looked_for_where_it_is() {
+    let world = World::start().await;
+    let (first, second) = (Server::start().await, Server::start().await);
+    second.adapter.add("other", second.echo.clone()).unwrap();
+    world.register_object("echo", Some(first.proxy("echo")));
+    world.register_object("other", Some(second.proxy("other")));
+    let proxy = world.proxy("echo");
+    echo(&proxy).await.unwrap();
+    assert!(proxy.ice_oneway().is_connected(), "it is the same object");
+    let other = proxy.ice_identity(Identity::new("other")).ice_oneway();
+    let sent = other.invoke("echo", floe::OperationMode::Normal, &NOTHING);
+    soon(sent).await.expect("it leaves");
+    soon(async {
+        while second.echo.echo_count.load(Ordering::SeqCst) == 0 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+    // In a known adapter, any object is at the same place.
+    world.register_adapter("Here", &first);
+    let proxy = world.proxy("echo @ Here");
+    echo(&proxy).await.unwrap();
+    assert!(proxy.ice_identity(Identity::new("any")).is_connected());
+}
+
+#[tokio::test]
 async fn what_nobody_knows_is_told_with_its_name_and_who_was_asked() {
     let world = World::start().await;
     world.register_object("nil", None);

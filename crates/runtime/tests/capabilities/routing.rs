@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use floe::settings::EndpointSelection;
-use floe::{Communicator, Proxy, TypedProxy};
+use floe::{Communicator, InvokeError, LocalError, OperationMode, Proxy, TypedProxy};
 
 use crate::echo::{Server, returned, soon};
 use crate::transports::{settings, start};
@@ -112,6 +112,47 @@ async fn a_secure_proxy_does_not_borrow_a_plain_connection() {
     let plain: Proxy = client().proxy(&text).unwrap();
     assert_eq!(served_by(&plain, &servers).await, 1);
     assert_eq!(served_by(&plain.ice_secure(true), &servers).await, 0);
+}
+
+#[tokio::test]
+async fn a_secure_proxy_is_fixed_to_encrypted_connections_alone() {
+    for (endpoint, is_encrypted) in [
+        (TCP, false),
+        ("ws -h 127.0.0.1 -p 0", false),
+        ("ssl -h 127.0.0.1 -p 0", true),
+        ("wss -h 127.0.0.1 -p 0", true),
+    ] {
+        let (servers, text) = servers(&[endpoint]).await;
+        let proxy: Proxy = client().proxy(&text).unwrap();
+        assert_eq!(served_by(&proxy, &servers).await, 0);
+        let connection = soon(proxy.ice_connection()).await.unwrap().unwrap();
+        let fixed = proxy.ice_fixed(&connection);
+        for secure in [
+            fixed.ice_secure(true),
+            proxy.ice_secure(true).ice_fixed(&connection),
+        ] {
+            assert_eq!(secure.is_connected(), is_encrypted, "{endpoint}");
+            if is_encrypted {
+                assert_eq!(served_by(&secure, &servers).await, 0);
+                continue;
+            }
+            let before = count(&servers[0]);
+            let error = soon(returned(&secure, "echo", &crate::echo::NOTHING));
+            let error = error.await.unwrap_err();
+            assert!(
+                matches!(
+                    &error,
+                    InvokeError::NotDispatched(LocalError::NoEndpoint { .. })
+                ),
+                "{error}"
+            );
+            let oneway = secure.ice_oneway();
+            let sent = oneway.invoke("echo", OperationMode::Normal, &crate::echo::NOTHING);
+            soon(sent).await.unwrap_err();
+            assert_eq!(served_by(&fixed, &servers).await, 0);
+            assert_eq!(count(&servers[0]), before + 1, "the plain request alone");
+        }
+    }
 }
 
 #[tokio::test]

@@ -12,6 +12,9 @@ use crate::base64;
 /// The maximum length of a request or response in bytes. Browsers with many cookies need less than half of it.
 pub const HEADER_LEN_MAX: usize = 16 * 1024;
 
+/// Length of a blank line and the end of the line before it: LF, CR, LF.
+const BLANK_LINE_LEN_MAX: usize = 3;
+
 const PROTOCOL: &str = "ice.zeroc.com";
 /// The text that a server appends to the key before it hashes both, from RFC 6455.
 const ACCEPT_SUFFIX: &[u8] = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
@@ -37,8 +40,8 @@ impl Key {
 /// Appends the request of a client. `host` is the host of the endpoint, `resource` the path that it asks for.
 ///
 /// # Errors
-/// [`WebSocketError::Handshake`] if the resource has spaces or control characters. It comes from a proxy, often from another
-/// program, and must not end the line of the request: what follows would be a request of its own.
+/// [`WebSocketError::Handshake`] if the host or the resource has spaces or control characters. They come from a proxy,
+/// often from another program, and must not end the line of the request: what follows would be a request of its own.
 pub fn append_request(
     buffer: &mut Vec<u8>,
     host: &str,
@@ -46,9 +49,19 @@ pub fn append_request(
     resource: &str,
     key: &Key,
 ) -> Result<(), WebSocketError> {
-    if resource.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
-        let expected = "a resource without spaces and control characters in the proxy's endpoint";
-        return Err(WebSocketError::handshake(expected, resource.as_bytes()));
+    for (text, expected) in [
+        (
+            host,
+            "a host without spaces and control characters in the proxy's endpoint",
+        ),
+        (
+            resource,
+            "a resource without spaces and control characters in the proxy's endpoint",
+        ),
+    ] {
+        if text.bytes().any(|byte| byte <= b' ' || byte == 0x7f) {
+            return Err(WebSocketError::handshake(expected, text.as_bytes()));
+        }
     }
     let host = match host.contains(':') {
         true => format!("[{host}]"),
@@ -65,12 +78,16 @@ pub fn append_request(
 }
 
 /// Length of the request or response at the front of `input`, blank line included. Returns `None` if it is incomplete.
+/// `searched_len` is the length of the input for which it returned `None` before; 0 at first. So each byte is looked at
+/// once or twice, even if the input comes byte by byte.
 ///
 /// # Errors
 /// [`WebSocketError::HeaderTooLong`].
-pub fn head_len(input: &[u8]) -> Result<Option<usize>, WebSocketError> {
+pub fn head_len(input: &[u8], searched_len: usize) -> Result<Option<usize>, WebSocketError> {
     let searched = &input[..input.len().min(HEADER_LEN_MAX)];
-    let line_ends = (0..searched.len()).filter(|at| searched[*at] == b'\n');
+    // The input may have ended between the bytes of a blank line.
+    let first = searched_len.saturating_sub(BLANK_LINE_LEN_MAX - 1);
+    let line_ends = (first..searched.len()).filter(|at| searched[*at] == b'\n');
     let end = line_ends
         .map(|at| at + 1)
         .find_map(|at| match &searched[at..] {

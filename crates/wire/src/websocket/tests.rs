@@ -52,8 +52,8 @@ fn the_recorded_opening_is_sent_and_answered_in_the_same_bytes() {
     let mut sent = Vec::new();
     append_request(&mut sent, "127.0.0.1", 36045, "/demo", &key).unwrap();
     assert_eq!(sent, request);
-    assert_eq!(head_len(&request).unwrap(), Some(request.len()));
-    assert_eq!(head_len(&request[..request.len() - 1]).unwrap(), None);
+    assert_eq!(head_len(&request, 0).unwrap(), Some(request.len()));
+    assert_eq!(head_len(&request[..request.len() - 1], 0).unwrap(), None);
 
     let mut answer = Vec::new();
     append_response(&mut answer, &check_request(&request).unwrap());
@@ -66,22 +66,24 @@ fn the_recorded_opening_is_sent_and_answered_in_the_same_bytes() {
 }
 
 #[test]
-fn a_resource_cannot_begin_another_request() {
+fn a_host_or_a_resource_cannot_begin_another_request() {
     let key = Key::from_random([7; 16]);
-    for resource in [
+    for hostile in [
         "/ HTTP/1.1\r\nHost: x\r\n\r\nPOST /admin",
         "/a b",
         "/\n",
         "\u{7f}",
     ] {
-        let mut sent = Vec::new();
-        let refused = append_request(&mut sent, "127.0.0.1", 80, resource, &key).unwrap_err();
-        let refused = refused.to_string();
-        assert!(
-            refused.starts_with("expected a resource without spaces"),
-            "{refused}"
-        );
-        assert!(sent.is_empty());
+        for (host, resource, expected) in [
+            ("127.0.0.1", hostile, "expected a resource without spaces"),
+            (hostile, "/", "expected a host without spaces"),
+        ] {
+            let mut sent = Vec::new();
+            let refused = append_request(&mut sent, host, 80, resource, &key).unwrap_err();
+            let refused = refused.to_string();
+            assert!(refused.starts_with(expected), "{refused}");
+            assert!(sent.is_empty());
+        }
     }
 }
 
@@ -236,11 +238,17 @@ fn openings_that_break_the_rules_are_refused() {
     );
     let endless = vec![b'x'; HEADER_LEN_MAX];
     assert!(
-        head_len(&endless)
+        head_len(&endless, 0)
             .unwrap_err()
             .to_string()
             .contains("at most 16384 bytes")
     );
+}
+
+#[test]
+fn a_part_of_an_opening_that_was_searched_is_not_searched_again() {
+    assert_eq!(head_len(b"\r\n\r\nxyz", 0).unwrap(), Some(4));
+    assert_eq!(head_len(b"\r\n\r\nxyz", 7).unwrap(), None);
 }
 
 /// Ice 3.7.8 accepted each of these.
@@ -272,9 +280,9 @@ fn openings_in_other_spellings_are_accepted() {
             .collect();
         let len = bytes.len();
         bytes.extend(b"\n\n");
-        assert_eq!(head_len(&bytes).unwrap(), Some(len), "{written}");
+        assert_eq!(head_len(&bytes, 0).unwrap(), Some(len), "{written}");
         for short in 0..len {
-            assert_eq!(head_len(&bytes[..short]).unwrap(), None, "{written}");
+            assert_eq!(head_len(&bytes[..short], 0).unwrap(), None, "{written}");
         }
         assert_eq!(check_request(&bytes[..len]).unwrap(), plain, "{written}");
     }
@@ -302,7 +310,7 @@ fn responses_in_other_spellings_are_accepted() {
             .chars()
             .map(|it| u8::try_from(it).unwrap())
             .collect();
-        assert_eq!(head_len(&bytes).unwrap(), Some(bytes.len()));
+        assert_eq!(head_len(&bytes, 0).unwrap(), Some(bytes.len()));
         check_response(&bytes, &key).unwrap();
     }
     let other = response.replace("ice.zeroc.com", "chat");
@@ -331,6 +339,28 @@ proptest! {
         }
         let _ = check_request(&bytes);
         let _ = check_response(&bytes, &Key::from_random([1; 16]));
-        let _ = head_len(&bytes);
+        let _ = head_len(&bytes, 0);
+    }
+
+    /// Few bytes are anything else than the ends of lines.
+    #[test]
+    fn the_end_of_an_opening_is_found_however_it_comes(
+        bytes in proptest::collection::vec(prop_oneof![Just(b'\r'), Just(b'\n'), Just(b'x')], 0..12),
+        ends: Vec<prop::sample::Index>,
+    ) {
+        let whole = head_len(&bytes, 0).unwrap();
+        let mut ends: Vec<_> = ends.iter().map(|end| end.index(bytes.len() + 1)).collect();
+        ends.push(bytes.len());
+        ends.sort_unstable();
+        let mut searched_len = 0;
+        let mut found = None;
+        for end in ends {
+            found = head_len(&bytes[..end], searched_len).unwrap();
+            if found.is_some() {
+                break;
+            }
+            searched_len = end;
+        }
+        prop_assert_eq!(found, whole);
     }
 }

@@ -249,6 +249,10 @@ impl StreamWriter for TlsWriter {
         self.0.writer.shutdown();
     }
 
+    fn is_encrypted(&self) -> bool {
+        true
+    }
+
     fn describe(&self, info: &mut ConnectionInfo) {
         self.0.writer.describe(info);
         info.transport = "ssl";
