@@ -27,7 +27,7 @@ use crate::error::ChangeError;
 use crate::service::count::number;
 use crate::service::dead_letters;
 use crate::service::durable::{Reader, TopicLog, pull};
-use crate::service::registry::{Registry, pull_identity};
+use crate::service::registry::{Registry, check_may_pull, pull_identity};
 use crate::service::topic::Topic;
 use crate::store::StoreError;
 
@@ -280,6 +280,7 @@ impl DurableTopics for DurableTopicsServant {
         if known.log().is_none() {
             return Err(NoSuchSubscription { name }.into());
         }
+        check_may_pull(&known, &name).map_err(InvokeError::from)?;
         let reader = self.subscription(topic, name, current)?;
         if reader.is_sticky() {
             let reason = "the subscription shares by key (floe.sticky) and cannot be pulled";
