@@ -280,3 +280,27 @@ async fn of_many_programs_that_wait_each_gets_an_event() {
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=COUNT as i64).collect::<Vec<_>>());
 }
+
+#[tokio::test]
+async fn a_program_does_not_wait_for_an_event_of_a_topic_that_is_destroyed() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    soon(topics.open_pull("t", &qos(DURABLE))).await.unwrap();
+    let mut waiting = JoinSet::new();
+    for _ in 0..2 {
+        let topics = topics.clone();
+        waiting.spawn(async move { topics.pull("t", "d", 1, 30_000).await });
+    }
+    // The hub handles the ping after the pulls.
+    tokio::task::yield_now().await;
+    soon(topics.ice_ping()).await.unwrap();
+    let topic = topic(&world, "t").await;
+    soon(topic.destroy()).await.unwrap();
+    let ended = tokio::time::timeout(Duration::from_secs(10), waiting.join_all()).await;
+    for pulled in ended.expect("they wait no longer") {
+        assert!(pulled.unwrap().is_empty());
+    }
+    let error = soon(topics.pull("t", "d", 1, 30_000)).await.unwrap_err();
+    assert!(error.to_string().contains("NoSuchTopic"), "{error}");
+}

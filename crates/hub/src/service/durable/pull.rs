@@ -19,7 +19,8 @@ const PULLING: Member = Member(0);
 /// again.
 ///
 /// Of the programs that wait, one waits for events, and the others for their turn: an event wakes one, however many there are.
-/// Returns `None` for a program that has `gone` while it waited, so that it takes no event from the others.
+/// Returns `None` for a program that has `gone` while it waited, so that it takes no event from the others, and if the topic is
+/// destroyed.
 pub(crate) async fn pull(
     reader: &Arc<Reader>,
     count: usize,
@@ -57,6 +58,9 @@ async fn pull_unsaved(
     loop {
         let mut changed = pin!(reader.changed());
         changed.as_mut().enable();
+        if reader.is_closed() {
+            return None;
+        }
         let now = Instant::now();
         if !reader.late(now).is_empty() {
             return Some(Vec::new());

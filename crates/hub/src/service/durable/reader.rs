@@ -310,6 +310,11 @@ impl Reader {
         self.source.readable(from)
     }
 
+    /// Whether the log was closed: it gets no more events.
+    pub(super) fn is_closed(&self) -> bool {
+        self.source.is_closed()
+    }
+
     /// Events were acknowledged.
     pub(crate) fn handle_acknowledged(&self, sequences: impl Iterator<Item = u64>) {
         let mut state = self.lock();
