@@ -7,7 +7,8 @@ use floe_hub::contracts::floe::DurableTopicsProxy;
 
 use crate::durable::{DURABLE, all_operations, hub_in, publish_with, topic};
 use crate::world::{
-    Directory, Subscribers, identity, numbered, publish, publish_many, publisher, qos, soon, subscribe,
+    Directory, Subscribers, identity, numbered, publish, publish_many, publisher, qos, soon,
+    subscribe,
 };
 
 #[tokio::test]
@@ -130,7 +131,10 @@ async fn a_subscription_whose_only_subscriber_is_connected_is_neither_shared_nor
     let subscribed = topic.subscribe_and_get_publisher(&shared, Some(&other));
     let durable = qos(DURABLE);
     let refusals = [
-        soon(subscribed).await.map(drop).map_err(|it| it.to_string()),
+        soon(subscribed)
+            .await
+            .map(drop)
+            .map_err(|it| it.to_string()),
         soon(topics.open_pull("t", &durable))
             .await
             .map_err(|it| it.to_string()),

@@ -125,7 +125,7 @@ impl Keyed {
             taken.push(Delivery {
                 sequence,
                 time: stamp.time,
-                attempt: position.handle_delivery(sequence, now),
+                attempt: position.handle_delivery(sequence, member, now),
                 event,
             });
         }

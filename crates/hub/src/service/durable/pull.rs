@@ -11,9 +11,6 @@ use super::delivery::{Batch, Delivery, HasRead, Readable};
 use super::reader::Reader;
 use crate::core::durable::Member;
 
-/// Programs that pull are one member: the hub does not tell them apart.
-const PULLING: Member = Member(0);
-
 /// Takes events for a program that asks for them, at least one if one comes in time. They are delivered again if no
 /// acknowledgement comes. Returns none earlier if acknowledgements are late: the caller refuses those events, and pulls
 /// again.
@@ -62,14 +59,14 @@ async fn pull_unsaved(
             return None;
         }
         let now = Instant::now();
-        if !reader.late(now).is_empty() {
+        if !reader.late(Member::PULLING, now).is_empty() {
             return Some(Vec::new());
         }
         let may_read = match &readable {
             Some((from, _)) => !reader.reads_from(*from),
             None => true,
         };
-        let wake_at = match reader.poll(PULLING, count, may_read, now) {
+        let wake_at = match reader.poll(Member::PULLING, count, may_read, now) {
             Batch::Deliver(batch) => return Some(batch),
             Batch::Expired(count) => {
                 log_expired(reader, count);

@@ -366,9 +366,28 @@ impl Reader {
         self.changed.notify_waiters();
     }
 
-    /// The delivered events whose acknowledgement is late.
-    pub(crate) fn late(&self, now: Instant) -> Vec<u64> {
-        self.lock().position.late(now)
+    /// The events that this member, or programs that pull, have got, and whose acknowledgement is late.
+    pub(crate) fn late(&self, member: Member, now: Instant) -> Vec<u64> {
+        self.lock().position.late(member, now)
+    }
+
+    /// Refuses the events that programs have pulled and not acknowledged in time, up to the first one that is to become a dead letter.
+    /// Returns that one, and the number of its attempts.
+    pub(crate) fn refuse_late_pulls(&self, now: Instant) -> Option<(u64, u32)> {
+        let mut state = self.lock();
+        let late = state.position.late(Member::PULLING, now);
+        if late.is_empty() {
+            return None;
+        }
+        let refuse = |sequence| match state.position.handle_refused(sequence, now) {
+            NotAcknowledged::Dead { attempts } => Some((sequence, attempts)),
+            NotAcknowledged::Again { .. } | NotAcknowledged::Settled => None,
+        };
+        let dead = late.into_iter().find_map(refuse);
+        state.saver.is_unsaved = true;
+        drop(state);
+        self.changed.notify_waiters();
+        dead
     }
 
     /// Writes the position, if it has changed. It then survives the end of the process.
