@@ -212,7 +212,7 @@ impl Reader {
         };
         let (from, limits) = match to_read {
             ToRead::Next { from, .. } => (from, self.turn().await),
-            ToRead::Again { sequence, .. } | ToRead::Keyed { sequence } => {
+            ToRead::Again { sequence, .. } | ToRead::Keyed { sequence, .. } => {
                 (sequence, self.source.limits(1, READ_BYTES_MAX))
             }
         };
@@ -504,11 +504,14 @@ impl Reader {
                 }),
                 _ => HasRead::AfterLoss(state.handle_missing(sequence)),
             },
-            ToRead::Keyed { sequence } => match read.next() {
+            ToRead::Keyed {
+                sequence,
+                is_wanted,
+            } => match read.next() {
                 Some((stamp, event)) if stamp.sequence == sequence => {
                     let state = &mut *state;
                     if let Some(held) = &mut state.held {
-                        held.insert(stamp, event, &mut state.position);
+                        held.insert(stamp, event, is_wanted, &mut state.position);
                     }
                     HasRead::Events
                 }

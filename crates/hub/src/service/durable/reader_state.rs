@@ -103,7 +103,15 @@ impl ReaderState {
         };
         self.saver.is_unsaved |= held.fill(&mut self.feed.events, &mut self.position, now);
         match held.take(&mut self.position, member, room, now, clock) {
-            KeyedTaken::Unread(sequence) => return Batch::Read(ToRead::Keyed { sequence }),
+            KeyedTaken::Unread {
+                sequence,
+                is_wanted,
+            } => {
+                return Batch::Read(ToRead::Keyed {
+                    sequence,
+                    is_wanted,
+                });
+            }
             KeyedTaken::Events(events) if !events.is_empty() => {
                 self.saver.has_unsaved_attempts = true;
                 return Batch::Deliver(events);
