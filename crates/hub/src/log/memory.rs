@@ -123,6 +123,10 @@ impl EventLog for MemoryLog {
         kept.is_closed = true;
         kept.waiting.wake(|_| u64::MAX);
     }
+
+    fn is_closed(&self) -> bool {
+        self.kept().is_closed
+    }
 }
 
 struct Kept {

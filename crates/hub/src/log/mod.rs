@@ -83,6 +83,9 @@ pub trait EventLog: fmt::Debug + Send + Sync {
     /// Syncs what has been appended, refuses further appends and wakes all waiting readers. What is kept can still be
     /// read. It waits for the disk.
     fn close(&self);
+
+    /// Whether it was closed. It wakes readers at once then.
+    fn is_closed(&self) -> bool;
 }
 
 /// Appends events without a wait. The future ends as soon as they are as safe as `level` says, or surely not kept. If it is

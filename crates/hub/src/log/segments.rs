@@ -241,6 +241,10 @@ impl EventLog for SegmentLog {
         self.shared.queue().is_closed = true;
         self.shared.close();
     }
+
+    fn is_closed(&self) -> bool {
+        self.shared.queue().is_closed
+    }
 }
 
 /// As if the process ended: what waits is not written any more.

@@ -8,7 +8,7 @@ use floe::forwarding::HOPS_KEY;
 use super::directory::ObjectDirectory;
 use super::durable::Reader;
 use super::one_line::OneLine;
-use crate::core::durable::{LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY};
+use crate::core::durable::{Absence, LEVEL_KEY, NUMBER_KEY, PUBLISHER_KEY};
 use crate::core::{HOPS_MAX, LIFESPAN_KEY, next_hop, with_entries};
 
 /// What became of an event that could not be delivered. It needs no further attempt.
@@ -20,6 +20,31 @@ pub(super) enum DeadLetter {
     Trimmed,
     /// It has been a dead letter too often.
     HopLimit,
+}
+
+/// Refuses the events that programs have pulled and not acknowledged in time.
+pub(super) async fn refuse_late_pulls(reader: &Reader, directory: &ObjectDirectory) {
+    let reason = "its acknowledgement did not come in time";
+    while let Some((sequence, attempts)) = reader.refuse_late_pulls(Instant::now()) {
+        settle(reader, directory, sequence, attempts, reason).await;
+    }
+}
+
+/// Stores an event as a dead letter that a program has pulled. If that fails, it is delivered again.
+pub(super) async fn settle(
+    reader: &Reader,
+    directory: &ObjectDirectory,
+    sequence: u64,
+    attempts: u32,
+    reason: &str,
+) {
+    match store(reader, directory, sequence, attempts, reason).await {
+        Ok(_) => reader.handle_acknowledged([sequence].into_iter()),
+        Err(error) => {
+            reader.handle_undead(sequence, Absence::WAIT_MAX);
+            tracing::error!("event {sequence} cannot become a dead letter: {error}");
+        }
+    }
 }
 
 /// Stores an event as a dead letter: it, with its origin and the reason in its context, becomes an event of another topic.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! table      key                                value
-//! "meta"     "format"                           2
+//! "meta"     "format"                           3
 //! "summary"  "summary"                          the sealed Summary
 //! "records"  (topic, kind, encoded identity)    the sealed Record
 //! ```
@@ -30,8 +30,11 @@ pub(super) const META: TableDefinition<'_, &str, u64> = TableDefinition::new("me
 const SUMMARY: TableDefinition<'_, &str, &[u8]> = TableDefinition::new("summary");
 pub(super) const RECORDS: TableDefinition<'_, Key<'_>, &[u8]> = TableDefinition::new("records");
 
-/// The layout of the tables. A hub refuses a file with a later one.
-pub(super) const FORMAT: u64 = 2;
+/// The layout of the tables, and of the files of positions beside them. A hub refuses a file with a later one.
+pub(super) const FORMAT: u64 = 3;
+
+/// As [`FORMAT`], but a hub that writes this does not know the positions of today, and would begin them anew.
+const FORMER_POSITIONS: u64 = 2;
 
 /// Bytes of a file that are cached. The hub reads it only when it starts.
 const CACHE_LEN_MAX: usize = 512 * 1024;
@@ -327,7 +330,7 @@ fn read(database: &Database, contents: &mut StoreContents) -> Result<(), redb::E
     contents.format = format.map_or(0, |format| format.value());
     match contents.format {
         1 => format_1::read(&transaction, contents),
-        FORMAT => read_records(&transaction, contents),
+        FORMER_POSITIONS | FORMAT => read_records(&transaction, contents),
         _ => Ok(()),
     }
 }

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use floe::{Communicator, TypedProxy};
 use floe_hub::DURABLE_TOPICS;
-use floe_hub::contracts::floe::{DurableTopicsProxy, LogContents, LoggedEvent};
+use floe_hub::contracts::floe::{DurableTopicsProxy, LogContents, LoggedEvent, TopicInfo};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
 use crate::durable::{DURABLE, hub_in, topic};
-use crate::world::{Directory, World, publish, publish_many, publisher, qos, soon};
+use crate::world::{
+    Directory, Subscribers, World, publish, publish_many, publisher, qos, soon, subscribe,
+};
 
 #[tokio::test]
 async fn events_are_pulled_acknowledged_and_refused() {
@@ -279,4 +281,65 @@ async fn of_many_programs_that_wait_each_gets_an_event() {
     let mut numbers: Vec<_> = pulled.iter().flatten().map(|event| event.number).collect();
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=COUNT as i64).collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn an_event_that_a_program_has_pulled_and_not_acknowledged_goes_to_a_subscriber_after_its_deadline()
+ {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topic = topic(&world, "t").await;
+    let publisher = publisher(&topic).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let rules = [("floe.backOff", "10"), ("floe.deadline", "300")];
+    let wishes = [DURABLE, &rules].concat();
+    soon(topics.open_pull("t", &qos(&wishes))).await.unwrap();
+    publish_many(&publisher, 2).await;
+    let pulled = soon(topics.pull("t", "d", 1, 10_000)).await.unwrap();
+    assert_eq!(pulled[0].operation, "e0");
+    let subscribers = Subscribers::start().await;
+    let (proxy, mut inbox) = subscribers.add("s");
+    let ordered = [
+        &wishes[..],
+        &[("reliability", "ordered"), ("floe.stamps", "yes")],
+    ]
+    .concat();
+    subscribe(&topic, &proxy, &ordered).await;
+    let again = inbox.next().await;
+    assert_eq!(
+        (
+            again.operation.as_str(),
+            again.context["floe.attempt"].as_str()
+        ),
+        ("e0", "2")
+    );
+    assert_eq!(inbox.operations(1).await, ["e1"]);
+    let is_delivered = |info: &TopicInfo| info.delivered == 2;
+    let info = world.info_when("t", is_delivered).await;
+    let of_s = &info.subscribers[0];
+    assert_eq!((of_s.offered, of_s.outstanding), (2, 0));
+}
+
+#[tokio::test]
+async fn a_program_does_not_wait_for_an_event_of_a_topic_that_is_destroyed() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    soon(topics.open_pull("t", &qos(DURABLE))).await.unwrap();
+    let mut waiting = JoinSet::new();
+    for _ in 0..2 {
+        let topics = topics.clone();
+        waiting.spawn(async move { topics.pull("t", "d", 1, 30_000).await });
+    }
+    // The hub handles the ping after the pulls.
+    tokio::task::yield_now().await;
+    soon(topics.ice_ping()).await.unwrap();
+    let topic = topic(&world, "t").await;
+    soon(topic.destroy()).await.unwrap();
+    let ended = tokio::time::timeout(Duration::from_secs(10), waiting.join_all()).await;
+    for pulled in ended.expect("they wait no longer") {
+        assert!(pulled.unwrap().is_empty());
+    }
+    let error = soon(topics.pull("t", "d", 1, 30_000)).await.unwrap_err();
+    assert!(error.to_string().contains("NoSuchTopic"), "{error}");
 }

@@ -7,7 +7,8 @@ use floe_hub::contracts::floe::DurableTopicsProxy;
 
 use crate::durable::{DURABLE, all_operations, hub_in, publish_with, topic};
 use crate::world::{
-    Directory, Subscribers, numbered, publish, publish_many, publisher, qos, soon, subscribe,
+    Directory, Subscribers, identity, numbered, publish, publish_many, publisher, qos, soon,
+    subscribe,
 };
 
 #[tokio::test]
@@ -109,4 +110,72 @@ async fn subscribers_that_share_a_subscription_agree_about_its_key_and_programs_
     }
     let error = soon(topics.pull("t", "d", 1, 0)).await.unwrap_err();
     assert!(error.to_string().contains("sticky"), "{error}");
+}
+
+#[tokio::test]
+async fn a_subscription_whose_only_subscriber_is_connected_is_neither_shared_nor_pulled() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topic = topic(&world, "t").await;
+    let subscribers = Subscribers::start().await;
+    let rules = [("floe.backOff", "100"), ("floe.attempts", "3")];
+    let ordered = [DURABLE, &[("reliability", "ordered")], &rules].concat();
+    let (own, mut inbox) = subscribers.add("own");
+    subscribe(&topic, &own, &ordered).await;
+    let publisher = publisher(&topic).await;
+    publish(&publisher, "first").await;
+    assert_eq!(inbox.operations(1).await, ["first"]);
+    let (other, _other) = subscribers.add("other");
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    let shared = qos(&[DURABLE, &[("floe.shared", "yes")]].concat());
+    let subscribed = topic.subscribe_and_get_publisher(&shared, Some(&other));
+    let durable = qos(DURABLE);
+    let refusals = [
+        soon(subscribed)
+            .await
+            .map(drop)
+            .map_err(|it| it.to_string()),
+        soon(topics.open_pull("t", &durable))
+            .await
+            .map_err(|it| it.to_string()),
+        soon(topics.pull("t", "d", 1, 0))
+            .await
+            .map(drop)
+            .map_err(|it| it.to_string()),
+    ];
+    for refusal in refusals {
+        let error = refusal.expect_err("one subscriber has it for itself alone");
+        let expected = "and is connected: use another name, or let both share it";
+        assert!(error.contains(expected), "{error}");
+    }
+    // The order that it has asked for is kept.
+    publish(&publisher, "throw").await;
+    publish(&publisher, "after").await;
+    let operations = inbox.operations(4).await;
+    assert_eq!(operations, ["throw", "throw", "throw", "after"]);
+}
+
+#[tokio::test]
+async fn an_only_subscriber_that_is_not_connected_gives_way_to_those_that_share_or_pull() {
+    let directory = Directory::new();
+    let world = hub_in(&directory.0).await;
+    let topic = topic(&world, "t").await;
+    let absent = |name: &str| {
+        let text = format!("{name}:tcp -h 127.0.0.1 -p 1");
+        world.client.proxy(&text).unwrap()
+    };
+    let ordered = [DURABLE, &[("reliability", "ordered")]].concat();
+    let shared = [DURABLE, &[("floe.shared", "yes")]].concat();
+    subscribe(&topic, &absent("former"), &ordered).await;
+    for name in ["one", "another"] {
+        subscribe(&topic, &absent(name), &shared).await;
+    }
+    let found = soon(topic.get_subscribers()).await.unwrap();
+    assert_eq!(found, [identity("one"), identity("another")]);
+    subscribe(&topic, &absent("former"), &ordered).await;
+    let found = soon(topic.get_subscribers()).await.unwrap();
+    assert_eq!(found, [identity("former")]);
+    let topics = DurableTopicsProxy::from_proxy(world.object(DURABLE_TOPICS));
+    soon(topics.open_pull("t", &qos(DURABLE))).await.unwrap();
+    assert!(soon(topic.get_subscribers()).await.unwrap().is_empty());
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::by_sequence::BySequence;
 use super::redelivery::Redelivery;
 use super::saved_position::SavedPosition;
-use super::sticky::Partition;
+use super::sticky::{Member, Partition};
 
 /// Which events of a log a subscription has acknowledged, and which it gets next.
 ///
@@ -49,8 +49,11 @@ struct Pending {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PendingState {
-    /// Delivered. It is delivered again if no acknowledgement comes before the deadline.
-    Delivered { deadline: Option<Instant> },
+    /// Delivered to this member. It is delivered again if no acknowledgement comes before the deadline.
+    Delivered {
+        member: Member,
+        deadline: Option<Instant>,
+    },
     /// It waits for its next attempt, at this time.
     Waiting { until: Instant },
     /// All attempts have failed. It waits until it is stored as a dead letter.
@@ -95,6 +98,23 @@ impl Pending {
     /// Whether it waits for another attempt, whose time has come.
     fn is_due(&self, now: Instant) -> bool {
         matches!(self.state, PendingState::Waiting { until } if until <= now)
+    }
+
+    /// When it is late, if it is delivered.
+    fn deadline(&self) -> Option<Instant> {
+        match self.state {
+            PendingState::Delivered { deadline, .. } => deadline,
+            PendingState::Waiting { .. } | PendingState::Dead => None,
+        }
+    }
+
+    /// When it is late, if this member or a program that pulls has got it.
+    fn deadline_for(&self, looking: Member) -> Option<Instant> {
+        let is_seen = |member| member == looking || member == Member::PULLING;
+        match self.state {
+            PendingState::Delivered { member, deadline } if is_seen(member) => deadline,
+            _ => None,
+        }
     }
 }
 
@@ -196,13 +216,13 @@ impl SubscriptionPosition {
         })
     }
 
-    /// An event is being delivered. Returns which attempt this is, from 1.
+    /// An event is being delivered to a member. Returns which attempt this is, from 1.
     ///
     /// A new event has a sequence number of at least [`SubscriptionPosition::next`]; the log has none between these two.
-    pub(crate) fn handle_delivery(&mut self, sequence: u64, now: Instant) -> u32 {
+    pub(crate) fn handle_delivery(&mut self, sequence: u64, member: Member, now: Instant) -> u32 {
         let deadline = self.redelivery.deadline;
         let deadline = deadline.and_then(|deadline| now.checked_add(deadline));
-        let state = PendingState::Delivered { deadline };
+        let state = PendingState::Delivered { member, deadline };
         self.late_at = earlier(self.late_at, deadline);
         if sequence >= self.next {
             self.next = sequence + 1;
@@ -370,27 +390,27 @@ impl SubscriptionPosition {
         self.waiting.insert(sequence);
     }
 
-    /// The delivered events whose deadline is over. Each is to be refused.
-    pub(crate) fn late(&mut self, now: Instant) -> Vec<u64> {
+    /// The events whose deadline is over, of those that this member or programs that pull have got. Each is to be refused. Other
+    /// members look after their own.
+    pub(crate) fn late(&mut self, member: Member, now: Instant) -> Vec<u64> {
         if self.late_at.is_none_or(|at| at > now) {
             return Vec::new();
         }
         self.late_at = None;
         let mut late = Vec::new();
         for run in self.pending.runs() {
-            if let PendingState::Delivered { deadline } = run.value.state {
-                self.late_at = earlier(self.late_at, deadline);
-                if deadline.is_some_and(|deadline| deadline <= now) {
-                    late.extend(run.sequences());
-                }
+            self.late_at = earlier(self.late_at, run.value.deadline());
+            let deadline = run.value.deadline_for(member);
+            if deadline.is_some_and(|deadline| deadline <= now) {
+                late.extend(run.sequences());
             }
         }
         late
     }
 
-    /// When to look for late events, or to deliver one again, if an event does not change that before. The deadline may be that of an
-    /// event that was acknowledged since.
-    pub(crate) fn next_deadline(&self, now: Instant) -> Option<Instant> {
+    /// When this member looks for late events, or delivers one again, if an event does not change that before. The deadline may be that
+    /// of an event that was acknowledged since, or of another member.
+    pub(crate) fn next_deadline(&self, member: Member, now: Instant) -> Option<Instant> {
         let waiting = self.waiting.iter().filter_map(|sequence| {
             match self.pending.get(*sequence)?.state {
                 // If its time has come, it waits for room, or for an acknowledgement of another one.
@@ -398,7 +418,14 @@ impl SubscriptionPosition {
                 PendingState::Delivered { .. } | PendingState::Dead => None,
             }
         });
-        let late_at = self.late_at.filter(|_| self.pending.len() > 0);
+        let late_at = match self.late_at.filter(|_| self.pending.len() > 0) {
+            // It may be one that another member has not settled yet.
+            Some(at) if at <= now => {
+                let runs = self.pending.runs();
+                runs.filter_map(|run| run.value.deadline_for(member)).min()
+            }
+            late_at => late_at,
+        };
         waiting.chain(late_at).min()
     }
 

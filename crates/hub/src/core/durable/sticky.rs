@@ -24,6 +24,11 @@ pub(crate) struct Sticky {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Member(pub(crate) u64);
 
+impl Member {
+    /// Programs that pull are one member: the hub does not tell them apart. No task of its own looks after its events.
+    pub(crate) const PULLING: Self = Self(0);
+}
+
 /// What is known of the partition of a pending event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Partition {

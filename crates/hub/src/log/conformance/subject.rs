@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::runtime::Runtime;
 
-use super::samples::append;
+use super::samples::{append, stored};
 use crate::log::*;
 
 /// A log under test, and what must live as long.
@@ -83,4 +83,34 @@ fn a_folder_is_free_as_soon_as_its_log_is_closed_or_dropped() {
         .log
         .maintain(EventTime::now())
         .expect("a closed log leaves the folder alone");
+}
+
+#[test]
+fn old_events_expire_although_somebody_has_removed_the_file_of_the_oldest() {
+    let keep = |bytes| Retention {
+        bytes: Some(bytes),
+        ..Retention::default()
+    };
+    let subject = on_disk(keep(4 << 20));
+    let folder = subject.folder.clone().expect("it is on disk");
+    let long = vec![1; 128 << 10];
+    for at in 1..=32 {
+        stored(&*subject.log, append(&[&long], at), Level::Synced).expect("it is stored");
+    }
+    let segments = || {
+        let entries = std::fs::read_dir(&folder).expect("it is there");
+        let paths = entries.map(|entry| entry.expect("it is there").path());
+        let mut segments: Vec<_> = paths
+            .filter(|path| path.extension().is_some_and(|it| it == "log"))
+            .collect();
+        segments.sort();
+        segments
+    };
+    let before = segments();
+    assert!(before.len() > 2, "{before:?}");
+    std::fs::remove_file(&before[0]).expect("it is there");
+    subject.log.set_retention(keep(1));
+    let maintained = subject.log.maintain(EventTime(33));
+    maintained.expect("what is gone need not be removed");
+    assert_eq!(segments(), before[before.len() - 1..]);
 }

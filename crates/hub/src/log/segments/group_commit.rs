@@ -353,9 +353,14 @@ impl Shared {
     /// leaves no hole.
     fn remove(&self, dropped: Segment) -> Result<(), LogError> {
         let first = dropped.first;
-        if let Err(error) = self.storage.remove(&segment_name(first)) {
-            self.catalog_mut().segments.push_front(dropped);
-            return Err(self.error("remove", first, error));
+        match self.storage.remove(&segment_name(first)) {
+            // Somebody else has removed it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                self.catalog_mut().segments.push_front(dropped);
+                return Err(self.error("remove", first, error));
+            }
+            Ok(()) => {}
         }
         let synced = self.storage.sync_names();
         synced.map_err(|error| self.error("remove", first, error))

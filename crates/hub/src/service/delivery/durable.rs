@@ -38,12 +38,13 @@ pub(super) async fn run(
     reader: &Arc<Reader>,
     directory: &ObjectDirectory,
 ) {
+    let member = reader.join();
     let mut delivery = DurableDelivery {
         subscriber,
         reader,
         directory,
-        member: reader.join(),
-        window: DurableWindow::new(subscriber, reader),
+        member,
+        window: DurableWindow::new(subscriber, reader, member),
         ahead: JoinSet::new(),
         readable: None,
         absence: Absence::default(),
@@ -317,9 +318,12 @@ impl DurableDelivery<'_> {
         }
     }
 
-    /// Settles the events that were refused, not answered in time, or not delivered.
+    /// Settles the events that were refused, not answered in time, or not delivered, and those that programs have pulled and
+    /// forgotten.
     async fn settle_attempts(&mut self) {
-        self.window.give_up_late();
+        if self.window.give_up_late() {
+            Box::pin(dead_letters::refuse_late_pulls(self.reader, self.directory)).await;
+        }
         for (sequence, attempt) in self.window.take_attempts() {
             match attempt {
                 Ok(()) => self.handle_presence(),

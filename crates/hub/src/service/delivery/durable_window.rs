@@ -12,7 +12,7 @@ use floe::InvokeError;
 use floe::forwarding::{Event, PendingEvent, ReplySink};
 use floe::message::Outcome;
 
-use crate::core::durable::{Attempt, DurableInFlight, Ended, LogEvent};
+use crate::core::durable::{Attempt, DurableInFlight, Ended, LogEvent, Member};
 use crate::lock::Mutex;
 use crate::service::durable::Reader;
 use crate::service::subscriber::Subscriber;
@@ -21,6 +21,7 @@ use crate::service::subscriber::Subscriber;
 pub(super) struct DurableWindow {
     subscriber: Weak<Subscriber>,
     reader: Arc<Reader>,
+    member: Member,
     /// The number of the position for which its events were read.
     position_number: AtomicU64,
     /// Held for a few moves. Nothing that belongs to a connection is dropped under it.
@@ -28,10 +29,15 @@ pub(super) struct DurableWindow {
 }
 
 impl DurableWindow {
-    pub(super) fn new(subscriber: &Arc<Subscriber>, reader: &Arc<Reader>) -> Arc<Self> {
+    pub(super) fn new(
+        subscriber: &Arc<Subscriber>,
+        reader: &Arc<Reader>,
+        member: Member,
+    ) -> Arc<Self> {
         Arc::new(Self {
             subscriber: Arc::downgrade(subscriber),
             reader: reader.clone(),
+            member,
             position_number: AtomicU64::new(reader.position_number()),
             in_flight: Mutex::new(DurableInFlight::new(subscriber.window())),
         })
@@ -95,19 +101,21 @@ impl DurableWindow {
     }
 
     /// Gives up the events whose replies are late. They count as refused. If the position was set, it gives up all: they
-    /// are not pending any more, and a reply says nothing about the next delivery.
-    pub(super) fn give_up_late(&self) {
+    /// are not pending any more, and a reply says nothing about the next delivery. Returns true if events may be late that programs
+    /// have pulled.
+    pub(super) fn give_up_late(&self) -> bool {
         let number = self.reader.position_number();
         if self.position_number.swap(number, Ordering::Relaxed) != number {
             self.abandon();
         }
         let now = Instant::now();
-        let late = self.reader.late(now);
-        if !late.is_empty() {
-            // Dropped after the lock is released, because that takes the lock of the connection.
-            let handles = self.lock().give_up(&late, now);
-            drop(handles);
+        let late = self.reader.late(self.member, now);
+        if late.is_empty() {
+            return false;
         }
+        // Dropped after the lock is released, because that takes the lock of the connection.
+        let handles = self.lock().give_up(&late, now);
+        handles.len() < late.len()
     }
 
     /// Gives up all events. They are delivered again.

@@ -50,10 +50,12 @@ pub(crate) enum ToRead {
         /// Which attempt this is.
         attempt: u32,
     },
-    /// A pending event of a sticky subscription, for the member that gets its key.
+    /// A pending event of a sticky subscription.
     Keyed {
         /// Its sequence.
         sequence: u64,
+        /// Whether a member gets it now. Otherwise it is read for its key.
+        is_wanted: bool,
     },
 }
 

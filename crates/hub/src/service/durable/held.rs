@@ -25,10 +25,14 @@ pub(super) enum KeyedTaken {
     /// The lifespans of this many events were over.
     Expired(u64),
     /// This one, once it is read again.
-    Unread(u64),
+    Unread {
+        sequence: u64,
+        /// Whether the member gets it then. Otherwise its key is not known yet.
+        is_wanted: bool,
+    },
 }
 
-/// How many events wait at most. While there is no room, no member gets later events.
+/// How many events wait at most, and for each member one that it gets next. While there is no room, no member gets later events.
 const EVENTS_MAX: usize = 256;
 /// No more events wait once they have this many bytes.
 const BYTES_MAX: usize = 256 * 1024;
@@ -48,7 +52,11 @@ impl Keyed {
 
     /// Returns true if there is room for more events.
     pub(super) fn has_room(&self, position: &SubscriptionPosition) -> bool {
-        self.events.len() < EVENTS_MAX && self.byte_len() < BYTES_MAX && position.room() > 0
+        self.has_memory() && position.room() > 0
+    }
+
+    fn has_memory(&self) -> bool {
+        self.events.len() < EVENTS_MAX && self.byte_len() < BYTES_MAX
     }
 
     /// The bytes of the events that wait.
@@ -77,17 +85,21 @@ impl Keyed {
         self.events.len() > before
     }
 
-    /// A pending event was read again.
+    /// A pending event was read again. Thousands are, one after the other, if their keys are not known: those that no member wants yet
+    /// and for which there is no room are read once more later.
     pub(super) fn insert(
         &mut self,
         stamp: Stamp,
         event: Event,
+        is_wanted: bool,
         position: &mut SubscriptionPosition,
     ) {
         let partition = self.sticky.partition_of(event.as_bytes());
         position.set_partition(stamp.sequence, partition);
-        self.events
-            .insert(stamp.sequence, (stamp, event.detached()));
+        if is_wanted || self.has_memory() {
+            self.events
+                .insert(stamp.sequence, (stamp, event.detached()));
+        }
         self.drop_settled(position);
     }
 
@@ -101,13 +113,21 @@ impl Keyed {
         clock: &ExpiryClock,
     ) -> KeyedTaken {
         if let Some(sequence) = position.unknown_partition() {
-            return KeyedTaken::Unread(sequence);
+            return KeyedTaken::Unread {
+                sequence,
+                is_wanted: false,
+            };
         }
         let (mut taken, mut expired) = (Vec::new(), 0);
         for sequence in self.sticky.poll(position, member, room, now) {
             let Some((stamp, event)) = self.events.remove(&sequence) else {
                 match taken.is_empty() && expired == 0 {
-                    true => return KeyedTaken::Unread(sequence),
+                    true => {
+                        return KeyedTaken::Unread {
+                            sequence,
+                            is_wanted: true,
+                        };
+                    }
                     false => break,
                 }
             };
@@ -125,7 +145,7 @@ impl Keyed {
             taken.push(Delivery {
                 sequence,
                 time: stamp.time,
-                attempt: position.handle_delivery(sequence, now),
+                attempt: position.handle_delivery(sequence, member, now),
                 event,
             });
         }
@@ -144,5 +164,58 @@ impl Keyed {
     pub(super) fn drop_settled(&mut self, position: &SubscriptionPosition) {
         self.events
             .retain(|sequence, _| position.is_pending(*sequence));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::durable::{Redelivery, SavedPosition};
+    use crate::core::log::EventTime;
+    use crate::core::tests::events_with_contexts;
+
+    #[test]
+    fn events_that_are_read_again_for_their_keys_take_no_more_memory_than_others() {
+        const COUNT: u64 = 1000;
+        let customers: Vec<_> = (0..COUNT).map(|at| (at % 50).to_string()).collect();
+        let contexts: Vec<_> = customers.iter().map(|it| [("customer", &it[..])]).collect();
+        let contexts: Vec<_> = contexts.iter().map(|it| &it[..]).collect();
+        let events = events_with_contexts(&"o".repeat(4096), &contexts);
+        let events: Vec<_> = events.each().collect();
+        let (now, event_len) = (Instant::now(), events[0].len() + 1);
+        // Another subscriber has refused all before the subscription became sticky.
+        let saved = SavedPosition::with_pending(COUNT, (0..COUNT).map(|at| (at, 1)));
+        let rules = Redelivery::default();
+        let mut position = SubscriptionPosition::restore(&saved, rules, 4096, now);
+        let (mut keyed, clock) = (Keyed::new("customer"), ExpiryClock::new(None, None));
+        let mut delivered = Vec::new();
+        while position.pending() > 0 {
+            match keyed.take(&mut position, Member(1), 4096, now, &clock) {
+                KeyedTaken::Unread {
+                    sequence,
+                    is_wanted,
+                } => {
+                    let stamp = Stamp {
+                        sequence,
+                        time: EventTime::now(),
+                        origin: None,
+                    };
+                    let event = events[sequence as usize].clone();
+                    keyed.insert(stamp, event, is_wanted, &mut position);
+                }
+                KeyedTaken::Events(taken) => {
+                    assert!(!taken.is_empty(), "nothing is under way");
+                    for delivery in taken {
+                        assert!(position.handle_acknowledged(delivery.sequence));
+                        delivered.push(delivery.sequence);
+                    }
+                }
+                KeyedTaken::Expired(_) => panic!("they have no lifespan"),
+            }
+            let (held, max) = (keyed.byte_len(), BYTES_MAX + 2 * event_len);
+            assert!(held < max, "{held} bytes, at most {max}");
+        }
+        delivered.sort_unstable();
+        assert!(delivered.into_iter().eq(0..COUNT));
     }
 }

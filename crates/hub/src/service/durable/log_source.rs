@@ -75,4 +75,9 @@ impl LogSource {
     pub(super) fn readable(&self, from: u64) -> impl Future<Output = ()> + Send + use<> {
         readable(&*self.log, from, self.level())
     }
+
+    /// Whether the log was closed, because its topic was destroyed or the hub ends.
+    pub(super) fn is_closed(&self) -> bool {
+        self.log.is_closed()
+    }
 }

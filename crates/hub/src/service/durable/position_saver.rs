@@ -148,7 +148,7 @@ impl UnsyncedPosition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::durable::{Redelivery, SavedPosition};
+    use crate::core::durable::{Member, Redelivery, SavedPosition};
 
     #[test]
     fn a_position_that_is_not_stored_is_an_error_and_is_tried_again() {
@@ -184,7 +184,7 @@ mod tests {
         let mut position = SubscriptionPosition::restore(&at_first, rules, 9, start);
         let saved = || PositionFile::open(&path).unwrap().2;
         let deliver = |saver: &mut PositionSaver, position: &mut SubscriptionPosition| {
-            position.handle_delivery(position.next(), start);
+            position.handle_delivery(position.next(), Member(1), start);
             saver.has_unsaved_attempts = true;
         };
         deliver(&mut saver, &mut position);

@@ -11,15 +11,13 @@ use super::delivery::{Batch, Delivery, HasRead, Readable};
 use super::reader::Reader;
 use crate::core::durable::Member;
 
-/// Programs that pull are one member: the hub does not tell them apart.
-const PULLING: Member = Member(0);
-
 /// Takes events for a program that asks for them, at least one if one comes in time. They are delivered again if no
 /// acknowledgement comes. Returns none earlier if acknowledgements are late: the caller refuses those events, and pulls
 /// again.
 ///
 /// Of the programs that wait, one waits for events, and the others for their turn: an event wakes one, however many there are.
-/// Returns `None` for a program that has `gone` while it waited, so that it takes no event from the others.
+/// Returns `None` for a program that has `gone` while it waited, so that it takes no event from the others, and if the topic is
+/// destroyed.
 pub(crate) async fn pull(
     reader: &Arc<Reader>,
     count: usize,
@@ -57,15 +55,18 @@ async fn pull_unsaved(
     loop {
         let mut changed = pin!(reader.changed());
         changed.as_mut().enable();
+        if reader.is_closed() {
+            return None;
+        }
         let now = Instant::now();
-        if !reader.late(now).is_empty() {
+        if !reader.late(Member::PULLING, now).is_empty() {
             return Some(Vec::new());
         }
         let may_read = match &readable {
             Some((from, _)) => !reader.reads_from(*from),
             None => true,
         };
-        let wake_at = match reader.poll(PULLING, count, may_read, now) {
+        let wake_at = match reader.poll(Member::PULLING, count, may_read, now) {
             Batch::Deliver(batch) => return Some(batch),
             Batch::Expired(count) => {
                 log_expired(reader, count);

@@ -212,7 +212,7 @@ impl Reader {
         };
         let (from, limits) = match to_read {
             ToRead::Next { from, .. } => (from, self.turn().await),
-            ToRead::Again { sequence, .. } | ToRead::Keyed { sequence } => {
+            ToRead::Again { sequence, .. } | ToRead::Keyed { sequence, .. } => {
                 (sequence, self.source.limits(1, READ_BYTES_MAX))
             }
         };
@@ -310,6 +310,11 @@ impl Reader {
         self.source.readable(from)
     }
 
+    /// Whether the log was closed: it gets no more events.
+    pub(super) fn is_closed(&self) -> bool {
+        self.source.is_closed()
+    }
+
     /// Events were acknowledged.
     pub(crate) fn handle_acknowledged(&self, sequences: impl Iterator<Item = u64>) {
         let mut state = self.lock();
@@ -361,9 +366,28 @@ impl Reader {
         self.changed.notify_waiters();
     }
 
-    /// The delivered events whose acknowledgement is late.
-    pub(crate) fn late(&self, now: Instant) -> Vec<u64> {
-        self.lock().position.late(now)
+    /// The events that this member, or programs that pull, have got, and whose acknowledgement is late.
+    pub(crate) fn late(&self, member: Member, now: Instant) -> Vec<u64> {
+        self.lock().position.late(member, now)
+    }
+
+    /// Refuses the events that programs have pulled and not acknowledged in time, up to the first one that is to become a dead letter.
+    /// Returns that one, and the number of its attempts.
+    pub(crate) fn refuse_late_pulls(&self, now: Instant) -> Option<(u64, u32)> {
+        let mut state = self.lock();
+        let late = state.position.late(Member::PULLING, now);
+        if late.is_empty() {
+            return None;
+        }
+        let refuse = |sequence| match state.position.handle_refused(sequence, now) {
+            NotAcknowledged::Dead { attempts } => Some((sequence, attempts)),
+            NotAcknowledged::Again { .. } | NotAcknowledged::Settled => None,
+        };
+        let dead = late.into_iter().find_map(refuse);
+        state.saver.is_unsaved = true;
+        drop(state);
+        self.changed.notify_waiters();
+        dead
     }
 
     /// Writes the position, if it has changed. It then survives the end of the process.
@@ -480,11 +504,14 @@ impl Reader {
                 }),
                 _ => HasRead::AfterLoss(state.handle_missing(sequence)),
             },
-            ToRead::Keyed { sequence } => match read.next() {
+            ToRead::Keyed {
+                sequence,
+                is_wanted,
+            } => match read.next() {
                 Some((stamp, event)) if stamp.sequence == sequence => {
                     let state = &mut *state;
                     if let Some(held) = &mut state.held {
-                        held.insert(stamp, event, &mut state.position);
+                        held.insert(stamp, event, is_wanted, &mut state.position);
                     }
                     HasRead::Events
                 }

@@ -47,31 +47,37 @@ impl ReaderState {
         let next = (room > 0).then(|| self.position.poll_next(now)).flatten();
         match next {
             Some(NextEvent::Again { sequence }) => {
-                let attempt = self.position.handle_delivery(sequence, now);
+                let attempt = self.position.handle_delivery(sequence, member, now);
                 return Batch::Read(ToRead::Again { sequence, attempt });
             }
             Some(NextEvent::New { .. }) if clock.is_over_first(&self.feed.events) => {
                 return Batch::Expired(self.expire(clock));
             }
             Some(NextEvent::New { count, .. }) => {
-                let batch = self.take_new(room.min(count), now, clock);
+                let batch = self.take_new(member, room.min(count), now, clock);
                 if !batch.is_empty() {
                     return Batch::Deliver(batch);
                 }
             }
             None => {}
         }
-        self.read_or_wait(may_read && next.is_some(), now)
+        self.read_or_wait(member, may_read && next.is_some(), now)
     }
 
     /// Takes new events, up to the first one whose lifespan is over. They count as delivered.
-    fn take_new(&mut self, count: usize, now: Instant, clock: &ExpiryClock) -> Vec<Delivery> {
+    fn take_new(
+        &mut self,
+        member: Member,
+        count: usize,
+        now: Instant,
+        clock: &ExpiryClock,
+    ) -> Vec<Delivery> {
         let mut taken = Vec::with_capacity(count.min(self.feed.events.len()));
         while taken.len() < count
             && !clock.is_over_first(&self.feed.events)
             && let Some((stamp, event)) = self.feed.events.pop_front()
         {
-            let attempt = self.position.handle_delivery(stamp.sequence, now);
+            let attempt = self.position.handle_delivery(stamp.sequence, member, now);
             self.saver.has_unsaved_attempts = true;
             taken.push(Delivery {
                 sequence: stamp.sequence,
@@ -97,7 +103,15 @@ impl ReaderState {
         };
         self.saver.is_unsaved |= held.fill(&mut self.feed.events, &mut self.position, now);
         match held.take(&mut self.position, member, room, now, clock) {
-            KeyedTaken::Unread(sequence) => return Batch::Read(ToRead::Keyed { sequence }),
+            KeyedTaken::Unread {
+                sequence,
+                is_wanted,
+            } => {
+                return Batch::Read(ToRead::Keyed {
+                    sequence,
+                    is_wanted,
+                });
+            }
             KeyedTaken::Events(events) if !events.is_empty() => {
                 self.saver.has_unsaved_attempts = true;
                 return Batch::Deliver(events);
@@ -109,15 +123,15 @@ impl ReaderState {
             KeyedTaken::Events(_) => {}
         }
         let wants_new = may_read && room > 0 && held.has_room(&self.position);
-        self.read_or_wait(wants_new, now)
+        self.read_or_wait(member, wants_new, now)
     }
 
     /// Reads new events if they are wanted, there are none, and no other task reads.
-    fn read_or_wait(&mut self, wants_new: bool, now: Instant) -> Batch {
+    fn read_or_wait(&mut self, member: Member, wants_new: bool, now: Instant) -> Batch {
         let to_read = wants_new.then(|| self.feed.begin_read()).flatten();
         match to_read {
             Some(to_read) => Batch::Read(to_read),
-            None => Batch::Wait(self.position.next_deadline(now)),
+            None => Batch::Wait(self.position.next_deadline(member, now)),
         }
     }
 

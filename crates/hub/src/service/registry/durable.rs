@@ -9,6 +9,7 @@ use tokio::time::sleep;
 use super::Registry;
 use super::new_reader::NewReader;
 use super::new_topic::NewTopic;
+use super::subscriptions::former_readers;
 use crate::blocking_work::{self, WorkKind};
 use crate::core::Qos;
 use crate::error::{ChangeError, StoreError};
@@ -113,12 +114,12 @@ impl Registry {
         if let Some(known) = known.filter(|known| known.is_sticky()) {
             return Err(ChangeError::KeyDiffers(known.name().to_owned()));
         }
+        let leaving = former_readers(topic, None, qos)?;
         let dead_letters = self.new_dead_letters(topic, qos, user.clone())?;
         let reader = self.new_reader(topic, qos, user.as_ref())?;
-        if let Some(dead_letters) = dead_letters {
-            self.apply(&mut changes, &[dead_letters.change()])?;
-            dead_letters.add();
-        }
+        let create: Vec<_> = dead_letters.iter().map(NewTopic::change).collect();
+        self.replace(&mut changes, topic, &leaving, &create)?;
+        drop(dead_letters.map(NewTopic::add));
         drop(reader.map(NewReader::put_in_force));
         Ok(())
     }

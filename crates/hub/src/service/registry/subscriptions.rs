@@ -36,7 +36,7 @@ impl Registry {
         let mut changes = self.begin_change_of(topic)?;
         let identity = &proxy.reference().identity;
         // Nothing changes before all is checked.
-        let leaving = former_readers(topic, identity, &qos)?;
+        let leaving = former_readers(topic, Some(identity), &qos)?;
         let former = topic.find(identity);
         let stays = |former: &Arc<Subscriber>| {
             let is_leaving = leaving.iter().any(|it| Arc::ptr_eq(it, former));
@@ -288,36 +288,47 @@ pub(crate) fn pull_identity(name: &str) -> Identity {
     Identity::with_category(name, "floe.pull")
 }
 
-/// The subscribers whose place a new subscriber of a durable subscription takes: one that is the same object, or is not
-/// connected, so that it has probably ended.
-fn former_readers(
+/// The subscribers whose place a new subscriber of a durable subscription takes, or a program that pulls it and has no
+/// `identity`: one that is the same object, or is not connected, so that it has probably ended. Those that share the
+/// subscription with it stay.
+pub(super) fn former_readers(
     topic: &Topic,
-    identity: &Identity,
+    identity: Option<&Identity>,
     qos: &Qos,
 ) -> Result<Vec<Arc<Subscriber>>, ChangeError> {
     let reading = qos.reading.as_ref();
     let Some((reading, name)) = reading.and_then(|it| Some((it, it.name.as_ref()?))) else {
         return Ok(Vec::new());
     };
-    let mut leaving = topic.find_reader(name);
-    let has_other_key = |other: &Arc<Subscriber>| {
-        let key = other
-            .qos()
-            .reading
-            .as_ref()
-            .and_then(|it| it.sticky.as_ref());
-        key != reading.sticky.as_ref() && other.identity() != identity
+    let is_other = |known: &Subscriber| Some(known.identity()) != identity;
+    let shares = |known: &Subscriber| reading.is_shared && !is_alone(known) && is_other(known);
+    let has_other_key = |known: &Subscriber| {
+        let known = known.qos().reading.as_ref();
+        known.and_then(|it| it.sticky.as_ref()) != reading.sticky.as_ref()
     };
-    if reading.is_shared {
-        if leaving.iter().any(has_other_key) {
-            return Err(ChangeError::KeyDiffers(name.clone()));
-        }
-        leaving.retain(|former| former.identity() == identity);
+    let mut leaving = topic.find_reader(name);
+    if leaving.iter().any(|it| shares(it) && has_other_key(it)) {
+        return Err(ChangeError::KeyDiffers(name.clone()));
     }
-    let is_in_use =
-        |former: &Arc<Subscriber>| former.identity() != identity && former.proxy().is_connected();
+    leaving.retain(|known| !shares(known));
+    let is_in_use = |former: &Arc<Subscriber>| is_other(former) && former.proxy().is_connected();
     match leaving.iter().any(is_in_use) {
         true => Err(ChangeError::DurableInUse(name.clone())),
         false => Ok(leaving),
     }
+}
+
+/// Refuses a pull from a durable subscription that a connected subscriber has for itself alone.
+pub(crate) fn check_may_pull(topic: &Topic, name: &str) -> Result<(), ChangeError> {
+    let is_in_use = |it: &Arc<Subscriber>| is_alone(it) && it.proxy().is_connected();
+    match topic.find_reader(name).iter().any(is_in_use) {
+        true => Err(ChangeError::DurableInUse(name.to_owned())),
+        false => Ok(()),
+    }
+}
+
+/// Whether a subscriber of a durable subscription does not share it.
+fn is_alone(subscriber: &Subscriber) -> bool {
+    let reading = subscriber.qos().reading.as_ref();
+    reading.is_some_and(|reading| !reading.is_shared)
 }

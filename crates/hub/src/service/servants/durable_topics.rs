@@ -27,7 +27,7 @@ use crate::error::ChangeError;
 use crate::service::count::number;
 use crate::service::dead_letters;
 use crate::service::durable::{Reader, TopicLog, pull};
-use crate::service::registry::{Registry, pull_identity};
+use crate::service::registry::{Registry, check_may_pull, pull_identity};
 use crate::service::topic::Topic;
 use crate::store::StoreError;
 
@@ -75,20 +75,13 @@ impl DurableTopicsServant {
             .ok_or_else(|| NoSuchSubscription { name }.into())
     }
 
-    /// Settles events that were not acknowledged in time, or were refused.
-    async fn refuse_all(&self, reader: &Reader, sequences: Vec<u64>, reason: &str) {
+    /// Settles events that a program has refused.
+    async fn refuse_all(&self, reader: &Reader, sequences: Vec<u64>) {
+        let reason = "the subscriber refused it";
         for sequence in sequences {
-            let NotAcknowledged::Dead { attempts } = reader.handle_refused(sequence) else {
-                continue;
-            };
-            let directory = self.registry.directory();
-            let stored = dead_letters::store(reader, directory, sequence, attempts, reason).await;
-            match stored {
-                Ok(_) => reader.handle_acknowledged([sequence].into_iter()),
-                Err(error) => {
-                    reader.handle_undead(sequence, Duration::from_secs(5));
-                    tracing::error!("event {sequence} cannot become a dead letter: {error}");
-                }
+            if let NotAcknowledged::Dead { attempts } = reader.handle_refused(sequence) {
+                let directory = self.registry.directory();
+                dead_letters::settle(reader, directory, sequence, attempts, reason).await;
             }
         }
     }
@@ -280,6 +273,7 @@ impl DurableTopics for DurableTopicsServant {
         if known.log().is_none() {
             return Err(NoSuchSubscription { name }.into());
         }
+        check_may_pull(&known, &name).map_err(InvokeError::from)?;
         let reader = self.subscription(topic, name, current)?;
         if reader.is_sticky() {
             let reason = "the subscription shares by key (floe.sticky) and cannot be pulled";
@@ -289,9 +283,7 @@ impl DurableTopics for DurableTopicsServant {
         let now = Instant::now();
         let until = now.checked_add(wait).unwrap_or(now);
         let pulled = loop {
-            let late = reader.late(Instant::now());
-            let reason = "its acknowledgement did not come in time";
-            self.refuse_all(&reader, late, reason).await;
+            dead_letters::refuse_late_pulls(&reader, self.registry.directory()).await;
             let pulled = pull(&reader, limited(count), until, gone.as_mut()).await;
             let Some(pulled) = pulled else {
                 break Vec::new();
@@ -346,8 +338,7 @@ impl DurableTopics for DurableTopicsServant {
     ) -> Result<(), SubscriptionError> {
         let reader = self.subscription(topic, name, current)?;
         let sequences = unsigned(&sequences).collect();
-        self.refuse_all(&reader, sequences, "the subscriber refused it")
-            .await;
+        self.refuse_all(&reader, sequences).await;
         Ok(synced(reader, |_| Ok(())).await?)
     }
 }

@@ -408,22 +408,46 @@ fn a_file_of_the_first_format_is_read_and_written_anew_with_a_backup() {
 }
 
 #[test]
-fn a_file_of_a_later_format_is_refused_with_both_formats() {
-    let directory = Directory::new("format");
+fn a_file_of_the_second_format_is_read_and_written_anew() {
+    let directory = Directory::new("format-2");
     let mut disk = open(&directory.0);
+    disk.apply(&[Change::CreateTopic {
+        topic: "t",
+        user: Some("ada"),
+        is_durable: true,
+    }])
+    .unwrap();
+    let loaded = disk.load().unwrap();
+    set_format(&mut disk, 2);
+    drop(disk);
+    let mut disk = open(&directory.0);
+    assert_eq!(disk.load().unwrap(), loaded);
+    for file in [&mut disk.main, disk.backup.as_mut().unwrap()] {
+        assert_eq!(file.read().unwrap().format, 3);
+    }
+}
+
+fn set_format(disk: &mut Disk, format: u64) {
     for file in [&mut disk.main, disk.backup.as_mut().unwrap()] {
         file.write(|transaction| {
             transaction
                 .open_table(super::super::file::META)?
-                .insert("format", 7)?;
+                .insert("format", format)?;
             Ok(())
         })
         .unwrap();
     }
+}
+
+#[test]
+fn a_file_of_a_later_format_is_refused_with_both_formats() {
+    let directory = Directory::new("format");
+    let mut disk = open(&directory.0);
+    set_format(&mut disk, 7);
     drop(disk);
     let error = open_error(&directory.0);
     assert!(
-        error.contains("has format 7, expected at most 2"),
+        error.contains("has format 7, expected at most 3"),
         "{error}"
     );
 }

@@ -26,7 +26,7 @@ fn events_are_acknowledged_one_by_one_in_any_order_and_the_floor_follows() {
     let new = |from, count| Some(NextEvent::New { from, count });
     assert_eq!(position.poll_next(now), new(5, 3));
     for sequence in [5, 6, 9] {
-        assert_eq!(position.handle_delivery(sequence, now), 1);
+        assert_eq!(position.handle_delivery(sequence, Member(1), now), 1);
     }
     assert_eq!(position.poll_next(now), None, "the window is full");
     assert!(position.handle_acknowledged(6));
@@ -44,7 +44,7 @@ fn the_next_event_is_found_without_a_look_at_those_that_are_delivered() {
     let now = Instant::now();
     let mut position = new_at(0, 10_001, now);
     for sequence in 0..10_000 {
-        position.handle_delivery(sequence, now);
+        position.handle_delivery(sequence, Member(1), now);
     }
     let new = Some(NextEvent::New {
         from: 10_000,
@@ -64,7 +64,7 @@ fn a_cumulative_acknowledgement_includes_the_events_before_it() {
     let now = Instant::now();
     let mut position = new_at(0, 9, now);
     for sequence in 0..5 {
-        position.handle_delivery(sequence, now);
+        position.handle_delivery(sequence, Member(1), now);
     }
     assert_eq!(position.handle_acknowledged_to(2), 3);
     assert_eq!((position.floor(), position.pending()), (3, 2));
@@ -77,24 +77,28 @@ fn a_refused_event_is_tried_again_with_longer_waits_and_becomes_a_dead_letter() 
     let start = Instant::now();
     let seconds = |count| start + Duration::from_secs(count);
     let mut position = new_at(0, 1, start);
-    assert_eq!(position.handle_delivery(0, start), 1);
+    assert_eq!(position.handle_delivery(0, Member(1), start), 1);
     let again = NotAcknowledged::Again { at: seconds(1) };
     assert_eq!(position.handle_refused(0, start), again);
     assert_eq!(position.poll_next(start), None, "the order is kept");
-    assert_eq!(position.next_deadline(start), Some(seconds(1)));
+    assert_eq!(position.next_deadline(Member(1), start), Some(seconds(1)));
     assert_eq!(
-        position.next_deadline(seconds(1)),
+        position.next_deadline(Member(1), seconds(1)),
         Some(seconds(10)),
         "its time has come; nothing is late before its first deadline"
     );
     let due = Some(NextEvent::Again { sequence: 0 });
     assert_eq!(position.poll_next(seconds(1)), due);
-    assert_eq!(position.handle_delivery(0, seconds(1)), 2);
-    assert!(position.late(seconds(10)).is_empty());
-    assert_eq!(position.late(seconds(11)), [0], "the deadline is over");
+    assert_eq!(position.handle_delivery(0, Member(1), seconds(1)), 2);
+    assert!(position.late(Member(1), seconds(10)).is_empty());
+    assert_eq!(
+        position.late(Member(1), seconds(11)),
+        [0],
+        "the deadline is over"
+    );
     let again = NotAcknowledged::Again { at: seconds(13) };
     assert_eq!(position.handle_refused(0, seconds(11)), again);
-    assert_eq!(position.handle_delivery(0, seconds(13)), 3);
+    assert_eq!(position.handle_delivery(0, Member(1), seconds(13)), 3);
     let dead = NotAcknowledged::Dead { attempts: 3 };
     assert_eq!(position.handle_refused(0, seconds(13)), dead);
     assert_eq!(
@@ -108,11 +112,38 @@ fn a_refused_event_is_tried_again_with_longer_waits_and_becomes_a_dead_letter() 
 }
 
 #[test]
+fn a_member_settles_its_own_late_events_and_those_of_programs_that_pull() {
+    let start = Instant::now();
+    let seconds = |count| start + Duration::from_secs(count);
+    let mut position = new_at(0, 10, start);
+    let (own, other) = (Member(1), Member(2));
+    position.handle_delivery(0, other, start);
+    position.handle_delivery(1, own, seconds(1));
+    position.handle_delivery(2, Member::PULLING, seconds(2));
+    assert_eq!(position.next_deadline(own, start), Some(seconds(10)));
+    // The other one has a late event, which it alone settles: there is nothing to do before an own one is late.
+    assert!(position.late(own, seconds(10)).is_empty());
+    assert_eq!(position.next_deadline(own, seconds(10)), Some(seconds(11)));
+    assert_eq!(position.late(own, seconds(12)), [1, 2]);
+    assert_eq!(position.late(Member::PULLING, seconds(12)), [2]);
+    assert_eq!(position.late(other, seconds(12)), [0, 2]);
+    position.handle_refused(1, seconds(12));
+    position.handle_refused(2, seconds(12));
+    assert_eq!(position.next_deadline(own, seconds(13)), None);
+    assert_eq!(
+        position.next_deadline(other, seconds(13)),
+        Some(seconds(10))
+    );
+    assert!(position.handle_acknowledged(0));
+    assert_eq!(position.next_deadline(other, seconds(13)), None);
+}
+
+#[test]
 fn an_absent_subscriber_costs_no_attempt() {
     let now = Instant::now();
     let mut position = new_at(0, 1, now);
     for _ in 0..9 {
-        assert_eq!(position.handle_delivery(0, now), 1);
+        assert_eq!(position.handle_delivery(0, Member(1), now), 1);
         position.handle_undelivered(0, now);
         let due = Some(NextEvent::Again { sequence: 0 });
         assert_eq!(position.poll_next(now), due);
@@ -124,7 +155,7 @@ fn events_before_a_damaged_part_of_the_log_are_still_delivered_again() {
     let now = Instant::now();
     let mut position = new_at(1, 9, now);
     for sequence in 1..4 {
-        position.handle_delivery(sequence, now);
+        position.handle_delivery(sequence, Member(1), now);
     }
     assert_eq!(position.handle_damaged(6), 2, "4 and 5");
     assert_eq!((position.pending(), position.next()), (3, 6));
@@ -138,7 +169,7 @@ fn an_event_becomes_one_dead_letter() {
     let now = Instant::now();
     let mut position = new_at(0, 9, now);
     for _ in 0..3 {
-        position.handle_delivery(0, now);
+        position.handle_delivery(0, Member(1), now);
     }
     let dead = NotAcknowledged::Dead { attempts: 3 };
     assert_eq!(position.handle_refused(0, now), dead);
@@ -151,7 +182,7 @@ fn events_that_the_log_has_deleted_are_counted_as_lost() {
     let now = Instant::now();
     let mut position = new_at(0, 9, now);
     for sequence in 0..3 {
-        position.handle_delivery(sequence, now);
+        position.handle_delivery(sequence, Member(1), now);
     }
     position.handle_acknowledged(0);
     assert_eq!(position.handle_trimmed(2), 1, "1 was pending");
@@ -269,7 +300,7 @@ impl Model {
                 let late = self.delivered.iter();
                 let late = late.filter(|(_, deadline)| **deadline <= self.now);
                 let late: Vec<u64> = late.map(|(sequence, _)| *sequence).collect();
-                prop_assert_eq!(self.position.late(self.now), late.clone());
+                prop_assert_eq!(self.position.late(Member(1), self.now), late.clone());
                 for sequence in late {
                     self.refuse(sequence)?;
                 }
@@ -316,7 +347,7 @@ impl Model {
             }
             None => return Ok(()),
         };
-        let attempt = self.position.handle_delivery(sequence, self.now);
+        let attempt = self.position.handle_delivery(sequence, Member(1), self.now);
         // A restart gives an event that was under way one more attempt.
         prop_assert!(
             (1..=3 + self.restarts).contains(&attempt),
@@ -346,7 +377,7 @@ impl Model {
                 .all(|at| self.position.is_pending(*at))
         );
         if let Some(first) = self.delivered.values().min() {
-            let wake_at = self.position.next_deadline(self.now);
+            let wake_at = self.position.next_deadline(Member(1), self.now);
             prop_assert!(wake_at.is_some_and(|at| at <= *first), "{wake_at:?}");
         }
         let settled = (self.acknowledged.len() + self.dead.len()) as u64;

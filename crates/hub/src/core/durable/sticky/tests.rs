@@ -59,7 +59,7 @@ fn a_key_stays_with_its_member_one_event_at_a_time_until_the_member_leaves() {
     }
     position.handle_held(4, Partition::Keyless, now);
     assert_eq!(sticky.poll(&position, a, 1, now), [0]);
-    position.handle_delivery(0, now);
+    position.handle_delivery(0, Member(1), now);
     assert_eq!(take(&mut sticky, &mut position, b, now), [2, 4]);
     assert!(position.handle_acknowledged(0));
     assert_eq!(take(&mut sticky, &mut position, b, now), [0; 0]);
@@ -281,7 +281,7 @@ fn take_some(
 ) -> Vec<u64> {
     let sequences = sticky.poll(position, member, room, now);
     for sequence in &sequences {
-        position.handle_delivery(*sequence, now);
+        position.handle_delivery(*sequence, Member(1), now);
     }
     sequences
 }

@@ -139,6 +139,10 @@ impl EventLog for SlowLog {
     fn close(&self) {
         self.log.close();
     }
+
+    fn is_closed(&self) -> bool {
+        self.log.is_closed()
+    }
 }
 
 #[test]
