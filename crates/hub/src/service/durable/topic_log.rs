@@ -265,8 +265,8 @@ impl TopicLog {
             return Ok(Reader::transient(source, from));
         };
         let reader = match place_for(positions, name)? {
-            Place::Taken(file) => Reader::open(source, &file)?,
-            Place::Free(file) => Reader::create(source, name, user, from, &file)?,
+            PositionPlace::Taken(file) => Reader::open(source, &file)?,
+            PositionPlace::Free(file) => Reader::create(source, name, user, from, &file)?,
         };
         let mut readers = self.readers();
         readers.insert(name.to_owned(), reader.clone());
@@ -428,7 +428,7 @@ impl Appending {
 }
 
 /// The place of the position of a subscription that has no reader.
-enum Place {
+enum PositionPlace {
     /// A new file, or one without a position.
     Free(PathBuf),
     /// It has the position already: it could not be read when the topic was opened.
@@ -440,17 +440,17 @@ enum Place {
 ///
 /// # Errors
 /// [`StoreError`] if a file cannot be read that may have the position.
-fn place_for(positions: &Path, name: &str) -> Result<Place, StoreError> {
+fn place_for(positions: &Path, name: &str) -> Result<PositionPlace, StoreError> {
     let mut file = positions.join(file_name(name));
     let mut number = 1;
     loop {
         if std::fs::symlink_metadata(&file).is_err_and(|it| it.kind() == ErrorKind::NotFound) {
-            return Ok(Place::Free(file));
+            return Ok(PositionPlace::Free(file));
         }
         match PositionFile::open(&file) {
-            Ok((_, owner, _)) if owner == name => return Ok(Place::Taken(file)),
+            Ok((_, owner, _)) if owner == name => return Ok(PositionPlace::Taken(file)),
             Ok(_) => {}
-            Err(error) if error.is_damage() => return Ok(Place::Free(file)),
+            Err(error) if error.is_damage() => return Ok(PositionPlace::Free(file)),
             Err(error) => return Err(error),
         }
         number += 1;

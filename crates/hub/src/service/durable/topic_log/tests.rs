@@ -63,17 +63,17 @@ fn a_file_that_may_have_the_position_is_never_written_over() {
     let folder = Folder::new("places");
     let file = folder.0.join("d");
     let place = |name| place_for(&folder.0, name);
-    assert!(matches!(place("d"), Ok(Place::Free(free)) if free == file));
+    assert!(matches!(place("d"), Ok(PositionPlace::Free(free)) if free == file));
     std::fs::create_dir(&file).unwrap();
     assert!(place("d").is_err(), "it cannot be read");
     std::fs::remove_dir(&file).unwrap();
     std::fs::write(&file, "damaged").unwrap();
-    assert!(matches!(place("d"), Ok(Place::Free(free)) if free == file));
+    assert!(matches!(place("d"), Ok(PositionPlace::Free(free)) if free == file));
     PositionFile::create(&file, "d", None, &SavedPosition::at(7)).unwrap();
-    assert!(matches!(place("d"), Ok(Place::Taken(taken)) if taken == file));
+    assert!(matches!(place("d"), Ok(PositionPlace::Taken(taken)) if taken == file));
     PositionFile::create(&file, "other", None, &SavedPosition::at(7)).unwrap();
     let second = folder.0.join("d-2");
-    assert!(matches!(place("d"), Ok(Place::Free(free)) if free == second));
+    assert!(matches!(place("d"), Ok(PositionPlace::Free(free)) if free == second));
 }
 
 #[test]
