@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use floe::forwarding::Event;
 use floe::settings::Compression;
-use floe::{InvocationMode, InvokeError, Proxy, Reference, SystemException, TypedProxy};
+use floe::{InvocationMode, InvokeError, Proxy, SystemException, TypedProxy};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -54,8 +54,9 @@ struct Queue {
     is_ending: bool,
 }
 
-/// The key by which a request overrides an earlier one: the same token and the same target.
-type OverrideKey = (String, Reference);
+/// The key by which a request overrides an earlier one: the same token and the same target. The queue keeps two of them for
+/// each request; they share the target.
+type OverrideKey = (String, Proxy);
 
 struct Waiting {
     outgoing: Outgoing,
@@ -141,7 +142,7 @@ impl Forwarder {
         };
         let key = token
             .filter(|_| !is_twoway)
-            .map(|token| (token, outgoing.target.reference().clone()));
+            .map(|token| (token, outgoing.target.clone()));
         self.enqueue(Waiting { outgoing, answer }, key).await?;
         match answered {
             Some(answered) => answered.await.unwrap_or_else(|_| Err(ended())),

@@ -86,7 +86,7 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
     session.to_servers_traffic.forwarded.add(1);
     sessions.counters.to_servers.add(1);
     sessions.counters.to_servers_bytes.add(routed.event.len());
-    let memory = routed.take_memory(&session, &sessions)?;
+    let memory = routed.take_memory(&session, &sessions, route.memory_of(&target))?;
     let origin = Some(session.origin.clone());
     let numbers = session.resumption.get().zip(routed.numbers);
     let Some((resumption, (number, floor))) = numbers else {
@@ -129,7 +129,7 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
     session.to_client_traffic.forwarded.add(1);
     sessions.counters.to_clients.add(1);
     sessions.counters.to_clients_bytes.add(routed.event.len());
-    let memory = routed.take_memory(&session, &sessions)?;
+    let memory = routed.take_memory(&session, &sessions, 0)?;
     let link = request.current().connection();
     let link = link.map(|connection| ServerLink::of(&connection));
     // Kept until the request has its answer, or is in a queue if it gets none.
@@ -217,7 +217,8 @@ impl RoutedRequest {
             (false, false) => event,
         };
         let current = request.current();
-        let texts = current.identity().name.len() + current.facet().len();
+        let identity = current.identity();
+        let texts = identity.name.len() + identity.category.len() + current.facet().len();
         let token_len = token.as_ref().map_or(0, |token| 2 * token.len());
         let context_len: usize = context.iter().map(|(key, it)| key.len() + it.len()).sum();
         Self {
@@ -253,12 +254,17 @@ impl RoutedRequest {
         }
     }
 
-    /// Takes the memory that the request needs until it has its answer.
+    /// Takes the memory that the request needs until it has its answer, with that of its target.
     ///
     /// # Errors
     /// There is none.
-    fn take_memory(&self, session: &Session, sessions: &Sessions) -> Result<Held, SystemException> {
-        let taken = session.memory.take(REQUEST_LEN + self.len);
+    fn take_memory(
+        &self,
+        session: &Session,
+        sessions: &Sessions,
+        target_len: usize,
+    ) -> Result<Held, SystemException> {
+        let taken = session.memory.take(REQUEST_LEN + self.len + target_len);
         taken.map_err(|AccountFull| {
             sessions.counters.memory_full.add(1);
             SystemException::UnknownException(overloaded(NO_MEMORY))
