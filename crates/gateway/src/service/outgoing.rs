@@ -1,7 +1,7 @@
 //! Forwards one request, and returns its answer.
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
@@ -61,6 +61,33 @@ impl Outgoing {
     }
 }
 
+/// Length of the texts, or of the encoded results, in an answer, in bytes.
+pub(super) fn answer_len(answer: &Answer) -> usize {
+    match answer {
+        Ok(Some(Outcome::Returned(bytes) | Outcome::UserException(bytes))) => bytes.len(),
+        Ok(Some(Outcome::System(exception))) | Err(exception) => exception_len(exception),
+        Ok(None) => 0,
+    }
+}
+
+/// Length of the texts of an exception, in bytes.
+fn exception_len(exception: &SystemException) -> usize {
+    match exception {
+        SystemException::ObjectNotExist(failed)
+        | SystemException::FacetNotExist(failed)
+        | SystemException::OperationNotExist(failed) => {
+            let identity = &failed.identity;
+            let texts = [&identity.name, &identity.category, &failed.facet, &failed.operation];
+            texts.into_iter().map(String::len).sum()
+        }
+        other => other.to_string().len(),
+    }
+}
+
+/// Requests and answers up to this length, in bytes, are copied if they may wait, so that none keeps the whole buffer alive into
+/// which it was read. A longer one has a buffer of its own.
+pub(super) const COPIED_LEN_MAX: usize = 64 * 1024;
+
 /// Runs an invocation until its request has left, or until it has ended. Returns the result if it has ended.
 pub(super) async fn until_sent<F: Future>(
     mut forwarding: Pin<&mut F>,
@@ -81,6 +108,18 @@ pub(crate) async fn begin<F: Future>(future: F) -> Result<F::Output, Pin<Box<F>>
     match polled {
         Poll::Ready(output) => Ok(output),
         Poll::Pending => Err(future),
+    }
+}
+
+/// Waits for something. If it is not there at once, the request keeps only what its answer needs meanwhile.
+pub(super) async fn wait_without_parameters<T>(request: &mut Request, waiting: impl Future<Output = T>) -> T {
+    let mut waiting = pin!(waiting);
+    match poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context))).await {
+        Poll::Ready(output) => output,
+        Poll::Pending => {
+            request.forget_parameters();
+            waiting.await
+        }
     }
 }
 

@@ -21,7 +21,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use super::account::{AccountFull, Held, Share};
 use super::failure;
-use super::outgoing::{self, Answer, until_sent};
+use super::outgoing::{self, Answer, COPIED_LEN_MAX, until_sent};
 use super::overload::{NO_MEMORY, overloaded};
 use super::session::Session;
 use super::status::Counters;
@@ -95,9 +95,6 @@ impl Kept {
 
 /// Memory that an answer takes besides, in bytes.
 const KEPT_LEN: usize = 512;
-/// Answers up to this length, in bytes, are copied, so that none keeps the whole buffer alive into which it was read. A longer one
-/// has a buffer of its own.
-const COPIED_LEN_MAX: usize = 64 * 1024;
 
 /// The answer in memory of its own.
 fn detached(outcome: Outcome) -> Outcome {

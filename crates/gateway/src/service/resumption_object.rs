@@ -30,7 +30,10 @@ impl Dispatcher for ResumptionObject {
     }
 }
 
-async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
+async fn answer(
+    sessions: Arc<Sessions>,
+    mut request: Request,
+) -> Result<Response, SystemException> {
     match request.operation() {
         "open" => {
             let session = session_of(&sessions, &request)?;
@@ -54,6 +57,7 @@ async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, S
                 SystemException::UnknownException(overloaded(text))
             })?;
             if !wait.is_zero() {
+                request.forget_parameters();
                 sessions.counters.logins_slowed.add(1);
                 tokio::time::sleep(wait).await;
             }

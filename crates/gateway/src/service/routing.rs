@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use super::account::{AccountFull, Held};
 use super::connection_context;
 use super::forwarder::Forwarder;
-use super::outgoing::{self, Outgoing};
+use super::outgoing::{self, COPIED_LEN_MAX, Outgoing};
 use super::overload::{NO_MEMORY, overloaded};
 use super::resumption::{self, Callback, Resumption};
 use super::resumption_object;
@@ -45,7 +45,10 @@ impl Dispatcher for ToClients {
     }
 }
 
-async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
+async fn to_server(
+    sessions: Arc<Sessions>,
+    mut request: Request,
+) -> Result<Response, SystemException> {
     let session = session_of(&sessions, &request)?;
     if !session.rates.allow() {
         sessions.counters.rate_exceeded.add(1);
@@ -99,7 +102,8 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
     let forwarder = &route.forwarder;
     let forwarder = forwarder.clone();
     let execute = async move { forwarder.forward(outgoing, token).await };
-    let answer = resumption.once(number, floor, execute).await;
+    let executed = resumption.once(number, floor, execute);
+    let answer = outgoing::wait_without_parameters(&mut request, executed).await;
     outgoing::respond(request, answer)
 }
 
@@ -118,7 +122,10 @@ const SESSION_FOR_ALL: &str = "expected a session with one gateway, got a reques
 /// The operation in an exception that asks the client to register the object.
 const ADD_PROXY: &str = "ice_add_proxy";
 
-async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
+async fn to_client(
+    sessions: Arc<Sessions>,
+    mut request: Request,
+) -> Result<Response, SystemException> {
     let identity = request.current().identity();
     let session = sessions.of_category(&identity.category);
     let Some(session) = session else {
@@ -135,7 +142,8 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
     // Kept until the request has its answer, or is in a queue if it gets none.
     let _room = match &link {
         Some(link) => {
-            let taken = link.to_client(&session, routed.len).await;
+            let taken = link.to_client(&session, routed.len);
+            let taken = outgoing::wait_without_parameters(&mut request, taken).await;
             Some(taken.inspect_err(|_| sessions.counters.queue_full.add(1))?)
         }
         None => None,
@@ -212,8 +220,9 @@ impl RoutedRequest {
         }
         let event = match (has_context || !context.is_empty(), settings.buffered) {
             (true, _) => outgoing::with_context(&event, &context),
-            // Copy a request that may wait, so that it does not keep the whole read buffer alive.
+            // A request that may wait for long must not keep the whole read buffer alive.
             (false, true) => event.detached(),
+            (false, false) if event.len() <= COPIED_LEN_MAX => event.detached(),
             (false, false) => event,
         };
         let current = request.current();
@@ -221,8 +230,10 @@ impl RoutedRequest {
         let texts = identity.name.len() + identity.category.len() + current.facet().len();
         let token_len = token.as_ref().map_or(0, |token| 2 * token.len());
         let context_len: usize = context.iter().map(|(key, it)| key.len() + it.len()).sum();
+        // A request that waits keeps these bytes for its answer.
+        let head_len = texts + request.event().len() - request.parameters().len();
         Self {
-            len: event.len() + texts + token_len + context_len,
+            len: event.len() + head_len + texts + token_len + context_len,
             mode,
             token,
             numbers,
@@ -233,14 +244,15 @@ impl RoutedRequest {
 
     async fn forward(
         self,
-        request: Request,
+        mut request: Request,
         forwarder: &Arc<Forwarder>,
         target: Proxy,
         memory: Held,
         origin: Option<Arc<Origin>>,
     ) -> Result<Response, SystemException> {
         let outgoing = self.outgoing(target, memory, origin);
-        let answer = forwarder.forward(outgoing, self.token).await;
+        let forwarded = forwarder.forward(outgoing, self.token);
+        let answer = outgoing::wait_without_parameters(&mut request, forwarded).await;
         outgoing::respond(request, answer)
     }
 
@@ -275,7 +287,7 @@ impl RoutedRequest {
     /// accepted.
     async fn deliver(
         self,
-        request: Request,
+        mut request: Request,
         identity: Identity,
         resumption: &Resumption,
         memory: Held,
@@ -286,14 +298,17 @@ impl RoutedRequest {
             identity,
             facet: request.current().facet().to_owned(),
             is_compressed: self.mode.is_compressed,
-            event: self.event.detached(),
+            event: self.event.clone(),
             context: self.context,
             len: self.len,
             _memory: memory,
             answer: Mutex::new(is_twoway.then_some(answer)),
         })?;
         let answer = match is_twoway {
-            true => answered.await.unwrap_or_else(|_| Err(resumption::ended())),
+            true => {
+                let answered = outgoing::wait_without_parameters(&mut request, answered).await;
+                answered.unwrap_or_else(|_| Err(resumption::ended()))
+            }
             false => Ok(None),
         };
         outgoing::respond(request, answer)
