@@ -6,12 +6,12 @@ use std::time::Duration;
 use floe::contracts::glacier2::RouterProxy;
 use floe::dispatch::{DispatchSlot, Requests};
 use floe::encoding::{Encapsulation, Encoder};
-use floe::message::Outcome;
+use floe::message::{Outcome, RequestFailed};
 use floe::{
     Communicator, Connection, Dispatcher, EncodingVersion, Identity, InvokeError, OperationMode,
     Proxy, SystemException, TypedProxy,
 };
-use floe_gateway::ResumableSession;
+use floe_gateway::{OVERLOADED, ResumableSession};
 use proptest::prelude::*;
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
@@ -201,6 +201,61 @@ async fn ask(client: &Client, operation: &str, text: &str) -> Result<String, Inv
     let encapsulation = Encapsulation::parse(&bytes).unwrap();
     let mut decoder = encapsulation.decoder().unwrap();
     Ok(decoder.get::<String>().unwrap_or_default())
+}
+
+/// Knows no object, so that its exceptions are as long as the facets in the requests.
+struct Missing;
+
+impl Dispatcher for Missing {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, |_| async {
+            Err(SystemException::ObjectNotExist(RequestFailed::default()))
+        });
+    }
+}
+
+#[tokio::test]
+async fn kept_exceptions_take_room_until_their_client_has_them() {
+    let world = World::with(|settings| settings.to_clients.queue_bytes = 100_000).await;
+    let missing = world.back_end.adapter.add("missing", Missing);
+    let client = world.client().await;
+    ask(&client, "open", "").await.unwrap();
+    let object = client.routed(&missing.unwrap()).await.unwrap();
+    let object = object.ice_facet(&"f".repeat(50_000));
+    let send = async |number: u64, floor: u64| {
+        let numbers = [("floe.number", number), ("floe.floor", floor)];
+        let numbers = numbers.map(|(key, number)| (key.to_owned(), number.to_string()));
+        let object = object.ice_context(numbers.into());
+        match call(&object, "op").await.unwrap_err() {
+            InvokeError::System(SystemException::ObjectNotExist(_)) => None,
+            InvokeError::System(SystemException::UnknownException(text)) => Some(text),
+            other => panic!("expected the server's exception or a refusal, got {other}"),
+        }
+    };
+    for number in 1..=10 {
+        let refused = send(number, 1).await;
+        assert_eq!(refused.is_some(), number > 2, "{number}: {refused:?}");
+    }
+    // Their client has the first two.
+    assert_eq!(send(3, 3).await, None);
+    world.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_request_that_was_executed_is_not_refused_as_an_overload() {
+    let world = World::with(|settings| settings.memory_max = 1_000_000).await;
+    let missing = world.back_end.adapter.add("missing", Missing);
+    let client = world.client().await;
+    ask(&client, "open", "").await.unwrap();
+    let object = client.routed(&missing.unwrap()).await.unwrap();
+    let numbers = [("floe.number", "1"), ("floe.floor", "1")];
+    let numbers = numbers.map(|(key, number)| (key.to_owned(), number.to_owned()));
+    let object = object.ice_context(numbers.into());
+    let object = object.ice_facet(&"f".repeat(170_000));
+    let refused = call(&object, "op").await.unwrap_err().to_string();
+    assert!(refused.contains("was executed"), "{refused}");
+    assert!(!refused.contains(OVERLOADED), "{refused}");
+    world.shut_down().await;
 }
 
 fn is_refused(answer: &Result<String, InvokeError>) -> bool {
