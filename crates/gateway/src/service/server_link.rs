@@ -1,6 +1,6 @@
 //! A connection to or from a server, and the requests over it that have no answer yet.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -232,9 +232,10 @@ impl ServerLink {
         self.admit(due);
     }
 
-    /// Tells those whose turn has come.
-    fn admit(self: &Arc<Self>, mut due: Vec<Turn>) {
-        while let Some((client, size, waiter)) = due.pop() {
+    /// Tells those whose turn has come, in their order.
+    fn admit(self: &Arc<Self>, due: Vec<Turn>) {
+        let mut due = VecDeque::from(due);
+        while let Some((client, size, waiter)) = due.pop_front() {
             if let Err(mut room) = waiter.send(self.room(client, size)) {
                 // Its request was given up.
                 room.link = None;

@@ -1,8 +1,8 @@
 //! Limits: no client takes from a gateway what others need.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use floe::contracts::glacier2::{
@@ -14,11 +14,12 @@ use floe::{Communicator, Identity, InvokeError, Proxy, SystemException, TypedPro
 use floe_access::Users;
 use floe_gateway::{GatewaySettings, OVERLOADED, PasswordVerifier};
 use tokio::net::TcpListener;
+use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::resumption::{Slow, Survivor};
 use crate::sessions::Sessions;
-use crate::world::{BackEnd, Client, World, call, soon};
+use crate::world::{BackEnd, Calls, Client, World, call, soon};
 
 /// Asks for a session. Returns the client, or the reason why there is no session.
 async fn session(world: &World, from: &str, user: &str) -> Result<Client, String> {
@@ -402,6 +403,20 @@ async fn long_answers_leave_room_for_those_of_others() {
     world.shut_down().await;
 }
 
+/// A proxy to an object of the client, as the back end calls it.
+async fn callback(world: &World, client: &Client, servant: Arc<impl Dispatcher>) -> Proxy {
+    let category = soon(client.router.get_category_for_client()).await.unwrap();
+    let adapter = client.communicator.adapter_without_endpoints().await;
+    let adapter = adapter.unwrap();
+    adapter.add_default("", servant).unwrap();
+    adapter.activate();
+    client.connection.set_adapter(Some(&adapter));
+    let server_proxy = soon(client.router.get_server_proxy()).await.unwrap();
+    let mut reference = server_proxy.expect("there are callbacks").reference().clone();
+    reference.identity = Identity::with_category("callback", category);
+    world.back_end.communicator.proxy_from(reference)
+}
+
 #[tokio::test]
 async fn a_client_that_does_not_answer_keeps_no_server_from_calling_others() {
     let world = World::start().await;
@@ -409,22 +424,7 @@ async fn a_client_that_does_not_answer_keeps_no_server_from_calling_others() {
     let silent = Arc::new(Slow::default());
     for from in ["127.0.0.2", "127.0.0.3"] {
         let client = session(&world, from, "joe").await.unwrap();
-        let category = soon(client.router.get_category_for_client()).await.unwrap();
-        let adapter = client
-            .communicator
-            .adapter_without_endpoints()
-            .await
-            .unwrap();
-        adapter.add_default("", silent.clone()).unwrap();
-        adapter.activate();
-        client.connection.set_adapter(Some(&adapter));
-        let server_proxy = soon(client.router.get_server_proxy())
-            .await
-            .unwrap()
-            .unwrap();
-        let mut reference = server_proxy.reference().clone();
-        reference.identity = Identity::with_category("callback", category);
-        let object: Proxy = world.back_end.communicator.proxy_from(reference);
+        let object = callback(&world, &client, silent.clone()).await;
         called.push((object, client));
     }
     let mut calls = tokio::task::JoinSet::new();
@@ -457,6 +457,86 @@ async fn a_client_that_does_not_answer_keeps_no_server_from_calling_others() {
     })
     .await;
     other.await.unwrap().expect("an answer");
+    world.shut_down().await;
+}
+
+/// Notes each request, and answers it when its operation is the next that may be answered.
+#[derive(Default)]
+struct Chosen {
+    calls: Calls,
+    answered: Mutex<HashSet<String>>,
+    changed: Notify,
+}
+
+impl Chosen {
+    fn answer(&self, operation: &str) {
+        self.answered.lock().unwrap().insert(operation.to_owned());
+        self.changed.notify_waiters();
+    }
+}
+
+impl Dispatcher for Chosen {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| {
+            let servant = self.clone();
+            async move {
+                servant.calls.note("chosen", request.operation());
+                loop {
+                    let changed = servant.changed.notified();
+                    if servant.answered.lock().unwrap().contains(request.operation()) {
+                        return request.returned_nothing();
+                    }
+                    changed.await;
+                }
+            }
+        });
+    }
+}
+
+#[tokio::test]
+async fn callbacks_that_have_waited_for_room_keep_their_order() {
+    // As many as there is room for beside the long one.
+    const SHORT: usize = 481;
+    const WAITING: usize = 30;
+    let world = World::start().await;
+    let client = session(&world, "127.0.0.2", "joe").await.unwrap();
+    let servant = Arc::new(Chosen::default());
+    let object = callback(&world, &client, servant.clone()).await;
+    let call = |operation: String, len| {
+        let object = object.clone();
+        async move {
+            let parameters = encapsulation(len);
+            let called = object.invoke(&operation, floe::OperationMode::Normal, &parameters);
+            soon(called).await.map(drop)
+        }
+    };
+    let mut calls = tokio::task::JoinSet::new();
+    calls.spawn(call("long".to_owned(), 500_000));
+    servant.calls.when(1).await;
+    for number in 0..SHORT {
+        calls.spawn(call(format!("short{number}"), 6));
+    }
+    servant.calls.when(1 + SHORT).await;
+    let waiting: Vec<_> = (0..WAITING).map(|number| format!("late{number}")).collect();
+    for operation in &waiting {
+        calls.spawn(call(operation.clone(), 6));
+    }
+    soon(async {
+        while world.gateway.status().to_clients < (1 + SHORT + WAITING) as u64 {
+            sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    assert_eq!(servant.calls.list().len(), 1 + SHORT);
+    servant.answer("long");
+    let all = servant.calls.when(1 + SHORT + WAITING).await;
+    assert_eq!(all[1 + SHORT..], waiting);
+    for operation in all {
+        servant.answer(&operation);
+    }
+    for called in soon(calls.join_all()).await {
+        called.expect("an answer");
+    }
     world.shut_down().await;
 }
 
