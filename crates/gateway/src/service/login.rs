@@ -353,6 +353,9 @@ impl Login<'_> {
                 let _ = session.application.set(application.clone());
             }
             sessions.insert(&session)?;
+            // The rules may have changed since the first check, before the session was among those that they end.
+            let checked = sessions.guard.check_login(&session.client().caller);
+            checked.map_err(Refusal::Denied)?;
             Ok(application)
         });
         if inserted.is_err() {

@@ -333,7 +333,7 @@ impl Sessions {
             return Err("it belongs to a client with another certificate");
         }
         if self.guard.check_login(&caller).is_err() {
-            return Err("the rules of access do not allow it from here");
+            return Err(REFUSED_HERE);
         }
         let (before, next, is_first) = {
             let mut index = self.lock();
@@ -378,6 +378,11 @@ impl Sessions {
         if is_first {
             self.watch(connection);
         }
+        // The rules may have changed since the first check, while the session still had its old connection.
+        if self.guard.check_login(&session.client().caller).is_err() {
+            self.end(&session, RULES_CHANGED);
+            return Err(REFUSED_HERE);
+        }
         tracing::info!("{:?} has come back, from {}", session.user, info.peer);
         Ok(next)
     }
@@ -408,7 +413,7 @@ impl Sessions {
         for session in sessions {
             let client = session.client();
             if self.guard.check_login(&client.caller).is_err() {
-                self.end(&session, "the rules of access no longer allow it");
+                self.end(&session, RULES_CHANGED);
                 client.connection.abort();
             }
         }
@@ -471,6 +476,10 @@ impl Sessions {
     }
 }
 
+/// Why a session is not resumed if the rules do not allow it.
+const REFUSED_HERE: &str = "the rules of access do not allow it from here";
+/// Why a session ends if other rules are put in force.
+const RULES_CHANGED: &str = "the rules of access no longer allow it";
 /// Why a session is not resumed if no session has the token.
 pub(super) const UNKNOWN_TOKEN: &str = "the token is unknown, was used, or has expired";
 
