@@ -60,6 +60,8 @@ impl ApplicationCall<'_> {
             None => None,
         };
         let invoked = proxy.invoke(self.operation, self.mode, &parameters).await;
+        // A retry may have made another one.
+        ServerLink::current(&proxy, self.origin);
         if let (Some(room), Ok(Some(answer))) = (&mut room, &invoked) {
             room.answered(answer);
         }

@@ -294,10 +294,14 @@ impl Forwarder {
                 let linked = ServerLink::connect(&target, origin).await;
                 linked.map_err(InvokeError::System)?;
             }
-            match is_batch {
-                true => outgoing::forward_all(&target.ice_batch_oneway(), events).await,
-                false => outgoing::forward_all(&target, events).await,
+            let batch = is_batch.then(|| target.ice_batch_oneway());
+            let used = batch.as_ref().unwrap_or(&target);
+            let sent = outgoing::forward_all(used, events).await;
+            if let Some(origin) = &origin {
+                // A retry may have made another one.
+                ServerLink::current(used, origin);
             }
+            sent
         };
         if let Err(error) = sending.await {
             self.counters.lost.add(count);

@@ -37,11 +37,25 @@ impl Outgoing {
     /// Forwards the request. Sets `is_sent` as soon as later requests over the same connection must arrive after it.
     pub(super) async fn forward(&self, is_sent: &AtomicBool) -> Answer {
         let mut room = self.room().await?;
-        let forwarded = self.target.forward_noting(&self.event, is_sent).await;
+        let forwarding = self.target.forward_noting(&self.event, is_sent);
+        let forwarded = self.linked(forwarding).await;
         if let (Some(room), Ok(Some(answer))) = (&mut room, &forwarded) {
             room.answered(answer);
         }
         forwarded.map_err(failure::exception)
+    }
+
+    /// Waits for a request. If that makes another connection, because the server has closed the one before, it counts at once.
+    async fn linked<T>(&self, forwarding: impl Future<Output = T>) -> T {
+        let mut forwarding = pin!(forwarding);
+        poll_fn(|context| {
+            let polled = forwarding.as_mut().poll(context);
+            if let Some(origin) = &self.origin {
+                ServerLink::current(&self.target, origin);
+            }
+            polled
+        })
+        .await
     }
 
     /// Connects to the server, and waits until the request may be among those that have no answer, if it gets any.

@@ -11,7 +11,7 @@ use floe::{Connection, Proxy, SystemException, TypedProxy};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::account::{AccountFull, Share};
+use super::account::{AccountFull, Held, Share};
 use super::failure;
 use super::overload::{NO_CONNECTION, overloaded};
 use super::session::Session;
@@ -93,27 +93,38 @@ impl ServerLink {
         object: &Proxy,
         origin: &Origin,
     ) -> Result<Option<Arc<Self>>, SystemException> {
-        if let Some(connection) = object.ice_cached_connection() {
-            return Ok(Some(Self::of(&connection)));
+        if let Some(link) = Self::current(object, origin) {
+            return Ok(Some(link));
         }
         let held = origin.connections.take(1);
         let held = held
             .map_err(|AccountFull| SystemException::UnknownException(overloaded(NO_CONNECTION)))?;
         let connected = object.ice_connection().await.map_err(failure::exception)?;
-        Ok(connected.map(|connection| {
-            let mut is_first = false;
-            let link = connection.remember(|_| {
-                is_first = true;
-                Self::new()
-            });
-            if is_first {
-                let mut liveness = connection.liveness();
-                liveness.inactivity_timeout.get_or_insert(UNUSED_MAX);
-                connection.set_liveness(liveness);
-                connection.on_close(move |_| drop(held));
-            }
-            link
-        }))
+        Ok(connected.map(|connection| Self::adopt(&connection, || held)))
+    }
+
+    /// The link to the server of an object, if there is a connection. If a retry has made it, which asks for no room, it counts from
+    /// now on.
+    pub(super) fn current(object: &Proxy, origin: &Origin) -> Option<Arc<Self>> {
+        let connection = object.ice_cached_connection()?;
+        Some(Self::adopt(&connection, || origin.connections.note(1)))
+    }
+
+    /// The link of a connection to a server. A new one holds a part of the address's connections, and ends when it is not used.
+    fn adopt(connection: &Connection, held: impl FnOnce() -> Held) -> Arc<Self> {
+        let mut is_first = false;
+        let link = connection.remember(|_| {
+            is_first = true;
+            Self::new()
+        });
+        if is_first {
+            let held = held();
+            let mut liveness = connection.liveness();
+            liveness.inactivity_timeout.get_or_insert(UNUSED_MAX);
+            connection.set_liveness(liveness);
+            connection.on_close(move |_| drop(held));
+        }
+        link
     }
 
     fn new() -> Self {

@@ -10,16 +10,19 @@ use floe::contracts::glacier2::{
 };
 use floe::dispatch::{DispatchSlot, Dispatcher, Requests};
 use floe::message::Outcome;
-use floe::{Communicator, Identity, InvokeError, Proxy, SystemException, TypedProxy};
+use floe::{
+    Communicator, Identity, InvokeError, Proxy, Settings, SystemException, TypedProxy,
+};
 use floe_access::Users;
 use floe_gateway::{GatewaySettings, OVERLOADED, PasswordVerifier};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, UdpSocket};
 use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::resumption::{Slow, Survivor};
 use crate::sessions::Sessions;
-use crate::world::{BackEnd, Calls, Client, World, call, soon};
+use crate::world::{BackEnd, Calls, Client, NOTHING, World, call, soon};
 
 /// Asks for a session. Returns the client, or the reason why there is no session.
 async fn session(world: &World, from: &str, user: &str) -> Result<Client, String> {
@@ -635,4 +638,97 @@ async fn the_sessions_of_one_address_have_half_of_the_connections_to_servers() {
         call(&good, "op").await.expect("it is served");
         world.shut_down().await;
     }
+}
+
+/// A world whose gateway has room for one connection of each address to servers, and closes unused ones soon.
+async fn with_one_connection() -> World {
+    let mut settings = Settings::default();
+    settings.outgoing.inactivity_timeout = Some(Duration::from_millis(500));
+    let gateway_side = Communicator::with_settings(settings);
+    let back_end = BackEnd::start().await;
+    World::on_side(gateway_side, back_end, |settings| {
+        settings.server_connection_limit = 2;
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_connection_for_datagrams_counts_until_it_is_unused() {
+    let world = with_one_connection().await;
+    let receiver = UdpSocket::bind("127.0.0.1:0").await.expect("loopback");
+    let port = receiver.local_addr().expect("it is bound").port();
+    let client = session(&world, "127.0.0.2", "joe").await.unwrap();
+    let good = client.routed(&world.back_end.object("good")).await.unwrap();
+    let object: Proxy = client
+        .communicator
+        .proxy(&format!("o:udp -h 127.0.0.1 -p {port}"))
+        .unwrap();
+    let object = client.routed(&object).await.unwrap().ice_oneway();
+    let as_datagram = BTreeMap::from([("_fwd".to_owned(), "d".to_owned())]);
+    call(&object.ice_context(as_datagram), "op").await.unwrap();
+    soon(receiver.recv(&mut [0; 1000])).await.expect("it comes");
+    overload(call(&good, "op").await);
+    has_room_again(&good).await;
+    world.shut_down().await;
+}
+
+/// Waits until an object can be reached that no connection was free for.
+async fn has_room_again(object: &Proxy) {
+    soon(async {
+        while let Err(error) = call(object, "op").await {
+            overload(Err(error));
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
+/// A server that closes its first connection in order when a request has come, and answers requests over the second one.
+async fn closing_once(listener: TcpListener) {
+    for is_first in [true, false] {
+        let (mut stream, _) = listener.accept().await.expect("a client");
+        stream.write_all(&message(3, &[])).await.unwrap();
+        let mut header = [0; 14];
+        stream.read_exact(&mut header).await.unwrap();
+        let size = u32::from_le_bytes(header[10..].try_into().unwrap());
+        let mut request = vec![0; size as usize - header.len()];
+        stream.read_exact(&mut request).await.unwrap();
+        if is_first {
+            stream.write_all(&message(4, &[])).await.unwrap();
+            continue;
+        }
+        let answer = [&request[..4], &[0], NOTHING].concat();
+        stream.write_all(&message(2, &answer)).await.unwrap();
+        // It stays open until the other side closes it.
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    }
+}
+
+/// A message of this type.
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let mut bytes = b"IceP\x01\x00\x01\x00".to_vec();
+    bytes.extend([kind, 0]);
+    bytes.extend(u32::try_from(14 + body.len()).unwrap().to_le_bytes());
+    bytes.extend(body);
+    bytes
+}
+
+#[tokio::test]
+async fn a_connection_that_a_retry_makes_counts_until_it_is_unused() {
+    let world = with_one_connection().await;
+    let (listener, port) = deaf().await;
+    let server = tokio::spawn(closing_once(listener));
+    let client = session(&world, "127.0.0.2", "joe").await.unwrap();
+    let good = client.routed(&world.back_end.object("good")).await.unwrap();
+    let object: Proxy = client
+        .communicator
+        .proxy(&format!("o:tcp -h 127.0.0.1 -p {port}"))
+        .unwrap();
+    let object = client.routed(&object).await.unwrap();
+    call(&object, "op").await.expect("the retry is answered");
+    overload(call(&good, "op").await);
+    // The gateway closes it when it is not used.
+    soon(server).await.unwrap();
+    has_room_again(&good).await;
+    world.shut_down().await;
 }
