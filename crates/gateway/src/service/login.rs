@@ -22,7 +22,6 @@ use super::account::AccountFull;
 use super::application::{self, ApplicationCall, Failure};
 use super::connection_context as context;
 use super::guard;
-use super::login_turns::{LOGINS_MAX, TooManyLogins};
 use super::overload::overloaded;
 use super::protection::LoginTurn;
 use super::server_link::Origin;
@@ -30,6 +29,7 @@ use super::session::{Client, NewSession, Session};
 use super::session_control;
 use super::sessions::{NoSession, Sessions};
 use super::shares::Owner;
+use super::turns::TooManyWait;
 use crate::core::TooManyAttempts;
 use crate::settings::{CertificateVerifier, ConnectionContext, PasswordVerifier};
 
@@ -120,8 +120,8 @@ struct Login<'a> {
 
 impl Login<'_> {
     async fn run(&self, credentials: Credentials) -> Result<Option<SessionProxy>, Refusal> {
-        let turn = self.sessions.login_turns.take(&self.connection).await;
-        let _turn = turn.map_err(|TooManyLogins| {
+        let turn = self.sessions.login_turns.take(&self.connection, LOGINS_MAX).await;
+        let _turn = turn.map_err(|TooManyWait| {
             let text = format!(
                 "{LOGINS_MAX} logins wait on this connection already: wait for the answer of one"
             );
@@ -434,6 +434,9 @@ async fn verified(
     }
 }
 
+/// The logins on one connection at a time. All but the first one that succeeds fail, so that no program has use for many of
+/// them, and one that waits takes ten kilobytes.
+const LOGINS_MAX: usize = 8;
 /// The largest length of a user's name, in bytes. Names are kept for as long as the sessions, and logged.
 const USER_LEN_MAX: usize = 1024;
 /// The reason that the client gets if the verifier refuses it and gives none.

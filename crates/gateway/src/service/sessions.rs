@@ -10,7 +10,6 @@ use floe::{Adapter, Communicator, Connection, Proxy, Reference, SystemException,
 use super::account::Account;
 use super::guard::{self, Guard};
 use super::login;
-use super::login_turns::LoginTurns;
 use super::overload::{NO_MEMORY, overloaded};
 use super::protection::Protection;
 use super::resumption::Resumption;
@@ -18,6 +17,7 @@ use super::session::{Client, Session};
 use super::session_index::SessionIndex;
 use super::status::{Counters, GatewayStatus};
 use super::tasks::Tasks;
+use super::turns::Turns;
 use crate::core::AddressFilter;
 use crate::settings::GatewaySettings;
 
@@ -32,7 +32,8 @@ pub(super) struct Sessions {
     pub(super) address_filter: AddressFilter,
     pub(super) guard: Guard,
     pub(super) protection: Protection,
-    pub(super) login_turns: LoginTurns,
+    /// One login after another on each connection.
+    pub(super) login_turns: Turns<Connection>,
     pub(super) memory: Arc<Account>,
     /// The connections to servers.
     pub(super) connections: Arc<Account>,
@@ -90,7 +91,7 @@ impl Sessions {
             },
             guard,
             protection: Protection::new(),
-            login_turns: LoginTurns::default(),
+            login_turns: Turns::default(),
             memory: Account::new(settings.memory_max),
             connections: Account::new(settings.server_connection_limit),
             settings,

@@ -14,12 +14,14 @@ use std::time::Duration;
 
 use floe::dispatch::{DispatchSlot, Requests};
 use floe::encoding::{Encode, Encoder};
-use floe::{Dispatcher, EncodingVersion, Proxy, TypedProxy};
+use floe::contracts::glacier2::RouterProxy;
+use floe::{Communicator, Dispatcher, EncodingVersion, Proxy, TypedProxy};
+use floe_gateway::PasswordVerifier;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Mutex;
 
-use world::{World, call, soon};
+use world::{BackEnd, World, call, soon};
 
 /// Held by the test that measures.
 static ALONE: Mutex<()> = Mutex::const_new(());
@@ -182,4 +184,55 @@ async fn a_request_that_waits_keeps_none_alive_that_came_with_it() {
         assert!(grown < 20 << 20, "buffered: {buffered}, {grown} bytes");
         world.shut_down().await;
     }
+}
+
+/// Number of files that this process has open.
+fn open_files() -> usize {
+    std::fs::read_dir("/proc/self/fd").expect("Linux").count()
+}
+
+#[tokio::test]
+async fn nothing_is_kept_of_connections_that_were_closed_during_a_login() {
+    const COUNT: usize = 100;
+    // So many names of an address are verified at a time.
+    const VERIFIED: usize = 16;
+    let _alone = ALONE.lock().await;
+    let back_end = BackEnd::start().await;
+    let verifier = back_end.adapter.add("silent", Silent).expect("one");
+    let world = World::before(back_end, |settings| {
+        settings.password_verifier = Some(PasswordVerifier::Proxy(verifier.reference().clone()));
+    })
+    .await;
+    let communicator = Communicator::new();
+    let router: RouterProxy = communicator.proxy(&world.gateway.router()).unwrap();
+    soon(router.ice_ping()).await.expect("it is there");
+    let before = open_files();
+    let mut logins = tokio::task::JoinSet::new();
+    let mut connections = Vec::new();
+    for number in 0..COUNT {
+        let router = router.ice_connection_id(&number.to_string());
+        let connection = soon(router.ice_connection()).await.unwrap();
+        connections.push(connection.expect("it is elsewhere"));
+        let user = format!("user{number}");
+        logins.spawn(async move { router.create_session(&user, "secret").await });
+    }
+    // All of them have come.
+    for connection in &connections {
+        let router = router.ice_fixed(connection);
+        soon(router.ice_ping()).await.expect("it is there");
+    }
+    for connection in &connections {
+        connection.abort();
+    }
+    drop(connections);
+    while let Some(login) = soon(logins.join_next()).await {
+        login.expect("it does not panic").expect_err("it is closed");
+    }
+    soon(async {
+        while open_files() > before + 2 * VERIFIED {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+    world.shut_down().await;
 }
