@@ -214,14 +214,21 @@ impl Dispatcher for Missing {
     }
 }
 
+/// A missing object with a facet of this length, through the client's session.
+async fn missing(world: &World, client: &Client, facet_len: usize) -> Proxy {
+    let facet = "f".repeat(facet_len);
+    let adapter = &world.back_end.adapter;
+    adapter.add_facet("missing", &facet, Missing).expect("one");
+    let object = client.routed(&world.back_end.object("missing")).await;
+    object.expect("it may be called").ice_facet(&facet)
+}
+
 #[tokio::test]
 async fn kept_exceptions_take_room_until_their_client_has_them() {
     let world = World::with(|settings| settings.to_clients.queue_bytes = 100_000).await;
-    let missing = world.back_end.adapter.add("missing", Missing);
     let client = world.client().await;
     ask(&client, "open", "").await.unwrap();
-    let object = client.routed(&missing.unwrap()).await.unwrap();
-    let object = object.ice_facet(&"f".repeat(50_000));
+    let object = missing(&world, &client, 50_000).await;
     let send = async |number: u64, floor: u64| {
         let numbers = [("floe.number", number), ("floe.floor", floor)];
         let numbers = numbers.map(|(key, number)| (key.to_owned(), number.to_string()));
@@ -244,14 +251,12 @@ async fn kept_exceptions_take_room_until_their_client_has_them() {
 #[tokio::test]
 async fn a_request_that_was_executed_is_not_refused_as_an_overload() {
     let world = World::with(|settings| settings.memory_max = 1_000_000).await;
-    let missing = world.back_end.adapter.add("missing", Missing);
     let client = world.client().await;
     ask(&client, "open", "").await.unwrap();
-    let object = client.routed(&missing.unwrap()).await.unwrap();
+    let object = missing(&world, &client, 170_000).await;
     let numbers = [("floe.number", "1"), ("floe.floor", "1")];
     let numbers = numbers.map(|(key, number)| (key.to_owned(), number.to_owned()));
     let object = object.ice_context(numbers.into());
-    let object = object.ice_facet(&"f".repeat(170_000));
     let refused = call(&object, "op").await.unwrap_err().to_string();
     assert!(refused.contains("was executed"), "{refused}");
     assert!(!refused.contains(OVERLOADED), "{refused}");
