@@ -62,8 +62,8 @@ impl ApplicationCall<'_> {
         let invoked = proxy.invoke(self.operation, self.mode, &parameters).await;
         // A retry may have made another one.
         ServerLink::current(&proxy, self.origin);
-        if let (Some(room), Ok(Some(answer))) = (&mut room, &invoked) {
-            room.answered(answer);
+        if let Some(room) = &mut room {
+            room.answered(&invoked);
         }
         match invoked {
             Ok(Some(Outcome::Returned(bytes))) => {

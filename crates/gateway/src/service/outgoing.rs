@@ -10,7 +10,9 @@ use floe::dispatch::{Request, Response};
 use floe::encoding::{Encode, Encoder};
 use floe::forwarding::{Event, EventParts, EventsBuilder};
 use floe::message::Outcome;
-use floe::{Context, EncodingVersion, InvocationMode, InvokeError, Proxy, SystemException};
+use floe::{
+    Context, EncodingVersion, InvocationMode, InvokeError, Proxy, Reference, SystemException,
+};
 
 use super::account::Held;
 use super::failure;
@@ -39,8 +41,8 @@ impl Outgoing {
         let mut room = self.room().await?;
         let forwarding = self.target.forward_noting(&self.event, is_sent);
         let forwarded = self.linked(forwarding).await;
-        if let (Some(room), Ok(Some(answer))) = (&mut room, &forwarded) {
-            room.answered(answer);
+        if let Some(room) = &mut room {
+            room.answered(&forwarded);
         }
         forwarded.map_err(failure::exception)
     }
@@ -58,6 +60,14 @@ impl Outgoing {
         .await
     }
 
+    /// Length of what is sent, in bytes.
+    fn len(&self) -> usize {
+        let Reference {
+            identity, facet, ..
+        } = self.target.reference();
+        self.event.len() + identity.name.len() + identity.category.len() + facet.len()
+    }
+
     /// Connects to the server, and waits until the request may be among those that have no answer, if it gets any.
     async fn room(&self) -> Result<Option<Room>, SystemException> {
         let Some(origin) = &self.origin else {
@@ -67,7 +77,7 @@ impl Outgoing {
         let is_twoway = self.target.reference().mode == InvocationMode::Twoway;
         match link.filter(|_| is_twoway) {
             Some(link) => {
-                let room = link.to_server(origin, self.event.len()).await;
+                let room = link.to_server(origin, self.len()).await;
                 room.map(Some)
             }
             None => Ok(None),
@@ -78,14 +88,22 @@ impl Outgoing {
 /// Length of the texts, or of the encoded results, in an answer, in bytes.
 pub(super) fn answer_len(answer: &Answer) -> usize {
     match answer {
-        Ok(Some(Outcome::Returned(bytes) | Outcome::UserException(bytes))) => bytes.len(),
-        Ok(Some(Outcome::System(exception))) | Err(exception) => exception_len(exception),
+        Ok(Some(outcome)) => outcome_len(outcome),
         Ok(None) => 0,
+        Err(exception) => exception_len(exception),
+    }
+}
+
+/// The same of an outcome.
+pub(super) fn outcome_len(outcome: &Outcome) -> usize {
+    match outcome {
+        Outcome::Returned(bytes) | Outcome::UserException(bytes) => bytes.len(),
+        Outcome::System(exception) => exception_len(exception),
     }
 }
 
 /// Length of the texts of an exception, in bytes.
-fn exception_len(exception: &SystemException) -> usize {
+pub(super) fn exception_len(exception: &SystemException) -> usize {
     match exception {
         SystemException::ObjectNotExist(failed)
         | SystemException::FacetNotExist(failed)

@@ -7,12 +7,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use floe::message::Outcome;
-use floe::{Connection, Proxy, SystemException, TypedProxy};
+use floe::{Connection, InvokeError, Proxy, SystemException, TypedProxy};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 use super::account::{AccountFull, Held, Share};
 use super::failure;
+use super::outgoing;
 use super::overload::{NO_CONNECTION, overloaded};
 use super::session::Session;
 use crate::core::{DOUBT_AFTER, ServerWindow};
@@ -258,11 +259,12 @@ impl ServerLink {
 }
 
 impl Room {
-    /// Notes the answer, whose length tells how long the next ones are likely to be.
-    pub(super) fn answered(&mut self, answer: &Outcome) {
+    /// Notes the answer if there is one. Its length tells how long the next ones are likely to be.
+    pub(super) fn answered(&mut self, answer: &Result<Option<Outcome>, InvokeError>) {
         let len = match answer {
-            Outcome::Returned(bytes) | Outcome::UserException(bytes) => bytes.len(),
-            Outcome::System(exception) => exception.to_string().len(),
+            Ok(Some(outcome)) => outgoing::outcome_len(outcome),
+            Err(InvokeError::System(exception)) => outgoing::exception_len(exception),
+            _ => return,
         };
         self.answer = Some(len / ANSWER_UNIT);
     }

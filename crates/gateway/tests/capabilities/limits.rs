@@ -9,7 +9,7 @@ use floe::contracts::glacier2::{
     CannotCreateSessionOrPermissionDeniedError, SessionManagerDispatcher,
 };
 use floe::dispatch::{DispatchSlot, Dispatcher, Requests};
-use floe::message::Outcome;
+use floe::message::{Outcome, RequestFailed};
 use floe::{
     Communicator, Identity, InvokeError, Proxy, Settings, SystemException, TypedProxy,
 };
@@ -358,7 +358,7 @@ async fn calls_without_an_answer_leave_room_for_those_of_others() {
     }
 }
 
-/// Answers with a long text after a moment, and notes how many requests wait at most.
+/// Answers with a long text after a moment, or with an exception if there is a facet, and notes how many requests wait at most.
 #[derive(Default)]
 struct Lengthy {
     waiting: AtomicUsize,
@@ -374,7 +374,10 @@ impl Dispatcher for Lengthy {
                 servant.most.fetch_max(waiting, Ordering::Relaxed);
                 sleep(Duration::from_millis(5)).await;
                 servant.waiting.fetch_sub(1, Ordering::Relaxed);
-                request.respond(&Outcome::Returned(encapsulation(500_000).into()))
+                match request.current().facet() {
+                    "" => request.respond(&Outcome::Returned(encapsulation(500_000).into())),
+                    _ => Err(SystemException::FacetNotExist(RequestFailed::default())),
+                }
             }
         });
     }
@@ -404,6 +407,45 @@ async fn long_answers_leave_room_for_those_of_others() {
     let most = lengthy.most.load(Ordering::Relaxed);
     assert!((2..=20).contains(&most), "{most}");
     world.shut_down().await;
+}
+
+/// The calls with long facets that are at work at the same time, to an object that answers each with an exception that has it.
+#[tokio::test]
+async fn long_exceptions_leave_room_for_answers_of_others() {
+    const COUNT: usize = 100;
+    let world = World::start().await;
+    let lengthy = Arc::new(Lengthy::default());
+    let facet = "f".repeat(500_000);
+    let adapter = &world.back_end.adapter;
+    let added = adapter.add_facet("lengthy", &facet, lengthy.clone());
+    added.unwrap();
+    let attacker = session(&world, "127.0.0.2", "mallory").await.unwrap();
+    let object = attacker.routed(&world.back_end.object("lengthy")).await;
+    let object = object.unwrap().ice_facet(&facet);
+    // After these, what the gateway expects of answers is what they were.
+    for _ in 0..10 {
+        missing(call(&object, "op").await);
+    }
+    lengthy.most.store(0, Ordering::Relaxed);
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..COUNT {
+        let object = object.clone();
+        calls.spawn(async move { call(&object, "op").await });
+    }
+    while let Some(ended) = soon(calls.join_next()).await {
+        missing(ended.unwrap());
+    }
+    // Beside 2 MB of answers and requests, there is what is let in while the machine is too slow to answer.
+    let most = lengthy.most.load(Ordering::Relaxed);
+    assert!((2..=6).contains(&most), "{most}");
+    world.shut_down().await;
+}
+
+fn missing(result: Result<(), InvokeError>) {
+    match result {
+        Err(InvokeError::System(SystemException::FacetNotExist(_))) => {}
+        other => panic!("expected an exception of the server, got {other:?}"),
+    }
 }
 
 /// A proxy to an object of the client, as the back end calls it.
