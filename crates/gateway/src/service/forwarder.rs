@@ -125,10 +125,15 @@ impl Forwarder {
             let _order = self.order.lock().await;
             until_sent(forwarding.as_mut(), &is_sent).await
         };
-        match left {
+        let answer = match left {
             Some(answer) => answer,
             None => forwarding.await,
+        };
+        let is_twoway = outgoing.target.reference().mode == InvocationMode::Twoway;
+        if let (false, Err(error)) = (is_twoway, &answer) {
+            self.note_lost(1, &outgoing.target, error);
         }
+        answer
     }
 
     async fn forward_queued(self: &Arc<Self>, outgoing: Outgoing, token: Option<String>) -> Answer {
@@ -304,9 +309,13 @@ impl Forwarder {
             sent
         };
         if let Err(error) = sending.await {
-            self.counters.lost.add(count);
-            tracing::debug!("lost {count} oneway requests to {target}: {error}");
+            self.note_lost(count, &target, &error);
         }
+    }
+
+    fn note_lost(&self, count: usize, target: &Proxy, error: &dyn std::error::Error) {
+        self.counters.lost.add(count);
+        tracing::debug!("lost {count} oneway requests to {target}: {error}");
     }
 
     /// Sends a twoway request. Another task waits for its answer.
