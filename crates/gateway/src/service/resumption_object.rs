@@ -16,7 +16,7 @@ use floe::{Dispatcher, OperationMode, SystemException};
 
 use super::overload::overloaded;
 use super::router::session_of;
-use super::sessions::{Sessions, UNKNOWN_TOKEN};
+use super::sessions::{Sessions, TOO_MANY_OF_ADDRESS, UNKNOWN_TOKEN};
 use crate::core::TooManyAttempts;
 
 /// The facet.
@@ -71,7 +71,11 @@ async fn answer(
                     "no session is resumed for {}: {reason}",
                     request.current().peer()
                 );
-                refused(reason)
+                match reason {
+                    // The client may try again, for as long as its session waits.
+                    TOO_MANY_OF_ADDRESS => SystemException::UnknownException(overloaded(reason)),
+                    _ => refused(reason),
+                }
             })?;
             request.returned(|encoder| encoder.string(&next))
         }

@@ -66,7 +66,7 @@ impl NoSession {
                 overloaded("too many sessions of this user (user-session-limit)")
             }
             Self::TooManyOfAddress => {
-                overloaded("too many sessions from this address (address-session-limit)")
+                overloaded(TOO_MANY_OF_ADDRESS)
             }
             Self::NoMemory => overloaded(NO_MEMORY),
             Self::ConnectionClosed => "the connection was closed".to_owned(),
@@ -350,13 +350,22 @@ impl Sessions {
             if !connection.is_active() {
                 return Err("the connection was closed");
             }
-            // The used token stays valid until the client confirms the next one, whose reply may be lost.
-            index.forget_tokens(&session, Some(token));
-            let next = index.new_token(&session);
             let before = session.client();
             let network = info.remote_network();
             index.shares.remove(session.owner, before.network);
+            let has_room = network == before.network
+                || index
+                    .shares
+                    .check(session.owner, network, &self.settings)
+                    .is_ok();
+            if !has_room {
+                index.shares.add(session.owner, before.network);
+                return Err(TOO_MANY_OF_ADDRESS);
+            }
             index.shares.add(session.owner, network);
+            // The used token stays valid until the client confirms the next one, whose reply may be lost.
+            index.forget_tokens(&session, Some(token));
+            let next = index.new_token(&session);
             match index.by_connection.remove(&before.connection) {
                 Some(_) => {}
                 None => index.detached -= 1,
@@ -477,6 +486,9 @@ impl Sessions {
     }
 }
 
+/// Why there is no session if its address has as many as it may.
+pub(super) const TOO_MANY_OF_ADDRESS: &str =
+    "too many sessions from this address (address-session-limit)";
 /// Why a session is not resumed if the rules do not allow it.
 const REFUSED_HERE: &str = "the rules of access do not allow it from here";
 /// Why a session ends if other rules are put in force.

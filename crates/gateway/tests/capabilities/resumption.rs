@@ -312,6 +312,31 @@ async fn a_token_is_good_for_one_resumption_and_for_the_grace_period() {
 }
 
 #[tokio::test]
+async fn a_session_comes_back_from_another_address_if_that_may_have_one_more() {
+    let world = World::with(|settings| settings.address_session_limit = Some(1)).await;
+    let mut clients = Vec::new();
+    for address in ["127.0.0.2", "127.0.0.3"] {
+        let client = Client::connect_from(&world.gateway, address).await;
+        let created = soon(client.router.create_session("joe", "secret")).await;
+        created.expect("the first of its address");
+        clients.push(client);
+    }
+    let token = ask(&clients[0], "open", "").await.unwrap();
+    let moved = Client::connect_from(&world.gateway, "127.0.0.3").await;
+    let refused = ask(&moved, "resume", &token).await.unwrap_err().to_string();
+    assert!(refused.contains("address-session-limit"), "{refused}");
+    // Its client may try again.
+    assert!(refused.contains(OVERLOADED), "{refused}");
+    soon(clients[1].router.destroy_session()).await.unwrap();
+    ask(&moved, "resume", &token).await.expect("there is room");
+    // Its first address may have another one.
+    let client = Client::connect_from(&world.gateway, "127.0.0.2").await;
+    let created = soon(client.router.create_session("joe", "secret")).await;
+    created.expect("the other one has moved");
+    world.shut_down().await;
+}
+
+#[tokio::test]
 async fn guessed_tokens_are_slowed() {
     let world = World::start().await;
     let thief = Client::connect(&world.gateway).await;
