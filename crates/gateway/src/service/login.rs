@@ -24,6 +24,7 @@ use super::connection_context as context;
 use super::guard;
 use super::overload::overloaded;
 use super::protection::LoginTurn;
+use super::router::is_stream;
 use super::server_link::Origin;
 use super::session::{Client, NewSession, Session};
 use super::session_control;
@@ -77,6 +78,12 @@ pub(super) async fn create(
     let Some(connection) = current.connection() else {
         return Err(NoSession::ConnectionClosed.into());
     };
+    if !is_stream(&connection) {
+        sessions.counters.logins_refused.add(1);
+        return Err(Refusal::CannotCreate(
+            "expected a login over a connection, got one in a datagram".to_owned(),
+        ));
+    }
     let address = connection.info().remote_network();
     let login = Login {
         sessions,

@@ -15,7 +15,7 @@ use floe::dispatch::{DispatchSlot, Request, Requests, Response};
 use floe::{Dispatcher, OperationMode, SystemException};
 
 use super::overload::overloaded;
-use super::router::session_of;
+use super::router::{is_stream, session_of};
 use super::sessions::{Sessions, TOO_MANY_OF_ADDRESS, UNKNOWN_TOKEN};
 use crate::core::TooManyAttempts;
 
@@ -48,7 +48,7 @@ async fn answer(
         }
         "resume" => {
             let token: String = request.decode(OperationMode::Normal, |decoder| decoder.get())?;
-            let connection = request.current().connection();
+            let connection = request.current().connection().filter(is_stream);
             let connection = connection.ok_or_else(|| refused("there is no connection"))?;
             let address = connection.info().remote_network();
             let wait = sessions.protection.resumption_wait(address);

@@ -288,7 +288,7 @@ fn refuse(sessions: &Sessions, request: &Request) -> SystemException {
 }
 
 /// False for datagrams, because the datagrams of all clients come over one connection.
-fn is_stream(connection: &Connection) -> bool {
+pub(super) fn is_stream(connection: &Connection) -> bool {
     connection.info().transport != "udp"
 }
 
