@@ -136,17 +136,21 @@ pub(super) async fn until_sent<F: Future>(
 /// Polls a future once in place, so that several of them begin in their order. Gives it back if it is not ready.
 pub(crate) async fn begin<F: Future>(future: F) -> Result<F::Output, Pin<Box<F>>> {
     let mut future = Box::pin(future);
-    let polled = poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await;
-    match polled {
+    match poll_once(future.as_mut()).await {
         Poll::Ready(output) => Ok(output),
         Poll::Pending => Err(future),
     }
 }
 
+/// Polls a future once.
+pub(super) async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
+    poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await
+}
+
 /// Waits for something. If it is not there at once, the request keeps only what its answer needs meanwhile.
 pub(super) async fn wait_without_parameters<T>(request: &mut Request, waiting: impl Future<Output = T>) -> T {
     let mut waiting = pin!(waiting);
-    match poll_fn(|context| Poll::Ready(waiting.as_mut().poll(context))).await {
+    match poll_once(waiting.as_mut()).await {
         Poll::Ready(output) => output,
         Poll::Pending => {
             request.forget_parameters();

@@ -1,6 +1,8 @@
 //! Requests on their way to a server or to a client.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 
 use floe::dispatch::{DispatchSlot, Request, Requests, Response};
 use floe::forwarding::{Event, HOPS_KEY};
@@ -140,25 +142,35 @@ async fn to_client(
     let link = request.current().connection();
     let link = link.map(|connection| ServerLink::of(&connection));
     // Kept until the request has its answer, or is in a queue if it gets none.
-    let _room = match &link {
+    let (_room, turn) = match &link {
         Some(link) => {
             let taken = link.to_client(&session, routed.len);
             let taken = outgoing::wait_without_parameters(&mut request, taken).await;
-            Some(taken.inspect_err(|_| sessions.counters.queue_full.add(1))?)
+            let (room, turn) = taken.inspect_err(|_| sessions.counters.queue_full.add(1))?;
+            (Some(room), turn)
         }
-        None => None,
+        None => (None, None),
     };
-    if let Some(resumption) = session.resumption.get() {
-        return routed.deliver(request, identity, resumption, memory).await;
+    let mut forwarding = pin!(async {
+        if let Some(resumption) = session.resumption.get() {
+            return routed.deliver(request, identity, resumption, memory).await;
+        }
+        let connection = &session.client().connection;
+        let compression = sessions.settings.to_clients.compression_to(connection);
+        let object = connection.proxy(identity);
+        let facet = request.current().facet();
+        let target = changed(&object, &routed.mode, facet, compression);
+        routed
+            .forward(request, &session.to_client, target, memory, None)
+            .await
+    });
+    // From here on, the forwarder keeps the order.
+    let begun = outgoing::poll_once(forwarding.as_mut()).await;
+    drop(turn);
+    match begun {
+        Poll::Ready(response) => response,
+        Poll::Pending => forwarding.await,
     }
-    let connection = &session.client().connection;
-    let compression = sessions.settings.to_clients.compression_to(connection);
-    let object = connection.proxy(identity);
-    let facet = request.current().facet();
-    let target = changed(&object, &routed.mode, facet, compression);
-    routed
-        .forward(request, &session.to_client, target, memory, None)
-        .await
 }
 
 /// A request, and how it is forwarded.

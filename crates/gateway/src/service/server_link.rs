@@ -16,6 +16,7 @@ use super::failure;
 use super::outgoing;
 use super::overload::{NO_CONNECTION, overloaded};
 use super::session::Session;
+use super::turns::{TooManyWait, Turn, Turns};
 use crate::core::{DOUBT_AFTER, ServerWindow};
 
 /// The address of a session's client when it logged in. Sockets without an address count together.
@@ -39,12 +40,14 @@ pub(super) struct ServerLink {
     started: Instant,
     /// Held for a moment, never across a wait.
     window: Mutex<ServerWindow<ClientKey, oneshot::Sender<Room>>>,
+    /// The requests to each session's client that wait for room, one of them at a time.
+    turns: Turns<u64>,
     /// The clients that have not answered in time, and until when requests to them do not wait. Held for a moment.
     stalled: Mutex<HashMap<ClientKey, Instant>>,
 }
 
-/// A request whose turn has come: its client, its size, and the one that waits.
-type Turn = (ClientKey, usize, oneshot::Sender<Room>);
+/// A request for which there is room: its client, its size, and the one that waits.
+type Due = (ClientKey, usize, oneshot::Sender<Room>);
 
 /// Room for a request without an answer, given back when this is dropped.
 pub(super) struct Room {
@@ -132,6 +135,7 @@ impl ServerLink {
         Self {
             started: Instant::now(),
             window: Mutex::new(ServerWindow::new(WINDOW_MAX)),
+            turns: Turns::default(),
             stalled: Mutex::default(),
         }
     }
@@ -151,16 +155,22 @@ impl ServerLink {
     }
 
     /// Waits until a client may have one more request of this length from this server, unless another one has waited in vain
-    /// just before.
+    /// just before. If it waits, it is its turn then: until that is dropped, later requests go on waiting, so that all keep their
+    /// order.
     ///
     /// # Errors
     /// There is no room.
-    pub(super) async fn to_client(
-        self: &Arc<Self>,
+    pub(super) async fn to_client<'a>(
+        self: &'a Arc<Self>,
         session: &Session,
         len: usize,
-    ) -> Result<Room, SystemException> {
+    ) -> Result<(Room, Option<Turn<'a, u64>>), SystemException> {
         let client = ClientKey::Session(session.number);
+        if !self.turns.is_taken(&session.number)
+            && let Some(room) = self.take(client, len, Duration::ZERO).await
+        {
+            return Ok((room, None));
+        }
         let is_stalled = {
             let mut stalled = lock(&self.stalled);
             let until = stalled.get(&client).copied();
@@ -174,8 +184,17 @@ impl ServerLink {
             true => Duration::ZERO,
             false => TO_CLIENT_WAIT_MAX,
         };
-        let room = self.take(client, len, wait_max).await;
-        room.ok_or_else(|| {
+        let end = Instant::now() + wait_max;
+        let turn = self.turns.take(&session.number, usize::MAX);
+        let taken = match timeout(wait_max, turn).await {
+            Ok(Ok(turn)) => {
+                let left = end.saturating_duration_since(Instant::now());
+                let room = self.take(client, len, left).await;
+                room.map(|room| (room, Some(turn)))
+            }
+            Ok(Err(TooManyWait)) | Err(_) => None,
+        };
+        taken.ok_or_else(|| {
             if !is_stalled {
                 let now = Instant::now();
                 let mut stalled = lock(&self.stalled);
@@ -245,7 +264,7 @@ impl ServerLink {
     }
 
     /// Tells those whose turn has come, in their order.
-    fn admit(self: &Arc<Self>, due: Vec<Turn>) {
+    fn admit(self: &Arc<Self>, due: Vec<Due>) {
         let mut due = VecDeque::from(due);
         while let Some((client, size, waiter)) = due.pop_front() {
             if let Err(mut room) = waiter.send(self.room(client, size)) {

@@ -1,4 +1,4 @@
-//! Turns: of all that have the same key, one runs at a time, in the order in which they came.
+//! Turns: of all that have the same key, one has its turn at a time, in the order in which they came.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -54,6 +54,13 @@ impl<K: Eq + Hash + Clone> Turns<K> {
         };
         turn.lock = Some(lock.lock_owned().await);
         Ok(turn)
+    }
+}
+
+impl<K: Eq + Hash> Turns<K> {
+    /// Whether something has the turn of this key, or waits for it.
+    pub(super) fn is_taken(&self, key: &K) -> bool {
+        self.lock().contains_key(key)
     }
 }
 
