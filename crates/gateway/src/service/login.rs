@@ -127,7 +127,11 @@ struct Login<'a> {
 
 impl Login<'_> {
     async fn run(&self, credentials: Credentials) -> Result<Option<SessionProxy>, Refusal> {
-        let turn = self.sessions.login_turns.take(&self.connection, LOGINS_MAX).await;
+        let turn = self
+            .sessions
+            .login_turns
+            .take(&self.connection, LOGINS_MAX)
+            .await;
         let _turn = turn.map_err(|TooManyWait| {
             let text = format!(
                 "{LOGINS_MAX} logins wait on this connection already: wait for the answer of one"

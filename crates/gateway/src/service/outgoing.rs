@@ -39,25 +39,20 @@ impl Outgoing {
     /// Forwards the request. Sets `is_sent` as soon as later requests over the same connection must arrive after it.
     pub(super) async fn forward(&self, is_sent: &AtomicBool) -> Answer {
         let mut room = self.room().await?;
-        let forwarding = self.target.forward_noting(&self.event, is_sent);
-        let forwarded = self.linked(forwarding).await;
-        if let Some(room) = &mut room {
-            room.answered(&forwarded);
-        }
-        forwarded.map_err(failure::exception)
-    }
-
-    /// Waits for a request. If that makes another connection, because the server has closed the one before, it counts at once.
-    async fn linked<T>(&self, forwarding: impl Future<Output = T>) -> T {
-        let mut forwarding = pin!(forwarding);
-        poll_fn(|context| {
+        let mut forwarding = pin!(self.target.forward_noting(&self.event, is_sent));
+        let forwarded = poll_fn(|context| {
             let polled = forwarding.as_mut().poll(context);
             if let Some(origin) = &self.origin {
+                // The server may have closed its connection. Then a retry has made another one, which counts at once.
                 ServerLink::current(&self.target, origin);
             }
             polled
         })
-        .await
+        .await;
+        if let Some(room) = &mut room {
+            room.answered(&forwarded);
+        }
+        forwarded.map_err(failure::exception)
     }
 
     /// Length of what is sent, in bytes.
@@ -109,7 +104,12 @@ pub(super) fn exception_len(exception: &SystemException) -> usize {
         | SystemException::FacetNotExist(failed)
         | SystemException::OperationNotExist(failed) => {
             let identity = &failed.identity;
-            let texts = [&identity.name, &identity.category, &failed.facet, &failed.operation];
+            let texts = [
+                &identity.name,
+                &identity.category,
+                &failed.facet,
+                &failed.operation,
+            ];
             texts.into_iter().map(String::len).sum()
         }
         other => other.to_string().len(),
@@ -148,8 +148,10 @@ pub(super) async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Out
 }
 
 /// Waits for something. If it is not there at once, the request keeps only what its answer needs meanwhile.
-pub(super) async fn wait_without_parameters<T>(request: &mut Request, waiting: impl Future<Output = T>) -> T {
-    let mut waiting = pin!(waiting);
+pub(super) async fn wait_without_parameters<F: Future>(
+    request: &mut Request,
+    mut waiting: Pin<&mut F>,
+) -> F::Output {
     match poll_once(waiting.as_mut()).await {
         Poll::Ready(output) => output,
         Poll::Pending => {

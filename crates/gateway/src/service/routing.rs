@@ -104,7 +104,7 @@ async fn to_server(
     let forwarder = &route.forwarder;
     let forwarder = forwarder.clone();
     let execute = async move { forwarder.forward(outgoing, token).await };
-    let executed = resumption.once(number, floor, execute);
+    let executed = pin!(resumption.once(number, floor, execute));
     let answer = outgoing::wait_without_parameters(&mut request, executed).await;
     outgoing::respond(request, answer)
 }
@@ -144,7 +144,7 @@ async fn to_client(
     // Kept until the request has its answer, or is in a queue if it gets none.
     let (_room, turn) = match &link {
         Some(link) => {
-            let taken = link.to_client(&session, routed.len);
+            let taken = pin!(link.to_client(&session, routed.len));
             let taken = outgoing::wait_without_parameters(&mut request, taken).await;
             let (room, turn) = taken.inspect_err(|_| sessions.counters.queue_full.add(1))?;
             (Some(room), turn)
@@ -263,7 +263,7 @@ impl RoutedRequest {
         origin: Option<Arc<Origin>>,
     ) -> Result<Response, SystemException> {
         let outgoing = self.outgoing(target, memory, origin);
-        let forwarded = forwarder.forward(outgoing, self.token);
+        let forwarded = pin!(forwarder.forward(outgoing, self.token));
         let answer = outgoing::wait_without_parameters(&mut request, forwarded).await;
         outgoing::respond(request, answer)
     }
@@ -318,6 +318,7 @@ impl RoutedRequest {
         })?;
         let answer = match is_twoway {
             true => {
+                let answered = pin!(answered);
                 let answered = outgoing::wait_without_parameters(&mut request, answered).await;
                 answered.unwrap_or_else(|_| Err(resumption::ended()))
             }

@@ -330,7 +330,9 @@ impl Route {
     /// Memory that a proxy to the object takes besides the route, in bytes. One with the facet and mode of the route's own
     /// proxies shares what is in them.
     pub(super) fn memory_of(&self, target: &Proxy) -> usize {
-        let mut own = [Some(&self.twoway), self.oneway.get()].into_iter().flatten();
+        let mut own = [Some(&self.twoway), self.oneway.get()]
+            .into_iter()
+            .flatten();
         match own.any(|own| std::ptr::eq(own.reference(), target.reference())) {
             true => 0,
             false => ROUTE_TEXTS * self.len,

@@ -65,9 +65,7 @@ impl NoSession {
             Self::TooManyOfUser => {
                 overloaded("too many sessions of this user (user-session-limit)")
             }
-            Self::TooManyOfAddress => {
-                overloaded(TOO_MANY_OF_ADDRESS)
-            }
+            Self::TooManyOfAddress => overloaded(TOO_MANY_OF_ADDRESS),
             Self::NoMemory => overloaded(NO_MEMORY),
             Self::ConnectionClosed => "the connection was closed".to_owned(),
         }

@@ -59,7 +59,9 @@ async fn oneway_requests_that_cannot_be_sent_are_counted_as_lost() {
         let text = format!("o:tcp -h 127.0.0.1 -p {port}");
         let object: Proxy = client.communicator.proxy(&text).unwrap();
         let object = client.routed(&object).await.unwrap();
-        call(&object.ice_oneway(), "op").await.expect("it is oneway");
+        call(&object.ice_oneway(), "op")
+            .await
+            .expect("it is oneway");
         soon(async {
             while world.gateway.status().lost < 1 {
                 tokio::time::sleep(Duration::from_millis(2)).await;

@@ -10,9 +10,7 @@ use floe::contracts::glacier2::{
 };
 use floe::dispatch::{DispatchSlot, Dispatcher, Requests};
 use floe::message::{Outcome, RequestFailed};
-use floe::{
-    Communicator, Identity, InvokeError, Proxy, Settings, SystemException, TypedProxy,
-};
+use floe::{Communicator, Identity, InvokeError, Proxy, Settings, SystemException, TypedProxy};
 use floe_access::Users;
 use floe_gateway::{GatewaySettings, OVERLOADED, PasswordVerifier};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -360,7 +358,7 @@ async fn calls_without_an_answer_leave_room_for_those_of_others() {
 
 /// Answers with a long text after a moment, or with an exception if there is a facet, and notes how many requests wait at most.
 #[derive(Default)]
-struct Lengthy {
+pub(crate) struct Lengthy {
     waiting: AtomicUsize,
     most: AtomicUsize,
 }
@@ -457,7 +455,10 @@ async fn callback(world: &World, client: &Client, servant: Arc<impl Dispatcher>)
     adapter.activate();
     client.connection.set_adapter(Some(&adapter));
     let server_proxy = soon(client.router.get_server_proxy()).await.unwrap();
-    let mut reference = server_proxy.expect("there are callbacks").reference().clone();
+    let mut reference = server_proxy
+        .expect("there are callbacks")
+        .reference()
+        .clone();
     reference.identity = Identity::with_category("callback", category);
     world.back_end.communicator.proxy_from(reference)
 }
@@ -528,7 +529,12 @@ impl Dispatcher for Chosen {
                 servant.calls.note("chosen", request.operation());
                 loop {
                     let changed = servant.changed.notified();
-                    if servant.answered.lock().unwrap().contains(request.operation()) {
+                    if servant
+                        .answered
+                        .lock()
+                        .unwrap()
+                        .contains(request.operation())
+                    {
                         return request.returned_nothing();
                     }
                     changed.await;

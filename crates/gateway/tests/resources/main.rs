@@ -12,13 +12,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::dispatch::{DispatchSlot, Requests};
-use floe::encoding::{Encode, Encoder};
 use floe::contracts::glacier2::RouterProxy;
-use floe::{Communicator, Dispatcher, EncodingVersion, Proxy, TypedProxy};
+use floe::dispatch::{DispatchSlot, Requests};
+use floe::{Communicator, Dispatcher, Proxy, TypedProxy};
 use floe_gateway::PasswordVerifier;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 use tokio::sync::Mutex;
 
 use world::{BackEnd, World, call, soon};
@@ -87,102 +85,6 @@ impl Dispatcher for Silent {
             let () = std::future::pending().await;
             request.returned_nothing()
         });
-    }
-}
-
-/// A client that writes its messages itself, so that they are read together.
-struct RawClient(TcpStream);
-
-impl RawClient {
-    /// With a session, and a route to an object.
-    async fn start(world: &World, object: &Proxy) -> Self {
-        let endpoints = world.gateway.client_endpoints();
-        let port = endpoints.split(" -p ").nth(1).expect("a port");
-        let port = port.split(' ').next().expect("a number");
-        let stream = TcpStream::connect(format!("127.0.0.1:{port}")).await;
-        let mut client = Self(stream.expect("loopback"));
-        client.read().await;
-        let credentials = parameters(|encoder| {
-            encoder.string("joe");
-            encoder.string("secret");
-        });
-        let router = ("router", "Glacier2");
-        let created = request(1, router, ("createSession", 0), &credentials);
-        client.write(&created).await;
-        client.read().await;
-        let proxies = parameters(|encoder| vec![Some(object.clone())].encode(encoder));
-        let added = request(2, router, ("addProxies", 2), &proxies);
-        client.write(&added).await;
-        client.read().await;
-        client
-    }
-
-    async fn write(&mut self, bytes: &[u8]) {
-        soon(self.0.write_all(bytes)).await.expect("it is read");
-    }
-
-    /// Reads a message.
-    async fn read(&mut self) {
-        let mut header = [0; 14];
-        soon(self.0.read_exact(&mut header)).await.expect("one");
-        let size = u32::from_le_bytes(header[10..].try_into().expect("four bytes"));
-        let mut body = vec![0; size as usize - header.len()];
-        soon(self.0.read_exact(&mut body)).await.expect("all of it");
-    }
-}
-
-fn parameters(encode: impl FnOnce(&mut Encoder<'_>)) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut encoder = Encoder::new(&mut bytes, EncodingVersion::V1_1);
-    encoder.encapsulation(EncodingVersion::V1_1, encode);
-    encoder.finish().expect("they are short");
-    bytes
-}
-
-/// A Request message. Zero is the id of a oneway request.
-fn request(id: i32, object: (&str, &str), operation: (&str, u8), parameters: &[u8]) -> Vec<u8> {
-    let mut bytes = b"IceP\x01\x00\x01\x00\x00\x00\x00\x00\x00\x00".to_vec();
-    bytes.extend(id.to_le_bytes());
-    let mut encoder = Encoder::new(&mut bytes, EncodingVersion::V1_0);
-    encoder.string(object.0);
-    encoder.string(object.1);
-    // No facet.
-    encoder.bytes(&[0]);
-    encoder.string(operation.0);
-    // The mode, and an empty context.
-    encoder.bytes(&[operation.1, 0]);
-    encoder.bytes(parameters);
-    encoder.finish().expect("they are short");
-    let size = u32::try_from(bytes.len()).expect("short");
-    bytes[10..14].copy_from_slice(&size.to_le_bytes());
-    bytes
-}
-
-#[tokio::test]
-async fn a_request_that_waits_keeps_none_alive_that_came_with_it() {
-    const COUNT: u64 = 200;
-    for buffered in [true, false] {
-        let _alone = ALONE.lock().await;
-        let world = World::with(|settings| settings.to_servers.buffered = buffered).await;
-        let silent = world.back_end.adapter.add("silent", Silent);
-        let mut client = RawClient::start(&world, &silent.expect("one")).await;
-        let long = parameters(|encoder| encoder.bytes(&[0; 1000]));
-        let lost = request(0, ("unknown", ""), ("op", 0), &long).repeat(250);
-        let before = resident();
-        for number in 1..=COUNT {
-            let id = i32::try_from(number).expect("short") + 2;
-            let asked = request(id, ("silent", ""), ("op", 0), &parameters(|_| ()));
-            client.write(&[&lost[..], &asked].concat()).await;
-            soon(async {
-                while world.gateway.status().to_servers < number {
-                    tokio::time::sleep(Duration::from_millis(1)).await;
-                }
-            })
-            .await;
-        }
-        let grown = resident().saturating_sub(before);
-        assert!(grown < 20 << 20, "buffered: {buffered}, {grown} bytes");
-        world.shut_down().await;
     }
 }
 
