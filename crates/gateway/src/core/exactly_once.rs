@@ -68,6 +68,14 @@ impl<T: Clone> DedupWindow<T> {
         self.seen.contains_key(&number)
     }
 
+    /// Forgets the requests below a floor: their sender has the answers.
+    pub(crate) fn raise_floor(&mut self, floor: u64) {
+        if floor > self.floor {
+            self.floor = floor;
+            self.seen = self.seen.split_off(&floor);
+        }
+    }
+
     /// Looks at a request. `handle` makes the handle to the answer of a new one.
     pub(crate) fn admit(
         &mut self,
@@ -75,10 +83,7 @@ impl<T: Clone> DedupWindow<T> {
         floor: u64,
         handle: impl FnOnce() -> T,
     ) -> Admission<T> {
-        if floor > self.floor {
-            self.floor = floor;
-            self.seen = self.seen.split_off(&floor);
-        }
+        self.raise_floor(floor);
         if number < self.floor {
             return Admission::Stale;
         }

@@ -54,14 +54,20 @@ impl<K: Eq + Hash + Clone, T> RequestQueue<K, T> {
         }
     }
 
-    /// Adds a request of `len` bytes. If a request with the same key waits, the new one replaces it. An empty queue has
-    /// room for any request.
+    /// Adds a request of `len` bytes. If a request with the same key waits, the new one replaces it; a longer one needs room for
+    /// that. A request that waits alone may have any length.
     pub(crate) fn push(&mut self, request: T, len: usize, key: Option<K>) -> Pushed<T> {
         let place = key.as_ref().and_then(|key| self.places.get(key)).copied();
         if let Some(at) = place.and_then(|place| usize::try_from(place - self.front).ok())
-            && let Some(waiting) = self.requests.get_mut(at)
+            && let Some(waiting) = self.requests.get(at)
         {
-            self.bytes = self.bytes - waiting.len + len;
+            let bytes = (self.bytes - waiting.len).saturating_add(len);
+            let is_full = len > waiting.len && bytes > self.limits.bytes;
+            if is_full && self.requests.len() > 1 {
+                return Pushed::Full(request);
+            }
+            let waiting = &mut self.requests[at];
+            self.bytes = bytes;
             waiting.len = len;
             return Pushed::Replaced(std::mem::replace(&mut waiting.request, request));
         }
@@ -149,6 +155,18 @@ mod tests {
         assert_eq!(queue.len(), 2);
     }
 
+    #[test]
+    fn a_longer_replacement_needs_room_and_a_shorter_one_does_not() {
+        let mut queue = RequestQueue::new(LIMITS);
+        assert_eq!(queue.push("a1", 1, Some("a")), Pushed::Queued);
+        assert_eq!(queue.push("a2", 1000, Some("a")), Pushed::Replaced("a1"));
+        assert_eq!(queue.push("a3", 50, Some("a")), Pushed::Replaced("a2"));
+        assert_eq!(queue.push("b1", 50, Some("b")), Pushed::Queued);
+        assert_eq!(queue.push("a4", 51, Some("a")), Pushed::Full("a4"));
+        assert_eq!(queue.push("a5", 50, Some("a")), Pushed::Replaced("a3"));
+        assert_eq!(queue.take(usize::MAX), ["a5", "b1"]);
+    }
+
     proptest! {
         /// Requests without a key come out in their order. Of requests with the same key the last one comes out, in
         /// the place of the first.
@@ -173,15 +191,20 @@ mod tests {
                     prop_assert_eq!(queue.take(take), expected);
                 } else {
                     let key = (kind > 3).then_some(kind);
+                    let bytes: usize = model.iter().map(|it| it.1).sum();
+                    let count = model.len();
                     let same = model.iter_mut().find(|it| key.is_some() && it.2 == key);
                     let expected = match same {
                         Some(same) => {
-                            let old = same.0;
-                            *same = (number, len, key);
-                            Pushed::Replaced(old)
+                            let (old, old_len) = (same.0, same.1);
+                            if len > old_len && bytes - old_len + len > LIMITS.bytes && count > 1 {
+                                Pushed::Full(number)
+                            } else {
+                                *same = (number, len, key);
+                                Pushed::Replaced(old)
+                            }
                         }
                         None => {
-                            let bytes: usize = model.iter().map(|it| it.1).sum();
                             let is_full = model.len() >= LIMITS.requests || bytes + len > LIMITS.bytes;
                             if is_full && !model.is_empty() {
                                 Pushed::Full(number)

@@ -20,6 +20,8 @@ pub(crate) struct ServerWindow<K, W> {
     max: usize,
     used: usize,
     clients: HashMap<K, Client<W>>,
+    /// When there are so many clients, those that ask nothing are forgotten.
+    clients_max: usize,
     /// The clients with requests that wait, by what they have.
     waiting: BTreeSet<(usize, K)>,
 }
@@ -67,6 +69,7 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
             max,
             used: 0,
             clients: HashMap::new(),
+            clients_max: KNOWN_MAX,
             waiting: BTreeSet::new(),
         }
     }
@@ -75,10 +78,9 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
     /// false if there is no room.
     pub(crate) fn take(&mut self, key: K, size: usize, answer: usize, now: Duration) -> bool {
         let (used, max) = (self.used, self.max);
-        if self.clients.len() >= self.clients.capacity().max(KNOWN_MAX)
-            && !self.clients.contains_key(&key)
-        {
+        if self.clients.len() >= self.clients_max && !self.clients.contains_key(&key) {
             self.clients.retain(|_, client| !client.is_idle());
+            self.clients_max = KNOWN_MAX.max(2 * self.clients.len());
         }
         let client = self.clients.entry(key).or_insert_with(|| Client {
             requests: 0,

@@ -86,6 +86,16 @@ impl Share {
             false => Ok(held),
         }
     }
+
+    /// Takes `len` of something that is there already, room or not.
+    pub(super) fn note(self: &Arc<Self>, len: usize) -> Held {
+        self.used.fetch_add(len, Ordering::Relaxed);
+        self.account.used.fetch_add(len, Ordering::Relaxed);
+        Held {
+            share: self.clone(),
+            len,
+        }
+    }
 }
 
 impl Drop for Held {

@@ -60,8 +60,10 @@ impl ApplicationCall<'_> {
             None => None,
         };
         let invoked = proxy.invoke(self.operation, self.mode, &parameters).await;
-        if let (Some(room), Ok(Some(answer))) = (&mut room, &invoked) {
-            room.answered(answer);
+        // A retry may have made another one.
+        ServerLink::current(&proxy, self.origin);
+        if let Some(room) = &mut room {
+            room.answered(&invoked);
         }
         match invoked {
             Ok(Some(Outcome::Returned(bytes))) => {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use floe::forwarding::Event;
 use floe::settings::Compression;
-use floe::{InvocationMode, InvokeError, Proxy, Reference, SystemException, TypedProxy};
+use floe::{InvocationMode, InvokeError, Proxy, SystemException, TypedProxy};
 use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -54,8 +54,9 @@ struct Queue {
     is_ending: bool,
 }
 
-/// The key by which a request overrides an earlier one: the same token and the same target.
-type OverrideKey = (String, Reference);
+/// The key by which a request overrides an earlier one: the same token and the same target. The queue keeps two of them for
+/// each request; they share the target.
+type OverrideKey = (String, Proxy);
 
 struct Waiting {
     outgoing: Outgoing,
@@ -124,10 +125,15 @@ impl Forwarder {
             let _order = self.order.lock().await;
             until_sent(forwarding.as_mut(), &is_sent).await
         };
-        match left {
+        let answer = match left {
             Some(answer) => answer,
             None => forwarding.await,
+        };
+        let is_twoway = outgoing.target.reference().mode == InvocationMode::Twoway;
+        if let (false, Err(error)) = (is_twoway, &answer) {
+            self.note_lost(1, &outgoing.target, error);
         }
+        answer
     }
 
     async fn forward_queued(self: &Arc<Self>, outgoing: Outgoing, token: Option<String>) -> Answer {
@@ -141,7 +147,7 @@ impl Forwarder {
         };
         let key = token
             .filter(|_| !is_twoway)
-            .map(|token| (token, outgoing.target.reference().clone()));
+            .map(|token| (token, outgoing.target.clone()));
         self.enqueue(Waiting { outgoing, answer }, key).await?;
         match answered {
             Some(answered) => answered.await.unwrap_or_else(|_| Err(ended())),
@@ -293,15 +299,23 @@ impl Forwarder {
                 let linked = ServerLink::connect(&target, origin).await;
                 linked.map_err(InvokeError::System)?;
             }
-            match is_batch {
-                true => outgoing::forward_all(&target.ice_batch_oneway(), events).await,
-                false => outgoing::forward_all(&target, events).await,
+            let batch = is_batch.then(|| target.ice_batch_oneway());
+            let used = batch.as_ref().unwrap_or(&target);
+            let sent = outgoing::forward_all(used, events).await;
+            if let Some(origin) = &origin {
+                // A retry may have made another one.
+                ServerLink::current(used, origin);
             }
+            sent
         };
         if let Err(error) = sending.await {
-            self.counters.lost.add(count);
-            tracing::debug!("lost {count} oneway requests to {target}: {error}");
+            self.note_lost(count, &target, &error);
         }
+    }
+
+    fn note_lost(&self, count: usize, target: &Proxy, error: &dyn std::error::Error) {
+        self.counters.lost.add(count);
+        tracing::debug!("lost {count} oneway requests to {target}: {error}");
     }
 
     /// Sends a twoway request. Another task waits for its answer.

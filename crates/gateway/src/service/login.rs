@@ -22,14 +22,15 @@ use super::account::AccountFull;
 use super::application::{self, ApplicationCall, Failure};
 use super::connection_context as context;
 use super::guard;
-use super::login_turns::{LOGINS_MAX, TooManyLogins};
 use super::overload::overloaded;
 use super::protection::LoginTurn;
+use super::router::is_stream;
 use super::server_link::Origin;
 use super::session::{Client, NewSession, Session};
 use super::session_control;
 use super::sessions::{NoSession, Sessions};
 use super::shares::Owner;
+use super::turns::TooManyWait;
 use crate::core::TooManyAttempts;
 use crate::settings::{CertificateVerifier, ConnectionContext, PasswordVerifier};
 
@@ -77,6 +78,12 @@ pub(super) async fn create(
     let Some(connection) = current.connection() else {
         return Err(NoSession::ConnectionClosed.into());
     };
+    if !is_stream(&connection) {
+        sessions.counters.logins_refused.add(1);
+        return Err(Refusal::CannotCreate(
+            "expected a login over a connection, got one in a datagram".to_owned(),
+        ));
+    }
     let address = connection.info().remote_network();
     let login = Login {
         sessions,
@@ -120,8 +127,12 @@ struct Login<'a> {
 
 impl Login<'_> {
     async fn run(&self, credentials: Credentials) -> Result<Option<SessionProxy>, Refusal> {
-        let turn = self.sessions.login_turns.take(&self.connection).await;
-        let _turn = turn.map_err(|TooManyLogins| {
+        let turn = self
+            .sessions
+            .login_turns
+            .take(&self.connection, LOGINS_MAX)
+            .await;
+        let _turn = turn.map_err(|TooManyWait| {
             let text = format!(
                 "{LOGINS_MAX} logins wait on this connection already: wait for the answer of one"
             );
@@ -353,6 +364,9 @@ impl Login<'_> {
                 let _ = session.application.set(application.clone());
             }
             sessions.insert(&session)?;
+            // The rules may have changed since the first check, before the session was among those that they end.
+            let checked = sessions.guard.check_login(&session.client().caller);
+            checked.map_err(Refusal::Denied)?;
             Ok(application)
         });
         if inserted.is_err() {
@@ -431,6 +445,9 @@ async fn verified(
     }
 }
 
+/// The logins on one connection at a time. All but the first one that succeeds fail, so that no program has use for many of
+/// them, and one that waits takes ten kilobytes.
+const LOGINS_MAX: usize = 8;
 /// The largest length of a user's name, in bytes. Names are kept for as long as the sessions, and logged.
 const USER_LEN_MAX: usize = 1024;
 /// The reason that the client gets if the verifier refuses it and gives none.

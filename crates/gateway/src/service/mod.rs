@@ -2,7 +2,8 @@
 //!
 //! - `gateway.rs`: a gateway, as programs start and stop it
 //! - `sessions.rs`: all sessions, and how they end; `session_index.rs`: how they are found; `session.rs`: one of them
-//! - `login.rs`: how a client gets a session; `login_turns.rs`: one login after another on each connection
+//! - `login.rs`: how a client gets a session; `turns.rs`: one login after another on each connection, and the order of
+//!   requests that wait for a client
 //! - `guard.rs`: asks the rules of access; `protection.rs`: slows logins, and limits rates
 //! - `shares.rs`: how many sessions an address or a user has; `account.rs`: what they hold of memory and of connections to servers
 //! - `resumption.rs`: sessions that survive a lost connection; `resumption_object.rs`: how clients ask for that
@@ -27,7 +28,6 @@ mod forwarder;
 mod gateway;
 mod guard;
 mod login;
-mod login_turns;
 mod measured;
 mod outgoing;
 mod overload;
@@ -45,6 +45,7 @@ mod shares;
 mod status;
 mod tasks;
 mod traffic;
+mod turns;
 
 pub(crate) use outgoing::{Answer, begin, with_context};
 pub(crate) use resumption::{FLOOR, NUMBER, is_lost, numbers};

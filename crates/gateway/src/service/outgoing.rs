@@ -1,7 +1,7 @@
 //! Forwards one request, and returns its answer.
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
@@ -10,7 +10,9 @@ use floe::dispatch::{Request, Response};
 use floe::encoding::{Encode, Encoder};
 use floe::forwarding::{Event, EventParts, EventsBuilder};
 use floe::message::Outcome;
-use floe::{Context, EncodingVersion, InvocationMode, InvokeError, Proxy, SystemException};
+use floe::{
+    Context, EncodingVersion, InvocationMode, InvokeError, Proxy, Reference, SystemException,
+};
 
 use super::account::Held;
 use super::failure;
@@ -37,11 +39,28 @@ impl Outgoing {
     /// Forwards the request. Sets `is_sent` as soon as later requests over the same connection must arrive after it.
     pub(super) async fn forward(&self, is_sent: &AtomicBool) -> Answer {
         let mut room = self.room().await?;
-        let forwarded = self.target.forward_noting(&self.event, is_sent).await;
-        if let (Some(room), Ok(Some(answer))) = (&mut room, &forwarded) {
-            room.answered(answer);
+        let mut forwarding = pin!(self.target.forward_noting(&self.event, is_sent));
+        let forwarded = poll_fn(|context| {
+            let polled = forwarding.as_mut().poll(context);
+            if let Some(origin) = &self.origin {
+                // The server may have closed its connection. Then a retry has made another one, which counts at once.
+                ServerLink::current(&self.target, origin);
+            }
+            polled
+        })
+        .await;
+        if let Some(room) = &mut room {
+            room.answered(&forwarded);
         }
         forwarded.map_err(failure::exception)
+    }
+
+    /// Length of what is sent, in bytes.
+    fn len(&self) -> usize {
+        let Reference {
+            identity, facet, ..
+        } = self.target.reference();
+        self.event.len() + identity.name.len() + identity.category.len() + facet.len()
     }
 
     /// Connects to the server, and waits until the request may be among those that have no answer, if it gets any.
@@ -53,13 +72,53 @@ impl Outgoing {
         let is_twoway = self.target.reference().mode == InvocationMode::Twoway;
         match link.filter(|_| is_twoway) {
             Some(link) => {
-                let room = link.to_server(origin, self.event.len()).await;
+                let room = link.to_server(origin, self.len()).await;
                 room.map(Some)
             }
             None => Ok(None),
         }
     }
 }
+
+/// Length of the texts, or of the encoded results, in an answer, in bytes.
+pub(super) fn answer_len(answer: &Answer) -> usize {
+    match answer {
+        Ok(Some(outcome)) => outcome_len(outcome),
+        Ok(None) => 0,
+        Err(exception) => exception_len(exception),
+    }
+}
+
+/// The same of an outcome.
+pub(super) fn outcome_len(outcome: &Outcome) -> usize {
+    match outcome {
+        Outcome::Returned(bytes) | Outcome::UserException(bytes) => bytes.len(),
+        Outcome::System(exception) => exception_len(exception),
+    }
+}
+
+/// Length of the texts of an exception, in bytes.
+pub(super) fn exception_len(exception: &SystemException) -> usize {
+    match exception {
+        SystemException::ObjectNotExist(failed)
+        | SystemException::FacetNotExist(failed)
+        | SystemException::OperationNotExist(failed) => {
+            let identity = &failed.identity;
+            let texts = [
+                &identity.name,
+                &identity.category,
+                &failed.facet,
+                &failed.operation,
+            ];
+            texts.into_iter().map(String::len).sum()
+        }
+        other => other.to_string().len(),
+    }
+}
+
+/// Requests and answers up to this length, in bytes, are copied if they may wait, so that none keeps the whole buffer alive into
+/// which it was read. A longer one has a buffer of its own.
+pub(super) const COPIED_LEN_MAX: usize = 64 * 1024;
 
 /// Runs an invocation until its request has left, or until it has ended. Returns the result if it has ended.
 pub(super) async fn until_sent<F: Future>(
@@ -77,10 +136,28 @@ pub(super) async fn until_sent<F: Future>(
 /// Polls a future once in place, so that several of them begin in their order. Gives it back if it is not ready.
 pub(crate) async fn begin<F: Future>(future: F) -> Result<F::Output, Pin<Box<F>>> {
     let mut future = Box::pin(future);
-    let polled = poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await;
-    match polled {
+    match poll_once(future.as_mut()).await {
         Poll::Ready(output) => Ok(output),
         Poll::Pending => Err(future),
+    }
+}
+
+/// Polls a future once.
+pub(super) async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Output> {
+    poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await
+}
+
+/// Waits for something. If it is not there at once, the request keeps only what its answer needs meanwhile.
+pub(super) async fn wait_without_parameters<F: Future>(
+    request: &mut Request,
+    mut waiting: Pin<&mut F>,
+) -> F::Output {
+    match poll_once(waiting.as_mut()).await {
+        Poll::Ready(output) => output,
+        Poll::Pending => {
+            request.forget_parameters();
+            waiting.await
+        }
     }
 }
 

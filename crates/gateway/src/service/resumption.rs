@@ -21,7 +21,7 @@ use tokio::sync::{Notify, oneshot, watch};
 
 use super::account::{AccountFull, Held, Share};
 use super::failure;
-use super::outgoing::{self, Answer, until_sent};
+use super::outgoing::{self, Answer, COPIED_LEN_MAX, until_sent};
 use super::overload::{NO_MEMORY, overloaded};
 use super::session::Session;
 use super::status::Counters;
@@ -65,21 +65,25 @@ struct Kept {
     answer: Answer,
     len: usize,
     all_bytes: Arc<AtomicUsize>,
-    _memory: Option<Held>,
+    /// What an answer takes besides its length, and its length.
+    _memory: [Option<Held>; 2],
 }
 
 impl Kept {
-    /// An answer for which there is no memory is replaced by an exception.
-    fn new(answer: Answer, all_bytes: &Arc<AtomicUsize>, memory: &Arc<Share>) -> Self {
+    /// An answer for which there is no memory is replaced by an exception. `besides` is what it takes besides its length.
+    fn new(
+        answer: Answer,
+        besides: Held,
+        all_bytes: &Arc<AtomicUsize>,
+        memory: &Arc<Share>,
+    ) -> Self {
         let answer = answer.map(|outcome| outcome.map(detached));
-        let len = match &answer {
-            Ok(Some(Outcome::Returned(bytes) | Outcome::UserException(bytes))) => bytes.len(),
-            _ => 0,
-        };
-        let (answer, len, held) = match memory.take(KEPT_LEN + len) {
+        let len = outgoing::answer_len(&answer);
+        let (answer, len, held) = match memory.take(len) {
             Ok(held) => (answer, len, Some(held)),
+            // No overload, after which the client might try again.
             Err(AccountFull) => {
-                let text = overloaded(NO_MEMORY);
+                let text = format!("{NOT_KEPT}{NO_MEMORY}");
                 (Err(SystemException::UnknownException(text)), 0, None)
             }
         };
@@ -88,16 +92,15 @@ impl Kept {
             answer,
             len,
             all_bytes: all_bytes.clone(),
-            _memory: held,
+            _memory: [Some(besides), held],
         }
     }
 }
 
+/// The text of an exception begins with this if a request was executed.
+const NOT_KEPT: &str = "the request was executed, and its answer could not be kept: ";
 /// Memory that an answer takes besides, in bytes.
 const KEPT_LEN: usize = 512;
-/// Answers up to this length, in bytes, are copied, so that none keeps the whole buffer alive into which it was read. A longer one
-/// has a buffer of its own.
-const COPIED_LEN_MAX: usize = 64 * 1024;
 
 /// The answer in memory of its own.
 fn detached(outcome: Outcome) -> Outcome {
@@ -210,19 +213,24 @@ impl Resumption {
         F: Future<Output = Answer> + Send + 'static,
     {
         let (done, answer) = watch::channel(None);
+        // Taken before the request is executed: afterwards, a refusal could not be told from one of a request that was not.
+        let besides = self.memory.take(KEPT_LEN);
         let admission = {
             let mut seen = lock(&self.seen);
+            // This may make the room that the request needs.
+            seen.raise_floor(floor);
             let is_full = self.kept_bytes.load(Ordering::Relaxed) > self.limits.queue_bytes;
-            match is_full && !seen.has(number) {
+            match (is_full || besides.is_err()) && !seen.has(number) {
                 true => Admission::Full,
                 false => seen.admit(number, floor, || answer),
             }
         };
-        let mut answer = match admission {
-            Admission::New(answer) => {
+        let mut answer = match (admission, besides) {
+            (Admission::New(answer), Ok(besides)) => {
                 let (bytes, memory) = (self.kept_bytes.clone(), self.memory.clone());
                 let keep = move |answer| {
-                    done.send_replace(Some(Kept::new(answer, &bytes, &memory)));
+                    let kept = Kept::new(answer, besides, &bytes, &memory);
+                    done.send_replace(Some(kept));
                 };
                 match outgoing::begin(execute).await {
                     Ok(answer) => keep(answer),
@@ -233,13 +241,18 @@ impl Resumption {
                 }
                 answer
             }
-            Admission::Seen(answer) => answer,
-            Admission::Stale => {
+            (Admission::Seen(answer), _) => answer,
+            (Admission::Stale, _) => {
                 return Err(SystemException::UnknownException(
                     "the request was answered before".to_owned(),
                 ));
             }
-            Admission::Full => {
+            (_, Err(AccountFull)) => {
+                self.counters.memory_full.add(1);
+                let text = overloaded(NO_MEMORY);
+                return Err(SystemException::UnknownException(text));
+            }
+            (Admission::Full, Ok(_)) => {
                 let text = overloaded("too many requests of this session have no answer yet");
                 return Err(SystemException::UnknownException(text));
             }

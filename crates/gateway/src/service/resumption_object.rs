@@ -15,8 +15,8 @@ use floe::dispatch::{DispatchSlot, Request, Requests, Response};
 use floe::{Dispatcher, OperationMode, SystemException};
 
 use super::overload::overloaded;
-use super::router::session_of;
-use super::sessions::{Sessions, UNKNOWN_TOKEN};
+use super::router::{is_stream, session_of};
+use super::sessions::{Sessions, TOO_MANY_OF_ADDRESS, UNKNOWN_TOKEN};
 use crate::core::TooManyAttempts;
 
 /// The facet.
@@ -30,7 +30,10 @@ impl Dispatcher for ResumptionObject {
     }
 }
 
-async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
+async fn answer(
+    sessions: Arc<Sessions>,
+    mut request: Request,
+) -> Result<Response, SystemException> {
     match request.operation() {
         "open" => {
             let session = session_of(&sessions, &request)?;
@@ -45,7 +48,7 @@ async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, S
         }
         "resume" => {
             let token: String = request.decode(OperationMode::Normal, |decoder| decoder.get())?;
-            let connection = request.current().connection();
+            let connection = request.current().connection().filter(is_stream);
             let connection = connection.ok_or_else(|| refused("there is no connection"))?;
             let address = connection.info().remote_network();
             let wait = sessions.protection.resumption_wait(address);
@@ -54,6 +57,7 @@ async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, S
                 SystemException::UnknownException(overloaded(text))
             })?;
             if !wait.is_zero() {
+                request.forget_parameters();
                 sessions.counters.logins_slowed.add(1);
                 tokio::time::sleep(wait).await;
             }
@@ -67,7 +71,11 @@ async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, S
                     "no session is resumed for {}: {reason}",
                     request.current().peer()
                 );
-                refused(reason)
+                match reason {
+                    // The client may try again, for as long as its session waits.
+                    TOO_MANY_OF_ADDRESS => SystemException::UnknownException(overloaded(reason)),
+                    _ => refused(reason),
+                }
             })?;
             request.returned(|encoder| encoder.string(&next))
         }

@@ -125,9 +125,10 @@ pub(super) fn identity(sessions: &Sessions) -> Identity {
 
 async fn create_session(
     sessions: &Arc<Sessions>,
-    request: Request,
+    mut request: Request,
     credentials: Credentials,
 ) -> Result<Response, SystemException> {
+    request.forget_parameters();
     match login::create(sessions, request.current(), credentials).await {
         Ok(session) => request.returned(|encoder| encoder.put(&session)),
         Err(Refusal::Passed(exception)) => request.respond(&Outcome::UserException(exception)),
@@ -144,9 +145,10 @@ async fn create_session(
 
 async fn refresh_session(
     sessions: &Arc<Sessions>,
-    request: Request,
+    mut request: Request,
 ) -> Result<Response, SystemException> {
     request.decode(OperationMode::Normal, |_| Ok(()))?;
+    request.forget_parameters();
     let connection = request.current().connection();
     let session = connection.and_then(|connection| sessions.of(&connection));
     let is_there = match session {
@@ -286,7 +288,7 @@ fn refuse(sessions: &Sessions, request: &Request) -> SystemException {
 }
 
 /// False for datagrams, because the datagrams of all clients come over one connection.
-fn is_stream(connection: &Connection) -> bool {
+pub(super) fn is_stream(connection: &Connection) -> bool {
     connection.info().transport != "udp"
 }
 

@@ -1,6 +1,8 @@
 //! Requests on their way to a server or to a client.
 
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 
 use floe::dispatch::{DispatchSlot, Request, Requests, Response};
 use floe::forwarding::{Event, HOPS_KEY};
@@ -16,7 +18,7 @@ use tokio::sync::oneshot;
 use super::account::{AccountFull, Held};
 use super::connection_context;
 use super::forwarder::Forwarder;
-use super::outgoing::{self, Outgoing};
+use super::outgoing::{self, COPIED_LEN_MAX, Outgoing};
 use super::overload::{NO_MEMORY, overloaded};
 use super::resumption::{self, Callback, Resumption};
 use super::resumption_object;
@@ -45,7 +47,10 @@ impl Dispatcher for ToClients {
     }
 }
 
-async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
+async fn to_server(
+    sessions: Arc<Sessions>,
+    mut request: Request,
+) -> Result<Response, SystemException> {
     let session = session_of(&sessions, &request)?;
     if !session.rates.allow() {
         sessions.counters.rate_exceeded.add(1);
@@ -86,7 +91,7 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
     session.to_servers_traffic.forwarded.add(1);
     sessions.counters.to_servers.add(1);
     sessions.counters.to_servers_bytes.add(routed.event.len());
-    let memory = routed.take_memory(&session, &sessions)?;
+    let memory = routed.take_memory(&session, &sessions, route.memory_of(&target))?;
     let origin = Some(session.origin.clone());
     let numbers = session.resumption.get().zip(routed.numbers);
     let Some((resumption, (number, floor))) = numbers else {
@@ -99,7 +104,8 @@ async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response
     let forwarder = &route.forwarder;
     let forwarder = forwarder.clone();
     let execute = async move { forwarder.forward(outgoing, token).await };
-    let answer = resumption.once(number, floor, execute).await;
+    let executed = pin!(resumption.once(number, floor, execute));
+    let answer = outgoing::wait_without_parameters(&mut request, executed).await;
     outgoing::respond(request, answer)
 }
 
@@ -118,7 +124,10 @@ const SESSION_FOR_ALL: &str = "expected a session with one gateway, got a reques
 /// The operation in an exception that asks the client to register the object.
 const ADD_PROXY: &str = "ice_add_proxy";
 
-async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
+async fn to_client(
+    sessions: Arc<Sessions>,
+    mut request: Request,
+) -> Result<Response, SystemException> {
     let identity = request.current().identity();
     let session = sessions.of_category(&identity.category);
     let Some(session) = session else {
@@ -129,28 +138,39 @@ async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response
     session.to_client_traffic.forwarded.add(1);
     sessions.counters.to_clients.add(1);
     sessions.counters.to_clients_bytes.add(routed.event.len());
-    let memory = routed.take_memory(&session, &sessions)?;
+    let memory = routed.take_memory(&session, &sessions, 0)?;
     let link = request.current().connection();
     let link = link.map(|connection| ServerLink::of(&connection));
     // Kept until the request has its answer, or is in a queue if it gets none.
-    let _room = match &link {
+    let (_room, turn) = match &link {
         Some(link) => {
-            let taken = link.to_client(&session, routed.len).await;
-            Some(taken.inspect_err(|_| sessions.counters.queue_full.add(1))?)
+            let taken = pin!(link.to_client(&session, routed.len));
+            let taken = outgoing::wait_without_parameters(&mut request, taken).await;
+            let (room, turn) = taken.inspect_err(|_| sessions.counters.queue_full.add(1))?;
+            (Some(room), turn)
         }
-        None => None,
+        None => (None, None),
     };
-    if let Some(resumption) = session.resumption.get() {
-        return routed.deliver(request, identity, resumption, memory).await;
+    let mut forwarding = pin!(async {
+        if let Some(resumption) = session.resumption.get() {
+            return routed.deliver(request, identity, resumption, memory).await;
+        }
+        let connection = &session.client().connection;
+        let compression = sessions.settings.to_clients.compression_to(connection);
+        let object = connection.proxy(identity);
+        let facet = request.current().facet();
+        let target = changed(&object, &routed.mode, facet, compression);
+        routed
+            .forward(request, &session.to_client, target, memory, None)
+            .await
+    });
+    // From here on, the forwarder keeps the order.
+    let begun = outgoing::poll_once(forwarding.as_mut()).await;
+    drop(turn);
+    match begun {
+        Poll::Ready(response) => response,
+        Poll::Pending => forwarding.await,
     }
-    let connection = &session.client().connection;
-    let compression = sessions.settings.to_clients.compression_to(connection);
-    let object = connection.proxy(identity);
-    let facet = request.current().facet();
-    let target = changed(&object, &routed.mode, facet, compression);
-    routed
-        .forward(request, &session.to_client, target, memory, None)
-        .await
 }
 
 /// A request, and how it is forwarded.
@@ -212,16 +232,20 @@ impl RoutedRequest {
         }
         let event = match (has_context || !context.is_empty(), settings.buffered) {
             (true, _) => outgoing::with_context(&event, &context),
-            // Copy a request that may wait, so that it does not keep the whole read buffer alive.
+            // A request that may wait for long must not keep the whole read buffer alive.
             (false, true) => event.detached(),
+            (false, false) if event.len() <= COPIED_LEN_MAX => event.detached(),
             (false, false) => event,
         };
         let current = request.current();
-        let texts = current.identity().name.len() + current.facet().len();
+        let identity = current.identity();
+        let texts = identity.name.len() + identity.category.len() + current.facet().len();
         let token_len = token.as_ref().map_or(0, |token| 2 * token.len());
         let context_len: usize = context.iter().map(|(key, it)| key.len() + it.len()).sum();
+        // A request that waits keeps these bytes for its answer.
+        let head_len = texts + request.event().len() - request.parameters().len();
         Self {
-            len: event.len() + texts + token_len + context_len,
+            len: event.len() + head_len + texts + token_len + context_len,
             mode,
             token,
             numbers,
@@ -232,14 +256,15 @@ impl RoutedRequest {
 
     async fn forward(
         self,
-        request: Request,
+        mut request: Request,
         forwarder: &Arc<Forwarder>,
         target: Proxy,
         memory: Held,
         origin: Option<Arc<Origin>>,
     ) -> Result<Response, SystemException> {
         let outgoing = self.outgoing(target, memory, origin);
-        let answer = forwarder.forward(outgoing, self.token).await;
+        let forwarded = pin!(forwarder.forward(outgoing, self.token));
+        let answer = outgoing::wait_without_parameters(&mut request, forwarded).await;
         outgoing::respond(request, answer)
     }
 
@@ -253,12 +278,17 @@ impl RoutedRequest {
         }
     }
 
-    /// Takes the memory that the request needs until it has its answer.
+    /// Takes the memory that the request needs until it has its answer, with that of its target.
     ///
     /// # Errors
     /// There is none.
-    fn take_memory(&self, session: &Session, sessions: &Sessions) -> Result<Held, SystemException> {
-        let taken = session.memory.take(REQUEST_LEN + self.len);
+    fn take_memory(
+        &self,
+        session: &Session,
+        sessions: &Sessions,
+        target_len: usize,
+    ) -> Result<Held, SystemException> {
+        let taken = session.memory.take(REQUEST_LEN + self.len + target_len);
         taken.map_err(|AccountFull| {
             sessions.counters.memory_full.add(1);
             SystemException::UnknownException(overloaded(NO_MEMORY))
@@ -269,7 +299,7 @@ impl RoutedRequest {
     /// accepted.
     async fn deliver(
         self,
-        request: Request,
+        mut request: Request,
         identity: Identity,
         resumption: &Resumption,
         memory: Held,
@@ -280,14 +310,18 @@ impl RoutedRequest {
             identity,
             facet: request.current().facet().to_owned(),
             is_compressed: self.mode.is_compressed,
-            event: self.event.detached(),
+            event: self.event.clone(),
             context: self.context,
             len: self.len,
             _memory: memory,
             answer: Mutex::new(is_twoway.then_some(answer)),
         })?;
         let answer = match is_twoway {
-            true => answered.await.unwrap_or_else(|_| Err(resumption::ended())),
+            true => {
+                let answered = pin!(answered);
+                let answered = outgoing::wait_without_parameters(&mut request, answered).await;
+                answered.unwrap_or_else(|_| Err(resumption::ended()))
+            }
             false => Ok(None),
         };
         outgoing::respond(request, answer)

@@ -1,20 +1,22 @@
 //! A connection to or from a server, and the requests over it that have no answer yet.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use floe::message::Outcome;
-use floe::{Connection, Proxy, SystemException, TypedProxy};
+use floe::{Connection, InvokeError, Proxy, SystemException, TypedProxy};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-use super::account::{AccountFull, Share};
+use super::account::{AccountFull, Held, Share};
 use super::failure;
+use super::outgoing;
 use super::overload::{NO_CONNECTION, overloaded};
 use super::session::Session;
+use super::turns::{TooManyWait, Turn, Turns};
 use crate::core::{DOUBT_AFTER, ServerWindow};
 
 /// The address of a session's client when it logged in. Sockets without an address count together.
@@ -38,12 +40,14 @@ pub(super) struct ServerLink {
     started: Instant,
     /// Held for a moment, never across a wait.
     window: Mutex<ServerWindow<ClientKey, oneshot::Sender<Room>>>,
+    /// The requests to each session's client that wait for room, one of them at a time.
+    turns: Turns<u64>,
     /// The clients that have not answered in time, and until when requests to them do not wait. Held for a moment.
     stalled: Mutex<HashMap<ClientKey, Instant>>,
 }
 
-/// A request whose turn has come: its client, its size, and the one that waits.
-type Turn = (ClientKey, usize, oneshot::Sender<Room>);
+/// A request for which there is room: its client, its size, and the one that waits.
+type Due = (ClientKey, usize, oneshot::Sender<Room>);
 
 /// Room for a request without an answer, given back when this is dropped.
 pub(super) struct Room {
@@ -93,33 +97,45 @@ impl ServerLink {
         object: &Proxy,
         origin: &Origin,
     ) -> Result<Option<Arc<Self>>, SystemException> {
-        if let Some(connection) = object.ice_cached_connection() {
-            return Ok(Some(Self::of(&connection)));
+        if let Some(link) = Self::current(object, origin) {
+            return Ok(Some(link));
         }
         let held = origin.connections.take(1);
         let held = held
             .map_err(|AccountFull| SystemException::UnknownException(overloaded(NO_CONNECTION)))?;
         let connected = object.ice_connection().await.map_err(failure::exception)?;
-        Ok(connected.map(|connection| {
-            let mut is_first = false;
-            let link = connection.remember(|_| {
-                is_first = true;
-                Self::new()
-            });
-            if is_first {
-                let mut liveness = connection.liveness();
-                liveness.inactivity_timeout.get_or_insert(UNUSED_MAX);
-                connection.set_liveness(liveness);
-                connection.on_close(move |_| drop(held));
-            }
-            link
-        }))
+        Ok(connected.map(|connection| Self::adopt(&connection, || held)))
+    }
+
+    /// The link to the server of an object, if there is a connection. If a retry has made it, which asks for no room, it counts from
+    /// now on.
+    pub(super) fn current(object: &Proxy, origin: &Origin) -> Option<Arc<Self>> {
+        let connection = object.ice_cached_connection()?;
+        Some(Self::adopt(&connection, || origin.connections.note(1)))
+    }
+
+    /// The link of a connection to a server. A new one holds a part of the address's connections, and ends when it is not used.
+    fn adopt(connection: &Connection, held: impl FnOnce() -> Held) -> Arc<Self> {
+        let mut is_first = false;
+        let link = connection.remember(|_| {
+            is_first = true;
+            Self::new()
+        });
+        if is_first {
+            let held = held();
+            let mut liveness = connection.liveness();
+            liveness.inactivity_timeout.get_or_insert(UNUSED_MAX);
+            connection.set_liveness(liveness);
+            connection.on_close(move |_| drop(held));
+        }
+        link
     }
 
     fn new() -> Self {
         Self {
             started: Instant::now(),
             window: Mutex::new(ServerWindow::new(WINDOW_MAX)),
+            turns: Turns::default(),
             stalled: Mutex::default(),
         }
     }
@@ -139,16 +155,22 @@ impl ServerLink {
     }
 
     /// Waits until a client may have one more request of this length from this server, unless another one has waited in vain
-    /// just before.
+    /// just before. If it waits, it is its turn then: until that is dropped, later requests go on waiting, so that all keep their
+    /// order.
     ///
     /// # Errors
     /// There is no room.
-    pub(super) async fn to_client(
-        self: &Arc<Self>,
+    pub(super) async fn to_client<'a>(
+        self: &'a Arc<Self>,
         session: &Session,
         len: usize,
-    ) -> Result<Room, SystemException> {
+    ) -> Result<(Room, Option<Turn<'a, u64>>), SystemException> {
         let client = ClientKey::Session(session.number);
+        if !self.turns.is_taken(&session.number)
+            && let Some(room) = self.take(client, len, Duration::ZERO).await
+        {
+            return Ok((room, None));
+        }
         let is_stalled = {
             let mut stalled = lock(&self.stalled);
             let until = stalled.get(&client).copied();
@@ -162,8 +184,17 @@ impl ServerLink {
             true => Duration::ZERO,
             false => TO_CLIENT_WAIT_MAX,
         };
-        let room = self.take(client, len, wait_max).await;
-        room.ok_or_else(|| {
+        let end = Instant::now() + wait_max;
+        let turn = self.turns.take(&session.number, usize::MAX);
+        let taken = match timeout(wait_max, turn).await {
+            Ok(Ok(turn)) => {
+                let left = end.saturating_duration_since(Instant::now());
+                let room = self.take(client, len, left).await;
+                room.map(|room| (room, Some(turn)))
+            }
+            Ok(Err(TooManyWait)) | Err(_) => None,
+        };
+        taken.ok_or_else(|| {
             if !is_stalled {
                 let now = Instant::now();
                 let mut stalled = lock(&self.stalled);
@@ -232,9 +263,10 @@ impl ServerLink {
         self.admit(due);
     }
 
-    /// Tells those whose turn has come.
-    fn admit(self: &Arc<Self>, mut due: Vec<Turn>) {
-        while let Some((client, size, waiter)) = due.pop() {
+    /// Tells those whose turn has come, in their order.
+    fn admit(self: &Arc<Self>, due: Vec<Due>) {
+        let mut due = VecDeque::from(due);
+        while let Some((client, size, waiter)) = due.pop_front() {
             if let Err(mut room) = waiter.send(self.room(client, size)) {
                 // Its request was given up.
                 room.link = None;
@@ -246,11 +278,12 @@ impl ServerLink {
 }
 
 impl Room {
-    /// Notes the answer, whose length tells how long the next ones are likely to be.
-    pub(super) fn answered(&mut self, answer: &Outcome) {
+    /// Notes the answer if there is one. Its length tells how long the next ones are likely to be.
+    pub(super) fn answered(&mut self, answer: &Result<Option<Outcome>, InvokeError>) {
         let len = match answer {
-            Outcome::Returned(bytes) | Outcome::UserException(bytes) => bytes.len(),
-            Outcome::System(exception) => exception.to_string().len(),
+            Ok(Some(outcome)) => outgoing::outcome_len(outcome),
+            Err(InvokeError::System(exception)) => outgoing::exception_len(exception),
+            _ => return,
         };
         self.answer = Some(len / ANSWER_UNIT);
     }

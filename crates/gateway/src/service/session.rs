@@ -103,6 +103,8 @@ pub(super) struct Route {
     pub(super) compression: Compression,
     /// Forwards requests to the object's server, in their order.
     pub(super) forwarder: Arc<Forwarder>,
+    /// Length of the proxy's text, in bytes.
+    pub(super) len: usize,
     /// Kept for as long as the route.
     _memory: Held,
 }
@@ -221,7 +223,7 @@ impl Session {
                 forwarders.insert(reference.target.clone(), Arc::downgrade(&forwarder));
                 forwarder
             });
-            Arc::new(Route::new(reference, communicator, forwarder, memory))
+            Arc::new(Route::new(reference, len, communicator, forwarder, memory))
         });
         Ok(evicted.iter().map(|route| route.twoway.clone()).collect())
     }
@@ -290,6 +292,7 @@ impl Session {
 impl Route {
     fn new(
         reference: &Reference,
+        len: usize,
         communicator: &Communicator,
         forwarder: Arc<Forwarder>,
         memory: Held,
@@ -315,12 +318,25 @@ impl Route {
             twoway,
             compression,
             forwarder,
+            len,
             _memory: memory,
         }
     }
 
     pub(super) fn oneway(&self) -> &Proxy {
         self.oneway.get_or_init(|| self.twoway.ice_oneway())
+    }
+
+    /// Memory that a proxy to the object takes besides the route, in bytes. One with the facet and mode of the route's own
+    /// proxies shares what is in them.
+    pub(super) fn memory_of(&self, target: &Proxy) -> usize {
+        let mut own = [Some(&self.twoway), self.oneway.get()]
+            .into_iter()
+            .flatten();
+        match own.any(|own| std::ptr::eq(own.reference(), target.reference())) {
+            true => 0,
+            false => ROUTE_TEXTS * self.len,
+        }
     }
 }
 

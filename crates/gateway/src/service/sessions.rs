@@ -10,7 +10,6 @@ use floe::{Adapter, Communicator, Connection, Proxy, Reference, SystemException,
 use super::account::Account;
 use super::guard::{self, Guard};
 use super::login;
-use super::login_turns::LoginTurns;
 use super::overload::{NO_MEMORY, overloaded};
 use super::protection::Protection;
 use super::resumption::Resumption;
@@ -18,6 +17,7 @@ use super::session::{Client, Session};
 use super::session_index::SessionIndex;
 use super::status::{Counters, GatewayStatus};
 use super::tasks::Tasks;
+use super::turns::Turns;
 use crate::core::AddressFilter;
 use crate::settings::GatewaySettings;
 
@@ -32,7 +32,8 @@ pub(super) struct Sessions {
     pub(super) address_filter: AddressFilter,
     pub(super) guard: Guard,
     pub(super) protection: Protection,
-    pub(super) login_turns: LoginTurns,
+    /// One login after another on each connection.
+    pub(super) login_turns: Turns<Connection>,
     pub(super) memory: Arc<Account>,
     /// The connections to servers.
     pub(super) connections: Arc<Account>,
@@ -64,9 +65,7 @@ impl NoSession {
             Self::TooManyOfUser => {
                 overloaded("too many sessions of this user (user-session-limit)")
             }
-            Self::TooManyOfAddress => {
-                overloaded("too many sessions from this address (address-session-limit)")
-            }
+            Self::TooManyOfAddress => overloaded(TOO_MANY_OF_ADDRESS),
             Self::NoMemory => overloaded(NO_MEMORY),
             Self::ConnectionClosed => "the connection was closed".to_owned(),
         }
@@ -90,7 +89,7 @@ impl Sessions {
             },
             guard,
             protection: Protection::new(),
-            login_turns: LoginTurns::default(),
+            login_turns: Turns::default(),
             memory: Account::new(settings.memory_max),
             connections: Account::new(settings.server_connection_limit),
             settings,
@@ -333,7 +332,7 @@ impl Sessions {
             return Err("it belongs to a client with another certificate");
         }
         if self.guard.check_login(&caller).is_err() {
-            return Err("the rules of access do not allow it from here");
+            return Err(REFUSED_HERE);
         }
         let (before, next, is_first) = {
             let mut index = self.lock();
@@ -349,13 +348,22 @@ impl Sessions {
             if !connection.is_active() {
                 return Err("the connection was closed");
             }
-            // The used token stays valid until the client confirms the next one, whose reply may be lost.
-            index.forget_tokens(&session, Some(token));
-            let next = index.new_token(&session);
             let before = session.client();
             let network = info.remote_network();
             index.shares.remove(session.owner, before.network);
+            let has_room = network == before.network
+                || index
+                    .shares
+                    .check(session.owner, network, &self.settings)
+                    .is_ok();
+            if !has_room {
+                index.shares.add(session.owner, before.network);
+                return Err(TOO_MANY_OF_ADDRESS);
+            }
             index.shares.add(session.owner, network);
+            // The used token stays valid until the client confirms the next one, whose reply may be lost.
+            index.forget_tokens(&session, Some(token));
+            let next = index.new_token(&session);
             match index.by_connection.remove(&before.connection) {
                 Some(_) => {}
                 None => index.detached -= 1,
@@ -377,6 +385,11 @@ impl Sessions {
         before.connection.abort();
         if is_first {
             self.watch(connection);
+        }
+        // The rules may have changed since the first check, while the session still had its old connection.
+        if self.guard.check_login(&session.client().caller).is_err() {
+            self.end(&session, RULES_CHANGED);
+            return Err(REFUSED_HERE);
         }
         tracing::info!("{:?} has come back, from {}", session.user, info.peer);
         Ok(next)
@@ -408,7 +421,7 @@ impl Sessions {
         for session in sessions {
             let client = session.client();
             if self.guard.check_login(&client.caller).is_err() {
-                self.end(&session, "the rules of access no longer allow it");
+                self.end(&session, RULES_CHANGED);
                 client.connection.abort();
             }
         }
@@ -471,6 +484,13 @@ impl Sessions {
     }
 }
 
+/// Why there is no session if its address has as many as it may.
+pub(super) const TOO_MANY_OF_ADDRESS: &str =
+    "too many sessions from this address (address-session-limit)";
+/// Why a session is not resumed if the rules do not allow it.
+const REFUSED_HERE: &str = "the rules of access do not allow it from here";
+/// Why a session ends if other rules are put in force.
+const RULES_CHANGED: &str = "the rules of access no longer allow it";
 /// Why a session is not resumed if no session has the token.
 pub(super) const UNKNOWN_TOKEN: &str = "the token is unknown, was used, or has expired";
 

@@ -3,10 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use floe::contracts::glacier2::CannotCreateSessionOrPermissionDeniedError;
-use floe::{InvokeError, SystemException};
+use floe::contracts::glacier2::{
+    CannotCreateSessionError, CannotCreateSessionOrPermissionDeniedError, SessionControlProxy,
+    SessionManager, SessionManagerDispatcher, SessionProxy,
+};
+use floe::{Current, InvokeError, SystemException};
 use floe_access::{Access, Settings};
 use floe_gateway::PasswordVerifier;
+use tokio::sync::Notify;
 
 use crate::world::{BackEnd, Client, World, call, soon};
 
@@ -95,5 +99,51 @@ async fn new_rules_hold_for_open_sessions_and_refusals_are_written() {
     soon(client.connection.closed()).await;
     assert_eq!(world.gateway.status().sessions, 0);
     std::fs::remove_file(audit).unwrap();
+    world.shut_down().await;
+}
+
+/// Makes no sessions of its own, and takes its time.
+#[derive(Clone, Default)]
+struct SlowManager {
+    entered: Arc<Notify>,
+    leave: Arc<Notify>,
+}
+
+impl SessionManager for SlowManager {
+    async fn create(
+        &self,
+        _user_id: String,
+        _control: Option<SessionControlProxy>,
+        _current: &Current,
+    ) -> Result<Option<SessionProxy>, CannotCreateSessionError> {
+        self.entered.notify_one();
+        self.leave.notified().await;
+        Ok(None)
+    }
+}
+
+#[tokio::test]
+async fn new_rules_hold_for_a_session_that_is_being_created() {
+    let back_end = BackEnd::start().await;
+    let verifier = back_end.verifier();
+    let slow = SlowManager::default();
+    let manager = SessionManagerDispatcher::new(slow.clone());
+    let manager = back_end.adapter.add("manager", manager).expect("one");
+    let world = World::before(back_end, |settings| {
+        settings.password_verifier = Some(PasswordVerifier::Proxy(verifier));
+        settings.session_manager = Some(manager.reference().clone());
+    })
+    .await;
+    let client = Client::connect(&world.gateway).await;
+    let router = client.router.clone();
+    let created = tokio::spawn(async move { router.create_session("joe", "secret").await });
+    soon(slow.entered.notified()).await;
+    let rules = "[[access.rule]]\nallow = \"login\"\nusers = \"jane\"\n";
+    world.gateway.set_access(access(rules), None);
+    slow.leave.notify_one();
+    let refused = soon(created).await.expect("it does not panic");
+    let expected = "access refused: joe may not login (this gateway)";
+    assert_eq!(refusal(refused), expected);
+    assert_eq!(world.gateway.status().sessions, 0);
     world.shut_down().await;
 }

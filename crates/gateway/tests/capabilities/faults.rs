@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use floe::{Communicator, InvokeError, Proxy, SystemException};
+use floe::{Communicator, InvokeError, Proxy, SystemException, TypedProxy};
 use floe_gateway::{Gateway, GatewaySettings, PasswordVerifier};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
@@ -44,6 +44,30 @@ async fn a_back_end_that_dies_fails_its_requests_and_no_others() {
         let good = client.routed(&world.back_end.object("good")).await;
         call(&good.unwrap(), "after").await.expect("it is served");
         assert_eq!(world.gateway.status().sessions, 1);
+        world.shut_down().await;
+    }
+}
+
+#[tokio::test]
+async fn oneway_requests_that_cannot_be_sent_are_counted_as_lost() {
+    for buffered in [true, false] {
+        let world = World::with(|settings| settings.to_servers.buffered = buffered).await;
+        let client = world.client().await;
+        let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = closed.local_addr().unwrap().port();
+        drop(closed);
+        let text = format!("o:tcp -h 127.0.0.1 -p {port}");
+        let object: Proxy = client.communicator.proxy(&text).unwrap();
+        let object = client.routed(&object).await.unwrap();
+        call(&object.ice_oneway(), "op")
+            .await
+            .expect("it is oneway");
+        soon(async {
+            while world.gateway.status().lost < 1 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        })
+        .await;
         world.shut_down().await;
     }
 }

@@ -1,24 +1,26 @@
 //! Limits: no client takes from a gateway what others need.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use floe::contracts::glacier2::{
     CannotCreateSessionOrPermissionDeniedError, SessionManagerDispatcher,
 };
 use floe::dispatch::{DispatchSlot, Dispatcher, Requests};
-use floe::message::Outcome;
-use floe::{Communicator, Identity, InvokeError, Proxy, SystemException, TypedProxy};
+use floe::message::{Outcome, RequestFailed};
+use floe::{Communicator, Identity, InvokeError, Proxy, Settings, SystemException, TypedProxy};
 use floe_access::Users;
 use floe_gateway::{GatewaySettings, OVERLOADED, PasswordVerifier};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, UdpSocket};
+use tokio::sync::Notify;
 use tokio::time::sleep;
 
 use crate::resumption::{Slow, Survivor};
 use crate::sessions::Sessions;
-use crate::world::{BackEnd, Client, World, call, soon};
+use crate::world::{BackEnd, Calls, Client, NOTHING, World, call, soon};
 
 /// Asks for a session. Returns the client, or the reason why there is no session.
 async fn session(world: &World, from: &str, user: &str) -> Result<Client, String> {
@@ -354,9 +356,9 @@ async fn calls_without_an_answer_leave_room_for_those_of_others() {
     }
 }
 
-/// Answers with a long text after a moment, and notes how many requests wait at most.
+/// Answers with a long text after a moment, or with an exception if there is a facet, and notes how many requests wait at most.
 #[derive(Default)]
-struct Lengthy {
+pub(crate) struct Lengthy {
     waiting: AtomicUsize,
     most: AtomicUsize,
 }
@@ -370,7 +372,10 @@ impl Dispatcher for Lengthy {
                 servant.most.fetch_max(waiting, Ordering::Relaxed);
                 sleep(Duration::from_millis(5)).await;
                 servant.waiting.fetch_sub(1, Ordering::Relaxed);
-                request.respond(&Outcome::Returned(encapsulation(500_000).into()))
+                match request.current().facet() {
+                    "" => request.respond(&Outcome::Returned(encapsulation(500_000).into())),
+                    _ => Err(SystemException::FacetNotExist(RequestFailed::default())),
+                }
             }
         });
     }
@@ -402,6 +407,62 @@ async fn long_answers_leave_room_for_those_of_others() {
     world.shut_down().await;
 }
 
+/// The calls with long facets that are at work at the same time, to an object that answers each with an exception that has it.
+#[tokio::test]
+async fn long_exceptions_leave_room_for_answers_of_others() {
+    const COUNT: usize = 100;
+    let world = World::start().await;
+    let lengthy = Arc::new(Lengthy::default());
+    let facet = "f".repeat(500_000);
+    let adapter = &world.back_end.adapter;
+    let added = adapter.add_facet("lengthy", &facet, lengthy.clone());
+    added.unwrap();
+    let attacker = session(&world, "127.0.0.2", "mallory").await.unwrap();
+    let object = attacker.routed(&world.back_end.object("lengthy")).await;
+    let object = object.unwrap().ice_facet(&facet);
+    // After these, what the gateway expects of answers is what they were.
+    for _ in 0..10 {
+        missing(call(&object, "op").await);
+    }
+    lengthy.most.store(0, Ordering::Relaxed);
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..COUNT {
+        let object = object.clone();
+        calls.spawn(async move { call(&object, "op").await });
+    }
+    while let Some(ended) = soon(calls.join_next()).await {
+        missing(ended.unwrap());
+    }
+    // Beside 2 MB of answers and requests, there is what is let in while the machine is too slow to answer.
+    let most = lengthy.most.load(Ordering::Relaxed);
+    assert!((2..=6).contains(&most), "{most}");
+    world.shut_down().await;
+}
+
+fn missing(result: Result<(), InvokeError>) {
+    match result {
+        Err(InvokeError::System(SystemException::FacetNotExist(_))) => {}
+        other => panic!("expected an exception of the server, got {other:?}"),
+    }
+}
+
+/// A proxy to an object of the client, as the back end calls it.
+async fn callback(world: &World, client: &Client, servant: Arc<impl Dispatcher>) -> Proxy {
+    let category = soon(client.router.get_category_for_client()).await.unwrap();
+    let adapter = client.communicator.adapter_without_endpoints().await;
+    let adapter = adapter.unwrap();
+    adapter.add_default("", servant).unwrap();
+    adapter.activate();
+    client.connection.set_adapter(Some(&adapter));
+    let server_proxy = soon(client.router.get_server_proxy()).await.unwrap();
+    let mut reference = server_proxy
+        .expect("there are callbacks")
+        .reference()
+        .clone();
+    reference.identity = Identity::with_category("callback", category);
+    world.back_end.communicator.proxy_from(reference)
+}
+
 #[tokio::test]
 async fn a_client_that_does_not_answer_keeps_no_server_from_calling_others() {
     let world = World::start().await;
@@ -409,22 +470,7 @@ async fn a_client_that_does_not_answer_keeps_no_server_from_calling_others() {
     let silent = Arc::new(Slow::default());
     for from in ["127.0.0.2", "127.0.0.3"] {
         let client = session(&world, from, "joe").await.unwrap();
-        let category = soon(client.router.get_category_for_client()).await.unwrap();
-        let adapter = client
-            .communicator
-            .adapter_without_endpoints()
-            .await
-            .unwrap();
-        adapter.add_default("", silent.clone()).unwrap();
-        adapter.activate();
-        client.connection.set_adapter(Some(&adapter));
-        let server_proxy = soon(client.router.get_server_proxy())
-            .await
-            .unwrap()
-            .unwrap();
-        let mut reference = server_proxy.reference().clone();
-        reference.identity = Identity::with_category("callback", category);
-        let object: Proxy = world.back_end.communicator.proxy_from(reference);
+        let object = callback(&world, &client, silent.clone()).await;
         called.push((object, client));
     }
     let mut calls = tokio::task::JoinSet::new();
@@ -457,6 +503,91 @@ async fn a_client_that_does_not_answer_keeps_no_server_from_calling_others() {
     })
     .await;
     other.await.unwrap().expect("an answer");
+    world.shut_down().await;
+}
+
+/// Notes each request, and answers it when its operation is the next that may be answered.
+#[derive(Default)]
+struct Chosen {
+    calls: Calls,
+    answered: Mutex<HashSet<String>>,
+    changed: Notify,
+}
+
+impl Chosen {
+    fn answer(&self, operation: &str) {
+        self.answered.lock().unwrap().insert(operation.to_owned());
+        self.changed.notify_waiters();
+    }
+}
+
+impl Dispatcher for Chosen {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, move |request| {
+            let servant = self.clone();
+            async move {
+                servant.calls.note("chosen", request.operation());
+                loop {
+                    let changed = servant.changed.notified();
+                    if servant
+                        .answered
+                        .lock()
+                        .unwrap()
+                        .contains(request.operation())
+                    {
+                        return request.returned_nothing();
+                    }
+                    changed.await;
+                }
+            }
+        });
+    }
+}
+
+#[tokio::test]
+async fn callbacks_that_have_waited_for_room_keep_their_order() {
+    // As many as there is room for beside the long one.
+    const SHORT: usize = 481;
+    const WAITING: usize = 30;
+    let world = World::start().await;
+    let client = session(&world, "127.0.0.2", "joe").await.unwrap();
+    let servant = Arc::new(Chosen::default());
+    let object = callback(&world, &client, servant.clone()).await;
+    let call = |operation: String, len| {
+        let object = object.clone();
+        async move {
+            let parameters = encapsulation(len);
+            let called = object.invoke(&operation, floe::OperationMode::Normal, &parameters);
+            soon(called).await.map(drop)
+        }
+    };
+    let mut calls = tokio::task::JoinSet::new();
+    calls.spawn(call("long".to_owned(), 500_000));
+    servant.calls.when(1).await;
+    for number in 0..SHORT {
+        calls.spawn(call(format!("short{number}"), 6));
+    }
+    servant.calls.when(1 + SHORT).await;
+    let waiting: Vec<_> = (0..WAITING).map(|number| format!("late{number}")).collect();
+    for operation in &waiting {
+        calls.spawn(call(operation.clone(), 6));
+    }
+    soon(async {
+        while world.gateway.status().to_clients < (1 + SHORT + WAITING) as u64 {
+            sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    assert_eq!(servant.calls.list().len(), 1 + SHORT);
+    servant.answer("long");
+    let all = servant.calls.when(1 + SHORT + WAITING).await;
+    assert_eq!(all[1 + SHORT..], waiting);
+    for operation in all {
+        servant.answer(&operation);
+    }
+    for called in soon(calls.join_all()).await {
+        called.expect("an answer");
+    }
     world.shut_down().await;
 }
 
@@ -555,4 +686,97 @@ async fn the_sessions_of_one_address_have_half_of_the_connections_to_servers() {
         call(&good, "op").await.expect("it is served");
         world.shut_down().await;
     }
+}
+
+/// A world whose gateway has room for one connection of each address to servers, and closes unused ones soon.
+async fn with_one_connection() -> World {
+    let mut settings = Settings::default();
+    settings.outgoing.inactivity_timeout = Some(Duration::from_millis(500));
+    let gateway_side = Communicator::with_settings(settings);
+    let back_end = BackEnd::start().await;
+    World::on_side(gateway_side, back_end, |settings| {
+        settings.server_connection_limit = 2;
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_connection_for_datagrams_counts_until_it_is_unused() {
+    let world = with_one_connection().await;
+    let receiver = UdpSocket::bind("127.0.0.1:0").await.expect("loopback");
+    let port = receiver.local_addr().expect("it is bound").port();
+    let client = session(&world, "127.0.0.2", "joe").await.unwrap();
+    let good = client.routed(&world.back_end.object("good")).await.unwrap();
+    let object: Proxy = client
+        .communicator
+        .proxy(&format!("o:udp -h 127.0.0.1 -p {port}"))
+        .unwrap();
+    let object = client.routed(&object).await.unwrap().ice_oneway();
+    let as_datagram = BTreeMap::from([("_fwd".to_owned(), "d".to_owned())]);
+    call(&object.ice_context(as_datagram), "op").await.unwrap();
+    soon(receiver.recv(&mut [0; 1000])).await.expect("it comes");
+    overload(call(&good, "op").await);
+    has_room_again(&good).await;
+    world.shut_down().await;
+}
+
+/// Waits until an object can be reached that no connection was free for.
+async fn has_room_again(object: &Proxy) {
+    soon(async {
+        while let Err(error) = call(object, "op").await {
+            overload(Err(error));
+            sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+}
+
+/// A server that closes its first connection in order when a request has come, and answers requests over the second one.
+async fn closing_once(listener: TcpListener) {
+    for is_first in [true, false] {
+        let (mut stream, _) = listener.accept().await.expect("a client");
+        stream.write_all(&message(3, &[])).await.unwrap();
+        let mut header = [0; 14];
+        stream.read_exact(&mut header).await.unwrap();
+        let size = u32::from_le_bytes(header[10..].try_into().unwrap());
+        let mut request = vec![0; size as usize - header.len()];
+        stream.read_exact(&mut request).await.unwrap();
+        if is_first {
+            stream.write_all(&message(4, &[])).await.unwrap();
+            continue;
+        }
+        let answer = [&request[..4], &[0], NOTHING].concat();
+        stream.write_all(&message(2, &answer)).await.unwrap();
+        // It stays open until the other side closes it.
+        let _ = stream.read_to_end(&mut Vec::new()).await;
+    }
+}
+
+/// A message of this type.
+fn message(kind: u8, body: &[u8]) -> Vec<u8> {
+    let mut bytes = b"IceP\x01\x00\x01\x00".to_vec();
+    bytes.extend([kind, 0]);
+    bytes.extend(u32::try_from(14 + body.len()).unwrap().to_le_bytes());
+    bytes.extend(body);
+    bytes
+}
+
+#[tokio::test]
+async fn a_connection_that_a_retry_makes_counts_until_it_is_unused() {
+    let world = with_one_connection().await;
+    let (listener, port) = deaf().await;
+    let server = tokio::spawn(closing_once(listener));
+    let client = session(&world, "127.0.0.2", "joe").await.unwrap();
+    let good = client.routed(&world.back_end.object("good")).await.unwrap();
+    let object: Proxy = client
+        .communicator
+        .proxy(&format!("o:tcp -h 127.0.0.1 -p {port}"))
+        .unwrap();
+    let object = client.routed(&object).await.unwrap();
+    call(&object, "op").await.expect("the retry is answered");
+    overload(call(&good, "op").await);
+    // The gateway closes it when it is not used.
+    soon(server).await.unwrap();
+    has_room_again(&good).await;
+    world.shut_down().await;
 }

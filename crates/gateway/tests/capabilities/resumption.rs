@@ -6,16 +6,17 @@ use std::time::Duration;
 use floe::contracts::glacier2::RouterProxy;
 use floe::dispatch::{DispatchSlot, Requests};
 use floe::encoding::{Encapsulation, Encoder};
-use floe::message::Outcome;
+use floe::message::{Outcome, RequestFailed};
 use floe::{
     Communicator, Connection, Dispatcher, EncodingVersion, Identity, InvokeError, OperationMode,
     Proxy, SystemException, TypedProxy,
 };
-use floe_gateway::ResumableSession;
+use floe_gateway::{OVERLOADED, ResumableSession};
 use proptest::prelude::*;
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
 
+use crate::limits::Lengthy;
 use crate::world::{Calls, Client, NOTHING, Recorder, World, call, soon};
 
 const GRACE: Duration = Duration::from_secs(60);
@@ -203,6 +204,68 @@ async fn ask(client: &Client, operation: &str, text: &str) -> Result<String, Inv
     Ok(decoder.get::<String>().unwrap_or_default())
 }
 
+/// Knows no object, so that its exceptions are as long as the facets in the requests.
+struct Missing;
+
+impl Dispatcher for Missing {
+    fn dispatch(self: Arc<Self>, requests: Requests, slot: &mut DispatchSlot) {
+        requests.each(slot, |_| async {
+            Err(SystemException::ObjectNotExist(RequestFailed::default()))
+        });
+    }
+}
+
+/// A missing object with a facet of this length, through the client's session.
+async fn missing(world: &World, client: &Client, facet_len: usize) -> Proxy {
+    let facet = "f".repeat(facet_len);
+    let adapter = &world.back_end.adapter;
+    adapter.add_facet("missing", &facet, Missing).expect("one");
+    let object = client.routed(&world.back_end.object("missing")).await;
+    object.expect("it may be called").ice_facet(&facet)
+}
+
+#[tokio::test]
+async fn kept_exceptions_take_room_until_their_client_has_them() {
+    let world = World::with(|settings| settings.to_clients.queue_bytes = 100_000).await;
+    let client = world.client().await;
+    ask(&client, "open", "").await.unwrap();
+    let object = missing(&world, &client, 50_000).await;
+    let send = async |number: u64, floor: u64| {
+        let numbers = [("floe.number", number), ("floe.floor", floor)];
+        let numbers = numbers.map(|(key, number)| (key.to_owned(), number.to_string()));
+        let object = object.ice_context(numbers.into());
+        match call(&object, "op").await.unwrap_err() {
+            InvokeError::System(SystemException::ObjectNotExist(_)) => None,
+            InvokeError::System(SystemException::UnknownException(text)) => Some(text),
+            other => panic!("expected the server's exception or a refusal, got {other}"),
+        }
+    };
+    for number in 1..=10 {
+        let refused = send(number, 1).await;
+        assert_eq!(refused.is_some(), number > 2, "{number}: {refused:?}");
+    }
+    // Their client has the first two.
+    assert_eq!(send(3, 3).await, None);
+    world.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_request_that_was_executed_is_not_refused_as_an_overload() {
+    // An address may have half of it, and the answer is longer.
+    let world = World::with(|settings| settings.memory_max = 500_000).await;
+    let lengthy = world.back_end.adapter.add("lengthy", Lengthy::default());
+    let client = world.client().await;
+    ask(&client, "open", "").await.unwrap();
+    let object = client.routed(&lengthy.unwrap()).await.unwrap();
+    let numbers = [("floe.number", "1"), ("floe.floor", "1")];
+    let numbers = numbers.map(|(key, number)| (key.to_owned(), number.to_owned()));
+    let object = object.ice_context(numbers.into());
+    let refused = call(&object, "op").await.unwrap_err().to_string();
+    assert!(refused.contains("was executed"), "{refused}");
+    assert!(!refused.contains(OVERLOADED), "{refused}");
+    world.shut_down().await;
+}
+
 fn is_refused(answer: &Result<String, InvokeError>) -> bool {
     matches!(
         answer,
@@ -248,6 +311,31 @@ async fn a_token_is_good_for_one_resumption_and_for_the_grace_period() {
     assert_eq!(world.gateway.status().logins_refused, 3);
     call(&object, "unharmed").await.unwrap();
     assert_eq!(world.back_end.calls.operations(), ["op", "unharmed"]);
+    world.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_session_comes_back_from_another_address_if_that_may_have_one_more() {
+    let world = World::with(|settings| settings.address_session_limit = Some(1)).await;
+    let mut clients = Vec::new();
+    for address in ["127.0.0.2", "127.0.0.3"] {
+        let client = Client::connect_from(&world.gateway, address).await;
+        let created = soon(client.router.create_session("joe", "secret")).await;
+        created.expect("the first of its address");
+        clients.push(client);
+    }
+    let token = ask(&clients[0], "open", "").await.unwrap();
+    let moved = Client::connect_from(&world.gateway, "127.0.0.3").await;
+    let refused = ask(&moved, "resume", &token).await.unwrap_err().to_string();
+    assert!(refused.contains("address-session-limit"), "{refused}");
+    // Its client may try again.
+    assert!(refused.contains(OVERLOADED), "{refused}");
+    soon(clients[1].router.destroy_session()).await.unwrap();
+    ask(&moved, "resume", &token).await.expect("there is room");
+    // Its first address may have another one.
+    let client = Client::connect_from(&world.gateway, "127.0.0.2").await;
+    let created = soon(client.router.create_session("joe", "secret")).await;
+    created.expect("the other one has moved");
     world.shut_down().await;
 }
 

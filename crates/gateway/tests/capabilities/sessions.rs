@@ -6,7 +6,10 @@ use floe::contracts::glacier2::{
     CannotCreateSessionError, CannotCreateSessionOrPermissionDeniedError, SessionControlProxy,
     SessionManager, SessionManagerDispatcher, SessionProxy,
 };
-use floe::{Current, InvokeError, Proxy, SystemException, TypedProxy};
+use floe::encoding::Encoder;
+use floe::{
+    Current, EncodingVersion, InvokeError, OperationMode, Proxy, SystemException, TypedProxy,
+};
 use floe_gateway::{Gateway, GatewayError, GatewaySettings};
 
 use crate::world::{BackEnd, Client, World, call, soon};
@@ -75,6 +78,35 @@ async fn clients_beyond_the_limit_are_refused_and_those_within_it_are_served() {
         .await
         .unwrap();
     assert_eq!(world.gateway.status().logins_refused, 1);
+    world.shut_down().await;
+}
+
+#[tokio::test]
+async fn a_datagram_makes_no_session() {
+    let world = World::with(|settings| {
+        settings.client_listen = "tcp -h 127.0.0.1 -p 0:udp -h 127.0.0.1 -p 0".to_owned();
+    })
+    .await;
+    let communicator = floe::Communicator::new();
+    let router: Proxy = communicator.proxy(&world.gateway.router()).unwrap();
+    let mut credentials = Vec::new();
+    let mut encoder = Encoder::new(&mut credentials, EncodingVersion::V1_1);
+    encoder.encapsulation(EncodingVersion::V1_1, |encoder| {
+        encoder.string("joe");
+        encoder.string("secret");
+    });
+    encoder.finish().unwrap();
+    let router = router.ice_datagram();
+    let sent = router.invoke("createSession", OperationMode::Normal, &credentials);
+    soon(sent).await.expect("it is sent");
+    soon(async {
+        while world.gateway.status().logins_refused < 1 {
+            assert_eq!(world.gateway.status().sessions, 0);
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+    assert_eq!(world.gateway.status().sessions, 0);
     world.shut_down().await;
 }
 

@@ -40,7 +40,15 @@ impl World {
         back_end: BackEnd,
         change: impl FnOnce(&mut GatewaySettings),
     ) -> Self {
-        let gateway_side = offering();
+        Self::on_side(offering(), back_end, change).await
+    }
+
+    /// With the gateway in this communicator.
+    pub(crate) async fn on_side(
+        gateway_side: Communicator,
+        back_end: BackEnd,
+        change: impl FnOnce(&mut GatewaySettings),
+    ) -> Self {
         let mut settings = GatewaySettings::new("tcp -h 127.0.0.1 -p 0");
         settings.server_listen = Some("tcp -h 127.0.0.1 -p 0".to_owned());
         settings.password_verifier = Some(PasswordVerifier::AcceptAll);

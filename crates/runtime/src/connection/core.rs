@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
-use floe_wire::connection::{Role, SendQueue, StateMachine};
+use floe_wire::connection::{Heartbeats, IdleCheck, Liveness, Role, SendQueue, StateMachine};
 use floe_wire::encoding::Buffer;
 use floe_wire::message::{
     Compression, HEADER_LEN, IncomingRequest, RequestId, VALIDATE_CONNECTION,
@@ -106,6 +106,10 @@ impl ConnectionCore {
         let liveness = match role {
             Role::Client => settings.outgoing.clone(),
             Role::Server => settings.incoming.clone(),
+        };
+        let liveness = match writer.is_datagram() {
+            true => of_datagrams(liveness, role == Role::Client),
+            false => liveness,
         };
         let mut queue = SendQueue::new(environment.is_blocking());
         let machine = StateMachine::new(role, queue.bytes());
@@ -369,10 +373,16 @@ impl ConnectionCore {
 
     /// Returns how often the liveness check must run; `None` if never.
     pub(super) fn tick(&self) -> Option<Duration> {
-        match self.output.writer().is_datagram() {
-            true => None,
-            false => self.keepalive.tick(),
-        }
+        self.keepalive.tick()
+    }
+
+    /// Changes the rules of liveness from now on.
+    pub(super) fn set_liveness(&self, liveness: Liveness) {
+        self.keepalive
+            .set_rules(match self.output.writer().is_datagram() {
+                true => of_datagrams(liveness, self.is_outgoing()),
+                false => liveness,
+            });
     }
 
     /// Sets the listener that is called for each heartbeat of the peer.
@@ -459,6 +469,15 @@ impl RequestSource for ConnectionCore {
         };
         self.compression().compress_reply(may_use, request, reply);
     }
+}
+
+/// Returns what these rules are for datagrams: there are no heartbeats in either direction, and a socket that receives them stays
+/// open.
+fn of_datagrams(mut rules: Liveness, is_outgoing: bool) -> Liveness {
+    rules.heartbeats = Heartbeats::Off;
+    rules.idle_check = IdleCheck::Off;
+    rules.inactivity_timeout = rules.inactivity_timeout.filter(|_| is_outgoing);
+    rules
 }
 
 /// Returns the connection's part in the turns of its peer's address. A socket of a `udp` endpoint has turns of its own.

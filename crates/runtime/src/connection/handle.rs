@@ -85,7 +85,7 @@ impl Connection {
     /// Changes these rules from now on.
     #[doc(alias = "setACM")]
     pub fn set_liveness(&self, liveness: Liveness) {
-        self.core.keepalive.set_rules(liveness);
+        self.core.set_liveness(liveness);
         if let Some(owner) = self.core.connections() {
             owner.follow(&self.core);
         }

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use floe::{Communicator, OperationMode, TypedProxy};
+use floe::{Communicator, OperationMode, Settings, TypedProxy};
 use tokio::net::UdpSocket;
 
 use crate::echo::{Echo, NOTHING, Server, encapsulation, soon};
@@ -260,4 +260,20 @@ async fn requests_and_batches_may_be_compressed() {
     }
     batch.ice_flush_batch().await.unwrap();
     arrived(&server, 31).await;
+}
+
+#[tokio::test]
+async fn a_sender_that_is_not_used_is_closed_and_the_next_request_makes_another() {
+    let server = start("udp -h 127.0.0.1 -p 0").await;
+    let mut settings = Settings::default();
+    settings.outgoing.inactivity_timeout = Some(Duration::from_millis(50));
+    let client = Communicator::with_settings(settings);
+    let object: floe::Proxy = client.proxy(&server.proxy("echo").to_string()).unwrap();
+    let datagram = object.ice_datagram();
+    for count in 1..=2 {
+        echo(&datagram, &NOTHING).await.unwrap();
+        arrived(&server, count).await;
+        let connection = datagram.ice_cached_connection();
+        soon(connection.expect("it has just sent").closed()).await;
+    }
 }

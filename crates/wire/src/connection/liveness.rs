@@ -21,7 +21,8 @@ use std::time::Duration;
 /// ```
 ///
 /// The default suits peers of both families: it sends the heartbeats that a 3.8 peer expects, and tolerates the silence
-/// of an idle 3.7 client. Datagram connections have no liveness.
+/// of an idle 3.7 client. Datagrams have no heartbeats: the inactivity timeout applies to connections that send them, and no rule to
+/// sockets that receive them.
 ///
 /// In package `floe`, set it for the connections that a communicator makes (`Settings::outgoing`) or accepts
 /// (`Settings::incoming`), for those of one adapter (`AdapterSettings::liveness`), or for one connection

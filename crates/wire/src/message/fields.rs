@@ -165,6 +165,12 @@ impl Fields {
         self.start as usize + self.parameters.end as usize
     }
 
+    /// Makes these the fields of a copy of the head alone.
+    pub(super) fn cut_to_head(&mut self) {
+        self.start = 0;
+        self.parameters.end = self.parameters.start;
+    }
+
     /// Makes all texts empty, so that they refer to no bytes.
     pub(super) fn clear(&mut self) {
         let nothing = Field::new(0, 0);

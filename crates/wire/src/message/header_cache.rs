@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::batch_scan::parse_fields;
-use super::fields::{Field, Fields};
+use super::fields::Fields;
 use super::{IncomingRequest, SingleRequest};
 
 /// The bytes of a request before its parameters, with their parsed fields. A later request that begins with the same
@@ -46,9 +46,7 @@ impl HeaderCache {
         if !self.is_of(&fields) {
             return None;
         }
-        let len = self.bytes.len();
-        fields.start = 0;
-        fields.parameters = Field::new(len, len);
+        fields.cut_to_head();
         let bytes = Bytes::copy_from_slice(&self.bytes);
         Some(IncomingRequest::new(bytes, fields))
     }

@@ -1,6 +1,6 @@
 //! Hosts of endpoints, in one spelling, and patterns of them.
 
-use ::core::net::{IpAddr, Ipv4Addr};
+use ::core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use floe_access::Network;
 
@@ -17,8 +17,10 @@ pub(super) enum Host {
 
 impl Host {
     pub(super) fn parse(text: &str) -> Self {
-        let without_zone = text.split_once('%').map_or(text, |(address, _)| address);
-        if let Ok(address) = without_zone.parse::<IpAddr>() {
+        // Only an IPv6 address has a zone. Behind anything else, the text is a part of a name.
+        let zoned = text.split_once('%');
+        let zoned = zoned.and_then(|(address, _)| address.parse::<Ipv6Addr>().ok());
+        if let Some(address) = zoned.map(IpAddr::V6).or_else(|| text.parse().ok()) {
             return Self::Address(address.to_canonical());
         }
         match ipv4(text) {
@@ -146,6 +148,8 @@ mod tests {
     fn what_only_begins_like_an_address_is_a_name() {
         for name in [
             "127.0.0.1.attacker.example",
+            "127.0.0.1%.attacker.example",
+            "127.1%eth0",
             "1.2.3.4.5",
             "256.1.1.1",
             "1.2.3.256",
