@@ -40,10 +40,12 @@ impl Outgoing {
     pub(super) async fn forward(&self, is_sent: &AtomicBool) -> Answer {
         let mut room = self.room().await?;
         let mut forwarding = pin!(self.target.forward_noting(&self.event, is_sent));
+        let mut is_first = true;
         let forwarded = poll_fn(|context| {
             let polled = forwarding.as_mut().poll(context);
-            if let Some(origin) = &self.origin {
-                // The server may have closed its connection. Then a retry has made another one, which counts at once.
+            let may_have_retried = polled.is_pending() && !std::mem::replace(&mut is_first, false);
+            if let Some(origin) = self.origin.as_ref().filter(|_| may_have_retried) {
+                // The server may have closed its connection. Then a retry has made another one, which counts while it is used.
                 ServerLink::current(&self.target, origin);
             }
             polled
