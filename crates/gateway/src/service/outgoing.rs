@@ -149,20 +149,6 @@ pub(super) async fn poll_once<F: Future>(mut future: Pin<&mut F>) -> Poll<F::Out
     poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await
 }
 
-/// Waits for something. If it is not there at once, the request keeps only what its answer needs meanwhile.
-pub(super) async fn wait_without_parameters<F: Future>(
-    request: &mut Request,
-    mut waiting: Pin<&mut F>,
-) -> F::Output {
-    match poll_once(waiting.as_mut()).await {
-        Poll::Ready(output) => output,
-        Poll::Pending => {
-            request.forget_parameters();
-            waiting.await
-        }
-    }
-}
-
 /// The response for an answer. A twoway request that was forwarded in another mode returns nothing.
 pub(super) fn respond(request: Request, answer: Answer) -> Result<Response, SystemException> {
     match answer? {

@@ -30,10 +30,7 @@ impl Dispatcher for ResumptionObject {
     }
 }
 
-async fn answer(
-    sessions: Arc<Sessions>,
-    mut request: Request,
-) -> Result<Response, SystemException> {
+async fn answer(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
     match request.operation() {
         "open" => {
             let session = session_of(&sessions, &request)?;
@@ -57,7 +54,6 @@ async fn answer(
                 SystemException::UnknownException(overloaded(text))
             })?;
             if !wait.is_zero() {
-                request.forget_parameters();
                 sessions.counters.logins_slowed.add(1);
                 tokio::time::sleep(wait).await;
             }

@@ -125,10 +125,9 @@ pub(super) fn identity(sessions: &Sessions) -> Identity {
 
 async fn create_session(
     sessions: &Arc<Sessions>,
-    mut request: Request,
+    request: Request,
     credentials: Credentials,
 ) -> Result<Response, SystemException> {
-    request.forget_parameters();
     match login::create(sessions, request.current(), credentials).await {
         Ok(session) => request.returned(|encoder| encoder.put(&session)),
         Err(Refusal::Passed(exception)) => request.respond(&Outcome::UserException(exception)),
@@ -145,10 +144,9 @@ async fn create_session(
 
 async fn refresh_session(
     sessions: &Arc<Sessions>,
-    mut request: Request,
+    request: Request,
 ) -> Result<Response, SystemException> {
     request.decode(OperationMode::Normal, |_| Ok(()))?;
-    request.forget_parameters();
     let connection = request.current().connection();
     let session = connection.and_then(|connection| sessions.of(&connection));
     let is_there = match session {

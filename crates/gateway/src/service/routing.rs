@@ -18,7 +18,7 @@ use tokio::sync::oneshot;
 use super::account::{AccountFull, Held};
 use super::connection_context;
 use super::forwarder::Forwarder;
-use super::outgoing::{self, COPIED_LEN_MAX, Outgoing};
+use super::outgoing::{self, Outgoing};
 use super::overload::{NO_MEMORY, overloaded};
 use super::resumption::{self, Callback, Resumption};
 use super::resumption_object;
@@ -47,10 +47,7 @@ impl Dispatcher for ToClients {
     }
 }
 
-async fn to_server(
-    sessions: Arc<Sessions>,
-    mut request: Request,
-) -> Result<Response, SystemException> {
+async fn to_server(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
     let session = session_of(&sessions, &request)?;
     if !session.rates.allow() {
         sessions.counters.rate_exceeded.add(1);
@@ -104,8 +101,7 @@ async fn to_server(
     let forwarder = &route.forwarder;
     let forwarder = forwarder.clone();
     let execute = async move { forwarder.forward(outgoing, token).await };
-    let executed = pin!(resumption.once(number, floor, execute));
-    let answer = outgoing::wait_without_parameters(&mut request, executed).await;
+    let answer = resumption.once(number, floor, execute).await;
     outgoing::respond(request, answer)
 }
 
@@ -124,10 +120,7 @@ const SESSION_FOR_ALL: &str = "expected a session with one gateway, got a reques
 /// The operation in an exception that asks the client to register the object.
 const ADD_PROXY: &str = "ice_add_proxy";
 
-async fn to_client(
-    sessions: Arc<Sessions>,
-    mut request: Request,
-) -> Result<Response, SystemException> {
+async fn to_client(sessions: Arc<Sessions>, request: Request) -> Result<Response, SystemException> {
     let identity = request.current().identity();
     let session = sessions.of_category(&identity.category);
     let Some(session) = session else {
@@ -144,8 +137,7 @@ async fn to_client(
     // Kept until the request has its answer, or is in a queue if it gets none.
     let (_room, turn) = match &link {
         Some(link) => {
-            let taken = pin!(link.to_client(&session, routed.len));
-            let taken = outgoing::wait_without_parameters(&mut request, taken).await;
+            let taken = link.to_client(&session, routed.len).await;
             let (room, turn) = taken.inspect_err(|_| sessions.counters.queue_full.add(1))?;
             (Some(room), turn)
         }
@@ -232,9 +224,8 @@ impl RoutedRequest {
         }
         let event = match (has_context || !context.is_empty(), settings.buffered) {
             (true, _) => outgoing::with_context(&event, &context),
-            // A request that may wait for long must not keep the whole read buffer alive.
+            // Copy a request that may wait, so that it does not keep the whole read buffer alive.
             (false, true) => event.detached(),
-            (false, false) if event.len() <= COPIED_LEN_MAX => event.detached(),
             (false, false) => event,
         };
         let current = request.current();
@@ -256,15 +247,14 @@ impl RoutedRequest {
 
     async fn forward(
         self,
-        mut request: Request,
+        request: Request,
         forwarder: &Arc<Forwarder>,
         target: Proxy,
         memory: Held,
         origin: Option<Arc<Origin>>,
     ) -> Result<Response, SystemException> {
         let outgoing = self.outgoing(target, memory, origin);
-        let forwarded = pin!(forwarder.forward(outgoing, self.token));
-        let answer = outgoing::wait_without_parameters(&mut request, forwarded).await;
+        let answer = forwarder.forward(outgoing, self.token).await;
         outgoing::respond(request, answer)
     }
 
@@ -299,7 +289,7 @@ impl RoutedRequest {
     /// accepted.
     async fn deliver(
         self,
-        mut request: Request,
+        request: Request,
         identity: Identity,
         resumption: &Resumption,
         memory: Held,
@@ -310,18 +300,14 @@ impl RoutedRequest {
             identity,
             facet: request.current().facet().to_owned(),
             is_compressed: self.mode.is_compressed,
-            event: self.event.clone(),
+            event: self.event.detached(),
             context: self.context,
             len: self.len,
             _memory: memory,
             answer: Mutex::new(is_twoway.then_some(answer)),
         })?;
         let answer = match is_twoway {
-            true => {
-                let answered = pin!(answered);
-                let answered = outgoing::wait_without_parameters(&mut request, answered).await;
-                answered.unwrap_or_else(|_| Err(resumption::ended()))
-            }
+            true => answered.await.unwrap_or_else(|_| Err(resumption::ended())),
             false => Ok(None),
         };
         outgoing::respond(request, answer)

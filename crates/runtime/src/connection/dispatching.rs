@@ -218,9 +218,7 @@ impl Dispatching {
             Poll::Pending => {
                 let asked = asked();
                 let len = asked.as_ref().map_or(0, IncomingRequest::parameters_len);
-                // The request would keep all others of the read in memory until its dispatch is done.
-                let asked = asked.filter(|request| !request.id().is_oneway());
-                self.defer(asked.map(|request| request.head()), len);
+                self.defer(asked, len);
             }
         }
         self.taken_len = 0;

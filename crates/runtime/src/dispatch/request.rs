@@ -129,13 +129,6 @@ impl Request {
         self.parts.current.request.parameters()
     }
 
-    /// Forgets the parameters, and the buffer that the request was read into, which may have up to 256 KiB of other requests. The
-    /// request can still be answered. A dispatcher that has taken what it needs does this before a long wait.
-    pub fn forget_parameters(&mut self) {
-        let request = &mut self.parts.current.request;
-        *request = request.head();
-    }
-
     /// Operation, mode, context and encoded parameters, ready for [`Proxy::forward`](crate::Proxy::forward) to another
     /// object.
     pub fn event(&self) -> Event {

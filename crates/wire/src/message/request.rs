@@ -94,16 +94,6 @@ impl IncomingRequest {
         self.fields.clear();
     }
 
-    /// A copy in memory of its own, without the parameters: enough to answer the request. The request itself may keep the bytes of
-    /// others alive that were read with it.
-    #[must_use]
-    pub fn head(&self) -> Self {
-        let mut fields = self.fields;
-        let bytes = Bytes::copy_from_slice(fields.head(&self.bytes));
-        fields.cut_to_head();
-        Self { bytes, fields }
-    }
-
     /// Number of the request on its connection.
     #[inline]
     pub fn id(&self) -> RequestId {
