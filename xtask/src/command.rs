@@ -75,6 +75,24 @@ pub(crate) fn output_if_succeeds(command: &mut Command) -> Option<String> {
     output.status.success().then_some(said)
 }
 
+/// All that a command prints to its standard output, unseen, if it succeeds; errors go to the terminal.
+pub(crate) fn output_of(command: &mut Command) -> Option<String> {
+    announce(command);
+    let output = match command
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+    {
+        Ok(output) => output,
+        Err(error) => {
+            cannot_start(command, &error);
+            return None;
+        }
+    };
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    output.status.success().then_some(said)
+}
+
 /// Runs a command for at most `limit`, then ends it; whether it succeeded in time.
 pub(crate) fn succeeds_within(limit: Duration, command: &mut Command) -> bool {
     announce(command);

@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use crate::build;
-use crate::command::{cargo, output_if_succeeds, succeeds, succeeds_reading, succeeds_within};
-use crate::interop_mcap;
+use crate::command::{cargo, output_if_succeeds, succeeds, succeeds_within};
 use crate::packages;
 use crate::soak;
 use crate::tally::Tally;
+use crate::test_programs;
 use crate::tools::{CARGO_DENY, MDBOOK};
 use crate::workspace;
 
@@ -56,7 +56,7 @@ struct Step {
 enum Kind {
     /// Passes or fails as a whole.
     Check(fn() -> bool),
-    /// Runs tests with these arguments to `cargo test --workspace`, each counted by itself.
+    /// Runs the tests that these arguments to `cargo test` select, all if there are none, each counted by itself.
     Tests(&'static [&'static str]),
 }
 
@@ -86,18 +86,16 @@ fn checked(passed: bool) -> Tally {
 }
 
 /// Builds the workspace before it runs the tests, so that no test has to build the programs that it starts.
-fn tested(arguments: &[&str]) -> Tally {
+fn tested(selection: &[&str]) -> Tally {
     let mut tally = Tally::default();
     if !build::workspace() {
         tally.count(false);
         return tally;
     }
-    let workspace = ["test", "--workspace", "--no-fail-fast"];
-    let words = [&workspace[..], &build::FEATURES, arguments].concat();
-    let mut tests = cargo(&words);
-    interop_mcap::provide(&mut tests);
-    let succeeded = succeeds_reading(tests.env(build::DONE, "1"), |line| tally.read(line));
-    tally.settle(succeeded);
+    tally.add(test_programs::run(selection));
+    if selection.is_empty() {
+        tally.add(test_programs::run_documented());
+    }
     tally
 }
 

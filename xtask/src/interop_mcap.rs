@@ -5,7 +5,6 @@
 
 use std::env;
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use crate::command::{cargo, command, succeeds, succeeds_silently, succeeds_within};
@@ -19,15 +18,15 @@ pub(crate) fn run() -> bool {
     succeeds(cargo(&TEST).env(PYTHON, python))
 }
 
-/// Tells the tests of the gate where Python has the package, or that it cannot be had.
-pub(crate) fn provide(tests: &mut Command) {
+/// The environment variable that tells tests where Python has the package, and its value: empty if it cannot be had.
+pub(crate) fn environment() -> (&'static str, PathBuf) {
     let python = python();
     if python.is_none() {
         eprintln!(
             "note: {PACKAGE} for Python cannot be installed, so it reads no recordings; this fails nothing"
         );
     }
-    tests.env(PYTHON, python.unwrap_or_default());
+    (PYTHON, python.unwrap_or_default())
 }
 
 /// The Python that `FLOE_MCAP_PYTHON` names, or a virtual environment that is made now.

@@ -13,6 +13,7 @@ mod interop_mcap;
 mod packages;
 mod soak;
 mod tally;
+mod test_programs;
 mod tools;
 mod workspace;
 
