@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::process::Command;
 use std::sync::mpsc::channel;
 use std::thread;
 use std::time::Duration;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use floe::contracts::ice_storm::TopicProxy;
 use floe::{Communicator, Proxy};
 use floe_hub::{Hub, HubSettings, StoreSettings};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use crate::durable::{DURABLE, hub_in, publish_with, topic};
 use crate::world::{Directory, Log, Subscribers, World, publish_many, publisher, soon, subscribe};
@@ -71,8 +71,7 @@ async fn a_named_pipe_in_the_place_of_a_file_is_named_and_nothing_waits_for_it()
         fill(&directory.0).await;
         let path = directory.0.join(name);
         fs::remove_file(&path).expect("it is there");
-        let made = Command::new("mkfifo").arg(&path).status();
-        assert!(made.expect("mkfifo runs").success());
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("it can be made");
         let refused = start(settings_of(&directory.0)).expect_err(name);
         let file = path.file_name().and_then(|file| file.to_str());
         assert!(refused.contains(file.expect("a name")), "{refused}");
