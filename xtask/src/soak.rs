@@ -21,12 +21,12 @@ pub(crate) fn run(options: &[&str]) -> bool {
             role @ ("attack" | "hub" | "isolation" | "stalled" | "flood"),
             options @ ..,
         ] => run_program(role, options),
-        ["backlog"] => run_test("durable_backlog", "FLOE_BACKLOG_EVENTS", BACKLOG_EVENTS),
-        ["backlog", "--events", count] => run_test("durable_backlog", "FLOE_BACKLOG_EVENTS", count),
-        ["kills"] => run_test("durable_crash", "FLOE_DURABLE_ROUNDS", KILLS),
-        ["kills", "--rounds", count] => run_test("durable_crash", "FLOE_DURABLE_ROUNDS", count),
-        ["inputs"] => run_test("fuzz_corpora", "FLOE_DAMAGED_INPUTS", DAMAGED_INPUTS),
-        ["inputs", "--count", count] => run_test("fuzz_corpora", "FLOE_DAMAGED_INPUTS", count),
+        ["backlog"] => run_tests(BACKLOG, "FLOE_BACKLOG_EVENTS", BACKLOG_EVENTS),
+        ["backlog", "--events", count] => run_tests(BACKLOG, "FLOE_BACKLOG_EVENTS", count),
+        ["kills"] => run_tests(KILLED_EVENTS, "FLOE_DURABLE_ROUNDS", KILLS),
+        ["kills", "--rounds", count] => run_tests(KILLED_EVENTS, "FLOE_DURABLE_ROUNDS", count),
+        ["inputs"] => run_tests(INPUTS, "FLOE_DAMAGED_INPUTS", DAMAGED_INPUTS),
+        ["inputs", "--count", count] => run_tests(INPUTS, "FLOE_DAMAGED_INPUTS", count),
         options => run_program("run", options),
     }
 }
@@ -67,17 +67,15 @@ fn run_built(role: &str, options: &[&str]) -> bool {
 
 const PACKAGE: [&str; 3] = ["--release", "--package", "floe-soak"];
 
-/// Runs an optimised test with a number that it takes from a variable of the environment.
-fn run_test(test: &str, variable: &str, count: &str) -> bool {
-    let words = [
-        "test",
-        "--release",
-        "--package",
-        "floe-tests",
-        "--test",
-        test,
-        "--",
-        "--nocapture",
-    ];
+/// Runs optimised tests, of a program and with a name that contains a word, with a number that they take from a variable of
+/// the environment.
+fn run_tests((program, name): (&str, &str), variable: &str, count: &str) -> bool {
+    let words = ["test", "--release", "--package", "floe-tests", "--test"];
+    let words = [&words[..], &[program, "--", name, "--nocapture"]].concat();
     succeeds(cargo(&words).env(variable, count))
 }
+
+const BACKLOG: (&str, &str) = ("durable", "backlog::");
+const KILLED_EVENTS: (&str, &str) = ("durable", "killed_events::");
+/// All tests of the program.
+const INPUTS: (&str, &str) = ("fuzz_corpora", "");

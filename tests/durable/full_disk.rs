@@ -2,8 +2,6 @@
 //!
 //! The system refuses to make a file longer than a limit that the hub's process has. The test raises it later.
 
-#![cfg(target_os = "linux")]
-
 use std::process::Command;
 
 use floe::contracts::ice_storm::TopicManagerProxy;

@@ -1,7 +1,7 @@
 //! A long log: it is opened without a look at most of its bytes after the hub was killed, and a subscriber that is far behind gets
 //! all events while live subscribers get theirs.
 //!
-//! `FLOE_BACKLOG_EVENTS=10000000 cargo test --release -p floe-tests --test durable_backlog -- --nocapture` does it with a log of more
+//! `FLOE_BACKLOG_EVENTS=10000000 cargo test --release -p floe-tests --test durable -- backlog:: --nocapture` does it with a log of more
 //! than 10 GB, which must open within two seconds, and prints what the subscriber costs the live ones: it is a process of its own, which
 //! is stopped in every other round. Without it, the test counts bytes and no times. A second test looks at the memory of the hub while
 //! a subscriber that is stopped falls behind.
@@ -104,7 +104,7 @@ fn child() {
 fn start_behind(manager: &str, from: &str) -> Peer {
     let program = std::env::current_exe().expect("a running test has a path");
     let mut command = Command::new(program);
-    command.args(["--exact", "child", "--nocapture"]);
+    command.args(["--exact", "backlog::child", "--nocapture"]);
     command.env(ROLE, format!("{from} {manager}"));
     let mut behind = Peer::start("the subscriber that is behind", &mut command);
     behind.ready();
