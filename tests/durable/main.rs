@@ -1,4 +1,4 @@
-//! What a hub keeps on disk, when the hub or its subscriber is killed, when the disk is full or damaged, and when a log is long.
+//! Tests of what a hub keeps on disk: when the hub or its subscriber is killed, when the disk is full or damaged, and when a log is long.
 
 mod backlog;
 mod damage;
