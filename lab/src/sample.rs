@@ -183,6 +183,15 @@ impl Sample {
                 record["service"]["of_subscribers"] = json!({"bytes": bytes, "count": count});
             }
         }
+        if let Some(Carried {
+            messages,
+            line,
+            is_relayed,
+        }) = self.carried
+        {
+            record["carried"] =
+                json!({"messages": messages, "line": line, "is_relayed": is_relayed});
+        }
         record
     }
 
@@ -203,6 +212,17 @@ impl Sample {
             resident,
             of_subscribers: of_subscribers.map(|(bytes, count)| OfSubscribers { bytes, count }),
         });
+        let is_relayed = record
+            .pointer("/carried/is_relayed")
+            .and_then(Value::as_bool);
+        let carried = number("/carried/messages").zip(number("/carried/line"));
+        sample.carried = carried
+            .zip(is_relayed)
+            .map(|((messages, line), is_relayed)| Carried {
+                messages,
+                line,
+                is_relayed,
+            });
         Ok(sample)
     }
 
@@ -280,6 +300,21 @@ mod tests {
         let read = Sample::from_record(&sample.to_record()).unwrap();
         assert_eq!(read.service, sample.service);
         assert_eq!(read.quantile(0.5), sample.quantile(0.5));
+    }
+
+    #[test]
+    fn a_sample_survives_a_file_with_the_bytes_of_its_line() {
+        let mut sample = Sample::new();
+        sample.record(1_234.5, 7);
+        for is_relayed in [false, true] {
+            sample.carried = Some(Carried {
+                messages: 12_345,
+                line: 13_000,
+                is_relayed,
+            });
+            let read = Sample::from_record(&sample.to_record()).unwrap();
+            assert_eq!(read.carried, sample.carried);
+        }
     }
 
     #[test]
