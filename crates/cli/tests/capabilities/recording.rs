@@ -174,3 +174,22 @@ fn a_file_is_overwritten_only_if_that_is_asked_for() {
     let usage = run(&["record", "t"]).ended(2);
     assert!(usage.stderr.contains("--file"), "{}", usage.stderr);
 }
+
+#[test]
+fn events_that_their_publisher_has_numbered_are_stored_again_when_they_are_replayed() {
+    let (contract, file) = (contract("numbered.ice"), recording("numbered.mcap"));
+    let data = recording("numbered-data");
+    let _ = std::fs::remove_dir_all(&data);
+    let hub = Hub::with(&["--data", &data]);
+    hub.run(&["topic", "create", "t", "--durable"]).ended(0);
+    let recorder = hub.running(&["record", "t", "-f", &file, "-n", "1", "-o", "jsonl"]);
+    recorder.talk("recording topic `t`");
+    let publish = ["pub", "t", "stopped", "--slice", &contract];
+    let number = ["floe.publisher=p", "floe.publisherSequence=7"];
+    let number = number.map(|entry| ["--request-context", entry]).concat();
+    hub.run(&[&publish[..], &number].concat()).ended(0);
+    recorder.end().ended(0);
+    hub.run(&["replay", &file, "--speed", "max"]).ended(0);
+    let position = hub.run(&["topic", "position", "t"]);
+    position.ended(0).said("the log has 2 events");
+}

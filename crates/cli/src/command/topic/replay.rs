@@ -1,7 +1,7 @@
 //! `floe topic replay`: shows events of a log again, or publishes them again.
 
 use clap::Args;
-use floe::{Communicator, OperationMode, TypedProxy};
+use floe::{Communicator, Context, OperationMode, TypedProxy};
 use floe_hub::contracts::floe::{
     BadRequestOrIceStormNoSuchTopicOrNotDurableError as LocateError, DurableTopicsProxy,
     LoggedEvent,
@@ -165,6 +165,7 @@ pub(crate) async fn publish_again(
         parameters,
         ..
     } = event;
+    remove_number(&mut context);
     context.retain(|key, _| !REMOVED.contains(&key.as_str()));
     let mode = match mode {
         OperationMode::Nonmutating => OperationMode::Idempotent,
@@ -175,10 +176,16 @@ pub(crate) async fn publish_again(
     published.map(drop).map_err(Failure::from)
 }
 
-/// The number of an event would make it a duplicate; what a dead letter says of itself is not true any more.
-const REMOVED: [&str; 9] = [
-    "floe.publisher",
-    "floe.publisherSequence",
+/// Takes the number of an event away: a durable topic would take the event for one that it has already, and drop it.
+pub(crate) fn remove_number(context: &mut Context) {
+    context.retain(|key, _| !NUMBER.contains(&key.as_str()));
+}
+
+/// The entries with which a publisher numbers its events.
+const NUMBER: [&str; 2] = ["floe.publisher", "floe.publisherSequence"];
+
+/// The acknowledgement that the publisher wished for, and what a dead letter says of itself, which is not true any more.
+const REMOVED: [&str; 7] = [
     "floe.acknowledge",
     "floe.deadTopic",
     "floe.deadSubscription",
