@@ -177,6 +177,37 @@ fn events_of_a_log_are_shown_and_published_again() {
 }
 
 #[test]
+fn a_replay_that_fails_says_which_event_comes_next() {
+    let stage = Stage::new("replay-fails");
+    let hub = stage.hub();
+    hub.run(&["topic", "create", "t", "--durable"]).ended(0);
+    hub.run(&["topic", "create", "copy"]).ended(0);
+    let publish = ["pub", "t", "counted", "1", "-n", "20000"];
+    hub.run(&[&publish[..], &["--slice", &stage.contract]].concat())
+        .ended(0);
+    let replay = hub.running(&["topic", "replay", "t", "--into", "copy"]);
+    let published = || {
+        hub.run(&["topic", "info", "copy", "--over", "0s"])
+            .ended(0)
+            .json()
+    };
+    while published()["published"] == 0 {}
+    hub.run(&["topic", "remove", "copy"]).ended(0);
+    let failed = replay.end().ended(4);
+    let (_, rest) = failed
+        .stderr
+        .split_once("after ")
+        .expect("it says how far it came");
+    let count: u64 = rest
+        .split(' ')
+        .next()
+        .and_then(|it| it.parse().ok())
+        .expect("a count");
+    assert!((1..20_000).contains(&count), "{failed:?}");
+    failed.said(&format!("--from seq:{}", count + 1));
+}
+
+#[test]
 fn dead_letters_are_listed_published_again_and_deleted() {
     let stage = Stage::new("dead");
     let hub = stage.hub();
