@@ -82,6 +82,27 @@ fn a_line_that_makes_no_sense_ends_it_with_its_place_and_what_went_before() {
 }
 
 #[test]
+fn a_line_of_which_a_part_would_be_lost_is_not_published() {
+    let hub = Hub::start();
+    let slice = contract("part-of-line.ice");
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let publish = |line: &str| {
+        let file = slice_file("part-of-line.jsonl", line);
+        hub.run(&["pub", "t", "--file", &file, "--slice", &slice])
+            .ended(2)
+    };
+    publish(r#"{"operation": "stopped", "error": "not what it takes"}"#)
+        .said("line 1 of ")
+        .said("expected an event, got what `floe sub` could not decode: not what it takes");
+    publish(r#"{"operation": "stopped", "parms": {}}"#)
+        .said("expected operation, parameters, context, sequence or time, got \"parms\"");
+    publish(r#"{"operation": "stopped", "context": "k=v"}"#)
+        .said("expected an object as \"context\", got \"k=v\"");
+    let info = hub.run(&["topic", "info", "t"]).ended(0).json();
+    assert_eq!(info["published"], 0);
+}
+
+#[test]
 fn a_pipe_is_read_as_a_file_and_a_batch_leaves_when_nothing_more_comes() {
     let hub = Hub::start();
     let slice = contract("pipe.ice");
