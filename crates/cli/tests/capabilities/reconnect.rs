@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::process::{ChildStdin, Stdio};
 
 use crate::command::{floe, run, slice_file};
-use crate::hub::Running;
+use crate::hub::{Hub, Running};
 
 const CONTRACT: &str = "module M { interface I { void n(long number); } }";
 
@@ -177,4 +177,38 @@ fn events_in_batches_wait_for_a_hub_that_is_known_to_be_gone() {
     drop(lines);
     publisher.end().ended(0);
     assert_eq!(published(), Some(1.into()));
+}
+
+#[test]
+fn events_of_a_topic_that_was_removed_are_published_again_in_their_order() {
+    let file = slice_file("removed.ice", CONTRACT);
+    let config = slice_file("removed.toml", "[topic.t]\ndurable = true\n");
+    let data = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("removed");
+    let _ = std::fs::remove_dir_all(&data);
+    let data = data.to_str().expect("its path is text");
+    let hub = Hub::with(&["--data", data, "--config", &config]);
+    let publish = ["pub", "t", "n", "--create", "--slice", &file, "--hub"];
+    let (publisher, mut lines) = publisher(&[&publish[..], &[&hub.manager]].concat());
+    writeln!(lines, "[0]").expect("it reads");
+    let published = || {
+        let info = hub.run(&["topic", "info", "t"]);
+        (info.code == Some(0)).then(|| info.json()["published"].clone())
+    };
+    while published().is_none_or(|count| count != 1) {}
+    hub.run(&["topic", "remove", "t"]).ended(0);
+    // More than are under way at a time.
+    let all: String = (1..=100).map(|number| format!("[{number}]\n")).collect();
+    write!(lines, "{all}").expect("it reads");
+    drop(lines);
+    publisher.end().ended(0);
+    let log = hub
+        .run(&["topic", "replay", "t", "--slice", &file])
+        .ended(0);
+    let numbers = log.stdout.lines().map(|line| {
+        let event: serde_json::Value = serde_json::from_str(line).expect("an event is JSON");
+        event["parameters"]["number"]
+            .as_i64()
+            .expect("it has a number")
+    });
+    assert_eq!(numbers.collect::<Vec<_>>(), (1..=100).collect::<Vec<_>>());
 }

@@ -97,6 +97,8 @@ impl<'a> Sending<'a> {
             connection = self.publisher.ice_cached_connection();
         }
         if !self.unsent.is_empty() {
+            // Those before it may be lost, too, and go first.
+            self.drain().await?;
             self.unsent.push_back(event);
             return Ok(());
         }
