@@ -32,11 +32,15 @@ fn what_sub_prints_pub_publishes_again() {
     let first = json!({"operation": "at", "parameters": {"n": 1, "text": "x"}});
     let second = json!({"operation": "stopped", "parameters": {}, "context": {"k": "v"}});
     let file = slice_file("again.jsonl", &format!("{first}\n\n{second}\n"));
-    let subscriber = started(&hub, &slice, "2");
-    let ran = hub.run(&["pub", "t", "--file", &file, "--slice", &slice]);
-    assert_eq!(ran.ended(0).json()["published"], 2);
-    assert_eq!([event(&subscriber), event(&subscriber)], [first, second]);
-    subscriber.end().ended(0);
+    for how in [&[][..], &["--oneway"], &["--batch"]] {
+        let subscriber = started(&hub, &slice, "2");
+        let publish = ["pub", "t", "--file", &file, "--slice", &slice];
+        let ran = hub.run(&[&publish[..], how].concat());
+        assert_eq!(ran.ended(0).json()["published"], 2);
+        let events = [event(&subscriber), event(&subscriber)];
+        assert_eq!(events, [first.clone(), second.clone()], "{how:?}");
+        subscriber.end().ended(0);
+    }
 }
 
 #[test]

@@ -111,9 +111,15 @@ impl<'a> Sending<'a> {
         let publisher = match event.context.is_empty() {
             true => self.publisher.clone(),
             false => {
+                // It cannot be in a batch with others: a batch belongs to a proxy, which has one context.
+                self.flush().await?;
                 let mut context: Context = self.arguments.context.iter().cloned().collect();
                 context.extend(event.context.clone());
-                self.publisher.ice_context(context)
+                let publisher = self.publisher.ice_context(context);
+                match self.arguments.batch {
+                    true => publisher.ice_oneway(),
+                    false => publisher,
+                }
             }
         };
         let (operation, parameters) = (event.operation.clone(), event.parameters.clone());
