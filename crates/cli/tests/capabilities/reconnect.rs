@@ -180,6 +180,32 @@ fn events_in_batches_wait_for_a_hub_that_is_known_to_be_gone() {
 }
 
 #[test]
+fn events_without_answers_go_to_the_topic_of_a_hub_that_has_forgotten_it() {
+    for how in ["--oneway", "--batch"] {
+        let port = free_port();
+        let at = format!("127.0.0.1:{port}");
+        let file = slice_file(&format!("restart{how}.ice"), CONTRACT);
+        let first = hub(&port, &["--transient"]);
+        let common = ["--create", "--slice", &file, "--hub", &at];
+        let publish = ["pub", "t", "n", how, "-vv"];
+        let (publisher, mut lines) = publisher(&[&publish[..], &common].concat());
+        let published = || {
+            let info = run(&["topic", "info", "t", "--hub", &at]);
+            (info.code == Some(0)).then(|| info.json()["published"].clone())
+        };
+        writeln!(lines, "[1]").expect("it reads");
+        while published().is_none_or(|count| count != 1) {}
+        drop(first);
+        publisher.talk("the connection to");
+        let _second = hub(&port, &["--transient"]);
+        writeln!(lines, "[2]").expect("it reads");
+        drop(lines);
+        publisher.end().ended(0);
+        assert_eq!(published(), Some(1.into()), "{how}");
+    }
+}
+
+#[test]
 fn events_of_a_topic_that_was_removed_are_published_again_in_their_order() {
     let file = slice_file("removed.ice", CONTRACT);
     let config = slice_file("removed.toml", "[topic.t]\ndurable = true\n");
