@@ -32,7 +32,7 @@ use crate::output::{self, Output};
 use crate::peer::{self, parse_own_endpoint, parse_time};
 use crate::reconnect::ReconnectArgument;
 use crate::router::{Login, RouterArguments, Session};
-use subscription::Subscription;
+use subscription::{DURABLE, FROM, Subscription};
 
 /// Subscribes to a topic of a hub or an IceStorm, and shows its events
 ///
@@ -42,8 +42,9 @@ use subscription::Subscription;
 /// time was over before --count events came. 6: the hub dropped events for this subscriber.
 ///
 /// If the hub is lost or ends the subscription, the command subscribes again as soon as it can, and says so.
-/// With --no-reconnect it ends instead: exit code 1 if the hub has ended the subscription, 5 if the hub is
-/// gone.
+/// Unless the hub has kept the subscription or it is --durable, events in between are missing, and the exit code is
+/// 6. With --no-reconnect the command ends instead: exit code 1 if the hub has ended the subscription, 5 if the hub
+/// is gone.
 #[derive(Debug, Args)]
 #[command(name = "sub")]
 pub(crate) struct Subscribe {
@@ -224,6 +225,8 @@ impl Subscribe {
         }
         let exit = ended?;
         match farewell {
+            // It has said so.
+            Ok(Ok(0)) if subscription.gap_count > 0 => Ok(Exit::LossDetected),
             Ok(Ok(0)) if exit == Exit::TimedOut => {
                 Err(self.too_few(printed_count.load(Ordering::Acquire)))
             }
@@ -289,7 +292,7 @@ impl Subscribe {
         subscriber: &Proxy,
     ) -> Subscription<'a> {
         let mut qos: BTreeMap<String, String> = self.qos.iter().cloned().collect();
-        let reading = [("floe.durable", &self.durable), ("floe.from", &self.from)];
+        let reading = [(DURABLE, &self.durable), (FROM, &self.from)];
         for (key, value) in reading {
             if let Some(value) = value {
                 qos.insert(key.to_owned(), value.clone());
@@ -318,6 +321,7 @@ impl Subscribe {
             subscriber,
             qos,
             topic,
+            gap_count: 0,
         }
     }
 

@@ -63,7 +63,7 @@ fn a_subscriber_and_a_publisher_survive_a_restart_of_a_hub_that_forgets_everythi
     drop(lines);
     publisher.end().ended(0);
     subscriber.signal("INT");
-    subscriber.end().ended(130);
+    subscriber.end().ended(6);
 }
 
 #[test]
@@ -237,4 +237,53 @@ fn events_of_a_topic_that_was_removed_are_published_again_in_their_order() {
             .expect("it has a number")
     });
     assert_eq!(numbers.collect::<Vec<_>>(), (1..=100).collect::<Vec<_>>());
+}
+
+/// A subscriber whose subscription was ended by somebody else, and who has subscribed again.
+fn subscribed_again(hub: &Hub, subscriber: Running) -> Running {
+    let row = hub
+        .run(&["topic", "subscribers", "t", "-o", "raw"])
+        .ended(0);
+    hub.run(&["topic", "unsubscribe", "t", row.stdout.trim()])
+        .ended(0);
+    subscriber.talk("the hub has ended this subscription; subscribing again");
+    subscriber
+}
+
+#[test]
+fn a_subscriber_of_the_past_gets_no_event_twice_when_it_subscribes_again() {
+    let file = slice_file("restart-past.ice", CONTRACT);
+    let data = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("restart-past");
+    let _ = std::fs::remove_dir_all(&data);
+    let hub = Hub::with(&["--data", data.to_str().expect("its path is text")]);
+    hub.run(&["topic", "create", "t", "--durable"]).ended(0);
+    let slice = ["--slice", &file];
+    let publish = |event| {
+        hub.run(&[&["pub", "t", "n", event][..], &slice].concat())
+            .ended(0)
+    };
+    publish("[1]");
+    for (wishes, told, code) in [
+        (&["--from", "beginning"][..], "missing", 6),
+        (
+            &["--from", "beginning", "--durable", "d"],
+            "goes on where it ended",
+            130,
+        ),
+    ] {
+        let subscribe = [&["sub", "t"], &slice[..], wishes].concat();
+        let subscriber = hub.running(&subscribe);
+        assert!(subscriber.line().contains(r#""number":1"#));
+        let subscriber = subscribed_again(&hub, subscriber);
+        let again = subscriber.talked("subscribed again to topic `t`");
+        assert!(again.contains(told), "{again}");
+        publish("[2]");
+        assert!(subscriber.line().contains(r#""number":2"#));
+        subscriber.signal("INT");
+        subscriber.end().ended(code);
+        // The next one reads the log of a new topic.
+        hub.run(&["topic", "remove", "t"]).ended(0);
+        hub.run(&["topic", "create", "t", "--durable"]).ended(0);
+        publish("[1]");
+    }
 }
