@@ -8,7 +8,8 @@ mod subscription;
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -109,6 +110,17 @@ pub(crate) struct Subscribe {
     router: RouterArguments,
 }
 
+/// A subscription that has begun, and what it needs.
+struct Begun<'a> {
+    session: Option<Session>,
+    adapter: Adapter,
+    identity: Identity,
+    subscription: Subscription<'a>,
+    /// How the printing ends.
+    printed: oneshot::Receiver<Printed>,
+    printed_count: Arc<AtomicU64>,
+}
+
 /// How events are delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
@@ -164,46 +176,18 @@ impl Subscribe {
         output: &Output,
     ) -> Result<Exit, Failure> {
         let mut signals = peer::signals()?;
-        let session = match login {
-            Some(login) => {
-                let mut session = login.open(communicator).await?;
-                if self.reconnect.is_wanted() {
-                    session.survive(communicator).await;
-                }
-                Some(session)
-            }
-            None => None,
+        let begun = tokio::select! {
+            begun = self.begin(communicator, login, reader, output) => begun?,
+            _ = signals.next() => return Ok(Exit::Interrupted),
         };
-        let topic = self
-            .hub
-            .topic_for_events(communicator, &self.topic, self.create)
-            .await?;
-        let (adapter, category) = match &session {
-            Some(session) => session.adapter(communicator).await?,
-            None => (
-                self.adapter(communicator, &topic).await?,
-                OWN_CATEGORY.to_owned(),
-            ),
-        };
-        let (servant, events) = event::channel(self.durable.is_some());
-        let identity = unique_identity(category);
-        if self.gaps {
-            let listener = LossListenerDispatcher::new(servant.gaps());
-            let added = adapter.add_facet(&identity, LOST_FACET, listener);
-            added.map_err(|error| Failure::new(Exit::Failure, error))?;
-        }
-        let subscriber = adapter.add(&identity, servant);
-        let subscriber = subscriber.map_err(|error| Failure::new(Exit::Failure, error))?;
-        if session.is_none() {
-            self.warn_if_out_of_reach(&topic, &subscriber).await?;
-        }
-        adapter.activate();
-        let printer = Printer::new(reader, output.format(), self.count);
-        let printed_count = printer.printed();
-        let mut printed = printer.start(events);
-        let mut subscription = self.subscription(communicator, topic, &subscriber);
-        subscription.begin().await?;
-        self.tell_subscribed(&subscriber);
+        let Begun {
+            session,
+            adapter,
+            identity,
+            mut subscription,
+            mut printed,
+            printed_count,
+        } = begun;
         let ended = tokio::select! {
             ended = self.wait(&mut subscription, &mut printed) => match &session {
                 // Then the hub cannot be reached either, which may be noticed first.
@@ -244,6 +228,64 @@ impl Subscribe {
                 Err(Failure::new(Exit::TimedOut, message))
             }
         }
+    }
+
+    /// Reaches the hub, and subscribes.
+    async fn begin<'a>(
+        &'a self,
+        communicator: &'a Communicator,
+        login: Option<Login>,
+        reader: EventReader,
+        output: &Output,
+    ) -> Result<Begun<'a>, Failure> {
+        let session = match login {
+            Some(login) => {
+                let mut session = login.open(communicator).await?;
+                if self.reconnect.is_wanted() {
+                    session.survive(communicator).await;
+                }
+                Some(session)
+            }
+            None => None,
+        };
+        let topic = self
+            .hub
+            .topic_for_events(communicator, &self.topic, self.create)
+            .await?;
+        let (adapter, category) = match &session {
+            Some(session) => session.adapter(communicator).await?,
+            None => (
+                self.adapter(communicator, &topic).await?,
+                OWN_CATEGORY.to_owned(),
+            ),
+        };
+        let (servant, events) = event::channel(self.durable.is_some());
+        let identity = unique_identity(category);
+        if self.gaps {
+            let listener = LossListenerDispatcher::new(servant.gaps());
+            let added = adapter.add_facet(&identity, LOST_FACET, listener);
+            added.map_err(|error| Failure::new(Exit::Failure, error))?;
+        }
+        let subscriber = adapter.add(&identity, servant);
+        let subscriber = subscriber.map_err(|error| Failure::new(Exit::Failure, error))?;
+        if session.is_none() {
+            self.warn_if_out_of_reach(&topic, &subscriber).await?;
+        }
+        adapter.activate();
+        let printer = Printer::new(reader, output.format(), self.count);
+        let printed_count = printer.printed();
+        let printed = printer.start(events);
+        let subscription = self.subscription(communicator, topic, &subscriber);
+        subscription.begin().await?;
+        self.tell_subscribed(&subscriber);
+        Ok(Begun {
+            session,
+            adapter,
+            identity,
+            subscription,
+            printed,
+            printed_count,
+        })
     }
 
     /// An adapter that listens where the hub reaches this subscriber.

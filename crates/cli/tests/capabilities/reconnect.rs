@@ -287,3 +287,23 @@ fn a_subscriber_of_the_past_gets_no_event_twice_when_it_subscribes_again() {
         publish("[1]");
     }
 }
+
+#[test]
+fn a_signal_ends_a_subscriber_and_a_recorder_whose_hub_never_answers() {
+    let silent = TcpListener::bind("127.0.0.1:0").expect("there are free ports");
+    let at = silent.local_addr().expect("it is bound").to_string();
+    let file = slice_file("restart-silent.ice", CONTRACT);
+    let recording = format!("{file}.mcap");
+    let mut commands = vec![vec!["sub", "t", "--slice", &file]];
+    if cfg!(feature = "recordings") {
+        commands.push(vec!["record", "t", "-f", &recording]);
+    }
+    for mut command in commands {
+        command.extend(["--hub", &at]);
+        let running = Running::start(&command);
+        let _connection = silent.accept().expect("it connects");
+        running.signal("INT");
+        running.end().ended(130);
+    }
+    assert!(!std::path::Path::new(&recording).exists());
+}
