@@ -9,6 +9,8 @@ use std::time::Duration;
 pub(crate) struct Sample {
     /// In picoseconds: some things take less than a few nanoseconds, on the mean of many.
     histogram: Histogram<u64>,
+    /// Calls of the warm-up: they have no figures, but a service worked for them, too.
+    pub(crate) warm_up: u64,
     /// The bytes that were encoded or decoded, if that was measured.
     pub(crate) encoded: Option<Encoded>,
     /// The cost of the service between publishers and subscribers, if there is one.
@@ -91,6 +93,7 @@ impl Sample {
     pub(crate) fn new() -> Self {
         Self {
             histogram: Histogram::new(DIGITS).expect("three digits are allowed"),
+            warm_up: 0,
             encoded: None,
             service: None,
             carried: None,
@@ -131,7 +134,7 @@ impl Sample {
         self.histogram.value_at_quantile(share) as f64 / PICOSECONDS
     }
 
-    /// One line of JSON: `{"calls": [[nanoseconds, count], ..]}`, and what was encoded.
+    /// One line of JSON: `{"calls": [[nanoseconds, count], ..]}`, what was encoded, and the calls of the warm-up.
     pub(crate) fn to_line(&self) -> String {
         self.to_json().to_string()
     }
@@ -147,6 +150,9 @@ impl Sample {
         let mut line = json!({ "calls": calls });
         if let Some(Encoded { len, digest }) = &self.encoded {
             line["encoded"] = json!({"len": len, "digest": digest});
+        }
+        if self.warm_up > 0 {
+            line["warm_up"] = json!(self.warm_up);
         }
         line
     }
@@ -250,6 +256,8 @@ impl Sample {
             return Err("expected at least one call, got none".to_owned());
         }
         sample.encoded = value.get("encoded").and_then(Encoded::from_json);
+        let warm_up = value.get("warm_up").and_then(Value::as_u64);
+        sample.warm_up = warm_up.unwrap_or(0);
         Ok(sample)
     }
 }
@@ -271,8 +279,10 @@ mod tests {
             sample.record(f64::from(nanoseconds), 1 + u64::from(nanoseconds % 3_u32));
         }
         sample.encoded = Some(Encoded::of(b"abc"));
+        sample.warm_up = 12;
         let received = Sample::from_line(&sample.to_line()).unwrap();
         assert_eq!(received.encoded, sample.encoded);
+        assert_eq!(received.warm_up, 12);
         assert_eq!(received.count(), sample.count());
         for share in [0.5, 0.99, 1.0] {
             assert_eq!(received.quantile(share), sample.quantile(share));
