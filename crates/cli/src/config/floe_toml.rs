@@ -41,6 +41,15 @@ pub(super) fn read(
     command_line(draft.hub());
     apply(single, &mut draft);
     let (mut admin, views) = draft.finish(&mut problems);
+    if admin.listen.is_none() {
+        let of_nothing = entries
+            .iter()
+            .filter(|entry| entry.path == ["admin", "instance"]);
+        configuration.warnings.extend(of_nothing.map(|entry| {
+            let message = "admin.instance has no effect without admin.listen: there is no administrative object";
+            Problem::new(entry.line, message)
+        }));
+    }
     admin.service_name = Some(configuration.hub.instance_name.clone());
     admin
         .instance_name
