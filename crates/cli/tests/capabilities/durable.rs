@@ -266,6 +266,40 @@ fn dead_letters_are_listed_published_again_and_deleted() {
 }
 
 #[test]
+fn dead_letters_that_another_replay_has_taken_are_told() {
+    let stage = Stage::new("taken");
+    let hub = stage.hub();
+    hub.run(&["topic", "create", "t", "t.dead", "--durable"])
+        .ended(0);
+    let publish = ["pub", "t.dead", "counted", "1", "-n", "2"];
+    hub.run(&[&publish[..], &["--slice", &stage.contract]].concat())
+        .ended(0);
+    // As a replay does that ends before it has published anything.
+    let (_, address) = hub.manager.split_once(' ').expect("it has endpoints");
+    let topics = format!("Floe/DurableTopics {address}");
+    let contracts = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contracts");
+    let slice = format!("{contracts}/Floe/Hub.ice");
+    let qos = json!({"floe.durable": "floe dlq replay", "floe.from": "beginning"});
+    for (operation, parameters) in [
+        ("openPull", json!(["t.dead", qos])),
+        ("pull", json!(["t.dead", "floe dlq replay", 200, 0])),
+    ] {
+        let parameters = parameters.to_string();
+        let call = ["call", &topics, operation, &parameters];
+        crate::command::run(&[&call[..], &["--slice", &slice, "-I", contracts]].concat()).ended(0);
+    }
+    let again = ["dlq", "replay", "t"];
+    hub.run(&again)
+        .ended(1)
+        .said("published 0 dead letters")
+        .said("2 more dead letters were given to another");
+    let position = ["topic", "position", "t.dead", "floe dlq replay"];
+    hub.run(&[&position[..], &["--set", "beginning"]].concat())
+        .ended(0);
+    hub.run(&again).ended(0).said("published 2 dead letters");
+}
+
+#[test]
 fn a_hub_without_a_disk_says_why_it_has_no_durable_topics() {
     let hub = Hub::start();
     hub.run(&["topic", "create", "t", "--durable"])
