@@ -165,6 +165,7 @@ public:
         const auto until = measureFrom + std::chrono::milliseconds(task_.millis);
         std::map<long, long> calls;
         std::size_t count = 0;
+        std::size_t warmUp = 0;
         for (auto now = start; now < until || count == 0;)
         {
             const auto began = Clock::now();
@@ -176,8 +177,12 @@ public:
                 calls[static_cast<long>(elapsed.count() / static_cast<double>(task_.burst))] += static_cast<long>(task_.burst);
                 ++count;
             }
+            else
+            {
+                warmUp += task_.burst;
+            }
         }
-        print(calls);
+        print(calls, warmUp);
     }
 
     // A line on stdin asks for the waves.
@@ -228,7 +233,7 @@ private:
         return ended_;
     }
 
-    static void print(const std::map<long, long>& calls)
+    static void print(const std::map<long, long>& calls, std::size_t warmUp)
     {
         std::ostringstream line;
         line << "{\"calls\": [";
@@ -238,7 +243,7 @@ private:
             line << separator << '[' << call.first << ',' << call.second << ']';
             separator = ",";
         }
-        line << "]}";
+        line << "], \"warm_up\": " << warmUp << '}';
         announce(line.str());
     }
 

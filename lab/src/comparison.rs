@@ -16,7 +16,7 @@ use crate::statistics::{Spread, interval_of_quotient, paired_ratios};
 pub struct Comparison {
     /// The figures of both runs, in the order of the first.
     pub changes: Vec<Change>,
-    /// The figures that only one of them has, in words.
+    /// The figures that only one of them has, or that cannot be compared, in words.
     pub unmatched: Vec<String>,
 }
 
@@ -80,12 +80,20 @@ impl Comparison {
         let mut unmatched = Vec::new();
         for (report, result) in all(before) {
             match found(after, report, result) {
+                Some((_, other)) if other.unit != result.unit => unmatched.push(format!(
+                    "{}: the first has {}, and the second {}",
+                    named(report, result),
+                    result.unit,
+                    other.unit
+                )),
                 Some((other_report, other)) => {
-                    changes.extend(Change::new(
-                        (report, result),
-                        (other_report, other),
-                        threshold,
-                    ));
+                    let change = Change::new((report, result), (other_report, other), threshold);
+                    match change {
+                        Some(change) => changes.push(change),
+                        None => {
+                            unmatched.push(format!("{}: one has no rounds", named(report, result)))
+                        }
+                    }
                 }
                 None => unmatched.push(only(report, result, "first")),
             }
@@ -162,15 +170,12 @@ impl Comparison {
 }
 
 impl Change {
-    /// `None` if one of the two has no rounds, or they are of different units.
+    /// `None` if one of the two has no rounds.
     fn new(
         (report_before, before): (&Report, &CaseResult),
         (report_after, after): (&Report, &CaseResult),
         threshold: f64,
     ) -> Option<Self> {
-        if before.unit != after.unit {
-            return None;
-        }
         let (rounds_before, rounds_after) =
             (judged(report_before, before), judged(report_after, after));
         let beside = |report: &Report, result: &CaseResult| {
@@ -280,10 +285,12 @@ fn found<'a>(
 }
 
 fn only(report: &Report, result: &CaseResult, which: &str) -> String {
-    format!(
-        "only in the {which} run: {} {} {}",
-        report.scenario, result.case, result.contender
-    )
+    format!("only in the {which} run: {}", named(report, result))
+}
+
+/// The scenario, the case and the contender of a figure.
+fn named(report: &Report, result: &CaseResult) -> String {
+    format!("{} {} {}", report.scenario, result.case, result.contender)
 }
 
 #[cfg(test)]
@@ -356,6 +363,16 @@ mod tests {
                 .to_table()
                 .ends_with("2 worse, 0 unknown; 1 regressions of Floe\n")
         );
+    }
+
+    #[test]
+    fn figures_that_cannot_be_compared_are_told() {
+        let before = of_rounds("rpc", "us", &[("floe", &QUIET)]);
+        let after = of_rounds("rpc", "events/s", &[("floe", &LATER)]);
+        let comparison = compared(&[before], &[after]);
+        assert!(comparison.changes.is_empty());
+        let expected = "rpc twoway floe: the first has us, and the second events/s";
+        assert_eq!(comparison.unmatched, [expected]);
     }
 
     #[test]

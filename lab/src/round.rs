@@ -269,7 +269,8 @@ fn measure_fanout(
     let mut sample = sample_of(contender, &mut clients, effort)?;
     let after = service.usage()?;
     // A call of the sample is an event of each publisher, of which each subscriber gets one.
-    let deliveries = sample.count() * (shape.publishers * shape.subscribers) as u64;
+    let calls = sample.count() + sample.warm_up;
+    let deliveries = calls * (shape.publishers * shape.subscribers) as u64;
     sample.service = Some(ServiceUse {
         cpu: after.cpu.saturating_sub(before.cpu),
         deliveries,
@@ -361,7 +362,7 @@ fn measure_gateway(
     let after = router.usage()?;
     sample.service = Some(ServiceUse {
         cpu: after.cpu.saturating_sub(before.cpu),
-        deliveries: sample.count(),
+        deliveries: sample.count() + sample.warm_up,
         resident: after.resident,
         of_subscribers: work.sessions().map(|count| OfSubscribers {
             bytes: after.resident.saturating_sub(before.resident),
@@ -439,3 +440,37 @@ const SLOW_LIMIT: Duration = Duration::from_secs(300);
 
 /// How long a process may take to start, on a busy machine: some of them are thirty machines of Java on few cores.
 const START_LIMIT: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::Placement;
+
+    #[test]
+    fn what_a_service_needs_is_divided_by_what_it_did_in_the_warm_up_too() {
+        const SCRIPT: &str = r#"
+            case $1 in
+                service) echo "{\"address\": \"here\", \"pid\": $$}" ;;
+                fanout) echo ready; read -r go ;;
+            esac
+            [ $1 = service ] || echo '{"calls": [[1000, 10]], "warm_up": 4}'
+            read -r end"#;
+        let contender = Ready::of_script("nats", SCRIPT);
+        let stage = Stage {
+            cores: Cores::new(Placement::Free).unwrap(),
+            stop: Stop::new(),
+        };
+        let effort = Effort {
+            round_time: Duration::from_millis(10),
+        };
+        for (processes, case, deliveries) in [
+            (Processes::Fanout, "fan-2-3", 14 * 2 * 3),
+            (Processes::Gateway, "twoway", 14),
+        ] {
+            let sample = measure(processes, &contender, case, effort, &stage).unwrap();
+            assert_eq!(sample.count(), 10, "{case}");
+            let service = sample.service.unwrap();
+            assert_eq!(service.deliveries, deliveries, "{case}");
+        }
+    }
+}

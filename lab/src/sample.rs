@@ -9,6 +9,8 @@ use std::time::Duration;
 pub(crate) struct Sample {
     /// In picoseconds: some things take less than a few nanoseconds, on the mean of many.
     histogram: Histogram<u64>,
+    /// Calls of the warm-up: they have no figures, but a service worked for them, too.
+    pub(crate) warm_up: u64,
     /// The bytes that were encoded or decoded, if that was measured.
     pub(crate) encoded: Option<Encoded>,
     /// The cost of the service between publishers and subscribers, if there is one.
@@ -91,6 +93,7 @@ impl Sample {
     pub(crate) fn new() -> Self {
         Self {
             histogram: Histogram::new(DIGITS).expect("three digits are allowed"),
+            warm_up: 0,
             encoded: None,
             service: None,
             carried: None,
@@ -131,7 +134,7 @@ impl Sample {
         self.histogram.value_at_quantile(share) as f64 / PICOSECONDS
     }
 
-    /// One line of JSON: `{"calls": [[nanoseconds, count], ..]}`, and what was encoded.
+    /// One line of JSON: `{"calls": [[nanoseconds, count], ..]}`, what was encoded, and the calls of the warm-up.
     pub(crate) fn to_line(&self) -> String {
         self.to_json().to_string()
     }
@@ -147,6 +150,9 @@ impl Sample {
         let mut line = json!({ "calls": calls });
         if let Some(Encoded { len, digest }) = &self.encoded {
             line["encoded"] = json!({"len": len, "digest": digest});
+        }
+        if self.warm_up > 0 {
+            line["warm_up"] = json!(self.warm_up);
         }
         line
     }
@@ -183,6 +189,15 @@ impl Sample {
                 record["service"]["of_subscribers"] = json!({"bytes": bytes, "count": count});
             }
         }
+        if let Some(Carried {
+            messages,
+            line,
+            is_relayed,
+        }) = self.carried
+        {
+            record["carried"] =
+                json!({"messages": messages, "line": line, "is_relayed": is_relayed});
+        }
         record
     }
 
@@ -203,6 +218,17 @@ impl Sample {
             resident,
             of_subscribers: of_subscribers.map(|(bytes, count)| OfSubscribers { bytes, count }),
         });
+        let is_relayed = record
+            .pointer("/carried/is_relayed")
+            .and_then(Value::as_bool);
+        let carried = number("/carried/messages").zip(number("/carried/line"));
+        sample.carried = carried
+            .zip(is_relayed)
+            .map(|((messages, line), is_relayed)| Carried {
+                messages,
+                line,
+                is_relayed,
+            });
         Ok(sample)
     }
 
@@ -230,6 +256,8 @@ impl Sample {
             return Err("expected at least one call, got none".to_owned());
         }
         sample.encoded = value.get("encoded").and_then(Encoded::from_json);
+        let warm_up = value.get("warm_up").and_then(Value::as_u64);
+        sample.warm_up = warm_up.unwrap_or(0);
         Ok(sample)
     }
 }
@@ -251,8 +279,10 @@ mod tests {
             sample.record(f64::from(nanoseconds), 1 + u64::from(nanoseconds % 3_u32));
         }
         sample.encoded = Some(Encoded::of(b"abc"));
+        sample.warm_up = 12;
         let received = Sample::from_line(&sample.to_line()).unwrap();
         assert_eq!(received.encoded, sample.encoded);
+        assert_eq!(received.warm_up, 12);
         assert_eq!(received.count(), sample.count());
         for share in [0.5, 0.99, 1.0] {
             assert_eq!(received.quantile(share), sample.quantile(share));
@@ -280,6 +310,21 @@ mod tests {
         let read = Sample::from_record(&sample.to_record()).unwrap();
         assert_eq!(read.service, sample.service);
         assert_eq!(read.quantile(0.5), sample.quantile(0.5));
+    }
+
+    #[test]
+    fn a_sample_survives_a_file_with_the_bytes_of_its_line() {
+        let mut sample = Sample::new();
+        sample.record(1_234.5, 7);
+        for is_relayed in [false, true] {
+            sample.carried = Some(Carried {
+                messages: 12_345,
+                line: 13_000,
+                is_relayed,
+            });
+            let read = Sample::from_record(&sample.to_record()).unwrap();
+            assert_eq!(read.carried, sample.carried);
+        }
     }
 
     #[test]

@@ -69,6 +69,15 @@ impl Tour {
                 Err(error @ LabError::NothingToRun { .. }) => {
                     progress(Progress::Warning(format!("{name} is left out: {error}")));
                 }
+                // Before anything was measured.
+                Err(
+                    error @ (LabError::Contender { .. }
+                    | LabError::NothingMeasured { .. }
+                    | LabError::Start { .. }),
+                ) => {
+                    progress(Progress::Warning(format!("{name} has no figures: {error}")));
+                    failure = Some(error);
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -367,5 +376,30 @@ mod tests {
         };
         let error = tour.run(&options, &mut |_| (), &mut |_| ()).unwrap_err();
         assert!(error.to_string().contains("did you mean floe?"), "{error}");
+    }
+
+    #[test]
+    fn a_scenario_without_any_figure_is_no_end_of_the_others() {
+        let journal = crate::journal::tests::path("tour");
+        let tour = Tour {
+            folder: journal.parent().unwrap().to_owned(),
+            rounds: Some(1),
+        };
+        // The processes of Floe end at once.
+        let options = RunOptions {
+            contenders: vec!["floe".to_owned()],
+            program: Some(PathBuf::from("/bin/false")),
+            quick: true,
+            ..RunOptions::default()
+        };
+        let mut begun = Vec::new();
+        let mut progress = |progress| {
+            if let Progress::Scenario { name, .. } = progress {
+                begun.push(name);
+            }
+        };
+        let ended = tour.run(&options, &mut progress, &mut |_| ());
+        assert!(ended.is_err());
+        assert!(begun.starts_with(&["rpc", "codec", "events"]), "{begun:?}");
     }
 }

@@ -312,9 +312,11 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         std::fs::create_dir_all(folder)?;
     }
+    // A link stays one: it may lead to where a user keeps all settings.
+    let file = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let new = file.with_extension(format!("{}.new", std::process::id()));
     std::fs::write(&new, text)?;
-    std::fs::rename(&new, file)
+    std::fs::rename(&new, &file)
 }
 
 /// A text as TOML has it: what JSON escapes, TOML reads.

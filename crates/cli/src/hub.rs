@@ -22,6 +22,7 @@ use crate::endpoint::{self, HUB_PORT};
 use crate::exit::{Exit, Failure};
 use crate::locator;
 use crate::near;
+use crate::output;
 use crate::peer;
 
 /// Where the hub is.
@@ -173,14 +174,21 @@ impl HubArgument {
         }
     }
 
-    /// How many events the hub lost for a subscriber; 0 also where it cannot tell.
+    /// How many events the hub lost for a subscriber; 0 also where it cannot tell. Says so if it should be able to.
     pub(crate) async fn lost_by(
         &self,
         communicator: &Communicator,
         topic: &str,
         subscriber: &Identity,
     ) -> i64 {
-        let info = self.topic_info(communicator, topic).await.ok().flatten();
+        let info = self.topic_info(communicator, topic).await;
+        let info = info.unwrap_or_else(|failure| {
+            output::talk(format_args!(
+                "how many events the hub lost for this subscriber is not known: {}",
+                failure.message()
+            ));
+            None
+        });
         let own = info
             .iter()
             .flat_map(|info| &info.subscribers)

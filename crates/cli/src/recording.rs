@@ -15,7 +15,7 @@ mod writer;
 
 pub(crate) use read_ahead::ReadAhead;
 pub(crate) use reader::{RecordedEvent, RecordingError, RecordingReader};
-pub(crate) use writer::{RecordingWriter, Schema};
+pub(crate) use writer::{RecordingFile, RecordingWriter, Schema};
 
 /// How messages are encoded.
 pub(crate) const ENCODING: &str = "ice-event";

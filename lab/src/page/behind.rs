@@ -10,7 +10,7 @@ use crate::scenario::{Unit, is_judged_by_means};
 pub(crate) struct Behind<'a> {
     pub(crate) report: &'a Report,
     pub(crate) ratio: &'a CaseRatio,
-    /// The other contender's figure in parts of Floe's.
+    /// The figure of the ratio's first contender in parts of the second one's: one of them is Floe.
     pub(crate) quotient: Figure,
     /// Where it lies with a confidence of 95 %.
     pub(crate) interval: Option<[Figure; 2]>,
@@ -35,29 +35,36 @@ pub(crate) fn behind(reports: &[Report]) -> Vec<Behind<'_>> {
 }
 
 impl<'a> Behind<'a> {
-    /// `None` if the quotient is not one of a peer to Floe, or Floe is not behind.
+    /// `None` if the quotient is not one of Floe and a peer, or Floe is not behind.
     fn new(reports: &'a [Report], index: usize, number: usize) -> Option<Self> {
         let report = &reports[index];
         let ratio = &report.ratios[number];
-        let is_of_peer = is_floe(&ratio.to) && !is_floe(&ratio.of) && ratio.of != FLOOR;
+        let is_peer = |name: &String| !is_floe(name) && name != FLOOR;
+        let floe_is_first = match (is_floe(&ratio.of), is_floe(&ratio.to)) {
+            (false, true) if is_peer(&ratio.of) => false,
+            (true, false) if is_peer(&ratio.to) => true,
+            _ => return None,
+        };
         let result = report
             .results
             .iter()
             .find(|result| result.case == ratio.case)?;
         let unit = Unit::named(result.unit)?;
         let (quotients, quotient, interval) = judged(index, number, report, ratio);
-        let (is_behind, is_sure) = match (unit.is_rate(), quotients.interval) {
-            (false, interval) => (
+        // More of the time is worse, and more events a second are better.
+        let is_behind_below_one = unit.is_rate() == floe_is_first;
+        let (is_behind, is_sure) = match (is_behind_below_one, quotients.interval) {
+            (true, interval) => (
                 quotients.middle < 1.0,
                 interval.is_some_and(|(_, high)| high < 1.0),
             ),
-            (true, interval) => (
+            (false, interval) => (
                 quotients.middle > 1.0,
                 interval.is_some_and(|(low, _)| low > 1.0),
             ),
         };
         let is_fair = are_alike(&report.scenario, ratio);
-        (is_of_peer && is_behind && is_fair).then_some(Self {
+        (is_behind && is_fair).then_some(Self {
             report,
             ratio,
             quotient,
@@ -105,7 +112,7 @@ pub(crate) const FLOOR: &str = "floor";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::tests::with_ratio;
+    use crate::report::tests::{with_ratio, with_turned_ratio};
 
     #[test]
     fn a_contender_that_reads_in_place_is_compared_with_its_like() {
@@ -121,5 +128,19 @@ mod tests {
         assert!(behind(std::slice::from_ref(&report)).is_empty());
         report.ratios[0].to = "floe-view".to_owned();
         assert_eq!(behind(&[report]).len(), 1);
+    }
+
+    #[test]
+    fn a_quotient_of_floe_to_its_peer_counts_like_one_of_the_peer_to_floe() {
+        let slower = with_turned_ratio("redis", &[8.0, 8.1, 7.9], &[10.0, 10.0, 10.0]);
+        let all = behind(std::slice::from_ref(&slower));
+        assert!(matches!(&all[..], [behind] if behind.is_sure), "{all:?}");
+        let may_be_noise = with_turned_ratio("redis", &[9.0, 9.9, 11.0], &[10.0, 10.0, 10.0]);
+        let all = behind(std::slice::from_ref(&may_be_noise));
+        assert!(matches!(&all[..], [behind] if !behind.is_sure), "{all:?}");
+        for (peer, floes) in [("redis", 7.0), ("floor", 10.0), ("floe-fsync", 10.0)] {
+            let report = with_turned_ratio(peer, &[8.0, 8.1, 7.9], &[floes, floes, floes]);
+            assert!(behind(&[report]).is_empty(), "{peer}");
+        }
     }
 }

@@ -261,6 +261,14 @@ pub(crate) mod tests {
         report
     }
 
+    /// A report whose ratio is that of Floe to the contender.
+    pub(crate) fn with_turned_ratio(name: &str, of: &[f64], to: &[f64]) -> Report {
+        let mut report = with_ratio(name, of, to);
+        let ratio = CaseRatio::new("twoway", "floe", name, &report.results);
+        report.ratios = vec![ratio.unwrap()];
+        report
+    }
+
     #[test]
     fn two_speeds_are_noted_once_for_a_case() {
         let [note] = &example().notes[..] else {

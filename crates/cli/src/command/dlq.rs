@@ -5,7 +5,8 @@ use floe::contracts::ice_storm::QoS;
 use floe::{Communicator, TypedProxy};
 use floe_hub::contracts::floe::{
     BadRequestOrIceStormNoSuchTopicOrNotDurableError as OpenError, DurableTopicsProxy,
-    IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as PullError, LoggedEvent,
+    IceStormNoSuchTopicOrNoSuchSubscriptionOrNotDurableError as PullError, LogContents,
+    LoggedEvent, SubscriptionPosition,
 };
 use serde_json::{Value as Json, json};
 
@@ -99,14 +100,19 @@ const REPLAYED: &str = "floe dlq replay";
 /// How many dead letters are read at a time.
 const READ_COUNT: i32 = 200;
 
+/// How far the dead letters were published again.
+fn replayed(contents: &LogContents) -> Option<&SubscriptionPosition> {
+    let mut all = contents.subscriptions.iter();
+    all.find(|it| it.name == REPLAYED)
+}
+
 impl List {
     async fn run(&self, communicator: &Communicator, output: &Output) -> Result<(), Failure> {
         let (hub, dead) = (&self.letters.hub, self.letters.dead());
         let topics = hub.durable_topics(communicator)?;
         let contents = topics.contents(&dead).await;
         let contents = contents.map_err(|error| log_failed(hub, error))?;
-        let replayed = contents.subscriptions.iter().find(|it| it.name == REPLAYED);
-        let replayed = replayed.map_or(0, |it| it.position);
+        let replayed = replayed(&contents).map_or(0, |it| it.position);
         let mut rows = Vec::new();
         let mut from = contents.first;
         while from < contents.next {
@@ -189,7 +195,18 @@ impl Replay {
         output::talk(format_args!(
             "published {count} dead letters to topic `{topic}` again"
         ));
-        Ok(())
+        let contents = topics.contents(&dead).await;
+        let contents = contents.map_err(|error| log_failed(hub, error))?;
+        match replayed(&contents).map_or(0, |it| it.pending) {
+            0 => Ok(()),
+            pending => Err(Failure::new(
+                Exit::Failure,
+                format_args!(
+                    "{pending} more dead letters were given to another `floe dlq replay`, which has not published them"
+                ),
+            )
+            .help("if it has failed, the hub gives them again after its `send-timeout`: wait, and run the command again")),
+        }
     }
 }
 

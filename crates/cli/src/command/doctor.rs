@@ -102,8 +102,17 @@ impl Doctor {
         checks: &mut Vec<Check>,
     ) -> Result<(), Failure> {
         let manager = self.hub.manager(communicator)?;
+        let endpoints = match manager.as_proxy().find_endpoints().await {
+            Ok(endpoints) => endpoints,
+            Err(error) => {
+                let failure = self.hub.unanswered(error.into());
+                let help = failure.what_to_do().unwrap_or(LOCATOR_HELP);
+                checks.push(Check::problem(HUB_ENDPOINT, failure.message(), help));
+                return Ok(());
+            }
+        };
         let mut reached = None;
-        for endpoint in manager.as_proxy().reference().endpoints() {
+        for endpoint in &endpoints {
             let (check, info) = self.look_at_endpoint(&manager, endpoint).await;
             reached = reached.or(info);
             checks.push(check);
@@ -122,7 +131,6 @@ impl Doctor {
         manager: &TopicManagerProxy,
         endpoint: &Endpoint,
     ) -> (Check, Option<ConnectionInfo>) {
-        const NAME: &str = "endpoint of the hub";
         let mut reference = manager.as_proxy().reference().clone();
         reference.target = Target::Direct(vec![endpoint.clone()]);
         let alone = manager.as_proxy().with_reference(reference);
@@ -133,7 +141,7 @@ impl Doctor {
                 let milliseconds = begin.elapsed().as_secs_f64() * 1e3;
                 let found = format!("{shown}: connected in {milliseconds:.1} ms");
                 let info = connection.map(|connection| connection.info());
-                (Check::well(NAME, found), info)
+                (Check::well(HUB_ENDPOINT, found), info)
             }
             Err(error) => {
                 let failure = self.hub.unanswered(error.into());
@@ -144,7 +152,7 @@ impl Doctor {
                     true => message.to_owned(),
                     false => format!("{shown}: {message}"),
                 };
-                (Check::problem(NAME, found, help), None)
+                (Check::problem(HUB_ENDPOINT, found, help), None)
             }
         }
     }
@@ -196,6 +204,12 @@ impl Doctor {
 }
 
 /// Advice if something listens at an endpoint and does not answer as a hub does.
+/// The name of a check.
+const HUB_ENDPOINT: &str = "endpoint of the hub";
+
+const LOCATOR_HELP: &str =
+    "only a locator knows where this hub is: does it run, and does it know this hub?";
+
 const SILENT_HELP: &str = "does a hub listen there, and for this transport? `floe doctor` on its own computer and its log say more";
 
 /// Where a hub finds the subscribers of this computer.

@@ -50,7 +50,7 @@ use sending::Sending;
 /// its connection are counted: exit code 6.
 ///
 /// With --file and without an operation, each line is an event as `floe sub` prints it: {"operation":
-/// "sampled", "parameters": {...}}, and "context" if there is one.
+/// "sampled", "parameters": {...}}, and "context" if there is one. A line with "error" or another member is refused.
 #[derive(Debug, Args)]
 #[command(name = "pub")]
 pub(crate) struct Publish {
@@ -387,11 +387,35 @@ impl<'a> Operations<'a> {
             return Err(Failure::usage(message)
                 .help("if all lines are parameters of one operation, name it before --file"));
         };
+        check_members(json)?;
         let entries = json["context"].as_object().into_iter().flatten();
         let context = entries.map(|(key, value)| (key.clone(), output::bare(value)));
         let nothing = json!({});
         let parameters = json.get("parameters").unwrap_or(&nothing);
         event_of(self.find(name)?, parameters, context.collect(), encoding)
+    }
+}
+
+/// Refuses an event of which a part would be lost.
+fn check_members(json: &Json) -> Result<(), Failure> {
+    const MEMBERS: [&str; 5] = ["operation", "parameters", "context", "sequence", "time"];
+    if let Some(error) = json.get("error") {
+        let error = output::bare(error);
+        let message = format!("expected an event, got what `floe sub` could not decode: {error}");
+        return Err(Failure::usage(message)
+            .help("omit the line, or take the events again with the Slice files that they fit"));
+    }
+    let mut members = json.as_object().into_iter().flatten();
+    if let Some((unknown, _)) = members.find(|(member, _)| !MEMBERS.contains(&member.as_str())) {
+        return Err(Failure::usage(format_args!(
+            "expected operation, parameters, context, sequence or time, got \"{unknown}\""
+        )));
+    }
+    match json.get("context") {
+        Some(context) if !context.is_object() => Err(Failure::usage(format_args!(
+            "expected an object as \"context\", got {context}"
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `floe record`: writes the events of topics into a file.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,8 +16,10 @@ use floe::forwarding::Event;
 use floe::hub::{HubClient, Interruption, ServantSubscription};
 use mcap::McapError;
 use serde_json::json;
+use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::contract::ContractArguments;
 use crate::count;
@@ -24,14 +27,15 @@ use crate::exit::{Exit, Failure};
 use crate::hub::HubArgument;
 use crate::output::{self, Format, Output};
 use crate::peer::{self, parse_time};
-use crate::recording::{RecordingWriter, Schema};
+use crate::recording::{RecordingFile, RecordingWriter, Schema};
 
 /// Records the events of topics in an MCAP file, for `floe replay` and other tools
 ///
 /// Each topic is a channel of the file, and each event a message in the Ice encoding, with its operation, mode,
 /// context and parameters. With --slice the file also holds the types. The command ends at a signal, after --count
-/// events, or after --timeout, and completes the file. Exit code 6: the hub dropped events for this subscriber. They
-/// are counted by topic, also in the file.
+/// events, or after --timeout, and completes the file. If it is killed, the file lacks the events of the last second,
+/// and in a long recording those of up to a minute. Exit code 6: the hub dropped events for this subscriber. They are
+/// counted by topic, also in the file.
 ///
 /// If the hub is lost, the command subscribes again as soon as it can, and says so. The events in between are lost.
 #[derive(Debug, Args)]
@@ -76,11 +80,12 @@ impl Record {
         let mut topics = self.topics.clone();
         topics.sort();
         topics.dedup();
-        let created = RecordingWriter::create(&self.file, self.force, &topics, schema.as_ref());
-        let writer = created.map_err(|error| not_written(&self.file, &error))?;
+        let file = RecordingFile::open(&self.file, self.force);
+        let file = file.map_err(|error| not_written(&self.file, &error.into()))?;
         peer::runtime()?.block_on(async {
             let communicator = peer::communicator(Some(PATIENCE));
-            let result = self.record(&communicator, &topics, writer, output).await;
+            let result = self.record(&communicator, &topics, file, schema, output);
+            let result = result.await;
             peer::end(&communicator, &result).await;
             result
         })
@@ -90,26 +95,42 @@ impl Record {
         &self,
         communicator: &Communicator,
         topics: &[String],
-        writer: RecordingWriter,
+        file: RecordingFile,
+        schema: Option<Schema>,
         output: &Output,
     ) -> Result<Exit, Failure> {
         let mut signals = peer::signals()?;
-        let (sender, events) = mpsc::channel(QUEUE_LEN);
+        let (sender, mut events) = mpsc::channel(QUEUE_LEN);
+        // Events of the first topics, which come before the others are subscribed to.
+        let mut early = Vec::new();
+        let subscribed = tokio::select! {
+            subscribed = self.subscribe_to_all(communicator, topics, sender) => subscribed.map(Some),
+            never = collect(&mut events, &mut early) => match never {},
+            _ = signals.next() => Ok(None),
+        };
+        // A recording that never began is none.
+        let subscriptions = match subscribed {
+            Ok(Some(subscriptions)) => subscriptions,
+            Ok(None) => {
+                file.discard();
+                return Ok(Exit::Interrupted);
+            }
+            Err(failure) => {
+                file.discard();
+                return Err(failure);
+            }
+        };
+        let writer = file.begin(topics, schema.as_ref());
+        let writer = writer.map_err(|error| not_written(&self.file, &error))?;
         let (stop, stopped) = watch::channel(());
         let counted = Arc::new(AtomicU64::new(0));
         let count_max = self.count.unwrap_or(u64::MAX);
         let mut writing = tokio::task::spawn_blocking({
-            let counted = counted.clone();
-            move || write_all(writer, events, count_max, &counted)
+            let (counted, runtime) = (counted.clone(), Handle::current());
+            move || runtime.block_on(write_all(writer, early, events, count_max, &counted))
         });
         let mut recorded = JoinSet::new();
-        for (at, topic) in topics.iter().enumerate() {
-            let events = sender.clone();
-            let subscription = self.subscribe(communicator, topic, Recorder { topic: at, events });
-            let subscription = subscription.await.inspect_err(|_| {
-                // A recording that never began is none.
-                let _ = std::fs::remove_file(&self.file);
-            })?;
+        for (topic, subscription) in topics.iter().zip(subscriptions) {
             let stopped = stopped.clone();
             recorded.spawn(keep(
                 topic.clone(),
@@ -119,7 +140,7 @@ impl Record {
                 communicator.clone(),
             ));
         }
-        drop((sender, stopped));
+        drop(stopped);
         output::talk(format_args!("recording topic `{}`", topics.join("`, `")));
         let timeout = async {
             match self.timeout {
@@ -154,6 +175,22 @@ impl Record {
         let finished = written.and_then(|writer| writer.finish(&lost));
         finished.map_err(|error| not_written(&self.file, &error))?;
         self.tell(counted.load(Ordering::Acquire), &lost, exit, output)
+    }
+
+    /// Subscribes to each topic; their events go to the sender.
+    async fn subscribe_to_all(
+        &self,
+        communicator: &Communicator,
+        topics: &[String],
+        sender: mpsc::Sender<Taken>,
+    ) -> Result<Vec<ServantSubscription>, Failure> {
+        let mut subscriptions = Vec::new();
+        for (at, topic) in topics.iter().enumerate() {
+            let events = sender.clone();
+            let recorder = Recorder { topic: at, events };
+            subscriptions.push(self.subscribe(communicator, topic, recorder).await?);
+        }
+        Ok(subscriptions)
     }
 
     async fn subscribe(
@@ -269,19 +306,53 @@ impl Answer for Recorder {
     }
 }
 
-/// Writes events until there are enough, or until no more can arrive.
-fn write_all(
+/// Keeps what comes. The queue must not fill before anything is written: the hub's answers may come over the same connection.
+async fn collect(events: &mut mpsc::Receiver<Taken>, early: &mut Vec<Taken>) -> Infallible {
+    loop {
+        match events.recv().await {
+            Some(taken) => early.push(taken),
+            None => std::future::pending().await,
+        }
+    }
+}
+
+/// Writes events until there are enough, or until no more can arrive. An event is in the file at the latest an interval of
+/// [`flush_interval`] after it came.
+async fn write_all(
     mut writer: RecordingWriter,
+    early: Vec<Taken>,
     mut events: mpsc::Receiver<Taken>,
     count_max: u64,
     count: &AtomicU64,
 ) -> Result<RecordingWriter, McapError> {
-    for _ in 0..count_max {
-        let Some(taken) = events.blocking_recv() else {
+    let mut early = early.into_iter();
+    let mut next = async || match early.next() {
+        Some(taken) => Some(taken),
+        None => events.recv().await,
+    };
+    let begun = Instant::now();
+    let mut written = 0;
+    // `None` if everything is in the file.
+    let mut flush_at = None;
+    while written < count_max {
+        let taken = match flush_at {
+            None => next().await,
+            Some(time) => match tokio::time::timeout_at(time, next()).await {
+                Ok(taken) => taken,
+                Err(_) => {
+                    writer.flush()?;
+                    flush_at = None;
+                    continue;
+                }
+            },
+        };
+        let Some(taken) = taken else {
             break;
         };
         writer.write(taken.topic, taken.time, taken.event.as_bytes())?;
-        count.fetch_add(1, Ordering::AcqRel);
+        written += 1;
+        count.store(written, Ordering::Release);
+        flush_at.get_or_insert_with(|| Instant::now() + flush_interval(begun.elapsed()));
     }
     Ok(writer)
 }
@@ -304,6 +375,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long the hub may take to let go.
 const FAREWELL_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long an event may be in the memory only: a thousandth of the time since the recording began. Each time adds an entry to the
+/// index of the file, which is in the memory until the end.
+fn flush_interval(age: Duration) -> Duration {
+    (age / 1000).clamp(Duration::from_secs(1), Duration::from_secs(60))
+}
 
 /// Events that may wait to be written.
 const QUEUE_LEN: usize = 1024;

@@ -15,6 +15,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use super::publish::window::{self, Window};
+use super::topic::remove_number;
 use crate::count;
 use crate::exit::{Exit, Failure};
 use crate::hub::HubArgument;
@@ -256,7 +257,8 @@ async fn publish(publisher: &Proxy, event: &RecordedEvent) -> Result<Option<Outc
     let mut decoder = Decoder::new(parts.head, EncodingVersion::V1_0);
     let operation = decoder.str("operation").expect("the reader has checked it");
     let mut decoder = Decoder::new(parts.context, EncodingVersion::V1_0);
-    let context: Context = decoder.get().expect("the reader has checked it");
+    let mut context: Context = decoder.get().expect("the reader has checked it");
+    remove_number(&mut context);
     let publisher = match context.is_empty() {
         true => publisher.clone(),
         false => publisher.ice_context(context),

@@ -222,10 +222,28 @@ impl Serve {
         let mut settings = peer::settings(None);
         self.offer.apply(&mut settings);
         let mut configuration = match &self.config {
-            Some(file) => Configuration::load(file, settings)?,
-            None => Configuration::new(settings),
+            Some(file) => Configuration::load(file, settings, |hub| self.apply(hub))?,
+            None => {
+                let mut configuration = Configuration::new(settings);
+                self.apply(&mut configuration.hub);
+                configuration
+            }
         };
-        let hub = &mut configuration.hub;
+        if !configuration.has_hub
+            && let Some(option) = self.option_of_hub()
+        {
+            let message =
+                format_args!("{option} is for a hub, and the file says that there is none");
+            return Err(Failure::usage(message).help("omit the option, or run a hub"));
+        }
+        configuration.tls = configuration.tls.behind(tls::said());
+        let tls = configuration.tls.clone().tls();
+        configuration.communicator.tls = tls.map_err(|failure| self.with_file(failure))?;
+        Ok(configuration)
+    }
+
+    /// Puts what the command line says of the hub into its settings.
+    fn apply(&self, hub: &mut HubSettings) {
         if !self.listen.is_empty() {
             hub.listen = self.listen.join(":");
         }
@@ -253,17 +271,6 @@ impl Serve {
             hub.store = StoreSettings::Memory;
         }
         hub.accept_damage = self.accept_damage;
-        if !configuration.has_hub
-            && let Some(option) = self.option_of_hub()
-        {
-            let message =
-                format_args!("{option} is for a hub, and the file says that there is none");
-            return Err(Failure::usage(message).help("omit the option, or run a hub"));
-        }
-        configuration.tls = configuration.tls.behind(tls::said());
-        let tls = configuration.tls.clone().tls();
-        configuration.communicator.tls = tls.map_err(|failure| self.with_file(failure))?;
-        Ok(configuration)
     }
 
     /// The failure, with the file whose settings may be the cause.
@@ -285,6 +292,8 @@ impl Serve {
             ),
             ("--instance-name", self.instance_name.is_some()),
             ("--data", self.data.is_some()),
+            ("--queue-events", self.queue_events.is_some()),
+            ("--queue-bytes", self.queue_bytes.is_some()),
             ("--patience", self.patience.is_some()),
             ("--rest-max", self.rest_max.is_some()),
             ("--polling", self.polling.is_some()),

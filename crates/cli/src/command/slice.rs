@@ -211,7 +211,11 @@ impl ModelJson {
 fn write(files: &[PathBuf], dir: &Path, extension: &str, text: &str) -> Result<(), Failure> {
     let stem = files.first().and_then(|file| file.file_stem());
     let stem = stem.ok_or_else(|| Failure::usage("expected a Slice file with a name"))?;
-    let path = dir.join(stem).with_extension(extension);
+    // The name may have more points, as News.v2.ice has.
+    let mut name = stem.to_owned();
+    name.push(".");
+    name.push(extension);
+    let path = dir.join(name);
     let written = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&path, text));
     written.map_err(|error| {
         let path = path.display();

@@ -8,7 +8,8 @@ mod subscription;
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
@@ -32,7 +33,7 @@ use crate::output::{self, Output};
 use crate::peer::{self, parse_own_endpoint, parse_time};
 use crate::reconnect::ReconnectArgument;
 use crate::router::{Login, RouterArguments, Session};
-use subscription::Subscription;
+use subscription::{DURABLE, FROM, Subscription};
 
 /// Subscribes to a topic of a hub or an IceStorm, and shows its events
 ///
@@ -42,8 +43,9 @@ use subscription::Subscription;
 /// time was over before --count events came. 6: the hub dropped events for this subscriber.
 ///
 /// If the hub is lost or ends the subscription, the command subscribes again as soon as it can, and says so.
-/// With --no-reconnect it ends instead: exit code 1 if the hub has ended the subscription, 5 if the hub is
-/// gone.
+/// Unless the hub has kept the subscription or it is --durable, events in between are missing, and the exit code is
+/// 6. With --no-reconnect the command ends instead: exit code 1 if the hub has ended the subscription, 5 if the hub
+/// is gone.
 #[derive(Debug, Args)]
 #[command(name = "sub")]
 pub(crate) struct Subscribe {
@@ -108,6 +110,17 @@ pub(crate) struct Subscribe {
     router: RouterArguments,
 }
 
+/// A subscription that has begun, and what it needs.
+struct Begun<'a> {
+    session: Option<Session>,
+    adapter: Adapter,
+    identity: Identity,
+    subscription: Subscription<'a>,
+    /// How the printing ends.
+    printed: oneshot::Receiver<Printed>,
+    printed_count: Arc<AtomicU64>,
+}
+
 /// How events are delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Mode {
@@ -163,6 +176,68 @@ impl Subscribe {
         output: &Output,
     ) -> Result<Exit, Failure> {
         let mut signals = peer::signals()?;
+        let begun = tokio::select! {
+            begun = self.begin(communicator, login, reader, output) => begun?,
+            _ = signals.next() => return Ok(Exit::Interrupted),
+        };
+        let Begun {
+            session,
+            adapter,
+            identity,
+            mut subscription,
+            mut printed,
+            printed_count,
+        } = begun;
+        let ended = tokio::select! {
+            ended = self.wait(&mut subscription, &mut printed) => match &session {
+                // Then the hub cannot be reached either, which may be noticed first.
+                Some(session) if ended.is_err() && session.is_lost() => Err(session.lost().await),
+                _ => ended,
+            },
+            failure = lost(session.as_ref()) => Err(failure),
+            _ = signals.next() => Ok(Exit::Interrupted),
+        };
+        let farewell = tokio::time::timeout(FAREWELL_PATIENCE, subscription.end()).await;
+        if let Some(session) = &session {
+            session.end().await;
+        }
+        adapter.remove(&identity, "");
+        adapter.remove(&identity, LOST_FACET);
+        // What has arrived is still printed, unless nobody reads it.
+        if !printed.is_terminated() {
+            let _ = tokio::time::timeout(PRINT_PATIENCE, &mut printed).await;
+        }
+        let exit = ended?;
+        match farewell {
+            // It has said so.
+            Ok(Ok(0)) if subscription.gap_count > 0 => Ok(Exit::LossDetected),
+            Ok(Ok(0)) if exit == Exit::TimedOut => {
+                Err(self.too_few(printed_count.load(Ordering::Acquire)))
+            }
+            Ok(Ok(0)) => Ok(exit),
+            Ok(Ok(lost)) => {
+                let events = if lost == 1 { "event" } else { "events" };
+                output::talk(format_args!(
+                    "the hub lost {lost} {events} for this subscriber"
+                ));
+                Ok(Exit::LossDetected)
+            }
+            Ok(Err(failure)) => Err(failure),
+            Err(_) => {
+                let message = "cannot unsubscribe: the hub does not answer";
+                Err(Failure::new(Exit::TimedOut, message))
+            }
+        }
+    }
+
+    /// Reaches the hub, and subscribes.
+    async fn begin<'a>(
+        &'a self,
+        communicator: &'a Communicator,
+        login: Option<Login>,
+        reader: EventReader,
+        output: &Output,
+    ) -> Result<Begun<'a>, Failure> {
         let session = match login {
             Some(login) => {
                 let mut session = login.open(communicator).await?;
@@ -199,48 +274,18 @@ impl Subscribe {
         adapter.activate();
         let printer = Printer::new(reader, output.format(), self.count);
         let printed_count = printer.printed();
-        let mut printed = printer.start(events);
-        let mut subscription = self.subscription(communicator, topic, &subscriber);
+        let printed = printer.start(events);
+        let subscription = self.subscription(communicator, topic, &subscriber);
         subscription.begin().await?;
         self.tell_subscribed(&subscriber);
-        let ended = tokio::select! {
-            ended = self.wait(&mut subscription, &mut printed) => match &session {
-                // Then the hub cannot be reached either, which may be noticed first.
-                Some(session) if ended.is_err() && session.is_lost() => Err(session.lost().await),
-                _ => ended,
-            },
-            failure = lost(session.as_ref()) => Err(failure),
-            _ = signals.next() => Ok(Exit::Interrupted),
-        };
-        let farewell = tokio::time::timeout(FAREWELL_PATIENCE, subscription.end()).await;
-        if let Some(session) = &session {
-            session.end().await;
-        }
-        adapter.remove(&identity, "");
-        adapter.remove(&identity, LOST_FACET);
-        // What has arrived is still printed, unless nobody reads it.
-        if !printed.is_terminated() {
-            let _ = tokio::time::timeout(PRINT_PATIENCE, &mut printed).await;
-        }
-        let exit = ended?;
-        match farewell {
-            Ok(Ok(0)) if exit == Exit::TimedOut => {
-                Err(self.too_few(printed_count.load(Ordering::Acquire)))
-            }
-            Ok(Ok(0)) => Ok(exit),
-            Ok(Ok(lost)) => {
-                let events = if lost == 1 { "event" } else { "events" };
-                output::talk(format_args!(
-                    "the hub lost {lost} {events} for this subscriber"
-                ));
-                Ok(Exit::LossDetected)
-            }
-            Ok(Err(failure)) => Err(failure),
-            Err(_) => {
-                let message = "cannot unsubscribe: the hub does not answer";
-                Err(Failure::new(Exit::TimedOut, message))
-            }
-        }
+        Ok(Begun {
+            session,
+            adapter,
+            identity,
+            subscription,
+            printed,
+            printed_count,
+        })
     }
 
     /// An adapter that listens where the hub reaches this subscriber.
@@ -289,7 +334,7 @@ impl Subscribe {
         subscriber: &Proxy,
     ) -> Subscription<'a> {
         let mut qos: BTreeMap<String, String> = self.qos.iter().cloned().collect();
-        let reading = [("floe.durable", &self.durable), ("floe.from", &self.from)];
+        let reading = [(DURABLE, &self.durable), (FROM, &self.from)];
         for (key, value) in reading {
             if let Some(value) = value {
                 qos.insert(key.to_owned(), value.clone());
@@ -318,6 +363,7 @@ impl Subscribe {
             subscriber,
             qos,
             topic,
+            gap_count: 0,
         }
     }
 

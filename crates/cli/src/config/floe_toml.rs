@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use floe_hub::HubSettings;
 use toml::de::{DeTable, DeValue};
 
 use super::entry::{Entry, Problem, Value};
@@ -9,8 +10,13 @@ use super::setting::{Draft, Setting};
 use super::views::Views;
 use super::{Configuration, nearest, settings, views};
 
-/// The settings, and all that is wrong with the text.
-pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem> {
+/// The settings, and all that is wrong with the text. The command line has its say when all is read that is not about
+/// single topics and views.
+pub(super) fn read(
+    text: &str,
+    configuration: &mut Configuration,
+    command_line: &dyn Fn(&mut HubSettings),
+) -> Vec<Problem> {
     let entries = match entries(text) {
         Ok(entries) => entries,
         Err(problems) => return problems,
@@ -22,14 +28,28 @@ pub(super) fn read(text: &str, configuration: &mut Configuration) -> Vec<Problem
         .iter()
         .map(|entry| (entry, setting_at(&entry.path)))
         .partition(|(_, setting)| setting.is_some_and(Setting::has_placeholder));
-    for (entry, setting) in common.into_iter().chain(single) {
-        let applied = match setting {
-            Some(setting) => setting.apply(entry, &mut draft),
-            None => Err(unknown(entry)),
-        };
-        problems.extend(applied.err());
-    }
+    let mut apply = |entries: Vec<(&Entry, Option<&'static Setting>)>, draft: &mut Draft<'_>| {
+        for (entry, setting) in entries {
+            let applied = match setting {
+                Some(setting) => setting.apply(entry, draft),
+                None => Err(unknown(entry)),
+            };
+            problems.extend(applied.err());
+        }
+    };
+    apply(common, &mut draft);
+    command_line(draft.hub());
+    apply(single, &mut draft);
     let (mut admin, views) = draft.finish(&mut problems);
+    if admin.listen.is_none() {
+        let of_nothing = entries
+            .iter()
+            .filter(|entry| entry.path == ["admin", "instance"]);
+        configuration.warnings.extend(of_nothing.map(|entry| {
+            let message = "admin.instance has no effect without admin.listen: there is no administrative object";
+            Problem::new(entry.line, message)
+        }));
+    }
     admin.service_name = Some(configuration.hub.instance_name.clone());
     admin
         .instance_name

@@ -92,11 +92,16 @@ impl Configuration {
         }
     }
 
-    /// Loads a file: as TOML if its name ends in `.toml`, otherwise properties of IceStorm or Glacier2.
+    /// Loads a file: as TOML if its name ends in `.toml`, otherwise properties of IceStorm or Glacier2. What the command line
+    /// says of the hub goes before the file, except before what that says of single topics.
     ///
     /// # Errors
     /// A file that cannot be read, and every line that makes no sense.
-    pub(crate) fn load(path: &Path, communicator: Settings) -> Result<Self, Failure> {
+    pub(crate) fn load(
+        path: &Path,
+        communicator: Settings,
+        command_line: impl Fn(&mut HubSettings),
+    ) -> Result<Self, Failure> {
         let shown = path.display();
         let text = regular_file::read_text(path, FILE_LEN_MAX)
             .map_err(|error| {
@@ -114,8 +119,12 @@ impl Configuration {
             .extension()
             .is_some_and(|extension| extension == "toml");
         let problems = match is_toml {
-            true => floe_toml::read(&text, &mut configuration),
-            false => properties::read(&text, &mut configuration),
+            true => floe_toml::read(&text, &mut configuration, &command_line),
+            false => {
+                let problems = properties::read(&text, &mut configuration);
+                command_line(&mut configuration.hub);
+                problems
+            }
         };
         if problems.is_empty() {
             return Ok(configuration);

@@ -16,7 +16,7 @@ mod settings;
 
 fn read_toml(text: &str) -> (Configuration, Vec<(usize, String)>) {
     let mut configuration = Configuration::new(Settings::default());
-    let problems = floe_toml::read(text, &mut configuration);
+    let problems = floe_toml::read(text, &mut configuration, &|_| ());
     (configuration, told(problems))
 }
 

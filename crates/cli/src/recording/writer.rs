@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::BufWriter;
-use std::path::Path;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
 
 use mcap::records::{MessageHeader, Metadata};
 use mcap::{McapError, WriteOptions, Writer};
@@ -30,25 +30,64 @@ struct Channel {
     next: u32,
 }
 
-impl RecordingWriter {
-    /// Creates the file of a recording of these topics. A file that is there already is not touched, unless it may be
-    /// overwritten.
+/// The file of a recording that has not begun.
+#[derive(Debug)]
+pub(crate) struct RecordingFile {
+    file: File,
+    path: PathBuf,
+    /// True if it was not there before.
+    is_new: bool,
+}
+
+impl RecordingFile {
+    /// Opens the file of a recording. A file that is there already keeps what it has until the recording begins, and is an error
+    /// unless it may be overwritten.
     ///
     /// # Errors
-    /// The file cannot be created.
-    pub(crate) fn create(
-        path: &Path,
-        overwrites: bool,
+    /// The file cannot be opened.
+    pub(crate) fn open(path: &Path, overwrites: bool) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.write(true);
+        let (file, is_new) = match options.clone().create_new(true).open(path) {
+            Err(error) if overwrites && error.kind() == io::ErrorKind::AlreadyExists => {
+                (options.open(path)?, false)
+            }
+            created => (created?, true),
+        };
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            is_new,
+        })
+    }
+
+    /// Begins the recording of these topics.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn begin(
+        self,
         topics: &[String],
         schema: Option<&Schema>,
-    ) -> Result<Self, McapError> {
-        let mut options = OpenOptions::new();
-        options.write(true).truncate(true);
-        match overwrites {
-            true => options.create(true),
-            false => options.create_new(true),
-        };
-        let file = options.open(path)?;
+    ) -> Result<RecordingWriter, McapError> {
+        // What is no file, such as a device, has no length.
+        if !self.is_new && self.file.metadata()?.is_file() {
+            self.file.set_len(0)?;
+        }
+        RecordingWriter::new(self.file, topics, schema)
+    }
+
+    /// Leaves everything as if there had been no recording.
+    pub(crate) fn discard(self) {
+        if self.is_new {
+            // Nothing depends on it.
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+impl RecordingWriter {
+    fn new(file: File, topics: &[String], schema: Option<&Schema>) -> Result<Self, McapError> {
         let library = concat!("floe ", env!("CARGO_PKG_VERSION"));
         let mut writer = WriteOptions::new()
             .compression(None)
@@ -83,6 +122,14 @@ impl RecordingWriter {
         };
         channel.next = channel.next.wrapping_add(1);
         self.writer.write_to_known_channel(&header, event)
+    }
+
+    /// Hands everything that was written to the system: an end of this process does not lose it any more.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(crate) fn flush(&mut self) -> Result<(), McapError> {
+        self.writer.flush()
     }
 
     /// Finishes the file, with the number of events that were lost.

@@ -220,3 +220,24 @@ fn the_command_shows_the_token_of_its_environment() {
         assert_eq!(output.status.code(), Some(exit), "{name}: {output:?}");
     }
 }
+
+#[test]
+fn a_subscriber_that_may_not_see_its_losses_is_told_that_they_are_not_known() {
+    let config = slice_file(
+        "unseen-losses.toml",
+        "[[access.rule]]\nallow = [\"create\", \"publish\", \"subscribe\"]\nanyone = true\n",
+    );
+    let hub = crate::hub::Hub::with(&["--transient", "--config", &config]);
+    let slice = slice_file(
+        "unseen-losses.ice",
+        "module M { interface I { void n(); } }",
+    );
+    let subscribe = ["sub", "t", "--create", "--slice", &slice, "-n", "1"];
+    let subscriber = hub.running(&subscribe);
+    subscriber.talk("subscribed");
+    hub.run(&["pub", "t", "n", "--slice", &slice]).ended(0);
+    subscriber
+        .end()
+        .ended(0)
+        .said("how many events the hub lost for this subscriber is not known");
+}

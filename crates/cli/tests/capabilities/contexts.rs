@@ -110,6 +110,21 @@ fn a_file_of_contexts_that_makes_no_sense_is_named() {
 }
 
 #[test]
+fn a_file_of_contexts_may_be_a_link_to_another() {
+    let user = User::new("contexts-linked");
+    let folder = user.home.join("floe");
+    std::fs::create_dir_all(&folder).expect("the target folder can be written");
+    let (link, target) = (folder.join("contexts.toml"), user.home.join("shared.toml"));
+    std::fs::write(&target, "").expect("it can be written");
+    std::os::unix::fs::symlink(&target, &link).expect("nothing is there yet");
+    let add = ["context", "add", "a", "--hub", "127.0.0.1:1"];
+    user.run(&add).ended(0);
+    assert!(link.is_symlink());
+    let shared = std::fs::read_to_string(&target).expect("it is there");
+    assert!(shared.contains("127.0.0.1:1"), "{shared}");
+}
+
+#[test]
 fn a_context_has_a_router_and_its_user() {
     let user = User::new("contexts-router");
     let add = ["context", "add", "far", "--user", "ann"];

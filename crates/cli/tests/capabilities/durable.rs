@@ -177,6 +177,37 @@ fn events_of_a_log_are_shown_and_published_again() {
 }
 
 #[test]
+fn a_replay_that_fails_says_which_event_comes_next() {
+    let stage = Stage::new("replay-fails");
+    let hub = stage.hub();
+    hub.run(&["topic", "create", "t", "--durable"]).ended(0);
+    hub.run(&["topic", "create", "copy"]).ended(0);
+    let publish = ["pub", "t", "counted", "1", "-n", "20000"];
+    hub.run(&[&publish[..], &["--slice", &stage.contract]].concat())
+        .ended(0);
+    let replay = hub.running(&["topic", "replay", "t", "--into", "copy"]);
+    let published = || {
+        hub.run(&["topic", "info", "copy", "--over", "0s"])
+            .ended(0)
+            .json()
+    };
+    while published()["published"] == 0 {}
+    hub.run(&["topic", "remove", "copy"]).ended(0);
+    let failed = replay.end().ended(4);
+    let (_, rest) = failed
+        .stderr
+        .split_once("after ")
+        .expect("it says how far it came");
+    let count: u64 = rest
+        .split(' ')
+        .next()
+        .and_then(|it| it.parse().ok())
+        .expect("a count");
+    assert!((1..20_000).contains(&count), "{failed:?}");
+    failed.said(&format!("--from seq:{}", count + 1));
+}
+
+#[test]
 fn dead_letters_are_listed_published_again_and_deleted() {
     let stage = Stage::new("dead");
     let hub = stage.hub();
@@ -232,6 +263,40 @@ fn dead_letters_are_listed_published_again_and_deleted() {
         .said("deleted 2 dead letters");
     assert_eq!(list(), json!([]));
     hub.run(&["dlq", "list", "other"]).ended(4);
+}
+
+#[test]
+fn dead_letters_that_another_replay_has_taken_are_told() {
+    let stage = Stage::new("taken");
+    let hub = stage.hub();
+    hub.run(&["topic", "create", "t", "t.dead", "--durable"])
+        .ended(0);
+    let publish = ["pub", "t.dead", "counted", "1", "-n", "2"];
+    hub.run(&[&publish[..], &["--slice", &stage.contract]].concat())
+        .ended(0);
+    // As a replay does that ends before it has published anything.
+    let (_, address) = hub.manager.split_once(' ').expect("it has endpoints");
+    let topics = format!("Floe/DurableTopics {address}");
+    let contracts = concat!(env!("CARGO_MANIFEST_DIR"), "/../../contracts");
+    let slice = format!("{contracts}/Floe/Hub.ice");
+    let qos = json!({"floe.durable": "floe dlq replay", "floe.from": "beginning"});
+    for (operation, parameters) in [
+        ("openPull", json!(["t.dead", qos])),
+        ("pull", json!(["t.dead", "floe dlq replay", 200, 0])),
+    ] {
+        let parameters = parameters.to_string();
+        let call = ["call", &topics, operation, &parameters];
+        crate::command::run(&[&call[..], &["--slice", &slice, "-I", contracts]].concat()).ended(0);
+    }
+    let again = ["dlq", "replay", "t"];
+    hub.run(&again)
+        .ended(1)
+        .said("published 0 dead letters")
+        .said("2 more dead letters were given to another");
+    let position = ["topic", "position", "t.dead", "floe dlq replay"];
+    hub.run(&[&position[..], &["--set", "beginning"]].concat())
+        .ended(0);
+    hub.run(&again).ended(0).said("published 2 dead letters");
 }
 
 #[test]

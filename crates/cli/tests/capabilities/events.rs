@@ -296,6 +296,10 @@ fn a_subscriber_whose_output_nobody_reads_ends_quietly() {
 fn events_that_a_slow_reader_makes_the_hub_drop_are_told() {
     for limit in [["--queue-events", "10"], ["--queue-bytes", "1000"]] {
         slow_reader_loses_events(&limit);
+        // What a file says of one topic leaves the rest as the command line has it.
+        let of_topic = "[topic.t.queue]\noverflow = \"drop-oldest\"\n";
+        let config = slice_file("slow-topic.toml", of_topic);
+        slow_reader_loses_events(&[&limit[..], &["--config", &config]].concat());
     }
 }
 

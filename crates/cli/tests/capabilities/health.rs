@@ -70,6 +70,15 @@ fn a_hub_that_is_not_there_is_a_problem_with_what_to_do() {
 }
 
 #[test]
+fn a_hub_that_the_locator_does_not_find_is_a_problem() {
+    let locator = ["--locator", "IceGrid/Locator:tcp -h 127.0.0.1 -p 1"];
+    let doctor = ["doctor", "--hub", "IceStorm/TopicManager", "-o", "table"];
+    let ran = run(&[&doctor[..], &locator].concat()).ended(100);
+    let expected = "PROBLEM  endpoint of the hub: ";
+    assert!(ran.stdout.contains(expected), "{ran:?}");
+}
+
+#[test]
 fn an_endpoint_that_is_silent_is_named_however_the_wait_ends() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = silent.local_addr().expect("it has an address").port();

@@ -164,6 +164,11 @@ fn a_file_is_overwritten_only_if_that_is_asked_for() {
     assert_eq!(std::fs::read(&file).unwrap(), b"precious");
     hub.run(&[&arguments[..], &["--force"]].concat()).ended(0);
     assert!(std::fs::read(&file).unwrap().starts_with(b"\x89MCAP0"));
+    std::fs::write(&file, "precious").expect("it can be written");
+    hub.run(&["record", "nowhere", "-f", &file, "--force"])
+        .ended(4);
+    let kept = std::fs::read(&file).unwrap();
+    assert_eq!(kept, b"precious", "a recording that never began");
     let file = recording("missing.mcap");
     let missing = hub.run(&["record", "nowhere", "-f", &file]).ended(4);
     assert!(missing.stderr.contains("nowhere"), "{}", missing.stderr);
@@ -173,4 +178,46 @@ fn a_file_is_overwritten_only_if_that_is_asked_for() {
     );
     let usage = run(&["record", "t"]).ended(2);
     assert!(usage.stderr.contains("--file"), "{}", usage.stderr);
+}
+
+#[test]
+fn events_that_their_publisher_has_numbered_are_stored_again_when_they_are_replayed() {
+    let (contract, file) = (contract("numbered.ice"), recording("numbered.mcap"));
+    let data = recording("numbered-data");
+    let _ = std::fs::remove_dir_all(&data);
+    let hub = Hub::with(&["--data", &data]);
+    hub.run(&["topic", "create", "t", "--durable"]).ended(0);
+    let recorder = hub.running(&["record", "t", "-f", &file, "-n", "1", "-o", "jsonl"]);
+    recorder.talk("recording topic `t`");
+    let publish = ["pub", "t", "stopped", "--slice", &contract];
+    let number = ["floe.publisher=p", "floe.publisherSequence=7"];
+    let number = number.map(|entry| ["--request-context", entry]).concat();
+    hub.run(&[&publish[..], &number].concat()).ended(0);
+    recorder.end().ended(0);
+    hub.run(&["replay", &file, "--speed", "max"]).ended(0);
+    let position = hub.run(&["topic", "position", "t"]);
+    position.ended(0).said("the log has 2 events");
+}
+
+#[test]
+fn events_are_in_the_file_soon_after_they_came() {
+    let (contract, file) = (contract("soon.ice"), recording("soon.mcap"));
+    let hub = Hub::start();
+    let recorder = hub.running(&["record", "t", "--create", "-f", &file]);
+    recorder.talk("recording topic `t`");
+    publish(&hub, "t", &contract, 1..4);
+    // A copy is what a loss of power would leave.
+    let copy = recording("soon-copy.mcap");
+    let in_the_file = || {
+        std::fs::copy(&file, &copy).expect("it is being recorded");
+        let replayed = hub.run(&["replay", &copy, "--speed", "max", "-o", "raw"]);
+        replayed.stdout.trim().to_owned()
+    };
+    let start = std::time::Instant::now();
+    while in_the_file() != "3" {
+        assert!(start.elapsed().as_secs() < 20, "nothing was written yet");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        // What the copy publishes is recorded, too.
+        std::fs::remove_file(&copy).expect("it is there");
+    }
 }

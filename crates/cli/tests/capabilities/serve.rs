@@ -223,6 +223,26 @@ fn limits_of_queues_and_waits_are_told_with_their_defaults() {
 }
 
 #[test]
+fn what_is_for_a_hub_is_refused_where_there_is_none() {
+    // It ends, also if it does not refuse the option: the port is taken.
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port is free");
+    let port = taken.local_addr().expect("it is bound").port();
+    let alone = format!(
+        "hub = false\n[gateway]\nlisten = \"tcp -h 127.0.0.1 -p {port}\"\nverifier = \"accept-all\"\n"
+    );
+    let config = slice_file("alone.toml", &alone);
+    for option in [
+        ["--patience", "1s"],
+        ["--queue-events", "5"],
+        ["--queue-bytes", "1k"],
+    ] {
+        run(&[&["serve", "--config", &config][..], &option].concat())
+            .ended(2)
+            .said(&format!("{} is for a hub", option[0]));
+    }
+}
+
+#[test]
 fn it_is_ready_in_json_if_that_is_asked_for() {
     let serve = [
         "serve",

@@ -83,6 +83,10 @@ fn rust_is_printed_or_written() {
     assert_eq!(ran.stdout, "");
     let written = std::fs::read_to_string(format!("{dir}/to-rust.rs"));
     assert_eq!(written.expect("the file was written"), printed);
+    let versioned = slice_file("to-rust.v2.ice", LEGAL);
+    run(&["slice", "rust", &versioned, "--output-dir", &dir])
+        .ended(0)
+        .said("to-rust.v2.rs");
 }
 
 #[test]

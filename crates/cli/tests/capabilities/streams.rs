@@ -32,11 +32,15 @@ fn what_sub_prints_pub_publishes_again() {
     let first = json!({"operation": "at", "parameters": {"n": 1, "text": "x"}});
     let second = json!({"operation": "stopped", "parameters": {}, "context": {"k": "v"}});
     let file = slice_file("again.jsonl", &format!("{first}\n\n{second}\n"));
-    let subscriber = started(&hub, &slice, "2");
-    let ran = hub.run(&["pub", "t", "--file", &file, "--slice", &slice]);
-    assert_eq!(ran.ended(0).json()["published"], 2);
-    assert_eq!([event(&subscriber), event(&subscriber)], [first, second]);
-    subscriber.end().ended(0);
+    for how in [&[][..], &["--oneway"], &["--batch"]] {
+        let subscriber = started(&hub, &slice, "2");
+        let publish = ["pub", "t", "--file", &file, "--slice", &slice];
+        let ran = hub.run(&[&publish[..], how].concat());
+        assert_eq!(ran.ended(0).json()["published"], 2);
+        let events = [event(&subscriber), event(&subscriber)];
+        assert_eq!(events, [first.clone(), second.clone()], "{how:?}");
+        subscriber.end().ended(0);
+    }
 }
 
 #[test]
@@ -79,6 +83,27 @@ fn a_line_that_makes_no_sense_ends_it_with_its_place_and_what_went_before() {
     hub.run(&["pub", "t", "--file", "/nowhere.jsonl", "--slice", &slice])
         .ended(2)
         .said("--file: cannot read /nowhere.jsonl");
+}
+
+#[test]
+fn a_line_of_which_a_part_would_be_lost_is_not_published() {
+    let hub = Hub::start();
+    let slice = contract("part-of-line.ice");
+    hub.run(&["topic", "create", "t"]).ended(0);
+    let publish = |line: &str| {
+        let file = slice_file("part-of-line.jsonl", line);
+        hub.run(&["pub", "t", "--file", &file, "--slice", &slice])
+            .ended(2)
+    };
+    publish(r#"{"operation": "stopped", "error": "not what it takes"}"#)
+        .said("line 1 of ")
+        .said("expected an event, got what `floe sub` could not decode: not what it takes");
+    publish(r#"{"operation": "stopped", "parms": {}}"#)
+        .said("expected operation, parameters, context, sequence or time, got \"parms\"");
+    publish(r#"{"operation": "stopped", "context": "k=v"}"#)
+        .said("expected an object as \"context\", got \"k=v\"");
+    let info = hub.run(&["topic", "info", "t"]).ended(0).json();
+    assert_eq!(info["published"], 0);
 }
 
 #[test]

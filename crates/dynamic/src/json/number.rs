@@ -57,11 +57,11 @@ fn of_integer(primitive: Primitive, value: i64) -> Option<Value> {
 
 /// An integer; `5.0` is one too, as JSON makes no difference.
 fn integer(json: &Json) -> Option<i64> {
-    /// Up to here every integer is a double, and a double no other integer's neighbour.
-    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+    /// Below this number a double stands for one integer alone.
+    const INEXACT_FROM: f64 = 9_007_199_254_740_992.0;
     json.as_i64().or_else(|| {
         let value = json.as_f64()?;
-        let is_integer = value.fract() == 0.0 && value.abs() <= MAX_EXACT;
+        let is_integer = value.fract() == 0.0 && value.abs() < INEXACT_FROM;
         is_integer.then_some(value as i64)
     })
 }

@@ -3,7 +3,7 @@
 use floe_dynamic::Value;
 use serde_json::{Value as Json, json};
 
-use crate::support::{contract, through_bytes, value};
+use crate::support::{contract, problem, through_bytes, value};
 
 const SLICE: &str = r#"
 module M
@@ -80,6 +80,13 @@ fn an_integer_may_be_written_with_a_fraction_of_zero_and_a_long_as_text() {
     assert_eq!(bytes, Value::Bytes(vec![5, 6]));
     let text = json!("-9223372036854775808");
     assert_eq!(value(&contract, "long", &text), Value::Long(i64::MIN));
+    let largest = json!(9_007_199_254_740_991.0);
+    let expected = Value::Long(9_007_199_254_740_991);
+    assert_eq!(value(&contract, "long", &largest), expected);
+    // As a double, it is the number before it.
+    let beyond = floe_dynamic::parse_json("9007199254740993.0").expect("valid JSON");
+    let told = problem(&contract, "long", beyond);
+    assert!(told.contains("expected"), "{told}");
 }
 
 #[test]

@@ -118,6 +118,8 @@ impl Waves {
             if began >= measure_from {
                 let elapsed = ended.duration_since(began).as_secs_f64() * 1e9;
                 sample.record(elapsed / self.case.burst as f64, self.case.burst as u64);
+            } else {
+                sample.warm_up += self.case.burst as u64;
             }
         }
         announce(&sample.to_line())

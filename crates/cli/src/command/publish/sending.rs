@@ -22,6 +22,10 @@ pub(super) struct Sending<'a> {
     arguments: &'a Publish,
     communicator: &'a Communicator,
     publisher: Proxy,
+    /// True until an event was sent to the publisher object, since the hub last said that it is there.
+    is_fresh: bool,
+    /// True if there may be events in the batch.
+    has_collected: bool,
     window: Window<Result<Option<Outcome>, InvokeError>, Connection>,
     /// The events in the window, in their order.
     under_way: VecDeque<Event>,
@@ -59,6 +63,8 @@ impl<'a> Sending<'a> {
             arguments,
             communicator,
             publisher,
+            is_fresh: true,
+            has_collected: false,
             window: Window::new(),
             under_way: VecDeque::new(),
             unsent: VecDeque::new(),
@@ -97,23 +103,36 @@ impl<'a> Sending<'a> {
             connection = self.publisher.ice_cached_connection();
         }
         if !self.unsent.is_empty() {
+            // Those before it may be lost, too, and go first.
+            self.drain().await?;
             self.unsent.push_back(event);
             return Ok(());
         }
         if connection.is_none() {
+            self.look_up_if_unanswered().await?;
             connection = match self.publisher.ice_connection().await {
                 Ok(made) => made,
                 Err(error) => return self.failed(event, error),
             };
         }
         let publisher = match event.context.is_empty() {
-            true => self.publisher.clone(),
+            true => {
+                self.has_collected = true;
+                self.publisher.clone()
+            }
             false => {
+                // It cannot be in a batch with others: a batch belongs to a proxy, which has one context.
+                self.flush().await?;
                 let mut context: Context = self.arguments.context.iter().cloned().collect();
                 context.extend(event.context.clone());
-                self.publisher.ice_context(context)
+                let publisher = self.publisher.ice_context(context);
+                match self.arguments.batch {
+                    true => publisher.ice_oneway(),
+                    false => publisher,
+                }
             }
         };
+        self.is_fresh = false;
         let (operation, parameters) = (event.operation.clone(), event.parameters.clone());
         let sent = async move {
             let (name, mode) = (operation.name(), operation.mode());
@@ -125,6 +144,40 @@ impl<'a> Sending<'a> {
             true => Ok(()),
             false => self.settle().await,
         }
+    }
+
+    /// Asks for the publisher object again after a connection has ended. Without answers, nobody says that a hub which was
+    /// started again does not know the topic any more.
+    async fn look_up_if_unanswered(&mut self) -> Result<(), Failure> {
+        let (arguments, communicator) = (self.arguments, self.communicator);
+        if self.is_fresh || arguments.is_answered() {
+            return Ok(());
+        }
+        let mut found = arguments.publisher(communicator).await;
+        if let Err(failure) = &found
+            && arguments.reconnect.is_wanted()
+        {
+            self.progress.clear();
+            output::talk(format_args!(
+                "lost the hub or the topic: {}; trying again",
+                failure.message()
+            ));
+            found = reconnect::until_it_succeeds(async || arguments.publisher(communicator).await)
+                .await;
+            if found.is_ok() {
+                output::talk("the hub is back");
+            }
+        }
+        self.found(found?);
+        Ok(())
+    }
+
+    /// The hub says that the publisher object is there. The old proxy may have collected events, and keeps them.
+    fn found(&mut self, publisher: Proxy) {
+        if self.publisher.reference() != publisher.reference() {
+            self.publisher = publisher;
+        }
+        self.is_fresh = true;
     }
 
     /// Waits for `next` and returns its value. Meanwhile it takes the replies to the events under way, and sends again those
@@ -204,7 +257,7 @@ impl<'a> Sending<'a> {
             let (arguments, communicator) = (self.arguments, self.communicator);
             let found =
                 reconnect::until_it_succeeds(async || arguments.publisher(communicator).await);
-            self.publisher = found.await?;
+            self.found(found.await?);
             self.pause_if_fruitless().await;
             let again = std::mem::take(&mut self.unsent);
             output::talk(format_args!(
@@ -262,8 +315,11 @@ impl<'a> Sending<'a> {
     /// # Errors
     /// As [`Sending::send`].
     pub(super) async fn flush(&mut self) -> Result<(), Failure> {
-        if !self.arguments.batch {
+        if !self.arguments.batch || !std::mem::take(&mut self.has_collected) {
             return Ok(());
+        }
+        if self.publisher.ice_cached_connection().is_none() {
+            self.look_up_if_unanswered().await?;
         }
         match self.publisher.flush_batch().await {
             Err(error) if self.arguments.reconnect.is_wanted() && is_lost(&error) => {

@@ -24,6 +24,8 @@ pub(super) struct Subscription<'a> {
     pub(super) qos: BTreeMap<String, String>,
     /// The topic as the hub gave it the last time.
     pub(super) topic: TopicProxy,
+    /// How often it began again where the hub was, and not where it had ended: events in between are missing.
+    pub(super) gap_count: u64,
 }
 
 impl Subscription<'_> {
@@ -68,13 +70,26 @@ impl Subscription<'_> {
             };
             self.topic = topic;
             let name = self.topic_name;
-            output::talk(match is_kept {
-                true => format!("the hub is back, and has kept the subscription to topic `{name}`"),
-                false => {
+            output::talk(match (is_kept, self.is_durable()) {
+                (true, _) => {
+                    format!("the hub is back, and has kept the subscription to topic `{name}`")
+                }
+                (false, true) => {
+                    format!(
+                        "subscribed again to topic `{name}`; the subscription goes on where it ended"
+                    )
+                }
+                (false, false) => {
+                    self.gap_count += 1;
                     format!("subscribed again to topic `{name}`; the events in between are missing")
                 }
             });
         }
+    }
+
+    /// Returns true if the hub keeps its position.
+    fn is_durable(&self) -> bool {
+        self.qos.contains_key(DURABLE)
     }
 
     /// Waits until the hub is gone or has ended the subscription; says which.
@@ -116,10 +131,15 @@ impl Subscription<'_> {
         if is_subscribed.map_err(|error| self.hub.unanswered(error.into()))? {
             return Ok((topic, true));
         }
+        let mut qos = self.qos.clone();
+        if let (false, Some(from)) = (self.is_durable(), qos.get_mut(FROM)) {
+            // What it has read from there was delivered before.
+            "new".clone_into(from);
+        }
         let again = Subscription {
             topic,
             subscriber: self.subscriber.clone(),
-            qos: self.qos.clone(),
+            qos,
             ..*self
         };
         again.begin().await?;
@@ -149,6 +169,12 @@ impl Subscription<'_> {
         &self.subscriber.reference().identity
     }
 }
+
+/// The name of a subscription whose position the hub keeps.
+pub(super) const DURABLE: &str = "floe.durable";
+
+/// Where a subscription begins that has no position.
+pub(super) const FROM: &str = "floe.from";
 
 /// How often the hub is asked whether the subscription still stands.
 const WATCH_INTERVAL: Duration = Duration::from_secs(5);

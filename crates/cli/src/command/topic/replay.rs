@@ -1,7 +1,7 @@
 //! `floe topic replay`: shows events of a log again, or publishes them again.
 
 use clap::Args;
-use floe::{Communicator, OperationMode, TypedProxy};
+use floe::{Communicator, Context, OperationMode, TypedProxy};
 use floe_hub::contracts::floe::{
     BadRequestOrIceStormNoSuchTopicOrNotDurableError as LocateError, DurableTopicsProxy,
     LoggedEvent,
@@ -71,9 +71,24 @@ impl Replay {
     ) -> Result<(), Failure> {
         let hub = &self.access.hub;
         let topics = hub.durable_topics(communicator)?;
-        let mut from = self.locate(&topics, &self.from).await?;
+        let from = self.locate(&topics, &self.from).await?;
         let until = self.locate(&topics, &self.until).await?;
         let mut sink = self.sink(communicator, output).await?;
+        match self.copy(&topics, from, until, &mut sink).await {
+            Ok(()) => sink.end(self),
+            Err(failure) => Err(sink.cut_short(failure)),
+        }
+    }
+
+    /// Reads the events between two positions into the sink.
+    async fn copy(
+        &self,
+        topics: &DurableTopicsProxy,
+        mut from: i64,
+        until: i64,
+        sink: &mut Sink,
+    ) -> Result<(), Failure> {
+        let hub = &self.access.hub;
         let mut left = self.count.unwrap_or(u64::MAX);
         while from < until && left > 0 {
             let read = topics.read(&self.topic, from, READ_COUNT).await;
@@ -90,7 +105,7 @@ impl Replay {
             }
             from = next;
         }
-        sink.end(self)
+        Ok(())
     }
 
     async fn locate(&self, topics: &DurableTopicsProxy, text: &str) -> Result<i64, Failure> {
@@ -117,6 +132,7 @@ impl Replay {
         Ok(Sink::Published {
             publisher,
             count: 0,
+            next: 0,
         })
     }
 }
@@ -124,19 +140,48 @@ impl Replay {
 /// Where the events go.
 enum Sink {
     Shown(LoggedPrinter),
-    Published { publisher: floe::Proxy, count: u64 },
+    Published {
+        publisher: floe::Proxy,
+        count: u64,
+        /// The number of the event after the last one that was published.
+        next: i64,
+    },
 }
 
 impl Sink {
     async fn take(&mut self, event: LoggedEvent, replay: &Replay) -> Result<(), Failure> {
         match self {
             Self::Shown(printer) => printer.print(event),
-            Self::Published { publisher, count } => {
+            Self::Published {
+                publisher,
+                count,
+                next,
+            } => {
+                let number = event.number;
                 publish_again(publisher, event)
                     .await
                     .map_err(|error| replay.access.hub.unanswered(error))?;
                 *count += 1;
+                *next = number + 1;
                 Ok(())
+            }
+        }
+    }
+
+    /// Says how far it came.
+    fn cut_short(self, failure: Failure) -> Failure {
+        match self {
+            Self::Shown(printer) => {
+                // The failure says more than one of the output.
+                let _ = printer.end();
+                failure
+            }
+            Self::Published { count: 0, .. } => failure,
+            Self::Published { count, next, .. } => {
+                let events = if count == 1 { "event" } else { "events" };
+                failure
+                    .when(format_args!("after {count} {events}"))
+                    .further_help(&format!("`--from seq:{next}` goes on with the next event"))
             }
         }
     }
@@ -165,6 +210,7 @@ pub(crate) async fn publish_again(
         parameters,
         ..
     } = event;
+    remove_number(&mut context);
     context.retain(|key, _| !REMOVED.contains(&key.as_str()));
     let mode = match mode {
         OperationMode::Nonmutating => OperationMode::Idempotent,
@@ -175,10 +221,16 @@ pub(crate) async fn publish_again(
     published.map(drop).map_err(Failure::from)
 }
 
-/// The number of an event would make it a duplicate; what a dead letter says of itself is not true any more.
-const REMOVED: [&str; 9] = [
-    "floe.publisher",
-    "floe.publisherSequence",
+/// Takes the number of an event away: a durable topic would take the event for one that it has already, and drop it.
+pub(crate) fn remove_number(context: &mut Context) {
+    context.retain(|key, _| !NUMBER.contains(&key.as_str()));
+}
+
+/// The entries with which a publisher numbers its events.
+const NUMBER: [&str; 2] = ["floe.publisher", "floe.publisherSequence"];
+
+/// The acknowledgement that the publisher wished for, and what a dead letter says of itself, which is not true any more.
+const REMOVED: [&str; 7] = [
     "floe.acknowledge",
     "floe.deadTopic",
     "floe.deadSubscription",

@@ -5,6 +5,7 @@ use floe::contracts::ice_storm::TopicProxy;
 use floe::{Communicator, Identity, Proxy, TypedProxy};
 
 use super::Access;
+use super::attempts::Attempts;
 use super::link::{FarEnd, far_ends, unlinking};
 use crate::exit::Failure;
 use crate::output;
@@ -33,15 +34,26 @@ impl Unsubscribe {
         let hub = &self.access.hub;
         let topic = hub.topic(communicator, &self.name).await?;
         let ends = far_ends(hub, communicator, &self.name, &topic).await?;
+        let mut attempts = Attempts::default();
         for identity in &wanted {
-            let subscriber = self.subscriber(&topic, &ends, identity).await?;
-            let unsubscribed = topic.unsubscribe(Some(&subscriber)).await;
-            unsubscribed.map_err(|error| hub.unanswered(error.into()))?;
-            let name = &self.name;
-            output::talk(format_args!(
-                "ended the subscription of `{identity}` to topic `{name}`"
-            ));
+            attempts.note(self.end(&topic, &ends, identity).await)?;
         }
+        attempts.finish()
+    }
+
+    async fn end(
+        &self,
+        topic: &TopicProxy,
+        ends: &[FarEnd],
+        identity: &Identity,
+    ) -> Result<(), Failure> {
+        let subscriber = self.subscriber(topic, ends, identity).await?;
+        let unsubscribed = topic.unsubscribe(Some(&subscriber)).await;
+        unsubscribed.map_err(|error| self.access.hub.unanswered(error.into()))?;
+        let name = &self.name;
+        output::talk(format_args!(
+            "ended the subscription of `{identity}` to topic `{name}`"
+        ));
         Ok(())
     }
 

@@ -341,3 +341,14 @@ fn a_text_without_quotes_is_shown_with_them() {
     );
     assert!(!told[2].contains("needs quotes"), "{told:?}");
 }
+
+#[test]
+fn an_administrative_object_that_listens_nowhere_is_told() {
+    let (configuration, problems) = read_toml("[admin]\ninstance = \"DemoAdmin\"\n");
+    assert_eq!(problems, []);
+    let expected =
+        "admin.instance has no effect without admin.listen: there is no administrative object";
+    assert_eq!(told(configuration.warnings), [(2, expected.to_owned())]);
+    let text = "[admin]\nlisten = \"tcp -p 1\"\ninstance = \"DemoAdmin\"\n";
+    assert_eq!(told(read_toml(text).0.warnings), []);
+}
