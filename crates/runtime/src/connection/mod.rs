@@ -51,6 +51,7 @@ mod reentrancy_guard;
 mod registry;
 mod reply;
 mod reply_flush;
+mod reply_recipient;
 mod reply_sink;
 mod send_half;
 mod stream_compression;

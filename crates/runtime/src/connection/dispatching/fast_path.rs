@@ -7,7 +7,7 @@
 use std::task::Poll;
 
 use floe_wire::connection::SendQueue;
-use floe_wire::message::{HeaderCache, RequestBatch, SingleRequest};
+use floe_wire::message::{HeadCache, RequestBatch, SingleRequest};
 
 use super::Dispatching;
 use crate::connection::read_buffer::ReadBuffer;
@@ -33,7 +33,7 @@ impl Dispatching {
         request: SingleRequest,
         input: &mut ReadBuffer,
         count: usize,
-        cache: &HeaderCache,
+        cache: &HeadCache,
     ) -> Handled {
         let Some(mut parts) = self.take_single(&request) else {
             return Handled::NotTaken;
