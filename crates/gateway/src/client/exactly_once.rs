@@ -34,7 +34,7 @@ impl Interceptor for ExactlyOnce {
                         });
                         match timeout(NEWS_WAIT, changed).await {
                             Ok(Ok(_)) => {}
-                            // The connection is well, and the gateway cannot be reached all the same.
+                            // The connection works, but the gateway cannot be reached.
                             _ => return Err(error),
                         }
                     }
@@ -45,7 +45,7 @@ impl Interceptor for ExactlyOnce {
     }
 }
 
-/// The number of an invocation. It ends with it, also if the invocation is cancelled.
+/// The number of an invocation. It is released when the invocation ends, even if that is cancelled.
 struct Number<'a> {
     shared: &'a Shared,
     number: u64,
@@ -57,7 +57,8 @@ impl<'a> Number<'a> {
         Self { shared, number }
     }
 
-    /// The invocation with its number. A oneway one becomes twoway, and the gateway answers when it has accepted it.
+    /// Returns the invocation with its number. A oneway invocation becomes a twoway one, which the gateway answers when
+    /// it has accepted it.
     fn of(&self, invocation: &Invocation) -> Invocation {
         let mut numbered = invocation.clone();
         let floor = lock(&self.shared.numbers).floor();
@@ -114,7 +115,7 @@ async fn connected(
     }
 }
 
-/// Whether another connection may help.
+/// Returns true if another connection may help.
 fn may_pass(error: &InvokeError) -> bool {
     is_lost(error)
         || matches!(

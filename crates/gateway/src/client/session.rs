@@ -23,17 +23,17 @@ use crate::service::{NOT_RESUMED, SESSION_FACET};
 
 /// A session with a gateway that survives a lost connection.
 ///
-/// The client creates a session as always ([`RouterProxy::create_session`]), and then makes it resumable. If the
-/// connection is lost, the session waits at the gateway for a grace period, and this comes back to it over a new
+/// The client creates a session as usual ([`RouterProxy::create_session`]), and then makes it resumable. If the
+/// connection is lost, the session waits at the gateway for a grace period, and this object resumes it over a new
 /// connection. Requests through [`routed`](Self::routed) proxies, and requests of servers to objects of
-/// [`adapter`](Self::adapter), are executed exactly once: those that were accepted before the loss are neither lost nor
-/// repeated.
+/// [`adapter`](Self::adapter), are executed exactly once: requests that were accepted before the loss are neither lost
+/// nor repeated.
 ///
 /// Dropping it does not end the session; [`close`](Self::close) does.
 #[derive(Debug)]
 pub struct ResumableSession {
     shared: Arc<Shared>,
-    /// The task that comes back.
+    /// The task that resumes the session.
     keeping: AbortHandle,
 }
 
@@ -51,7 +51,7 @@ pub enum SessionError {
     Misused(String),
 }
 
-/// What the session, its requests and its callbacks share.
+/// The state that the session, its requests and its callbacks share.
 pub(super) struct Shared {
     communicator: Communicator,
     router: RouterProxy,
@@ -77,7 +77,7 @@ impl ResumableSession {
     /// wait for this client; the gateway may allow less.
     ///
     /// # Errors
-    /// There is no session, or the router is none of Floe.
+    /// There is no session, or the router is not one of Floe.
     pub async fn open(
         communicator: &Communicator,
         router: &RouterProxy,
@@ -113,15 +113,15 @@ impl ResumableSession {
         Ok(Self { shared, keeping })
     }
 
-    /// The same object, called through this session. Each invocation is executed exactly once, also if the connection is
-    /// lost meanwhile. A oneway invocation returns as soon as the gateway has accepted it.
+    /// Returns a proxy to the same object that calls it through this session. Each invocation is executed exactly once,
+    /// even if the connection is lost meanwhile. A oneway invocation returns as soon as the gateway has accepted it.
     pub fn routed<P: TypedProxy>(&self, proxy: &P) -> P {
         let router = self.shared.router.as_proxy();
         let routed = proxy.ice_router(Some(router));
         routed.ice_intercepted(ExactlyOnce(self.shared.clone()))
     }
 
-    /// Has servers call the objects of a new adapter through this session. Give the objects the category that
+    /// Lets servers call the objects of a new adapter through this session. Give the objects the category that
     /// [`RouterProxy::get_category_for_client`] returns. Each request is dispatched exactly once.
     ///
     /// # Errors
@@ -146,7 +146,7 @@ impl ResumableSession {
         Ok(adapter)
     }
 
-    /// Whether there is a connection to the gateway now.
+    /// Returns true if there is a connection to the gateway now.
     pub fn is_connected(&self) -> bool {
         matches!(*self.shared.link.borrow(), Link::Up(_))
     }
@@ -186,7 +186,7 @@ impl Shared {
         self.link.subscribe()
     }
 
-    /// Goes on with the session over a new connection.
+    /// Resumes the session over a new connection.
     async fn resume(&self) -> Result<Connection, SessionError> {
         let connection = self.router.ice_connection().await?;
         let connection = connection
@@ -270,7 +270,7 @@ async fn ask<T>(
 }
 
 impl SessionError {
-    /// Whether the gateway has said that the session is gone.
+    /// Returns true if the gateway has said that the session is gone.
     fn is_final(&self) -> bool {
         match self {
             Self::Invoke(InvokeError::System(SystemException::UnknownException(text))) => {

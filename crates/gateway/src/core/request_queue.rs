@@ -168,8 +168,8 @@ mod tests {
     }
 
     proptest! {
-        /// Requests without a key come out in their order. Of requests with the same key the last one comes out, in
-        /// the place of the first.
+        /// Requests without a key come out in their order. If several requests have the same key, the last one comes
+        /// out, in the place of the first.
         #[test]
         fn order_is_kept_and_limits_hold(
             steps in prop::collection::vec((0u8..6, 1usize..40, 0usize..80), 1..100)

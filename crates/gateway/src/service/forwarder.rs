@@ -44,13 +44,13 @@ pub(super) struct Forwarder {
 
 struct Queue {
     requests: RequestQueue<OverrideKey, Waiting>,
-    /// Whether a task forwards the waiting requests.
+    /// True while a task forwards the waiting requests.
     is_running: bool,
     /// Number of waiting twoway requests, whose callers wait for an answer.
     twoways: usize,
-    /// Whether a request has waited for room in vain. Until there is room again, further requests do not wait.
+    /// True if a request has waited for room and got none. Until there is room again, further requests do not wait.
     is_stalled: bool,
-    /// Whether the session has ended. Then the queue no longer pauses.
+    /// True if the session has ended. Then the queue no longer pauses.
     is_ending: bool,
 }
 
@@ -361,7 +361,7 @@ impl Batch {
         }
     }
 
-    /// Whether this request can be sent together with them.
+    /// Returns true if this request can be sent together with them.
     fn has(&self, next: &Outgoing) -> bool {
         self.target == next.target && self.is_compressed == next.is_compressed
     }

@@ -1,4 +1,4 @@
-//! Turns: of all that have the same key, one has its turn at a time, in the order in which they came.
+//! A keyed lock: of all tasks that ask for the lock of one key, one has it at a time, in the order in which they came.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -6,40 +6,44 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::OwnedMutexGuard;
 
-/// Turns by key. A key is kept for as long as something has its turn or waits for it.
-pub(super) struct Turns<K> {
+/// A lock for each key. A key is kept as long as a task has its lock or waits for it.
+pub(super) struct KeyedLock<K> {
     /// Held for a moment, never across a wait.
     by_key: Mutex<HashMap<K, Waiting>>,
 }
 
 #[derive(Default)]
 struct Waiting {
-    /// Number of those that wait, with the one whose turn it is.
+    /// The number of tasks that wait, including the one that has the lock.
     count: usize,
     /// A fair lock.
     lock: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// A turn, or a wait for it. It ends when this is dropped.
-pub(super) struct Turn<'a, K: Eq + Hash> {
-    turns: &'a Turns<K>,
+/// The lock of a key, or a wait for it. It ends when this is dropped.
+pub(super) struct KeyedLockGuard<'a, K: Eq + Hash> {
+    locks: &'a KeyedLock<K>,
     key: K,
     /// `None` while it waits.
-    lock: Option<OwnedMutexGuard<()>>,
+    guard: Option<OwnedMutexGuard<()>>,
 }
 
-/// Too many wait already.
+/// The error if too many tasks wait already.
 #[derive(Debug)]
 pub(super) struct TooManyWait;
 
-impl<K: Eq + Hash + Clone> Turns<K> {
-    /// Waits for a turn, unless `max` have one or wait already.
+impl<K: Eq + Hash + Clone> KeyedLock<K> {
+    /// Waits for the lock of a key, unless `max` tasks have it or wait for it already.
     ///
     /// # Errors
-    /// So many do.
-    pub(super) async fn take(&self, key: &K, max: usize) -> Result<Turn<'_, K>, TooManyWait> {
+    /// So many tasks do.
+    pub(super) async fn acquire(
+        &self,
+        key: &K,
+        max: usize,
+    ) -> Result<KeyedLockGuard<'_, K>, TooManyWait> {
         let lock = {
-            let mut all = self.lock();
+            let mut all = self.lock_map();
             let waiting = all.entry(key.clone()).or_default();
             if waiting.count >= max {
                 return Err(TooManyWait);
@@ -47,30 +51,30 @@ impl<K: Eq + Hash + Clone> Turns<K> {
             waiting.count += 1;
             waiting.lock.clone()
         };
-        let mut turn = Turn {
-            turns: self,
+        let mut acquired = KeyedLockGuard {
+            locks: self,
             key: key.clone(),
-            lock: None,
+            guard: None,
         };
-        turn.lock = Some(lock.lock_owned().await);
-        Ok(turn)
+        acquired.guard = Some(lock.lock_owned().await);
+        Ok(acquired)
     }
 }
 
-impl<K: Eq + Hash> Turns<K> {
-    /// Whether something has the turn of this key, or waits for it.
+impl<K: Eq + Hash> KeyedLock<K> {
+    /// Returns true if a task has the lock of this key or waits for it.
     pub(super) fn is_taken(&self, key: &K) -> bool {
-        self.lock().contains_key(key)
+        self.lock_map().contains_key(key)
     }
 }
 
-impl<K> Turns<K> {
-    fn lock(&self) -> MutexGuard<'_, HashMap<K, Waiting>> {
+impl<K> KeyedLock<K> {
+    fn lock_map(&self) -> MutexGuard<'_, HashMap<K, Waiting>> {
         self.by_key.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<K> Default for Turns<K> {
+impl<K> Default for KeyedLock<K> {
     fn default() -> Self {
         Self {
             by_key: Mutex::default(),
@@ -78,10 +82,10 @@ impl<K> Default for Turns<K> {
     }
 }
 
-impl<K: Eq + Hash> Drop for Turn<'_, K> {
+impl<K: Eq + Hash> Drop for KeyedLockGuard<'_, K> {
     fn drop(&mut self) {
-        self.lock = None;
-        let mut all = self.turns.lock();
+        self.guard = None;
+        let mut all = self.locks.lock_map();
         if let Some(waiting) = all.get_mut(&self.key) {
             waiting.count -= 1;
             if waiting.count == 0 {
@@ -97,18 +101,18 @@ mod tests {
     use crate::service::outgoing::begin;
 
     #[tokio::test]
-    async fn turns_come_one_after_another_and_nothing_is_kept_of_them() {
-        let turns = Turns::default();
-        let first = turns.take(&'a', 2).await.expect("nobody waits");
-        let _other = turns.take(&'b', 2).await.expect("nobody waits");
-        let second = begin(turns.take(&'a', 2)).await;
+    async fn tasks_get_a_lock_one_after_another_and_nothing_is_kept_of_it() {
+        let locks = KeyedLock::default();
+        let first = locks.acquire(&'a', 2).await.expect("no other task waits");
+        let _other = locks.acquire(&'b', 2).await.expect("no other task waits");
+        let second = begin(locks.acquire(&'a', 2)).await;
         let second = second.err().expect("it waits");
-        assert!(turns.take(&'a', 2).await.is_err(), "two are there");
+        assert!(locks.acquire(&'a', 2).await.is_err(), "two are there");
         drop(first);
-        let second = second.await.expect("it is its turn");
-        let given_up = begin(turns.take(&'a', 2)).await;
+        let second = second.await.expect("the lock is free");
+        let given_up = begin(locks.acquire(&'a', 2)).await;
         drop(given_up.err().expect("it waits"));
         drop(second);
-        assert_eq!(turns.lock().keys().collect::<Vec<_>>(), [&'b']);
+        assert_eq!(locks.lock_map().keys().collect::<Vec<_>>(), [&'b']);
     }
 }

@@ -1,4 +1,4 @@
-//! Sessions that survive a lost connection: what a session keeps for its client until it comes back.
+//! Sessions that survive a lost connection: the state that a session keeps until its client comes back.
 //!
 //! Only clients of Floe use this. They ask for it at the facet `floe.session` of the router; `resumption_object.rs`
 //! answers. Requests of both directions carry numbers in their contexts, and are executed exactly once: see
@@ -38,7 +38,7 @@ pub(crate) const FLOOR: &str = "floe.floor";
 /// The largest number of requests of a client whose answers are kept for it.
 const WINDOW_MAX: usize = 10_000;
 
-/// What a session that can be resumed has besides others.
+/// The state of a session that can be resumed, beyond that of every session.
 pub(super) struct Resumption {
     /// How long the session waits for its client.
     pub(super) grace: Duration,
@@ -65,12 +65,13 @@ struct Kept {
     answer: Answer,
     len: usize,
     all_bytes: Arc<AtomicUsize>,
-    /// What an answer takes besides its length, and its length.
+    /// The memory that an answer takes: a fixed part, and its length.
     _memory: [Option<Held>; 2],
 }
 
 impl Kept {
-    /// An answer for which there is no memory is replaced by an exception. `besides` is what it takes besides its length.
+    /// Keeps an answer. If there is no memory for it, an exception replaces it. `besides` is the memory that it takes
+    /// besides its length.
     fn new(
         answer: Answer,
         besides: Held,
@@ -81,7 +82,7 @@ impl Kept {
         let len = outgoing::answer_len(&answer);
         let (answer, len, held) = match memory.take(len) {
             Ok(held) => (answer, len, Some(held)),
-            // No overload, after which the client might try again.
+            // Not an overload, after which the client might try again.
             Err(AccountFull) => {
                 let text = format!("{NOT_KEPT}{NO_MEMORY}");
                 (Err(SystemException::UnknownException(text)), 0, None)
@@ -99,7 +100,7 @@ impl Kept {
 
 /// The text of an exception begins with this if a request was executed.
 const NOT_KEPT: &str = "the request was executed, and its answer could not be kept: ";
-/// Memory that an answer takes besides, in bytes.
+/// Memory that an answer takes besides its length, in bytes.
 const KEPT_LEN: usize = 512;
 
 /// The answer in memory of its own.
@@ -213,7 +214,8 @@ impl Resumption {
         F: Future<Output = Answer> + Send + 'static,
     {
         let (done, answer) = watch::channel(None);
-        // Taken before the request is executed: afterwards, a refusal could not be told from one of a request that was not.
+        // Take the memory before the request is executed. After that, the client could not tell this refusal from the
+        // refusal of a request that was not executed.
         let besides = self.memory.take(KEPT_LEN);
         let admission = {
             let mut seen = lock(&self.seen);
@@ -409,7 +411,7 @@ pub(crate) fn numbers(context: &Context) -> Option<(u64, u64)> {
     number(NUMBER).zip(number(FLOOR))
 }
 
-/// Whether the connection was lost, so that the request can be sent again over the next one.
+/// Returns true if the connection was lost, so that the request can be sent again over the next one.
 pub(crate) fn is_lost(error: &InvokeError) -> bool {
     match error {
         InvokeError::NotDispatched(error) | InvokeError::PerhapsDispatched(error) => matches!(
