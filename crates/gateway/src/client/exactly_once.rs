@@ -8,7 +8,7 @@ use floe::pipeline::{Interceptor, Invocation, InvokeFuture, Next};
 use floe::{InvocationMode, InvokeError, LocalError, Reference};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::session::{Link, Shared, lock};
+use super::session::{GatewayLink, Shared, lock};
 use crate::core::ForwardMode;
 use crate::service::{FLOOR, NUMBER, is_lost};
 
@@ -29,8 +29,8 @@ impl Interceptor for ExactlyOnce {
                 match result {
                     Err(error) if may_pass(&error) => {
                         let changed = link.wait_for(|link| match link {
-                            Link::Up(now) => *now != connection,
-                            Link::Down | Link::Lost(_) => true,
+                            GatewayLink::Up(now) => *now != connection,
+                            GatewayLink::Down | GatewayLink::Lost(_) => true,
                         });
                         match timeout(NEWS_WAIT, changed).await {
                             Ok(Ok(_)) => {}
@@ -92,10 +92,10 @@ impl Drop for Number<'_> {
 
 /// The connection, as soon as there is one.
 async fn connected(
-    link: &mut tokio::sync::watch::Receiver<Link>,
+    link: &mut tokio::sync::watch::Receiver<GatewayLink>,
     deadline: Option<Instant>,
 ) -> Result<floe::Connection, InvokeError> {
-    let up = link.wait_for(|link| !matches!(link, Link::Down));
+    let up = link.wait_for(|link| !matches!(link, GatewayLink::Down));
     let up = match deadline {
         Some(deadline) => timeout_at(deadline, up).await,
         None => Ok(up.await),
@@ -108,8 +108,8 @@ async fn connected(
         })
     };
     match up.as_ref().map(|up| up.as_deref()) {
-        Ok(Ok(Link::Up(connection))) => Ok(connection.clone()),
-        Ok(Ok(Link::Lost(reason))) => Err(gone(reason)),
+        Ok(Ok(GatewayLink::Up(connection))) => Ok(connection.clone()),
+        Ok(Ok(GatewayLink::Lost(reason))) => Err(gone(reason)),
         Ok(_) => Err(gone("the session was dropped")),
         Err(_) => Err(gone("the gateway has not come back in time")),
     }

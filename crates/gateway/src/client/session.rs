@@ -55,7 +55,7 @@ pub enum SessionError {
 pub(super) struct Shared {
     communicator: Communicator,
     router: RouterProxy,
-    link: watch::Sender<Link>,
+    link: watch::Sender<GatewayLink>,
     token: Mutex<String>,
     grace: Duration,
     pub(super) numbers: Mutex<Outstanding>,
@@ -65,7 +65,7 @@ pub(super) struct Shared {
 
 /// The connection to the gateway.
 #[derive(Debug, Clone)]
-pub(super) enum Link {
+pub(super) enum GatewayLink {
     Up(Connection),
     Down,
     /// The session has ended, for this reason.
@@ -103,7 +103,7 @@ impl ResumableSession {
         let shared = Arc::new(Shared {
             communicator: communicator.clone(),
             router,
-            link: watch::Sender::new(Link::Up(connection)),
+            link: watch::Sender::new(GatewayLink::Up(connection)),
             token: Mutex::new(token),
             grace: Duration::from_millis(u64::try_from(grace).unwrap_or(0)),
             numbers: Mutex::default(),
@@ -140,7 +140,7 @@ impl ResumableSession {
         callbacks.add_default("", Callbacks::new(adapter.clone()))?;
         callbacks.activate();
         *lock(&self.shared.callbacks) = Some(callbacks.clone());
-        if let Link::Up(connection) = &*self.shared.link.borrow() {
+        if let GatewayLink::Up(connection) = &*self.shared.link.borrow() {
             connection.set_adapter(Some(&callbacks));
         }
         Ok(adapter)
@@ -148,15 +148,17 @@ impl ResumableSession {
 
     /// Returns true if there is a connection to the gateway now.
     pub fn is_connected(&self) -> bool {
-        matches!(*self.shared.link.borrow(), Link::Up(_))
+        matches!(*self.shared.link.borrow(), GatewayLink::Up(_))
     }
 
     /// Waits until the session has ended for good. Returns the reason.
     pub async fn lost(&self) -> String {
         let mut link = self.shared.link.subscribe();
-        let lost = link.wait_for(|link| matches!(link, Link::Lost(_))).await;
+        let lost = link
+            .wait_for(|link| matches!(link, GatewayLink::Lost(_)))
+            .await;
         match lost.as_deref() {
-            Ok(Link::Lost(reason)) => reason.to_string(),
+            Ok(GatewayLink::Lost(reason)) => reason.to_string(),
             _ => std::future::pending().await,
         }
     }
@@ -170,7 +172,7 @@ impl ResumableSession {
         let ended = self.shared.router.destroy_session().await;
         self.shared
             .link
-            .send_replace(Link::Lost("the session was closed".into()));
+            .send_replace(GatewayLink::Lost("the session was closed".into()));
         ended.map_err(|error| SessionError::BadRouter(error.to_string()))
     }
 }
@@ -182,7 +184,7 @@ impl Drop for ResumableSession {
 }
 
 impl Shared {
-    pub(super) fn subscribe(&self) -> watch::Receiver<Link> {
+    pub(super) fn subscribe(&self) -> watch::Receiver<GatewayLink> {
         self.link.subscribe()
     }
 
@@ -211,12 +213,12 @@ impl Shared {
 
 /// Reconnects whenever the connection is lost, until the session has ended.
 async fn keep(shared: Arc<Shared>) {
-    let Link::Up(mut connection) = shared.link.borrow().clone() else {
+    let GatewayLink::Up(mut connection) = shared.link.borrow().clone() else {
         return;
     };
     loop {
         connection.closed().await;
-        shared.link.send_replace(Link::Down);
+        shared.link.send_replace(GatewayLink::Down);
         let deadline = Instant::now() + shared.grace;
         let mut wait = FIRST_WAIT;
         connection = loop {
@@ -226,7 +228,7 @@ async fn keep(shared: Arc<Shared>) {
                     tracing::info!("the session with the gateway is lost: {error}");
                     shared
                         .link
-                        .send_replace(Link::Lost(error.to_string().into()));
+                        .send_replace(GatewayLink::Lost(error.to_string().into()));
                     return;
                 }
                 Err(error) => tracing::debug!("the gateway cannot be reached yet: {error}"),
@@ -234,7 +236,9 @@ async fn keep(shared: Arc<Shared>) {
             sleep(wait).await;
             wait = (wait * 2).min(WAIT_MAX);
         };
-        shared.link.send_replace(Link::Up(connection.clone()));
+        shared
+            .link
+            .send_replace(GatewayLink::Up(connection.clone()));
     }
 }
 

@@ -15,7 +15,7 @@ pub(crate) struct QueueLimits {
 /// A bounded queue of requests. A request replaces a waiting one with the same key `K`: its token and its target.
 #[derive(Debug)]
 pub(crate) struct RequestQueue<K, T> {
-    requests: VecDeque<Waiting<K, T>>,
+    requests: VecDeque<Queued<K, T>>,
     /// Length of all of them, in bytes.
     bytes: usize,
     /// The number of the waiting request with this key. The next request with the key replaces it.
@@ -26,7 +26,7 @@ pub(crate) struct RequestQueue<K, T> {
 }
 
 #[derive(Debug)]
-struct Waiting<K, T> {
+struct Queued<K, T> {
     request: T,
     len: usize,
     key: Option<K>,
@@ -81,7 +81,7 @@ impl<K: Eq + Hash + Clone, T> RequestQueue<K, T> {
             self.places.insert(key.clone(), place);
         }
         self.bytes += len;
-        self.requests.push_back(Waiting { request, len, key });
+        self.requests.push_back(Queued { request, len, key });
         Pushed::Queued
     }
 

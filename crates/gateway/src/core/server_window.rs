@@ -20,7 +20,7 @@ use ::core::time::Duration;
 pub(crate) struct ServerWindow<K, W> {
     max: usize,
     used: usize,
-    clients: HashMap<K, Client<W>>,
+    clients: HashMap<K, WindowClient<W>>,
     /// When there are this many clients, those without requests are forgotten.
     clients_max: usize,
     /// The clients with requests that wait, by what they have.
@@ -28,7 +28,7 @@ pub(crate) struct ServerWindow<K, W> {
 }
 
 #[derive(Debug)]
-struct Client<W> {
+struct WindowClient<W> {
     /// The number of requests without an answer.
     requests: usize,
     /// The size of these requests.
@@ -48,7 +48,7 @@ const KNOWN_MAX: usize = 1000;
 /// If a client waits this long for room and gets no answer, its answers are expected to be half as long.
 pub(crate) const DOUBT_AFTER: Duration = Duration::from_millis(100);
 
-impl<W> Client<W> {
+impl<W> WindowClient<W> {
     fn used(&self) -> usize {
         self.size
             .saturating_add(self.requests.saturating_mul(self.answer))
@@ -83,7 +83,7 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
             self.clients.retain(|_, client| !client.is_idle());
             self.clients_max = KNOWN_MAX.max(2 * self.clients.len());
         }
-        let client = self.clients.entry(key).or_insert_with(|| Client {
+        let client = self.clients.entry(key).or_insert_with(|| WindowClient {
             requests: 0,
             size: 0,
             answer,
@@ -170,7 +170,7 @@ impl<K: Copy + Ord + Hash, W> ServerWindow<K, W> {
     }
 
     /// Changes the counts of a client. Forgets a client without requests if nothing is known of its answers.
-    fn change(&mut self, key: K, change: impl FnOnce(&mut Client<W>)) {
+    fn change(&mut self, key: K, change: impl FnOnce(&mut WindowClient<W>)) {
         let Some(client) = self.clients.get_mut(&key) else {
             return;
         };
@@ -287,7 +287,7 @@ mod tests {
         asks(&mut window, 2, 100);
         assert!(window.take(0, 1, 100, NOW));
         let known = |window: &ServerWindow<usize, ()>, key| {
-            let client: Option<&Client<()>> = window.clients.get(&key);
+            let client: Option<&WindowClient<()>> = window.clients.get(&key);
             client.map(|client| client.answer)
         };
         let of_three = [0, 1, 2].map(|key| known(&window, key));
@@ -357,7 +357,7 @@ mod tests {
                     window.wait(key, size, number);
                     waiting.entry(key).or_default().push_back(number);
                 }
-                let used: usize = window.clients.values().map(Client::used).sum();
+                let used: usize = window.clients.values().map(WindowClient::used).sum();
                 prop_assert_eq!(window.used, used);
                 let requests: usize = window.clients.values().map(|client| client.requests).sum();
                 prop_assert_eq!(requests, admitted.len());
@@ -371,7 +371,7 @@ mod tests {
                 admit(due, &mut admitted, &mut waiting);
             }
             prop_assert!(waiting.values().all(VecDeque::is_empty));
-            prop_assert!(window.clients.values().all(Client::is_idle));
+            prop_assert!(window.clients.values().all(WindowClient::is_idle));
             prop_assert!(window.waiting.is_empty());
             prop_assert_eq!(window.used, 0);
         }

@@ -9,11 +9,11 @@ use tokio::sync::OwnedMutexGuard;
 /// A lock for each key. A key is kept as long as a task has its lock or waits for it.
 pub(super) struct KeyedLock<K> {
     /// Held for a moment, never across a wait.
-    by_key: Mutex<HashMap<K, Waiting>>,
+    by_key: Mutex<HashMap<K, LockState>>,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct LockState {
     /// The number of tasks that wait, including the one that has the lock.
     count: usize,
     /// A fair lock.
@@ -69,7 +69,7 @@ impl<K: Eq + Hash> KeyedLock<K> {
 }
 
 impl<K> KeyedLock<K> {
-    fn lock_map(&self) -> MutexGuard<'_, HashMap<K, Waiting>> {
+    fn lock_map(&self) -> MutexGuard<'_, HashMap<K, LockState>> {
         self.by_key.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

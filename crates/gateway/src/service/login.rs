@@ -27,7 +27,7 @@ use super::overload::overloaded;
 use super::protection::LoginPermit;
 use super::router::is_stream;
 use super::server_link::Origin;
-use super::session::{Client, NewSession, Session};
+use super::session::{NewSession, Session, SessionClient};
 use super::session_control;
 use super::sessions::{NoSession, Sessions};
 use super::shares::Owner;
@@ -338,7 +338,7 @@ impl Login<'_> {
             rates,
             memory: sessions.memory.share(address),
             origin: self.origin.clone(),
-            client: Client {
+            client: SessionClient {
                 connection: self.connection.clone(),
                 caller,
                 network: address,

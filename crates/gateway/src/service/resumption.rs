@@ -43,7 +43,7 @@ pub(super) struct Resumption {
     /// How long the session waits for its client.
     pub(super) grace: Duration,
     /// The connection to the client, if there is one now.
-    link: watch::Sender<Link>,
+    link: watch::Sender<ClientLink>,
     /// Requests of the client that were seen. Held for a look-up, never across a wait.
     seen: Mutex<DedupWindow<watch::Receiver<Option<Kept>>>>,
     /// Length of all answers that are kept, in bytes.
@@ -124,7 +124,7 @@ impl Drop for Kept {
 
 /// The connection of a session.
 #[derive(Clone)]
-enum Link {
+enum ClientLink {
     Up(Connection),
     Down,
     /// The session has ended.
@@ -166,7 +166,7 @@ impl Resumption {
         let connection = session.client().connection.clone();
         let resumption = Arc::new(Self {
             grace,
-            link: watch::Sender::new(Link::Up(connection)),
+            link: watch::Sender::new(ClientLink::Up(connection)),
             seen: Mutex::new(DedupWindow::new(WINDOW_MAX)),
             kept_bytes: Arc::default(),
             outbox: Mutex::default(),
@@ -183,15 +183,15 @@ impl Resumption {
 
     /// The client has come back over this connection.
     pub(super) fn attach(&self, connection: Connection) {
-        self.link.send_replace(Link::Up(connection));
+        self.link.send_replace(ClientLink::Up(connection));
     }
 
     /// This connection was lost. The client may have come back over another one already.
     pub(super) fn detach(&self, lost: &Connection) {
         self.link.send_if_modified(|link| {
-            let is_up = matches!(link, Link::Up(connection) if connection == lost);
+            let is_up = matches!(link, ClientLink::Up(connection) if connection == lost);
             if is_up {
-                *link = Link::Down;
+                *link = ClientLink::Down;
             }
             is_up
         });
@@ -201,11 +201,13 @@ impl Resumption {
     pub(super) async fn attached_or_ended(&self) {
         let mut link = self.link.subscribe();
         // It lives as long as this.
-        let _ = link.wait_for(|link| !matches!(link, Link::Down)).await;
+        let _ = link
+            .wait_for(|link| !matches!(link, ClientLink::Down))
+            .await;
     }
 
     pub(super) fn end(&self) {
-        self.link.send_replace(Link::Ended);
+        self.link.send_replace(ClientLink::Ended);
     }
 
     /// Runs a request of the client, unless it was seen before; returns the answer of its only execution.
@@ -277,7 +279,9 @@ impl Resumption {
         let mut outbox = lock(&self.outbox);
         let is_full = outbox.requests.len() >= self.limits.queue_requests
             || outbox.bytes.saturating_add(len) > self.limits.queue_bytes;
-        if (is_full && !outbox.requests.is_empty()) || matches!(*self.link.borrow(), Link::Ended) {
+        if (is_full && !outbox.requests.is_empty())
+            || matches!(*self.link.borrow(), ClientLink::Ended)
+        {
             self.counters.queue_full.add(1);
             let text = overloaded("the client of this session does not take its requests");
             return Err(SystemException::UnknownException(text));
@@ -299,13 +303,13 @@ impl Resumption {
         loop {
             let current = link.borrow_and_update().clone();
             match current {
-                Link::Up(connection) => self.deliver(&connection, &mut link).await,
-                Link::Down => {
+                ClientLink::Up(connection) => self.deliver(&connection, &mut link).await,
+                ClientLink::Down => {
                     if link.changed().await.is_err() {
                         break;
                     }
                 }
-                Link::Ended => break,
+                ClientLink::Ended => break,
             }
         }
         let rest = std::mem::take(&mut lock(&self.outbox).requests);
@@ -316,7 +320,11 @@ impl Resumption {
     }
 
     /// Sends all requests without an answer, and those that come, until the connection changes.
-    async fn deliver(self: &Arc<Self>, connection: &Connection, link: &mut watch::Receiver<Link>) {
+    async fn deliver(
+        self: &Arc<Self>,
+        connection: &Connection,
+        link: &mut watch::Receiver<ClientLink>,
+    ) {
         let mut next = 0;
         while !link.has_changed().unwrap_or(true) {
             let found = {

@@ -39,7 +39,7 @@ pub(super) struct Session {
     /// The memory that the session itself takes.
     _own_memory: Held,
     /// The client, as it is connected now. Held for a look-up, never across a wait.
-    client: RwLock<Arc<Client>>,
+    client: RwLock<Arc<SessionClient>>,
     /// Keeps the session if its connection is lost. Set if the client asked for that.
     pub(super) resumption: OnceLock<Arc<Resumption>>,
     /// The tokens by which it can be resumed. Changed while the state of all sessions is locked.
@@ -67,7 +67,7 @@ pub(super) struct Session {
 }
 
 /// A client over one connection.
-pub(super) struct Client {
+pub(super) struct SessionClient {
     pub(super) connection: Connection,
     /// The client, as the rules of access see it.
     pub(super) caller: Caller,
@@ -124,7 +124,7 @@ pub(super) struct NewSession<'a> {
     pub(super) rates: Rates,
     pub(super) memory: Arc<Share>,
     pub(super) origin: Arc<Origin>,
-    pub(super) client: Client,
+    pub(super) client: SessionClient,
     /// The category that the user may reach because of its name.
     pub(super) user_category: Option<String>,
     pub(super) category: Option<String>,
@@ -181,13 +181,13 @@ impl Session {
     }
 
     /// The client, as it is connected now or was last.
-    pub(super) fn client(&self) -> Arc<Client> {
+    pub(super) fn client(&self) -> Arc<SessionClient> {
         let client = self.client.read();
         client.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The client has come back over another connection.
-    pub(super) fn set_client(&self, client: Client) {
+    pub(super) fn set_client(&self, client: SessionClient) {
         let mut current = self.client.write().unwrap_or_else(PoisonError::into_inner);
         *current = Arc::new(client);
     }

@@ -14,7 +14,7 @@ use super::login;
 use super::overload::{NO_MEMORY, overloaded};
 use super::protection::Protection;
 use super::resumption::Resumption;
-use super::session::{Client, Session};
+use super::session::{Session, SessionClient};
 use super::session_index::SessionIndex;
 use super::status::{Counters, GatewayStatus};
 use super::tasks::Tasks;
@@ -371,7 +371,7 @@ impl Sessions {
             index
                 .by_connection
                 .insert(connection.clone(), session.clone());
-            session.set_client(Client {
+            session.set_client(SessionClient {
                 connection: connection.clone(),
                 caller,
                 network,
