@@ -26,7 +26,7 @@ pub(in crate::connection) enum Handled {
 
 impl Dispatching {
     /// Dispatches a request that came alone, if that can begin without a wait. Its message is the only content of the
-    /// input and has `count` bytes. `cache` has its header.
+    /// input and has `count` bytes. `cache` has its head.
     #[inline]
     pub(in crate::connection) fn dispatch_single(
         &mut self,
